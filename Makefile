@@ -1,4 +1,4 @@
-# One word a task, the same at home and in CI. Each word sets up .venv first where that is needed.
+# One target per task, for developers and for CI. Each target sets up .venv first if needed.
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean \
@@ -9,38 +9,38 @@ STAMP := .venv/.installed
 PEERS := .cache/peers
 LOWEST := .cache/lowest
 
-# The stamp holds what was installed and where: a checkout that only touches the file costs nothing, and a tree that
-# was copied with its .venv sets up its own.
+# The stamp holds the checksum of pyproject.toml and the folder: touching the file reinstalls nothing,
+# and a tree that was copied together with its .venv sets up a new one.
 WANTED := $(CURDIR) $(shell cksum < pyproject.toml)
 ifneq ($(shell cat $(STAMP) 2>/dev/null),$(WANTED))
 .PHONY: $(STAMP)
 endif
 
 help:
-	@echo "make demo    show the main job on real input, without network or key"
+	@echo "make demo    show a complete example; needs no network and no API key"
 	@echo "make test    run the tests"
-	@echo "make check   lint, formatting, types and the layers of the architecture"
+	@echo "make check   lint, formatting, types, vocabulary and the layers of the architecture"
 	@echo "make bench   run the benchmarks"
-	@echo "make bench-peers  measure beside other libraries, in an environment of their own (.cache/peers)"
+	@echo "make bench-peers  compare with other libraries, in a separate environment (.cache/peers)"
 	@echo "make e2e     run the real clients with a scripted model; installs them into .cache first"
-	@echo "make conformance  put the server to the official conformance suite of MCP, which npm brings into .cache"
-	@echo "make inspector  use the server with the MCP Inspector over every transport; npm brings it into .cache"
-	@echo "make faults  kill writers, fill disks, crowd the database; a quarter of an hour"
-	@echo "make lowest  run the tests with the lowest versions that pyproject.toml allows; installs them into .cache"
-	@echo "make soak    hostile and honest clients together on one server; a quarter of an hour"
-	@echo "make fuzz    judge a million replies that were changed at random, in twenty minutes at most"
-	@echo "make compare-memory  what survives of acknowledged saves, here and in the reference memory server"
-	@echo "make frameworks  test the adapters of agent frameworks, each with the real one; installs 2 GB the first time"
-	@echo "make docs    write the generated pages of docs/ and the corpus of goop_mcp/testing again"
-	@echo "make site    build docs/ into a site in build/site that can be opened offline; every warning is an error"
-	@echo "make package  build wheel, sdist and bundle, and try them on every Python of this machine; needs a package index"
-	@echo "make clean   remove caches and built files (.venv stays; delete it to begin anew)"
+	@echo "make conformance  run the official MCP conformance suite against the server; npm installs it into .cache"
+	@echo "make inspector  use the server with the MCP Inspector over every transport; npm installs it into .cache"
+	@echo "make faults  kill writers, fill disks, overload the database; 15 minutes"
+	@echo "make lowest  run the tests with the lowest versions allowed by pyproject.toml; installs them into .cache"
+	@echo "make soak    run hostile and normal clients together against one server; 15 minutes"
+	@echo "make fuzz    validate a million randomly changed replies, for at most 20 minutes"
+	@echo "make compare-memory  compare how many acknowledged saves survive, here and in the reference memory server"
+	@echo "make frameworks  test the adapters with the real agent frameworks; installs 2 GB the first time"
+	@echo "make docs    regenerate the generated pages of docs/ and the corpus of goop_mcp/testing"
+	@echo "make site    build docs/ as a site in build/site that works offline; every warning is an error"
+	@echo "make package  build wheel, sdist and bundle, and test them on every Python of this machine; needs a package index"
+	@echo "make clean   remove caches and built files (.venv stays; delete it to start over)"
 
 demo: $(STAMP)
 	@.venv/bin/goop-mcp demo
 
-# A process for each core; the tests of a file stay together as far as that keeps all of them busy. What was skipped is
-# told with its reason. Arguments: make test TESTS="tests/cli -k repair"
+# One process per core; worksteal keeps the tests of a file together as long as all processes are busy.
+# -rs lists the skipped tests with their reasons. Arguments: make test TESTS="tests/cli -k repair"
 test: $(STAMP)
 	$(PYTHON) -m pytest -q -rs --numprocesses auto --maxprocesses 8 --dist worksteal $(TESTS)
 
@@ -53,8 +53,9 @@ check: $(STAMP)
 bench: $(STAMP)
 	$(PYTHON) -m benchmarks
 
-# The peers want versions of their own and stay out of .venv; installed again only when the pins have changed, or when
-# one of them could not be installed. Without it the others are measured all the same, and the word fails.
+# The peers need conflicting versions, hence a separate environment. They are installed again only when
+# the pins have changed or one of them could not be installed: the others are measured all the same,
+# and the target fails.
 bench-peers: $(STAMP)
 	@set -e; wanted="$(WANTED) $$(cksum < benchmarks/peers/requirements.txt)"; \
 	if [ "$$(cat $(PEERS)/.installed 2>/dev/null)" != "$$wanted" ]; then \
@@ -62,7 +63,7 @@ bench-peers: $(STAMP)
 	  $(PYTHON) -m venv --clear $(PEERS); \
 	  install="$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check"; \
 	  $$install --editable . --requirement benchmarks/peers/requirements.txt || { \
-	    echo "They do not go together; installing one after the other."; \
+	    echo "They cannot be installed together; installing one after the other."; \
 	    $$install --editable .; \
 	    for peer in $$(grep -v '^#' benchmarks/peers/requirements.txt); do \
 	      $$install "$$peer" || wanted="not $$peer"; \
@@ -76,7 +77,7 @@ bench-peers: $(STAMP)
 e2e: $(STAMP)
 	$(PYTHON) -m tests.e2e $(E2E)
 
-# Needs npm, as the next word does; fails without it, since nothing was tested then.
+# Needs npm, like the next target, and fails without it: nothing would have been tested.
 conformance: $(STAMP)
 	$(PYTHON) -m tests.conformance
 
@@ -87,7 +88,7 @@ inspector: $(STAMP)
 faults: $(STAMP)
 	$(PYTHON) -m tests.store.fault_injection $(FAULTS)
 
-# What pip would install is always the newest; uv can resolve to the lowest that is asked for. pip itself brings uv.
+# pip always installs the newest versions; uv can resolve to the lowest allowed ones and is installed by pip.
 # Arguments: make lowest TESTS="tests/server -k network"
 lowest: $(STAMP)
 	@set -e; wanted="$(WANTED)"; \
@@ -109,7 +110,7 @@ soak: $(STAMP)
 fuzz: $(STAMP)
 	$(PYTHON) -m tests.fuzz $(FUZZ)
 
-# Needs Node.js; npm puts the reference server into .cache the first time.
+# Needs Node.js; npm installs the reference server into .cache the first time.
 compare-memory: $(STAMP)
 	$(PYTHON) -m tests.reliability.compare
 
@@ -117,7 +118,7 @@ compare-memory: $(STAMP)
 frameworks: $(STAMP)
 	$(PYTHON) -m tests.frameworks $(FRAMEWORKS)
 
-# Beside first, then in its place: a fault leaves the old page alone.
+# Each page is written to a temporary name first, so that an error leaves the old page unchanged.
 docs: $(STAMP)
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.operations.rule_pages > docs/rules.md.new
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.routing.page > docs/routing.md.new
@@ -141,7 +142,7 @@ clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage htmlcov
 	find . -path ./.venv -prune -o -path ./.git -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
-# A candidate is run, not only looked up: version managers leave names on the path that start nothing.
+# Each candidate is started, not only looked up: version managers put commands on the path that fail.
 $(STAMP):
 	@set -e; \
 	if ! $(PYTHON) -m pip --version >/dev/null 2>&1 || { [ -f $(STAMP) ] && ! grep -qF "$(CURDIR) " $(STAMP); }; then \

@@ -1,6 +1,6 @@
-"""What a project remembers: saved once and without secrets, found by words, forgotten only when asked.
+"""The memories of a project: saved once and without secrets, found by words or by meaning.
 
-Those named here are loaded by their first use: they bring the database with them.
+The modules named here are loaded on first use, as they import the database.
 """
 
 from typing import TYPE_CHECKING

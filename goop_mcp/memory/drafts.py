@@ -1,4 +1,4 @@
-"""A memory on its way in: redacted, measured against the limits, and ready to be added (STORAGE, sections 3 and 9)."""
+"""Prepare a memory for saving: redact it, check the limits, compute its key and hashes."""
 
 import hashlib
 from collections import Counter
@@ -46,7 +46,7 @@ _MOST_ITEMS: Final = {"concepts": 32, "facts": 32, "source_files": 64}
 
 
 class MemoryRefusedError(GoopError, ValueError):
-    """Raised when a memory cannot be saved as it is; `findings` hold every reason, the text is the first of them."""
+    """Raised when a memory cannot be saved; the text is the first of the errors in `findings`."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = tuple(findings)
@@ -58,12 +58,10 @@ class MemoryRefusedError(GoopError, ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDraft:
-    """What somebody wants to be remembered, as given.
+    """A memory as the caller passed it.
 
-    `idempotency_key` names this save when it is repeated.
-
-    `type` is one of SAVED_TYPES and `importance` 0 to 1, unless the caller of `prepare` allows
-    more.
+    `idempotency_key` identifies this save when it is repeated. `type` is one of SAVED_TYPES and
+    `importance` 0 to 1, unless the caller of `prepare` allows more.
     """
 
     title: str = field(repr=False)
@@ -82,9 +80,9 @@ class MemoryDraft:
 class PreparedMemory:
     """A draft that may be added: without secrets and within the limits.
 
-    `redactions` counts what was taken out. `findings` are warnings and remarks. `own_key` tells
-    that the caller named the save; else `idempotency_key` follows from the words, which `words`
-    counts.
+    `redactions` counts what was removed. `findings` are warnings and infos. `own_key` is whether
+    the caller passed a key; otherwise `idempotency_key` is derived from the text. `words` counts
+    the words of the text.
     """
 
     type: MemoryType
@@ -107,7 +105,7 @@ class PreparedMemory:
 
 @dataclass(slots=True)
 class _Reading:
-    """What was seen while a draft was read."""
+    """What was found while a draft was prepared."""
 
     findings: list[Finding] = field(default_factory=list)
     redactions: int = 0
@@ -121,7 +119,7 @@ class _Reading:
         return redacted.text
 
     def clean_all(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Return the texts redacted, each once and none blank."""
+        """Return the redacted texts without duplicates and blanks."""
         redacted = map(self.clean, texts)
         return tuple(dict.fromkeys(stripped for text in redacted if (stripped := text.strip())))
 
@@ -139,7 +137,7 @@ class _Reading:
 
 
 def finding_of(problem: Problem) -> Finding:
-    """Return a problem as every surface shows it; the path is the name of the field."""
+    """Return the finding for a problem; its path is the name of the field."""
     rule, hit = problem.rule, problem.hit
     return Finding(
         rule=rule.id,
@@ -160,9 +158,9 @@ def prepare(
 ) -> PreparedMemory:
     """Return `draft` ready to be added.
 
-    Every text is redacted first, so that no message, key or hash is made of a secret. A title over
-    100 characters is cut and its rest goes to the content. Raises MemoryRefusedError with all
-    reasons at once.
+    Every text is redacted first, so that no message, key or hash contains a secret. A title over
+    100 characters is cut, and the rest is moved to the content. Raises MemoryRefusedError with all
+    reasons.
     """
     reading = _Reading()
     cleaned = _redacted(draft, reading)
@@ -192,6 +190,7 @@ def prepare(
 
 
 def _redacted(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
+    # One quick test of all texts together: most drafts hold nothing that needs the full redaction.
     reading.is_harmless = not may_hold_secrets(text for _, text in _texts(draft))
     cleaned = MemoryDraft(
         title=" ".join(reading.clean(draft.title).split()),
@@ -238,7 +237,7 @@ def _refuse_unstorable(draft: MemoryDraft, reading: _Reading) -> None:
                 found=text,
             )
         elif not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-            message = f"{name} holds half of a character; expected whole ones"
+            message = f"{name} holds half of a character; expected complete ones"
             reading.say(UNSTORABLE_CHARACTER, message, path=name, found=text)
 
 
@@ -297,6 +296,13 @@ def _prepared(
 ) -> PreparedMemory:
     same = fingerprint(draft.title, draft.content)
     words = tokens(draft.title, draft.content)
+
+    # A hash keeps two keys different that differ only in a redacted secret.
+    key = draft.idempotency_key
+    if key is not None and given_key is not None and key != given_key.strip():
+        digest = hashlib.sha256(given_key.encode(errors="surrogatepass")).hexdigest()
+        key = f"{key}#{digest[:16]}"
+
     return PreparedMemory(
         type=kind,
         title=draft.title,
@@ -307,7 +313,7 @@ def _prepared(
         source_files=tuple(draft.source_files),
         agent=draft.agent,
         session_id=draft.session_id,
-        idempotency_key=_key(draft.idempotency_key, given_key) or f"words:{same}",
+        idempotency_key=key or f"words:{same}",
         own_key=draft.idempotency_key is not None,
         fingerprint=same,
         words=words,
@@ -315,10 +321,3 @@ def _prepared(
         redactions=reading.redactions,
         findings=tuple(reading.findings),
     )
-
-
-def _key(cleaned: str | None, given: str | None) -> str | None:
-    """Return the key to keep; two keys that differ only in a secret stay different by a hash."""
-    if cleaned is None or given is None or cleaned == given.strip():
-        return cleaned
-    return f"{cleaned}#{hashlib.sha256(given.encode(errors='surrogatepass')).hexdigest()[:16]}"

@@ -1,6 +1,6 @@
-"""Find memories by meaning, for those who bring an embedder.
+"""Find memories by meaning, with an embedder that the caller provides.
 
-None is shipped, none is loaded, no model is fetched.
+goop-mcp ships none and downloads no model.
 """
 
 import logging
@@ -33,22 +33,19 @@ Vector = Sequence[float]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of `dimensions` numbers; vectors of two models are never compared."""
+    """Turns texts into vectors of `dimensions` numbers; vectors of different models never meet."""
 
     model: str
     dimensions: int
 
     async def embed(self, texts: Sequence[str], *, query: bool) -> Sequence[Vector]:
-        """Return a vector a text, in order.
-
-        `query` tells that the texts are questions, not memories.
-        """
+        """Return a vector for each text, in order; `query` if they are queries, not memories."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """How many memories got their vector; a warning where the embedder could not help, and the rest has none yet."""
+    """How many memories got a vector; a warning if the embedder failed for the others."""
 
     count: int
     warning: str | None = None
@@ -56,26 +53,26 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """A list of ids a query, nearest first, for `search_memory`; a warning where the embedder could not help."""
+    """A list of ids for each query, nearest first; a warning if the embedder failed."""
 
     lists: tuple[tuple[int, ...], ...]
     warning: str | None = None
 
 
 async def embed_memories(store: Store, embedder: Embedder) -> Embedded:
-    """Give each memory that has none yet its vector of this model; call it behind saves, or from time to time.
+    """Compute the missing vectors of this model; call it after saves, or from time to time.
 
-    A failing embedder takes nothing back: what has no vector is found by words, and gets one the next time. Raises
-    the errors of the store.
+    When the embedder fails, the vectors stored so far stay. Memories without a vector are found by
+    words, and the next call tries them again. Raises the errors of the store.
     """
     count = last = 0
     while some := await anyio.to_thread.run_sync(_without_vector, store, embedder, last):
-        vectors, fault = await _embedded(
+        vectors, error = await _embedded(
             embedder, [f"{each.title}\n{each.content}" for each in some], query=False
         )
-        if fault is not None:
+        if error is not None:
             return Embedded(
-                count, f"{fault}; {count} memories got a vector, the others are found by words only"
+                count, f"{error}; {count} memories got a vector, the others are found by words only"
             )
 
         await anyio.to_thread.run_sync(_keep, store, embedder.model, some, vectors)
@@ -87,10 +84,10 @@ async def embed_memories(store: Store, embedder: Embedder) -> Embedded:
 async def search_by_meaning(
     store: Store, request: SearchRequest, embedder: Embedder
 ) -> FoundMemories:
-    """Return what fits any of the phrasings by its words or, as far as memories have vectors, by its meaning.
+    """Return memories that match any of the queries by words or, if they have vectors, by meaning.
 
-    All vectors are compared, some ten thousand a second. A failing embedder leaves the words, and a note. Raises as
-    `search_memory` does.
+    All vectors are compared, about ten thousand a second. When the embedder fails, the search uses
+    words only and adds a note. Raises the errors of `search_memory`.
     """
     wanted = wanted_memories(
         types=request.types, concepts=request.concepts, min_importance=request.min_importance
@@ -108,14 +105,14 @@ async def search_by_meaning(
 async def find_neighbours(
     embedder: Embedder, queries: Sequence[str], vectors: Iterable[tuple[int, Vector]]
 ) -> Neighbours:
-    """Return the ids of `vectors` nearest to each of `queries`, 50 at most; vectors of another size are passed over.
+    """Return the ids of the at most 50 `vectors` nearest to each of `queries`.
 
-    What has nothing in common with a query is no neighbour. A failing embedder is no failure of the search: the answer
-    has no lists, and a warning.
+    Vectors of another size and without similarity to a query are ignored. When the embedder fails,
+    the result has no lists and a warning.
     """
-    asked, fault = await _embedded(embedder, queries, query=True)
-    if fault is not None:
-        return Neighbours((), f"{fault}; memories were found by words only")
+    asked, error = await _embedded(embedder, queries, query=True)
+    if error is not None:
+        return Neighbours((), f"{error}; memories were found by words only")
 
     known = [(id, vector) for id, vector in vectors if len(vector) == embedder.dimensions]
 
@@ -127,17 +124,18 @@ async def find_neighbours(
 async def _embedded(
     embedder: Embedder, texts: Sequence[str], *, query: bool
 ) -> tuple[Sequence[Vector], str | None]:
-    """Return the vectors of `texts`, and in words what is wrong with them or kept the embedder from making them."""
+    """Return the vectors of `texts`, or none and a description of the error."""
     try:
         vectors = await embedder.embed(texts, query=query)
-    except Exception as error:  # whatever foreign code raises, words still find
+    # An embedder is the caller's code and may raise anything; the search by words still works.
+    except Exception as error:
         _log.warning("embedder %s failed: %s", embedder.model, type(error).__name__)
         return (), f"the embedder failed ({type(error).__name__})"
 
     if len(vectors) != len(texts) or any(len(vector) != embedder.dimensions for vector in vectors):
         return (), "the embedder gave vectors of a wrong number or size"
     if not all(math.isfinite(number) for vector in vectors for number in vector):
-        return (), "the embedder gave vectors with numbers that are none"
+        return (), "the embedder gave vectors with NaN or infinity"
     return vectors, None
 
 
@@ -161,7 +159,10 @@ def _keep(
 
 
 def _vectors(store: Store, embedder: Embedder, wanted: MemoryFilter) -> list[tuple[int, Vector]]:
-    """Return the vectors of the memories that are wanted: the filters stand before the cut to the nearest."""
+    """Return the vectors of the memories that match the filters.
+
+    The filters apply before the nearest are selected, otherwise matching memories could be lost.
+    """
 
     def ask(reading: Reading) -> list[tuple[int, Vector]]:
         every = reading.vectors(embedder.model, dimensions=embedder.dimensions)
@@ -174,11 +175,12 @@ def _vectors(store: Store, embedder: Embedder, wanted: MemoryFilter) -> list[tup
 
 
 def _nearest(query: Vector, known: Sequence[tuple[int, Vector]]) -> tuple[int, ...]:
-    likeness = {id: near for id, vector in known if (near := _likeness(query, vector)) > 0}
-    return tuple(sorted(likeness, key=lambda id: (-likeness[id], -id))[:_DEPTH])
+    similarity = {}
+    for id, vector in known:
+        # The cosine times the length of the query, which is the same for all vectors.
+        length = math.sqrt(sum(map(mul, vector, vector)))
+        near = sum(map(mul, query, vector)) / length if length else 0.0
+        if near > 0:
+            similarity[id] = near
 
-
-def _likeness(query: Vector, vector: Vector) -> float:
-    """Return a number that grows with the cosine, for one query: the length of that is left out."""
-    length = math.sqrt(sum(map(mul, vector, vector)))
-    return sum(map(mul, query, vector)) / length if length else 0.0
+    return tuple(sorted(similarity, key=lambda id: (-similarity[id], -id))[:_DEPTH])

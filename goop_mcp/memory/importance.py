@@ -1,4 +1,4 @@
-"""How important a memory is: 0 to 1 with us, 1 to 10 in the packages (WORKFLOW, section 7)."""
+"""The importance of a memory: 0 to 1 here, 1 to 10 in the original npm packages."""
 
 import math
 from typing import Final, Literal
@@ -10,20 +10,20 @@ from goop_mcp.workflow.memory_rules import IMPORTANCE_AMBIGUOUS, IMPORTANCE_OUT_
 __all__ = ["ImportanceScale", "packages_importance", "read_importance"]
 
 ImportanceScale = Literal["ours", "packages", "either"]
-"""Ours is 0 to 1; that of the packages' data 1 to 10; the packages' tools take either."""
+"""Ours is 0 to 1, the one of the packages' data 1 to 10; the packages' tools accept either."""
 
 _HIGHEST: Final = 10
-# Python refuses to write out numbers of thousands of digits.
+# Python refuses to convert numbers of thousands of digits to text.
 _HUGE: Final = 10**20
 
 
 def read_importance(
     value: object, scale: ImportanceScale = "ours"
 ) -> tuple[float | None, Problem | None]:
-    """Return `value` on our scale and what is to be said about it; None for what is no importance at all.
+    """Return `value` on our scale and a problem, if there is one; None for an invalid value.
 
-    A boolean, a text and NaN are none. With "either", exactly 1 is the highest on our scale and the lowest on the
-    packages' one; it is taken for the highest.
+    A boolean, a text and NaN are invalid. With "either", exactly 1 is the highest on our scale and
+    the lowest on the packages' one; it is read as the highest.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None, _out_of_range(value, scale)
@@ -32,7 +32,12 @@ def read_importance(
     if scale == "either" and 0 < value < 1:
         return float(value), None
     if scale == "either" and value == 1:
-        return 1.0, _ambiguous()
+        message = (
+            "importance is 1, the highest from 0 to 1 and the lowest from 1 to 10; read as the"
+            " highest"
+        )
+        hit = Hit(message=message, path="importance", found="1")
+        return 1.0, Problem(IMPORTANCE_AMBIGUOUS, hit)
     if scale != "ours" and 1 <= value <= _HIGHEST:
         return value / _HIGHEST, None
     return None, _out_of_range(value, scale)
@@ -53,10 +58,3 @@ def _out_of_range(value: object, scale: ImportanceScale) -> Problem:
     hit = Hit(message=f"importance is {found}; expected {expected}", path="importance", found=found)
 
     return Problem(IMPORTANCE_OUT_OF_RANGE, hit)
-
-
-def _ambiguous() -> Problem:
-    message = (
-        "importance is 1, the highest from 0 to 1 and the lowest from 1 to 10; read as the highest"
-    )
-    return Problem(IMPORTANCE_AMBIGUOUS, Hit(message=message, path="importance", found="1"))

@@ -1,4 +1,4 @@
-"""Look at single memories, list them, and forget them when asked."""
+"""Get single memories, list them, and forget them on request."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ _PAGE: Final = 200
 
 
 class MemoryNotFoundError(GoopError, LookupError):
-    """Raised when there is no memory with an id, or no longer."""
+    """Raised when there is no memory with an id, or it was forgotten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgottenMemory:
-    """What was forgotten.
+    """A memory that was forgotten.
 
-    `purged` tells that its row is gone as well; `revision` is that of the project since.
+    `purged` is whether its row was removed as well; `revision` is the project's after it.
     """
 
     id: int
@@ -55,7 +55,7 @@ class ForgottenMemory:
 
 
 def get_memory(store: Store, id: int) -> StoredMemory:
-    """Return the memory with `id`; raises MemoryNotFoundError when there is none or it was forgotten."""
+    """Return the memory with `id`; raise MemoryNotFoundError if there is none or no longer."""
     found = store.read(lambda reading: _memory(reading, id))
     if found is None or found.forgotten_at is not None:
         raise _not_found(id, found)
@@ -63,7 +63,7 @@ def get_memory(store: Store, id: int) -> StoredMemory:
 
 
 def memory_values(memory: StoredMemory) -> dict[str, object]:
-    """Return the whole memory as JSON values; a key that follows from the words is None."""
+    """Return the whole memory as JSON values; a key derived from the text is None."""
     own_key = memory.idempotency_key != f"words:{memory.fingerprint}"
     return {
         "id": memory.id,
@@ -92,11 +92,10 @@ def list_memories(
     limit: int | None = None,
     before_id: int | None = None,
 ) -> list[StoredMemory]:
-    """Return memories, newest first; the id of the last one continues the list.
+    """Return at most `limit` memories, newest first; None means all.
 
-    None of `limit` means all.
-
-    Raises SearchArgumentError for a filter or limit that is not allowed.
+    `before_id`, the id of the last one, continues the list. Raises SearchArgumentError for a filter
+    or limit that is not allowed.
     """
     if limit is not None and limit < 1:
         raise SearchArgumentError(f"limit is {limit}; expected at least 1")
@@ -107,24 +106,24 @@ def list_memories(
 
 
 def all_memories(store: Store) -> Iterator[StoredMemory]:
-    """Yield every memory, oldest first, read page by page: one that is saved meanwhile comes too."""
+    """Yield every memory, oldest first, read page by page; includes those saved meanwhile."""
     last = 0
-    while found := store.read(partial(_memories_after, id=last)):
+    while found := store.read(partial(_page, id=last)):
         yield from found
         last = found[-1].id
 
 
-def _memories_after(reading: Reading, id: int) -> list[StoredMemory]:
+def _page(reading: Reading, id: int) -> list[StoredMemory]:
     return reading.memories_after(id, limit=_PAGE)
 
 
 def forget_memory(
     store: Store, id: int, *, purge: bool = False, clock: Clock = utc_now, timeout: float = 30.0
 ) -> ForgottenMemory:
-    """Empty the memory with `id`, free its key and take it out of the index; `purge` removes the row as well.
+    """Remove texts, key and index entries of the memory with `id`; `purge` removes the row as well.
 
-    Only an id will do: nothing is ever forgotten by a search. Raises MemoryNotFoundError when there is none, or it is
-    forgotten already and not to be purged.
+    Only an id is accepted, so that a search never forgets anything. Raises MemoryNotFoundError when
+    there is no such memory, or when it is already forgotten and not to be purged.
     """
 
     def change(writing: Writing) -> ForgottenMemory:
@@ -145,7 +144,7 @@ def forget_memory(
 
 
 def _memory(reading: Reading, id: int) -> StoredMemory | None:
-    # A number that no database counts up to is no id.
+    # Databases raise an error for a number beyond 64 bits.
     return reading.memory(id) if 0 < id <= _LARGEST_ID else None
 
 

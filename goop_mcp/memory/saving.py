@@ -1,4 +1,4 @@
-"""Save a memory: once, however often the call is repeated (WORKFLOW, section 7)."""
+"""Save a memory: once, however often the call is repeated."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -28,12 +28,11 @@ _MOST_CANDIDATES: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedMemory:
-    """What became of a save.
+    """The outcome of a save.
 
-    `duplicate` means that `id` and `revision` are those of a memory that was there before.
-
-    `redactions` counts the secrets and private parts taken out. `similar` are the ids of memories
-    of the same type that say nearly the same; they are kept.
+    With the status `duplicate`, `id` and `revision` are those of a memory that existed before.
+    `redactions` counts the secrets and private parts that were removed. `similar` are the ids of
+    memories of the same type with nearly the same text; they are kept.
     """
 
     id: int
@@ -45,7 +44,7 @@ class SavedMemory:
     findings: tuple[Finding, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """Return the outcome as JSON values (INTERFACES, section 5)."""
+        """Return the outcome as JSON values."""
         return {
             "id": self.id,
             "revision": self.revision,
@@ -66,10 +65,9 @@ def save_memory(
 ) -> SavedMemory:
     """Save `draft` and return once it is on disk.
 
-    `timeout` is the longest wait for other writers, in seconds.
-
-    `scale` is "either" for the tools that bear the packages' names. Raises MemoryRefusedError for a
-    draft that cannot be kept or whose key another memory holds, and the errors of the store.
+    `timeout` is the longest wait for other writers, in seconds. `scale` is "either" for the tools
+    that have the packages' names. Raises MemoryRefusedError for a draft that cannot be saved or
+    whose key another memory holds, and the errors of the store.
     """
     prepared = prepare(draft, scale=scale)
     return store.write(lambda writing: add_memory(writing, prepared, clock=clock), timeout=timeout)
@@ -78,15 +76,30 @@ def save_memory(
 def add_memory(
     writing: Writing, prepared: PreparedMemory, *, clock: Clock = utc_now
 ) -> SavedMemory:
-    """Add what is prepared within a transaction under way.
+    """Add a prepared memory within a transaction.
 
     Raises MemoryRefusedError when another memory holds the key.
     """
+    # Looking for the key and adding the memory are one transaction: of two repeated calls that run
+    # at the same time, the second finds the memory of the first.
     first = _same(writing, prepared)
     if first is not None:
-        return _duplicate(first, prepared)
+        message = f"memory {first.id} has the same text; nothing was added"
+        hit = Hit(message=message, path="content", found=str(first.id))
+        return SavedMemory(
+            id=first.id,
+            uid=first.uid,
+            revision=first.revision,
+            status="duplicate",
+            redactions=prepared.redactions,
+            findings=(*prepared.findings, finding_of(Problem(DUPLICATE, hit))),
+        )
 
-    similar = _similar(writing, prepared)
+    # Only if one of the first three candidates is similar, more of them are compared.
+    similar = _alike(writing, prepared, limit=_FIRST_CANDIDATES)
+    if similar:
+        similar = _alike(writing, prepared, limit=_MOST_CANDIDATES)
+
     stored = writing.add_memory(new_memory(prepared, uid=uuid4().hex, created_at=written(clock())))
 
     return SavedMemory(
@@ -101,50 +114,25 @@ def add_memory(
 
 
 def _same(reading: Reading, prepared: PreparedMemory) -> StoredMemory | None:
-    """Return the memory that holds the same words, None when there is none."""
-    holder = reading.memory_by_key(prepared.idempotency_key) if prepared.own_key else None
+    """Return the memory with the same text, None when there is none.
+
+    Raises MemoryRefusedError when the key belongs to a memory with another text.
+    """
+    key = prepared.idempotency_key
+    holder = reading.memory_by_key(key) if prepared.own_key else None
     if holder is not None and holder.fingerprint != prepared.fingerprint:
-        raise MemoryRefusedError([_key_reused(holder, prepared.idempotency_key)])
+        message = (
+            f"idempotency_key {excerpt(key, 80)!r} is held by memory {holder.id}, which has another"
+            " text; expected an unused key"
+        )
+        hit = Hit(message=message, path="idempotency_key", found=excerpt(key))
+        raise MemoryRefusedError([finding_of(Problem(KEY_REUSED, hit))])
+
     return holder or reading.memory_by_fingerprint(prepared.fingerprint)
 
 
-def _key_reused(holder: StoredMemory, key: str) -> Finding:
-    message = (
-        f"idempotency_key {excerpt(key, 80)!r} is held by memory {holder.id}, which says something"
-        " else"
-    )
-    hit = Hit(
-        message=f"{message}; expected a key of its own", path="idempotency_key", found=excerpt(key)
-    )
-    return finding_of(Problem(KEY_REUSED, hit))
-
-
-def _duplicate(first: StoredMemory, prepared: PreparedMemory) -> SavedMemory:
-    message = f"memory {first.id} says the same; nothing was added"
-    remark = finding_of(
-        Problem(DUPLICATE, Hit(message=message, path="content", found=str(first.id)))
-    )
-    return SavedMemory(
-        id=first.id,
-        uid=first.uid,
-        revision=first.revision,
-        status="duplicate",
-        redactions=prepared.redactions,
-        findings=(*prepared.findings, remark),
-    )
-
-
-def _similar(reading: Reading, prepared: PreparedMemory) -> tuple[int, ...]:
-    """Return memories of the type that say nearly the same, at most 20.
-
-    Those that share most sketches are compared word by word; more than three only when one of these
-    is alike.
-    """
-    some = _alike(reading, prepared, limit=_FIRST_CANDIDATES)
-    return _alike(reading, prepared, limit=_MOST_CANDIDATES) if some else ()
-
-
 def _alike(reading: Reading, prepared: PreparedMemory, *, limit: int) -> tuple[int, ...]:
+    """Return memories of the same type with nearly the same text, of `limit` candidates."""
     return tuple(
         sorted(
             each.id
@@ -156,7 +144,7 @@ def _alike(reading: Reading, prepared: PreparedMemory, *, limit: int) -> tuple[i
 
 
 def new_memory(prepared: PreparedMemory, *, uid: str, created_at: str) -> NewMemory:
-    """Return what is prepared as a row to be added."""
+    """Return the record of a prepared memory."""
     return NewMemory(
         uid=uid,
         type=prepared.type,

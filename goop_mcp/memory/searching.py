@@ -1,4 +1,4 @@
-"""Find memories by words: several phrasings, each a ranked list, fused by rank (STORAGE, section 6)."""
+"""Find memories by words: each query gives a ranked list, and the lists are fused by rank."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,21 +26,21 @@ _MOST_QUERIES: Final = 8
 _LONGEST_QUERY: Final = 1000
 _LARGEST_LIMIT: Final = 50
 _DEPTH: Final = 50
-# Usual constant of reciprocal rank fusion: the first place of one list weighs little more than the
-# second.
+# The usual constant of reciprocal rank fusion. It makes the first place of a list weigh only a
+# little more than the second, so that places in several lists count more than one high place.
 _RANK_OFFSET: Final = 60
 
 
 class SearchArgumentError(GoopError, ValueError):
-    """Raised when a search or a list is asked for in a way that has no answer; the text says what is allowed."""
+    """Raised for an invalid argument of a search or list; the text names what is allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """What is looked for: 1 to 8 phrasings of one question, the filters, and how many memories are wanted (1 to 50).
+    """A search: 1 to 8 phrasings of a question, filters, and the number of results (1 to 50).
 
-    A phrasing counts with its first 1,000 characters. Empty filters restrict nothing; `concepts` asks for at least
-    one of them.
+    Only the first 1,000 characters of a phrasing count. Empty filters restrict nothing; a memory
+    needs at least one of `concepts`.
     """
 
     queries: str | Sequence[str]
@@ -80,11 +80,10 @@ class FoundMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundMemories:
-    """The answer, best first.
+    """The result of a search, best first.
 
-    `total` counts every memory that was found; with `total_is_capped` there may be more.
-
-    `notes` say what was left out of account, such as a query without words.
+    `total` counts every memory that was found; with `total_is_capped` there may be more. `notes`
+    state what was ignored, such as a query without words.
     """
 
     items: tuple[FoundMemory, ...]
@@ -94,7 +93,7 @@ class FoundMemories:
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the answer as JSON values (INTERFACES, section 5)."""
+        """Return the result as JSON values."""
         return {
             "items": [item.to_dict() for item in self.items],
             "total": self.total,
@@ -113,28 +112,36 @@ class _RankedList:
 def search_memory(
     store: Store, request: SearchRequest, *, neighbours: Sequence[Sequence[int]] = ()
 ) -> FoundMemories:
-    """Return what fits any of the phrasings; any text is a valid query.
+    """Return memories that match any of the queries; any text is a valid query.
 
-    `neighbours` are lists of ids found in another way, nearest first; they are fused with the words
-    and filtered like them. Raises SearchArgumentError for a filter, number of phrasings or limit
-    outside what is allowed, and the errors of the store.
+    `neighbours` are ranked lists of ids found by other means, nearest first; they are filtered and
+    fused like the results by words. Raises SearchArgumentError for a filter, number of queries or
+    limit that is not allowed, and the errors of the store.
     """
-    queries = _queries(request.queries)
+    queries = [request.queries] if isinstance(request.queries, str) else list(request.queries)
+    if not 1 <= len(queries) <= _MOST_QUERIES:
+        raise SearchArgumentError(
+            f"{len(queries)} queries were given; expected 1 to {_MOST_QUERIES} phrasings"
+        )
+
     wanted = wanted_memories(
         types=request.types, concepts=request.concepts, min_importance=request.min_importance
     )
-    _check_limit(request.limit)
+    limit = request.limit
+    if isinstance(limit, bool) or not 1 <= limit <= _LARGEST_LIMIT:
+        raise SearchArgumentError(f"limit is {limit!r}; expected 1 to {_LARGEST_LIMIT}")
+
     notes: list[str] = []
     words_of = [_words(query, number, notes) for number, query in enumerate(queries, 1)]
 
     def ask(reading: Reading) -> list[_RankedList]:
-        by_words = [_by_words(reading, words, wanted, request.limit) for words in words_of if words]
+        by_words = [_by_words(reading, words, wanted, limit) for words in words_of if words]
         return by_words + [_by_ids(reading, ids, wanted) for ids in neighbours]
 
     lists = store.read(ask)
     ranked = _fused(lists)
     every_word = [word for words in words_of for word in words]
-    shown = ranked[: request.limit]
+    shown = ranked[:limit]
 
     return FoundMemories(
         items=tuple(
@@ -143,13 +150,13 @@ def search_memory(
         ),
         total=len(ranked),
         total_is_capped=any(each.is_full for each in lists),
-        has_more=len(ranked) > request.limit,
+        has_more=len(ranked) > limit,
         notes=tuple(notes),
     )
 
 
 def how_to_ask(request: SearchRequest, store: Store) -> str:
-    """Return how to ask better after `request` found nothing in `store`: one sentence."""
+    """Return a sentence about how to search better after `request` found nothing in `store`."""
     if not store.exists():
         return "nothing was ever saved in this project; save what you learn, and it will be found"
 
@@ -162,15 +169,17 @@ def how_to_ask(request: SearchRequest, store: Store) -> str:
     without = f"leave out {', '.join(used)}, and " if used else ""
 
     return (
-        f"nothing fits; {without}ask in 2 to 4 other phrasings, with names as they stand in the"
-        " code"
+        f"nothing fits; {without}ask in 2 to 4 other phrasings, with names as they are in the code"
     )
 
 
 def wanted_memories(
     *, types: Sequence[str] = (), concepts: Sequence[str] = (), min_importance: float = 0.0
 ) -> MemoryFilter:
-    """Return the filter; raises SearchArgumentError for a type that does not exist and an importance outside 0 to 1."""
+    """Return the filter for these conditions.
+
+    Raises SearchArgumentError for an unknown type and an importance outside 0 to 1.
+    """
     unknown = [name for name in types if name not in MEMORY_TYPES]
     if unknown:
         known = ", ".join(MEMORY_TYPES)
@@ -191,23 +200,8 @@ def wanted_memories(
 
 
 def _without_unstorable(text: str) -> str:
-    # No stored concept holds such characters; a database must not be asked for them.
+    # No stored concept holds NUL or a lone surrogate, and databases raise errors for them.
     return text.replace("\0", "").encode(errors="replace").decode()
-
-
-def _queries(given: str | Sequence[str]) -> list[str]:
-    queries = [given] if isinstance(given, str) else list(given)
-    if not 1 <= len(queries) <= _MOST_QUERIES:
-        raise SearchArgumentError(
-            f"{len(queries)} queries were given; expected 1 to {_MOST_QUERIES} phrasings"
-        )
-
-    return queries
-
-
-def _check_limit(limit: int) -> None:
-    if isinstance(limit, bool) or not 1 <= limit <= _LARGEST_LIMIT:
-        raise SearchArgumentError(f"limit is {limit!r}; expected 1 to {_LARGEST_LIMIT}")
 
 
 def _words(query: str, number: int, notes: list[str]) -> tuple[str, ...]:
@@ -223,7 +217,7 @@ def _words(query: str, number: int, notes: list[str]) -> tuple[str, ...]:
 def _by_words(
     reading: Reading, words: tuple[str, ...], wanted: MemoryFilter, limit: int
 ) -> _RankedList:
-    """Return the memories with all words and, where these are too few, behind them those with some."""
+    """Return memories with all words and, if these are too few, after them those with some."""
     hits = reading.search(words, operator="AND", wanted=wanted, limit=_DEPTH)
     if len(hits) < limit and len(words) > 1:
         hits = hits + reading.search(words, operator="OR", wanted=wanted, limit=_DEPTH)
@@ -234,22 +228,25 @@ def _by_words(
 
 
 def _by_ids(reading: Reading, ids: Sequence[int], wanted: MemoryFilter) -> _RankedList:
-    found = [memory for id in ids[:_DEPTH] if (memory := reading.memory(id)) is not None]
-    return _RankedList([memory for memory in found if _fits(memory, wanted)], len(ids) >= _DEPTH)
-
-
-def _fits(memory: StoredMemory, wanted: MemoryFilter) -> bool:
     asked = {fold_concept(concept) for concept in wanted.concepts}
-    return (
-        memory.forgotten_at is None
+    memories = [
+        memory
+        for id in ids[:_DEPTH]
+        if (memory := reading.memory(id)) is not None
+        and memory.forgotten_at is None
         and memory.importance >= wanted.min_importance
         and (not wanted.types or memory.type in wanted.types)
         and (not asked or not asked.isdisjoint(map(fold_concept, memory.concepts)))
-    )
+    ]
+
+    return _RankedList(memories, len(ids) >= _DEPTH)
 
 
 def _fused(lists: Iterable[_RankedList]) -> list[tuple[StoredMemory, float]]:
-    """Add up 1 / (60 + rank) over the lists; of two with one score the newer comes first."""
+    """Fuse the lists: a memory scores the sum of 1 / (60 + rank); among equals the newer is first.
+
+    Scores of different queries and methods are not comparable, ranks are.
+    """
     scores: dict[int, float] = {}
     memories: dict[int, StoredMemory] = {}
     for each in lists:

@@ -1,4 +1,4 @@
-"""The part of a memory that shows why it was found."""
+"""Excerpts of memories that show why they were found."""
 
 import re
 from collections.abc import Sequence
@@ -15,13 +15,14 @@ _ELLIPSIS: Final = "…"
 
 
 def snippet(content: str, words: Sequence[str], limit: int = LONGEST_SNIPPET) -> str:
-    """Return at most `limit` characters of `content` on one line, from shortly before the first of `words`.
+    """Return at most `limit` characters of `content` on one line, around the first of `words`.
 
-    A word is found in its other forms too, by its beginning. Without any of them the content is shown from its start.
+    Other forms of a word are found by its beginning. Without any of the words the snippet is the
+    start of the content.
     """
-    first = _first_place(content, words)
-    start = 0 if len(content) <= limit else _begin(content, first)
-    # White space is squeezed: look a little further than what can be shown.
+    first = _first_match(content, words)
+    start = 0 if len(content) <= limit else _snippet_start(content, first)
+    # Runs of white space become one blank, so more characters are taken than can be shown.
     text = " ".join(content[start : start + 4 * limit].split())
     shown = f"{_ELLIPSIS}{text}" if start else text
     if len(shown) <= limit and start + 4 * limit >= len(content):
@@ -32,7 +33,7 @@ def snippet(content: str, words: Sequence[str], limit: int = LONGEST_SNIPPET) ->
     return f"{cut.rsplit(' ', 1)[0] if ' ' in cut else cut}{_ELLIPSIS}"
 
 
-def _first_place(content: str, words: Sequence[str]) -> int:
+def _first_match(content: str, words: Sequence[str]) -> int:
     stems = dict.fromkeys(
         word[: max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)] for word in words
     )
@@ -43,8 +44,8 @@ def _first_place(content: str, words: Sequence[str]) -> int:
     return found.start() if found else 0
 
 
-def _begin(content: str, place: int) -> int:
-    """Return where to begin so that `place` stands a little behind the start, at the beginning of a word."""
+def _snippet_start(content: str, place: int) -> int:
+    """Return the start of a word that is a little before `place`."""
     start = max(place - _BEFORE, 0)
     if start == 0:
         return 0

@@ -1,4 +1,9 @@
-"""When two memories say the same, and when nearly the same."""
+"""Whether two memories have the same text, or nearly the same.
+
+Comparing a new memory with all others would take longer with every save. Sketches are numbers
+that memories with nearly the same words probably share (locality-sensitive hashing), so an index
+by sketch gives the few candidates that are worth comparing word by word.
+"""
 
 import hashlib
 import re
@@ -14,8 +19,9 @@ _TOKEN: Final = re.compile(r"\w+")
 _LONGEST_SHORT: Final = 4
 _AN_EIGHTH: Final = 3
 _BITS: Final = 2**63 - 1
-# The three leading bits of each differ, so that each looks for its least hash among others.
-# Sketches in the databases are made of these numbers.
+# XOR with a mask permutes the hashes. The three leading bits of the masks differ, so the minimum
+# under each mask is found in another eighth of the hashes, and the minima are nearly independent.
+# The numbers must never change: the databases hold sketches made with them.
 _MASKS: Final = (
     0x1D2F6A83,
     0x3B94C05E,
@@ -30,7 +36,7 @@ _SPREAD: Final = 0x9E3779B97F4A7C15
 
 
 def fingerprint(title: str, content: str) -> str:
-    """Return a hash that is the same for texts that differ in case, blanks or the Unicode form only."""
+    """Return a hash that ignores differences of case, white space and Unicode normalisation."""
     return hashlib.sha256(f"{_normalised(title)}\n{_normalised(content)}".encode()).hexdigest()
 
 
@@ -41,7 +47,7 @@ def _normalised(text: str) -> str:
 
 
 def tokens(title: str, content: str) -> Counter[str]:
-    """Return the words of a memory in any case, with how often each is there."""
+    """Return how often each word occurs in a memory; words are case-folded."""
     return Counter(_words(title, content))
 
 
@@ -50,27 +56,38 @@ def _words(title: str, content: str) -> list[str]:
 
 
 def nearly_the_same(own: Counter[str], title: str, content: str) -> bool:
-    """Tell whether the words of another memory overlap with `own` by an F1 of 0.85 or more."""
+    """Return whether the words of another memory overlap with `own` by an F1 of 0.85 or more."""
     words = _words(title, content)
     needed = _NEARLY_THE_SAME * (own.total() + len(words)) / 2
-    # At most so many are shared: most memories are told apart by that, in a quarter of the time.
+    # The sum is an upper bound of the overlap, without counting the other memory's words. It rules
+    # out most memories in a quarter of the time.
     if not words or sum(map(own.__getitem__, own.keys() & words)) < needed:
         return False
     return (own & Counter(words)).total() >= needed
 
 
 def sketches(kind: str, words: Counter[str]) -> tuple[int, ...]:
-    """Return four numbers below 2 ** 63, of which texts of one `kind` share some when they share most words.
+    """Return four numbers below 2 ** 63; texts of one `kind` with nearly the same words share some.
 
-    Each is made of two min-hashes of the words, and a word that is there twice counts as two. One alone would not
-    tell texts apart: in 100,000 of them thousands have the same least word. Short words stand in most texts; each
-    counts an eighth. At an overlap of 0.85 about 93 of 100 pairs share a number, at 0.92 99. No words, no numbers.
+    At an overlap of 0.85 about 93 of 100 pairs share a number, at 0.92 99. Without words there are
+    no numbers.
     """
     if not words:
         return ()
 
+    # MinHash: the probability that two sets have the same minimal hash is the share of elements
+    # that they have in common. A word that occurs twice counts as two elements. Each sketch
+    # combines two minima, as a single one selects too little: of 100,000 texts thousands share
+    # their minimum. Short words are in most texts, so their hashes are shifted up to win an eighth
+    # as often.
     long, short = _hashes(words)
-    least = [_least(mask, long, short) for mask in _MASKS]
+    least = [
+        min(
+            min(map(mask.__xor__, long), default=_BITS),
+            min(map(mask.__xor__, short), default=_BITS) << _AN_EIGHTH,
+        )
+        for mask in _MASKS
+    ]
     seal = crc32(kind.encode())
 
     return tuple(
@@ -80,7 +97,7 @@ def sketches(kind: str, words: Counter[str]) -> tuple[int, ...]:
 
 
 def _hashes(words: Counter[str]) -> tuple[list[int], list[int]]:
-    """Return a number for each long and each short word, and for each time that it is there."""
+    """Return a hash for each occurrence of each long and of each short word."""
     long: list[int] = []
     short: list[int] = []
 
@@ -92,10 +109,3 @@ def _hashes(words: Counter[str]) -> tuple[list[int], list[int]]:
             numbers += [crc32(encoded, time) for time in range(1, times)]
 
     return long, short
-
-
-def _least(mask: int, long: list[int], short: list[int]) -> int:
-    return min(
-        min(map(mask.__xor__, long), default=_BITS),
-        min(map(mask.__xor__, short), default=_BITS) << _AN_EIGHTH,
-    )

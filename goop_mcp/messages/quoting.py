@@ -95,9 +95,12 @@ _TICKS = re.compile(r"`+")
 
 def line(text: str, *, longest: int = _LONGEST) -> str:
     """Return `text` as one line without control characters, cut to `longest`; "–" for nothing."""
+    # Nearly every text is short and plain, and this function runs for each value of an answer.
     if len(text) <= longest and text.isprintable() and "  " not in text:
         return text.strip() or "–"
 
+    # Only a bounded part is processed: the text may be a megabyte, and the rest would be cut
+    # anyway.
     flat = " ".join(text[: 4 * longest].split())
     if not flat.isprintable():
         flat = _NOT_PRINTABLE.sub("", flat).strip()
@@ -133,6 +136,7 @@ def quoted(name: str, *texts: str) -> list[str]:
 
 def fenced(text: str, language: str = "text") -> list[str]:
     """Return the lines of `text` in a fence that it cannot end."""
+    # A fence can be closed only by a run at least as long as its own.
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
     return [f"{fence}{language}", *without_controls(text).rstrip("\n").split("\n"), fence]
 

@@ -35,7 +35,7 @@ _LETTERS = 3
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where something stands within a total; None where nobody knows."""
+    """A position within a total; None where it is unknown."""
 
     current: int | None = None
     total: int | None = None
@@ -215,7 +215,7 @@ def status_display(
     accepted: bool,
     next_command: str | None = None,
 ) -> str:
-    """Return how a project stands at its gates (V-15)."""
+    """Return the status of a project and its gates (V-15)."""
     text = (
         templates.STATUS_DISPLAY.replace("{interview}", _done_or_pending(done=interview_complete))
         .replace("{lock}", "🔒 Locked" if spec_locked else "🔓 Unlocked")

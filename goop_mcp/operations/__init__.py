@@ -1,7 +1,6 @@
-"""What can be asked of the program, one function a question, shared by every surface.
+"""The use cases of the program, one function each, shared by all surfaces.
 
-Those named here stand on the router, the workspace or the database, and are loaded by their first
-use.
+The modules named here need the router, the workspace or the database, and are loaded on first use.
 """
 
 from typing import TYPE_CHECKING

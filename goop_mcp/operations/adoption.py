@@ -1,4 +1,4 @@
-"""How far a project has come with XML handoffs (xml-handoff-protocol, section 9)."""
+"""Measure the adoption of XML handoffs in a project (xml-handoff-protocol, section 9)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _GOALS = {"pilot": Fraction(50, 100), "expanded": Fraction(80, 100)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdoptionReport:
-    """Counts of sessions: all, those with a request in their prompt, those whose request is refused."""
+    """Numbers of sessions: all, those with a request in their prompt, those refused."""
 
     sessions: int
     with_request: int
@@ -28,7 +28,7 @@ class AdoptionReport:
 
     @property
     def rate(self) -> Fraction:
-        """The exact share of sessions with a request, from 0 to 1; 0 where there are no sessions."""
+        """The exact share of sessions with a request, from 0 to 1; 0 without sessions."""
         return _share(self.with_request, self.sessions)
 
     @property
@@ -41,25 +41,28 @@ class AdoptionReport:
 
     @property
     def reached(self) -> bool:
-        """Whether the goal of the phase is reached: pilot above 50 %, expanded above 80 %, mandatory 100 % (H-55)."""
+        """Whether the goal of the phase is reached (H-55).
+
+        The goals are over 50 % for pilot, over 80 % for expanded and 100 % for mandatory.
+        """
         if self.phase == "mandatory":
             return self.sessions > 0 and self.with_request == self.sessions
         return self.phase == "optional" or self.rate > _GOALS[self.phase]
 
     @property
     def too_many_blocked(self) -> bool:
-        """Whether more than 10 % of the sessions are refused, which calls for going back to optional (H-56)."""
+        """Whether over 10 % of the sessions are refused, which calls for "optional" (H-56)."""
         return _share(self.blocked, self.sessions) > _MOST_BLOCKED
 
 
 def adoption_rate(prompts: Iterable[str]) -> Fraction:
-    """Return the exact share of `prompts` that hold an agent_request, from 0 to 1; 0 where there are none (D-79)."""
+    """Return the exact share of `prompts` with an agent_request, from 0 to 1 (D-79)."""
     held = [_holds_request(prompt) for prompt in prompts]
     return _share(sum(held), len(held))
 
 
 def measure_adoption(prompts: Iterable[str], *, phase: Adoption = "optional") -> AdoptionReport:
-    """Return how far `prompts`, one a session, have come in `phase`; in the pilot give those of pilot agents only."""
+    """Return the adoption in `prompts`, one for each session; for a pilot those of pilot agents."""
     sessions = with_request = blocked = 0
     for prompt in prompts:
         sessions += 1

@@ -1,4 +1,4 @@
-"""From the fields of a task to a whole prompt with an `<agent_request>` in it."""
+"""Build a prompt with an `<agent_request>` from the fields of a task."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -40,25 +40,24 @@ HANDOFF_AGENTS = frozenset(
         "tracking-agent",
     }
 )
-"""The agents that the specification names; a project may have others (H-48)."""
+"""The agents in the specification; a project may have others (H-48)."""
 
 _KEYS = ("kind", "path", "required", "text")
 _NO_SLUG = re.compile(r"[^a-z0-9]+")
 _SLUG_CHARACTERS = 40
-_FAULTS_TOLD = 5
+_MOST_ERRORS = 5
 
 
 class RequestFieldsError(GoopError, ValueError):
-    """Raised when no good request can be made of the fields; the text says of each fault what to do."""
+    """Raised when the fields make no acceptable request; the text states the fix for each error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltRequest:
-    """A prompt as it should be written to `path`, relative to the project; None where the session has no id.
+    """A prompt to write to `path`, relative to the project; None if the session has no id.
 
-    `verdict` is that of our own validator in strict mode: always accepted. `size` tells what the prompt weighs.
-    `redactions` counts the secrets that were
-    taken out of the fields beforehand.
+    `verdict` is that of our validator in strict mode, always accepted. `redactions` is the number
+    of secrets that were removed from the fields.
     """
 
     text: str = field(repr=False)
@@ -69,7 +68,7 @@ class BuiltRequest:
     kind: Literal["agent_request"] = "agent_request"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as JSON values, with the keys of INTERFACES, section 5."""
+        """Return the answer as JSON values."""
         return {
             "kind": self.kind,
             "text": self.text,
@@ -100,25 +99,32 @@ def build_request(
     agents: Collection[str] | None = None,
     now: datetime | None = None,
 ) -> BuiltRequest:
-    """Return a prompt with title, request and prose made of the fields, which have the specification's own names.
+    """Return a prompt with title, request and prose built from the fields of the specification.
 
-    Each of `deliverables` has `kind` (file, decision or report), `path` for a file, `required` (true where it is left
-    out) and `text`. Without a `title` the summary is used. Without a `session_id` one is made of `now` and the title,
-    if `now` is given. With `agents` a target outside of them is refused. With `xsd_compat` the literal schema accepts
-    the request. Raises RequestFieldsError, UnknownNameError for a word or agent that does not exist, and
-    NotWritableError for what XML, or with `xsd_compat` that schema, cannot carry.
+    Each of `deliverables` has `kind` (file, decision or report), `path` for a file, `required`
+    (default true) and `text`. The default of `title` is the summary. Without a `session_id` it is
+    built from `now` and the title, if `now` is given. With `agents`, another target is refused.
+    With `xsd_compat` the literal schema accepts the request. Raises RequestFieldsError,
+    UnknownNameError for an unknown name or agent, and NotWritableError for text that XML, or with
+    `xsd_compat` that schema, cannot represent.
     """
-    _check_target(target_agent, agents)
+    if agents is not None and target_agent and target_agent not in agents:
+        raise UnknownNameError("agent", target_agent, sorted(agents))
+
     summary = _text("current_task_summary", current_task_summary)
     heading = " ".join((_text("title", title) or summary).split())
     own_id = _session_id(_text("session_id", session_id), heading, now)
+    if isinstance(constraints, str):
+        raise RequestFieldsError("constraints is no list of texts; expected one")
+
+    listed = [_text(f"constraint {number}", each) for number, each in enumerate(constraints, 1)]
     request = Request(
         mode=_word("mode", mode, RequestMode),
         original_intent=_text("original_intent", original_intent),
         current_task_summary=summary,
         workflow=_word("workflow", workflow, RequestWorkflow),
         task_details=_text("task_details", task_details),
-        constraints=_constraints(constraints),
+        constraints=tuple(filter(None, listed)) or None,
         deliverables=_deliverables(deliverables, own_id),
         backlog_notes=_text("backlog_notes", backlog_notes) or None,
         session_id=own_id,
@@ -129,19 +135,15 @@ def build_request(
     prose = _text("context", context)
     text = write_prompt(request, title=heading, context=prose, xsd_compat=xsd_compat)
     size = measure_prompt(text, request, title=heading, context=prose)
+    path = f"{SESSIONS_FOLDER}/{own_id}/prompt.md" if own_id is not None else None
 
-    return BuiltRequest(text=text, path=_path(request.session_id), verdict=_judged(text), size=size)
-
-
-def _check_target(agent: str | None, agents: Collection[str] | None) -> None:
-    if agents is not None and agent and agent not in agents:
-        raise UnknownNameError("agent", agent, sorted(agents))
+    return BuiltRequest(text=text, path=path, verdict=_judged(text), size=size)
 
 
 def _text(name: str, value: object) -> str:
     """Return a text in normal form, "" for None.
 
-    Raises RequestFieldsError when it is no text that can be written.
+    Raises RequestFieldsError for any other value, and for text that cannot be written.
     """
     if not isinstance(value, str | None):
         raise RequestFieldsError(f"{name} is no text; expected a text")
@@ -161,17 +163,10 @@ def _word(name: str, word: str, words: type[T]) -> T:
     return known[word]
 
 
-def _constraints(constraints: Iterable[str]) -> tuple[str, ...] | None:
-    if isinstance(constraints, str):
-        raise RequestFieldsError("constraints is no list of texts; expected one")
-    texts = [_text(f"constraint {number}", each) for number, each in enumerate(constraints, 1)]
-    return tuple(filter(None, texts)) or None
-
-
 def _deliverables(
     given: Sequence[Deliverable | Mapping[str, object]], session_id: str | None
 ) -> tuple[Deliverable, ...]:
-    """Return the deliverables; the session's id takes the place of a variable for it in a path (D-59)."""
+    """Return the deliverables, with the session's id for its variable in paths (D-59)."""
     if isinstance(given, str | Mapping):
         raise RequestFieldsError(
             "deliverables is no list; expected a list of objects with kind, path, required, text"
@@ -191,7 +186,7 @@ def _deliverables(
 
 
 def _deliverable(given: Deliverable | Mapping[str, object], number: int) -> Deliverable:
-    """Return one deliverable; `number` counts from 1 and is used to name it."""
+    """Return a checked deliverable; messages name it by `number`, from 1."""
     if isinstance(given, Deliverable):
         return given
 
@@ -249,26 +244,21 @@ def _session_id(given: str, title: str, now: datetime | None) -> str | None:
     return f"{now:%Y%m%d-%H%M%S}-{slug}"
 
 
-def _path(session_id: str | None) -> str | None:
-    return None if session_id is None else f"{SESSIONS_FOLDER}/{session_id}/prompt.md"
-
-
 def _judged(text: str) -> Verdict:
-    """Return the verdict on what was written. Raises RequestFieldsError when it is not accepted."""
+    """Return the verdict on the prompt. Raises RequestFieldsError if it is not accepted."""
     verdict = pipeline.validate(text, (AGENT_REQUEST,), protocol="agent_request", mode="strict")
-    # A variable in a path is only a warning of the protocol, and what is built here is about to be
-    # used.
-    faults = [
+    # The protocol only warns of a variable in a path, but this prompt is about to be used.
+    errors = [
         finding
         for finding in verdict.findings
         if finding.severity is Severity.ERROR or finding.rule == "path/template-variable"
     ]
-    doubled = [finding for finding in faults if finding.rule == MULTIPLE_REQUESTS.id]
+    doubled = [finding for finding in errors if finding.rule == MULTIPLE_REQUESTS.id]
     if doubled:
         raise RequestFieldsError(
             f"title or context holds a request of its own: {doubled[0].message}"
         )
 
-    if faults:
-        raise RequestFieldsError("; ".join(finding.message for finding in faults[:_FAULTS_TOLD]))
+    if errors:
+        raise RequestFieldsError("; ".join(finding.message for finding in errors[:_MOST_ERRORS]))
     return verdict

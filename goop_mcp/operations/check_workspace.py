@@ -1,4 +1,4 @@
-"""Judge a reply together with what it claims: files, commits, memories, tasks and state of the project (D-88)."""
+"""Judge a reply and verify its claims: files, commits, memories, tasks and state (D-88)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,12 +32,12 @@ def check_workspace(
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
 ) -> Verdict:
-    """Judge `text` as `validate` does, and what it claims by looking at `project`; one verdict holds both.
+    """Judge `text` as `validate` does and verify its claims in `project`; return one verdict.
 
-    `store` is the project's memory, None where there is none; `session_state` the state of a request's own session,
-    None where the caller does not know it. `looked` is told how many of the files were looked for. The other arguments
-    are those of `validate`. Looks only: nothing is changed, no file that the reply names is opened, and what lies
-    outside of `project` is not touched.
+    `store` is the project's memory, None if there is none; `session_state` the state of a request's
+    session, None if unknown. `looked` receives the number of files checked so far. The other
+    arguments are those of `validate`. Reads only: nothing is changed, no file that the reply names
+    is opened, and nothing outside `project` is accessed.
     """
     files = ProjectFiles(project)
     expected = expect_of_project(files.root, NOTHING_EXPECTED if expected is None else expected)

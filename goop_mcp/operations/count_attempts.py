@@ -1,4 +1,4 @@
-"""Statistics of recorded attempts: how often agents have to be asked, and for which faults."""
+"""Statistics of recorded attempts: how often agents are asked, and for which errors."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,11 +16,11 @@ _NOBODY = "(not named)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptCounts:
-    """How the calls of one agent or week went.
+    """The calls of one agent or week.
 
-    `calls` were made with `attempts` messages; `accepted` of them ended with an accepted reply,
-    `accepted_at_once` with the first reply that came. `seconds` and `tokens` are those of all
-    attempts; unknown tokens count as none.
+    `calls` took `attempts` messages; `accepted` of them ended with an accepted reply,
+    `accepted_at_once` with an accepted first reply. `seconds` and `tokens` are those of all
+    attempts; unknown tokens count as 0.
     """
 
     calls: int
@@ -33,7 +33,7 @@ class AttemptCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptStatistics:
-    """What was recorded: `by_rule` counts the replies that broke it, most often first; weeks are those of ISO 8601."""
+    """The recorded attempts; `by_rule` counts replies, most first; weeks are those of ISO 8601."""
 
     total: AttemptCounts
     by_rule: Mapping[str, int]
@@ -50,12 +50,17 @@ def count_attempts(store: Store, *, since: datetime | None = None) -> AttemptSta
     earliest = None if since is None else written(since)
     attempts = store.read(lambda reading: reading.attempts(since=earliest))
 
+    def week(attempt: StoredAttempt) -> str:
+        moment = datetime.fromisoformat(attempt.created_at).astimezone(UTC)
+        year, number, _ = moment.isocalendar()
+        return f"{year}-W{number:02}"
+
     return AttemptStatistics(
         total=_counts(attempts),
         by_rule=dict(Counter(rule for each in attempts for rule in each.rules).most_common()),
         by_repair=dict(Counter(rule for each in attempts for rule in each.repairs).most_common()),
-        by_agent=_grouped(attempts, _agent),
-        by_week=_grouped(attempts, _week),
+        by_agent=_grouped(attempts, lambda attempt: attempt.agent or _NOBODY),
+        by_week=_grouped(attempts, week),
     )
 
 
@@ -83,13 +88,3 @@ def _counts(attempts: Sequence[StoredAttempt]) -> AttemptCounts:
         seconds=sum(each.seconds for each in attempts),
         tokens=sum(each.tokens or 0 for each in attempts),
     )
-
-
-def _agent(attempt: StoredAttempt) -> str:
-    return attempt.agent or _NOBODY
-
-
-def _week(attempt: StoredAttempt) -> str:
-    """Return the week of an attempt, such as 2026-W03."""
-    year, week, _ = datetime.fromisoformat(attempt.created_at).astimezone(UTC).isocalendar()
-    return f"{year}-W{week:02}"

@@ -1,4 +1,4 @@
-"""The pages about the protocols, for those who write agents and orchestrators."""
+"""The pages about the protocols, for authors of agents and orchestrators."""
 
 from goop_mcp.assets import list_assets, read_asset
 from goop_mcp.errors import UnknownNameError
@@ -9,7 +9,7 @@ _SUFFIX = ".md"
 
 
 def list_documents() -> tuple[str, ...]:
-    """Return the protocols that have a page, sorted."""
+    """Return the names of the protocols with a page, sorted."""
     return tuple(name.removesuffix(_SUFFIX) for name in list_assets("docs", _SUFFIX))
 
 

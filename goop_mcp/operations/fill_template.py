@@ -1,6 +1,6 @@
-"""From a template and what goes into its slots to a whole prompt (H-65).
+"""Build a prompt from a template and the values of its slots (H-65).
 
-Values are data: they are put into the typed request and escaped when it is written (D-85).
+Values are data: they become part of the typed request and are escaped when it is written (D-85).
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from datetime import datetime
 
 from goop_mcp.errors import AssetBrokenError, UnknownNameError
 from goop_mcp.operations.build_request import BuiltRequest, RequestFieldsError, build_request
-from goop_mcp.operations.templates import SLOT, Template, find_template
+from goop_mcp.operations.templates import SLOT, find_template
 from goop_mcp.protocols.agent_request import AGENT_REQUEST, Request
 from goop_mcp.validation import pipeline
 
@@ -27,9 +27,9 @@ def fill_template(
 ) -> BuiltRequest:
     """Return the prompt of the template `name` with `values` in its slots.
 
-    The other arguments are those of `build_request`; the template names the target agent where none
-    is given. Raises UnknownNameError for an unknown template or slot, RequestFieldsError for a slot
-    that is not filled in, and what `build_request` raises.
+    The other arguments are those of `build_request`; the default target agent is that of the
+    template. Raises UnknownNameError for an unknown template or slot, RequestFieldsError for a slot
+    without a value, and what `build_request` raises.
     """
     template = find_template(name)
     slots = [slot.name for slot in template.slots]
@@ -43,7 +43,9 @@ def fill_template(
             f"the template {name} has slots that are not filled in: {', '.join(empty)}"
         )
 
-    request = _request_of(template)
+    request = pipeline.validate(template.text, (AGENT_REQUEST,), protocol="agent_request").envelope
+    if not isinstance(request, Request):
+        raise AssetBrokenError(f"the template {name} cannot be used: it holds no request")
 
     def fill(text: str | None) -> str:
         return SLOT.sub(lambda slot: values[slot[1]].strip(), text or "")
@@ -66,10 +68,3 @@ def fill_template(
         target_agent=target_agent or request.target_agent,
         now=now,
     )
-
-
-def _request_of(template: Template) -> Request:
-    request = pipeline.validate(template.text, (AGENT_REQUEST,), protocol="agent_request").envelope
-    if not isinstance(request, Request):
-        raise AssetBrokenError(f"the template {template.name} cannot be used: it holds no request")
-    return request

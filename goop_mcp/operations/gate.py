@@ -1,4 +1,7 @@
-"""The gate before a spawn: may an agent be started with this prompt (xml-handoff-protocol, sections 3.3, 3.4, 7.1)."""
+"""The gate before a spawn: whether an agent may be started with a prompt.
+
+Messages and log lines have the form of the xml-handoff-protocol, sections 3.3, 3.4 and 7.1.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -32,12 +35,11 @@ _ALWAYS_REFUSED = path_rules.TEMPLATE_VARIABLE.id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateAnswer:
-    """Whether to go on, and what to say.
+    """Whether to proceed, with messages and findings.
 
-    `messages` are the lines for people, in the form of sections 3.4 and 3.3. `log` are the lines
-    for the session's log: the outcome, and for a refusal its reasons in the form of section 7.1.
-    `findings` are those of the verdict as the gate weighs them, and its own; `verdict` is the
-    judgement on the prompt itself.
+    `messages` are lines for people. `log` are the lines for the session's log: the outcome, and the
+    reasons of a refusal. `findings` are those of the verdict with the severity that they have for
+    the gate, and its own; `verdict` is that on the prompt itself.
     """
 
     proceed: bool
@@ -59,12 +61,13 @@ def gate(
     schema: str = gate_messages.SCHEMA,
     rules: Sequence[Rule] = (),
 ) -> GateAnswer:
-    """Say whether an agent may be started with the prompt `text`; `file_name` is what messages call it.
+    """Decide whether an agent may be started with the prompt `text`.
 
-    A prompt without a request proceeds with a warning, unless `adoption` is "mandatory" and `workflow`, which is what
-    the caller knows of the work, is neither SPIKE nor research (H-53). With `schema_present` False, which means that
-    the file `schema` was asked for and is not there, only well-formedness and paths are judged (H-33, D-77). A variable
-    that was left in a path is an error here (D-59). `rules` are those of `validate`. Pure: reads and writes nothing.
+    Messages call the prompt `file_name`. A prompt without a request proceeds with a warning, unless
+    `adoption` is "mandatory" and the caller's `workflow` is neither SPIKE nor research (H-53).
+    `schema_present` False means that the requested file `schema` does not exist; only
+    well-formedness and paths are judged then (H-33, D-77). A variable left in a path is an error
+    here (D-59). `rules` are those of `validate`. Pure: reads and writes nothing.
     """
     return _answer(
         _examined(text, mode, expected, rules).verdict(),
@@ -88,16 +91,28 @@ def gate_file(
     stdin: BinaryIO | None = None,
     rules: Sequence[Rule] = (),
 ) -> GateAnswer:
-    """Say whether an agent may be started with the prompt in `file`, as `gate` does.
+    """Decide whether an agent may be started with the prompt in `file`, as `gate` does.
 
-    Paths have to stay inside `project`, links followed, or with `containment` "session" inside the
-    folder of `file`. `schema` names a schema file that has to be there. Raises UnreadableFileError,
-    and for `rules` RuleRefusedError and RuleFailedError.
+    Paths must stay inside `project`, with links followed, or with `containment` "session" inside
+    the folder of `file`. `schema` is a schema file that must exist. Raises UnreadableFileError, and
+    RuleRefusedError and RuleFailedError for `rules`.
     """
     text = read_reply(file, stdin=stdin).removeprefix("\ufeff")
-    expected = _expectations(file, project, containment)
+
+    # The folder of the file is that of the session, and has its id as name.
+    own: str | None = None
+    if file != STDIN:
+        parent = Path(file).resolve().parent
+        own = parent.relative_to(project).as_posix() if parent.is_relative_to(project) else None
+
+    name = PurePath(own or "").name
+    folder = own if containment == "session" else None
+    expected = Expectations(
+        workspace=project.as_posix(),
+        session_folder=folder,
+        session_id=name if is_session_id(name) else None,
+    )
     examined = _examined(text, mode, expected, rules)
-    folder = expected.session_folder
     answer = _answer(
         examined.verdict(
             links_that_lead_out(examined.claims(), ProjectFiles(project), session_folder=folder)
@@ -122,24 +137,6 @@ def _examined(
     )
 
 
-def _expectations(file: str, project: Path, containment: Containment) -> Expectations:
-    """Return what the place of `file` tells: the session's folder and id, where the folder is named by one."""
-    folder = None if file == STDIN else _folder_in(project, Path(file))
-    name = "" if folder is None else PurePath(folder).name
-
-    return Expectations(
-        workspace=project.as_posix(),
-        session_folder=folder if containment == "session" else None,
-        session_id=name if is_session_id(name) else None,
-    )
-
-
-def _folder_in(project: Path, file: Path) -> str | None:
-    """Return the folder of `file` relative to `project`, None when it lies elsewhere."""
-    folder = file.resolve().parent
-    return folder.relative_to(project).as_posix() if folder.is_relative_to(project) else None
-
-
 def _answer(
     verdict: Verdict,
     file_name: str,
@@ -149,9 +146,15 @@ def _answer(
     needed: bool,
     place: str | None,
 ) -> GateAnswer:
-    """Weigh the findings as the gate does and put its messages together."""
-    absent = any(finding.rule == AGENT_REQUEST.no_envelope.id for finding in verdict.findings)
-    findings = [_weighed(each, needed=needed) for each in verdict.findings]
+    """Return the decision of the gate; `needed` states that a prompt must hold a request."""
+    no_envelope = AGENT_REQUEST.no_envelope.id
+    absent = any(finding.rule == no_envelope for finding in verdict.findings)
+    # Two findings that a validator only warns of are errors before a spawn.
+    refused = {_ALWAYS_REFUSED, no_envelope} if needed else {_ALWAYS_REFUSED}
+    findings = [
+        replace(each, severity=Severity.ERROR) if each.rule in refused else each
+        for each in verdict.findings
+    ]
     if not schema_present and not absent:
         findings = [each for each in findings if each.rule.startswith(_WELL_FORMEDNESS)]
         findings.append(_schema_missing(schema))
@@ -166,29 +169,19 @@ def _answer(
         place=place,
     )
 
+    if errors:
+        reasons = gate_messages.for_log(errors, verdict, file_name=file_name)
+        log = [gate_messages.FAILED, *reasons]
+    else:
+        log = [f"No XML handoff block found in {file_name}" if absent else gate_messages.PASSED]
+
     return GateAnswer(
         proceed=not errors,
         messages=tuple(messages),
-        log=tuple(_log_lines(errors, verdict, file_name, absent=absent)),
+        log=tuple(log),
         findings=tuple(findings),
         verdict=verdict,
     )
-
-
-def _log_lines(
-    errors: Sequence[Finding], verdict: Verdict, file_name: str, *, absent: bool
-) -> list[str]:
-    if errors:
-        return [gate_messages.FAILED, *gate_messages.for_log(errors, verdict, file_name=file_name)]
-    return [f"No XML handoff block found in {file_name}" if absent else gate_messages.PASSED]
-
-
-def _weighed(finding: Finding, *, needed: bool) -> Finding:
-    """Return `finding` with the weight it has before a spawn."""
-    refused = finding.rule == _ALWAYS_REFUSED or (
-        needed and finding.rule == AGENT_REQUEST.no_envelope.id
-    )
-    return replace(finding, severity=Severity.ERROR) if refused else finding
 
 
 def _schema_missing(schema: str) -> Finding:

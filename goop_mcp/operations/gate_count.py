@@ -1,4 +1,4 @@
-"""What the gate said of a prompt, counted for the statistics of the project."""
+"""Count the decisions of the gate for the statistics of the project."""
 
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.operations.gate import GateAnswer
@@ -10,7 +10,10 @@ __all__ = ["count_gate"]
 
 
 def count_gate(store: Store, answer: GateAnswer) -> None:
-    """Count `answer` in the database, which is made if need be; a failure is only logged: the gate stands by itself."""
+    """Count `answer` in the database, which is created if necessary.
+
+    A failure is only logged, because the gate does not depend on the database.
+    """
     request = answer.verdict.envelope
     judgement = judgement_of(
         answer.verdict,

@@ -1,4 +1,4 @@
-"""The log of a session, which tells later what the gate said (H-39)."""
+"""The log of a session with the decisions of the gate (H-39)."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ class SessionLogError(GoopError, OSError):
 
 
 def append_to_log(path: str, lines: Sequence[str]) -> None:
-    """Append `lines` to the file `path`, which is made if need be. Raises SessionLogError."""
+    """Append `lines` to the file `path`, created if necessary. Raises SessionLogError."""
     try:
-        # Importing pathlib would double the time to start
+        # Importing pathlib would double the start time of the gate.
         with open(path, "a", encoding="utf-8") as log:  # noqa: PTH123
             log.write("".join(f"{line}\n" for line in lines))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""From what a caller gives, over MCP or as JSON, to a prompt, and where it is wanted to its file."""
+"""Build a prompt from a caller's fields, given over MCP or as JSON, and write it if requested."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,20 +37,31 @@ REQUEST_FIELDS = (
     "context",
     "xsd_compat",
 )
-"""The fields of a request, in the order of INTERFACES, section 5; they are the arguments of `build_request`."""
+"""The fields of a request, which are the arguments of `build_request`."""
 
 
 def hand_over_request(
     fields: Mapping[str, object], *, project: Path, write: bool, now: datetime
 ) -> BuiltRequest:
-    """Return the prompt made of `fields`; with `write` it stands at its path below `project` afterwards.
+    """Return the prompt built from `fields`; with `write`, write it to its path below `project`.
 
-    None stands for a field that is left out; secrets are taken out first. Without a session id there is no path, so one
-    is made of `now` and the title when the prompt is to be written. Raises UnknownNameError for a field that does not
-    exist, RequestFieldsError for one that is missing or of the wrong kind, PathRefusedError, UnwritableFileError, and
-    what `build_request` raises.
+    None stands for an absent field; secrets are removed first. Without a session id there is no
+    path; with `write` the id is built from `now` and the title. Raises UnknownNameError for an
+    unknown field, RequestFieldsError for a missing one or a wrong type, PathRefusedError,
+    UnwritableFileError, and what `build_request` raises.
     """
-    given, redactions = redact_structure(_checked(fields))
+    for name in fields:
+        if name not in REQUEST_FIELDS:
+            raise UnknownNameError("field", name, REQUEST_FIELDS)
+
+    present = {name: value for name, value in fields.items() if value is not None}
+    errors = [error for name, value in present.items() if (error := _type_error(name, value))]
+    errors += [f"{name} is missing" for name in _REQUIRED if name not in present]
+    if errors:
+        raise RequestFieldsError("; ".join(errors))
+
+    given: dict[str, Any]
+    given, redactions = redact_structure(present)
     built = replace(build_request(**given, now=now if write else None), redactions=redactions)
     if write and built.path is not None:
         advice = "give another session_id, or move it away"
@@ -62,33 +73,20 @@ def hand_over_request(
 def parse_fields(text: str, name: str) -> Mapping[str, object]:
     """Return the fields written as one JSON object in `text`, which came from `name`.
 
-    Raises UnreadableFileError when it is none and RequestFieldsError for a field that is given
-    twice.
+    Raises UnreadableFileError if it is not, and RequestFieldsError for a duplicate field.
     """
-    return parse_object(text, name, holds="the fields", doubled=_given_twice)
+
+    def given_twice(key: str) -> RequestFieldsError:
+        return RequestFieldsError(f"{excerpt(key, 60)!r} is given twice; give each field once")
+
+    return parse_object(text, name, holds="the fields", doubled=given_twice)
 
 
-def _given_twice(key: str) -> RequestFieldsError:
-    return RequestFieldsError(f"{excerpt(key, 60)!r} is given twice; give each field once")
+def _type_error(name: str, value: object) -> str | None:
+    """Return a message if `value` has the wrong type for the field `name`."""
+    wanted: type = list if name in _LISTS else bool if name in _FLAGS else str
+    if isinstance(value, wanted):
+        return None
 
-
-def _checked(fields: Mapping[str, object]) -> dict[str, Any]:
-    for name in fields:
-        if name not in REQUEST_FIELDS:
-            raise UnknownNameError("field", name, REQUEST_FIELDS)
-
-    given = {name: value for name, value in fields.items() if value is not None}
-    faults = [_fault(name, value) for name, value in given.items() if not _fits(name, value)]
-    faults += [f"{name} is missing" for name in _REQUIRED if name not in given]
-    if faults:
-        raise RequestFieldsError("; ".join(faults))
-    return given
-
-
-def _fits(name: str, value: object) -> bool:
-    return isinstance(value, list if name in _LISTS else bool if name in _FLAGS else str)
-
-
-def _fault(name: str, value: object) -> str:
     expected = "a list" if name in _LISTS else "true or false" if name in _FLAGS else "a text"
     return f"{name} is {kind_of(value)}; expected {expected}"

@@ -1,4 +1,4 @@
-"""JSON objects that a person wrote for a command: what is wrong with them is said by place and key."""
+"""Parse JSON objects that a person wrote for a command, with errors by position and key."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -18,9 +18,10 @@ _KINDS: Mapping[type, str] = {
 def parse_object(
     text: str, name: str, *, holds: str, doubled: Callable[[str], Exception]
 ) -> Mapping[str, object]:
-    """Return the JSON object in `text`, which came from `name`; `holds` says what it holds, such as "the fields".
+    """Return the JSON object in `text`, which came from `name`.
 
-    Raises UnreadableFileError when it is none, and what `doubled` returns for a key that stands twice in one object.
+    `holds` describes its content, such as "the fields". Raises UnreadableFileError for anything
+    else, and the error that `doubled` returns for a duplicate key.
     """
     advice = f"write {holds} as one JSON object"
     if not text.strip():
@@ -47,5 +48,5 @@ def parse_object(
 
 
 def kind_of(value: object) -> str:
-    """Return what kind of JSON value `value` is, in words."""
+    """Return the type of a JSON value for a message, such as "a list"."""
     return "null" if value is None else _KINDS.get(type(value), "a number")

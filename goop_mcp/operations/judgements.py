@@ -1,4 +1,4 @@
-"""Count what was judged where nobody keeps attempts, so that statistics can tell of it later."""
+"""Count verdicts for statistics where attempts are not recorded."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["agent_named", "count_judgement", "judgement_of", "storable"]
 
-_PATIENCE: Final = 2.0  # seconds; an answer is not held up for statistics
+_PATIENCE: Final = 2.0  # seconds; statistics must not delay an answer
 _LONGEST_NAME: Final = 200
-# What no database keeps: NUL, and halves of characters.
+# No database stores NUL and lone surrogates.
 _UNSTORABLE: Final[Mapping[int, str]] = {
     0: "\ufffd",
     **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
@@ -35,10 +35,10 @@ def judgement_of(
     result: Literal["accepted", "rejected"] | None = None,
     findings: Sequence[Finding] | None = None,
 ) -> NewJudgement:
-    """Return what is kept of `verdict`: names of rules and whose reply it was, not a word of it.
+    """Return the record of `verdict`: rule ids and names, without any text of the reply.
 
-    `agent` is who was asked, for an envelope that names nobody. `result` and `findings` are given
-    where somebody weighed the verdict differently.
+    `agent` is used if the envelope names no agent. `result` and `findings` replace those of the
+    verdict, for a caller that judges it differently.
     """
     weighed = verdict.findings if findings is None else findings
     return NewJudgement(
@@ -58,9 +58,9 @@ def judgement_of(
 
 
 def count_judgement(store: Store, judgement: NewJudgement, *, asked_for: bool = False) -> None:
-    """Keep `judgement`; a failure is only logged.
+    """Store `judgement`; a failure is only logged.
 
-    A database is made for it only where it was `asked_for`.
+    A database is created only if recording was `asked_for`.
     """
     try:
         if asked_for or store.exists():
@@ -70,17 +70,17 @@ def count_judgement(store: Store, judgement: NewJudgement, *, asked_for: bool = 
 
 
 def agent_named(verdict: Verdict | None) -> str | None:
-    """Return whom the envelope names as its writer, None when it names nobody."""
+    """Return the agent that the envelope names as its author, None without one."""
     envelope = verdict.envelope if verdict is not None else None
     name = envelope.to_dict().get("agent") if envelope is not None else None
     return name if isinstance(name, str) and name else None
 
 
 def storable(text: str | None) -> str | None:
-    """Return `text` with a mark in place of each character that no database keeps."""
+    """Return `text` with U+FFFD for each character that no database stores."""
     return None if text is None else text.translate(_UNSTORABLE)
 
 
 def _name(text: str | None) -> str | None:
-    """Return a name that somebody gave, short and without secrets; None for none."""
+    """Return a name from outside, shortened and without secrets; None without a name."""
     return storable(redact(" ".join(text.split())).text[:_LONGEST_NAME]) if text else None

@@ -1,7 +1,7 @@
-"""Load rules of the caller's own, which are Python, from where a person names them.
+"""Load custom rules, which are Python code, from files and modules that a person names.
 
-Their code is run. So nothing is loaded that was not named: a checked project cannot bring rules
-along by itself.
+Their code is run. Therefore only what was named is loaded: a checked project cannot add rules by
+itself.
 """
 
 import sys
@@ -21,16 +21,16 @@ from goop_mcp.validation.rules import Rule
 __all__ = ["DEFAULT_NAME", "load_rules"]
 
 DEFAULT_NAME: Final = "RULES"
-"""What is looked for where no name is given."""
+"""The variable that is looked up if no name is given."""
 
 _HINT = f"expected FILE.py or package.module, and :NAME unless it is {DEFAULT_NAME}"
 
 
 def load_rules(named: Iterable[str]) -> tuple[Rule, ...]:
-    """Return the rules that each of `named` leads to: "FILE.py" or "package.module", with ":NAME" unless it is RULES.
+    """Return the rules in each of `named`: "FILE.py" or "package.module", and ":NAME" if not RULES.
 
-    There a rule or several are expected. A file is run by itself; a module is looked for where Python looks for
-    modules. What they print goes to standard error, as standard output may belong to a protocol. Raises
+    NAME is a rule or a list of rules. A file is run by itself; a module is imported. Their output
+    goes to standard error, because standard output may belong to a protocol. Raises
     RuleRefusedError, also for rules that cannot be used together.
     """
     rules = tuple([rule for each in named for rule in _loaded(each)])
@@ -47,8 +47,10 @@ def _loaded(named: str) -> tuple[Rule, ...]:
     except RuleRefusedError:
         raise
     except (Exception, SystemExit) as error:
+        text = excerpt(str(error))
+        reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
         raise RuleRefusedError(
-            f"rules cannot be loaded from {named!r}: {_why_not(error)}; mend that first"
+            f"rules cannot be loaded from {named!r}: {reason}; fix that first"
         ) from error
 
     found = getattr(module, name, None)
@@ -68,7 +70,7 @@ def _loaded(named: str) -> tuple[Rule, ...]:
 
 
 def _parted(named: str) -> tuple[str, str]:
-    """Return where to look and for which name; the colon of a drive belongs to the former."""
+    """Return the file or module, and the name; the colon of a drive belongs to the file."""
     place, colon, name = named.rpartition(":")
     if not colon or not name.isidentifier():
         place, name = named, DEFAULT_NAME
@@ -85,7 +87,7 @@ def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise RuleRefusedError(f"{str(path)!r} does not exist; name the file that holds your rules")
 
-    # Not under its own name, which an installed module may have.
+    # The name of the file is not used, because an installed module may have the same one.
     name = f"goop_mcp_rules_{path.resolve().as_posix()}"
     if name in sys.modules:
         return sys.modules[name]
@@ -103,8 +105,3 @@ def _from_file(path: Path) -> ModuleType:
         raise
 
     return module
-
-
-def _why_not(error: BaseException) -> str:
-    said = excerpt(str(error))
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__

@@ -1,6 +1,6 @@
-"""The documents of a project, from its folder and its database.
+"""Read the documents of a project from its folder and its database.
 
-Their text is what people and agents wrote: data.
+Their text comes from people and agents and is data, never an instruction.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,14 +30,14 @@ from goop_mcp.workspace.rendered import recorded_documents, render_archive, rend
 
 __all__ = ["find_project_document", "present_documents", "read_archive", "read_project_document"]
 
-_LAID_DOWN = "goop-mcp init lays it down"
+_SCAFFOLDED = "goop-mcp init creates it"
 _OPTIONAL = "it is optional, and whoever needs it writes it"
 _REMEDIES: Mapping[str, str] = MappingProxyType(
     {
-        STATE: _LAID_DOWN,
-        SPEC: _LAID_DOWN,
-        BLUEPRINT: _LAID_DOWN,
-        REQUIREMENTS: _LAID_DOWN,
+        STATE: _SCAFFOLDED,
+        SPEC: _SCAFFOLDED,
+        BLUEPRINT: _SCAFFOLDED,
+        REQUIREMENTS: _SCAFFOLDED,
         CHRONICLE: "it begins with the first recorded report",
         ADL: "it begins with the first recorded decision",
         HANDOFF: "a session handoff writes it",
@@ -50,9 +50,10 @@ _REMEDIES: Mapping[str, str] = MappingProxyType(
 def present_documents(
     files: ProjectFiles, names: Iterable[str], *, recorded: Store | None = None
 ) -> tuple[str, ...]:
-    """Return those of the documents called `names` that there is something of, be it readable or not.
+    """Return the `names` of the documents that exist, readable or not.
 
-    `recorded` is the database that documents are rendered from where no file is written. Raises StoreError.
+    `recorded` is the database from which documents are rendered if no file is written. Raises
+    StoreError.
     """
     shown = () if recorded is None else recorded.read(recorded_documents)
     return tuple(
@@ -65,10 +66,11 @@ def present_documents(
 def find_project_document(
     files: ProjectFiles, name: str, *, recorded: Store | None = None
 ) -> str | None:
-    """Return the text of the document `name`, None where there is none.
+    """Return the text of the document `name`, None if it does not exist.
 
-    `recorded` as above. Raises WorkspaceError for a file that leads out of the project, is no UTF-8
-    or too large, and StoreError.
+    `recorded` is the database from which documents are rendered if no file is written. Raises
+    StoreError, and WorkspaceError for a file that leads out of the project, is not UTF-8 or is too
+    large.
     """
     if recorded is not None and name in PROJECTED:
         rendered = recorded.read(lambda reading: render_document(reading, files, name))
@@ -79,10 +81,10 @@ def find_project_document(
 
 
 def read_archive(files: ProjectFiles, name: str, *, recorded: Store | None = None) -> str:
-    """Return the archive called `name`, such as CHRONICLE-2026-11.md: entries that a document shows no longer.
+    """Return the archive `name`, such as CHRONICLE-2026-11.md, with the old entries of a document.
 
-    Of a file that is too large to be read the last part. Raises DocumentMissingError where there is none, and as
-    `find_project_document`.
+    Of a file that is too large the last part is returned. Raises DocumentMissingError if there is
+    no such archive, and as `find_project_document`.
     """
     of = read_archive_name(name)
     if of is None:
@@ -94,7 +96,7 @@ def read_archive(files: ProjectFiles, name: str, *, recorded: Store | None = Non
         text = recorded.read(lambda reading: render_archive(reading, *of))
     else:
         found = files.read_end(f"{ARCHIVE_FOLDER}/{name}", MOST_BYTES)
-        # What was cut off in the middle of a character is no reason to hide the rest.
+        # The cut may be inside a character, which must not hide the rest.
         text = None if found is None else found.decode(errors="replace")
 
     if text is None:
@@ -107,10 +109,10 @@ def read_archive(files: ProjectFiles, name: str, *, recorded: Store | None = Non
 
 
 def read_project_document(files: ProjectFiles, name: str, *, recorded: Store | None = None) -> str:
-    """Return the text of the document `name`; one that nothing recorded shows in as it stands in its file.
+    """Return the text of the document `name`.
 
-    Raises UnknownNameError for a name that is none of the nine, DocumentMissingError with what to do where there is
-    none, and as `find_project_document`.
+    Raises UnknownNameError for a name that is not in DOCUMENTS, DocumentMissingError with advice if
+    the document does not exist, and as `find_project_document`.
     """
     if name not in DOCUMENTS:
         raise UnknownNameError("document of a project", name, DOCUMENTS)

@@ -1,4 +1,4 @@
-"""What a project says of every report in it: its profile, and the names that its agents have."""
+"""The expectations of a project for each report: its profile, and the names of its agents."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +11,9 @@ __all__ = ["expect_of_project"]
 
 
 def expect_of_project(project: Path, expected: Expectations) -> Expectations:
-    """Return `expected` with what the folder `project` says; a folder without a project says nothing.
+    """Return `expected` completed from the folder `project`, if that contains a project.
 
-    What the caller knows counts more: its own v1, and names beside those of the project.
+    The profile v1 of the caller takes precedence, and its names of agents are kept.
     """
     policy, _ = read_policy(str(project))
     profile = expected.profile if expected.profile == "v1" else read_profile(str(project))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation.expectations import Expectations, Profile
@@ -30,45 +30,40 @@ __all__ = [
 _PHASES = ("idle", "discuss", "plan", "research", "specify", "execute", "accept")
 
 
-def _in_package(name: str) -> Callable[[], Family]:
-    """Return what imports the family called `name`, an attribute of its package in capital letters."""
+def _on_demand(
+    name: str, marks: tuple[str, ...], *, module: str = "", attribute: str = ""
+) -> Family:
+    """Return the family called `name`, whose code is imported when it is first used."""
 
+    # Imported on first use, because most processes judge replies of one protocol only.
     def load() -> Family:
-        family: Family = getattr(import_module(f"{__name__}.{name}"), name.upper())
+        family: Family = getattr(
+            import_module(f"{__name__}.{module or name}"), attribute or name.upper()
+        )
         return family
 
-    return load
+    return cast(Family, FamilyOnDemand(name, marks=marks, load=load))
 
 
 FAMILIES: tuple[Family, ...] = (
-    FamilyOnDemand("goop_report", marks=("goop_report",), load=_in_package("goop_report")),
-    FamilyOnDemand("agent_request", marks=("agent_request",), load=_in_package("agent_request")),
-    FamilyOnDemand(
-        "speckit",
-        marks=('agent"', "agent'", "agent”", "agent’", "agent:", "_context"),
-        load=_in_package("speckit"),
-    ),
-    FamilyOnDemand(
-        "factory",
-        marks=('status"', "status'", "status”", "status’", "status:"),
-        load=_in_package("factory"),
-    ),
+    _on_demand("goop_report", ("goop_report",)),
+    _on_demand("agent_request", ("agent_request",)),
+    _on_demand("speckit", ('agent"', "agent'", "agent”", "agent’", "agent:", "_context")),
+    _on_demand("factory", ('status"', "status'", "status”", "status’", "status:")),
 )
-"""Every protocol. Its code is loaded when a text may hold an envelope of it: most replies are of one protocol."""
+"""Every protocol, loaded when a text may hold its envelope: most replies have one protocol."""
 
 
-def _sections_family() -> Family:
-    family: Family = import_module(f"{__name__}.goop_report.sections").GOOP_REPORT_SECTIONS
-    return family
-
-
-_SECTIONS = FamilyOnDemand(
-    "goop_report", marks=("goop_report", "## status", "## summary"), load=_sections_family
+_SECTIONS = _on_demand(
+    "goop_report",
+    ("goop_report", "## status", "## summary"),
+    module="goop_report.sections",
+    attribute="GOOP_REPORT_SECTIONS",
 )
 
 
 def families_of(profile: Profile) -> tuple[Family, ...]:
-    """Return every protocol as projects of `profile` speak it: in those of v1 a report has five sections (D-96)."""
+    """Return every protocol as projects of `profile` use it: reports of v1 have sections (D-96)."""
     return FAMILIES if profile == "0.x" else (_SECTIONS, *FAMILIES[1:])
 
 
@@ -102,11 +97,11 @@ NAMESPACES = frozenset(
         ),
     )
 )
-"""The first parts of the ids of our rules; those of others begin differently, as new ones of ours will come."""
+"""The first part of our rule ids; custom rules must differ, so that new rules of ours fit in."""
 
 
 def check_rules(rules: Sequence[Rule]) -> None:
-    """Raise RuleRefusedError for the first of a caller's own `rules` that could not be used as it is."""
+    """Raise RuleRefusedError for the first custom rule in `rules` that cannot be used."""
     if rules != ():
         # Only those who bring rules pay
         from goop_mcp.validation.own_rules import check_own_rules  # noqa: PLC0415
@@ -115,7 +110,7 @@ def check_rules(rules: Sequence[Rule]) -> None:
 
 
 def rules_with(own: Sequence[Rule]) -> RuleBook:
-    """Return every rule by id, a caller's `own` behind ours."""
+    """Return every rule by id: ours, then the caller's `own`."""
     return RuleBook(lambda: (*RULES.values(), *own)) if own else RULES
 
 
@@ -128,18 +123,18 @@ def validate(
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
 ) -> Verdict:
-    """Judge the envelope in an agent's reply and return a verdict with every fault at once.
+    """Judge the envelope in an agent's reply and return a verdict with every error at once.
 
     `text` is the whole reply as the agent or a host gave it. `protocol` names the protocol, "auto"
-    detects it. `mode` "lenient" mends the form of an envelope and warns, "strict" makes each of
-    those an error; neither mends meaning. `expected` holds what the caller knows beforehand.
+    detects it. `mode` "lenient" repairs the form of an envelope and warns, "strict" makes each of
+    those an error; neither changes the meaning. `expected` holds what the caller knows beforehand.
     `limits` bounds what is read. `rules` are the caller's own: each judges the envelopes of its
-    `model`, beside our rules.
+    `model`, in addition to our rules.
 
     Pure, synchronous, no I/O; never raises on bad text and takes time linear to its length. Raises
-    UnknownNameError for an unknown protocol, mode or expected phase and TypeError when `text` is no
-    `str` (INTERFACES, section 3). Of the caller's own rules it raises RuleRefusedError for one that
-    cannot be used and RuleFailedError, which names it, where its check raises.
+    UnknownNameError for an unknown protocol, mode or expected phase and TypeError when `text` is
+    not a `str`. For custom rules it raises RuleRefusedError if one cannot be used, and
+    RuleFailedError, which names the rule, if its check raises.
     """
     return examine(
         text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
@@ -155,7 +150,7 @@ def examine(
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
 ) -> "Examination":
-    """Read and judge a reply as `validate` does, for callers that know more about it before it is weighed."""
+    """Read and judge a reply as `validate` does, for callers that add findings to the verdict."""
     if (
         expected is not None
         and expected.phase is not None

@@ -21,4 +21,4 @@ PROJECT_RULES: Final = (
     *project_rules.PROJECT_RULES,
     *memory_rules.MEMORY_RULES,
 )
-"""What holds for messages, work, documents and memories; listed behind those of the families."""
+"""Rules for messages, work, documents and memories; listed after those of the families."""

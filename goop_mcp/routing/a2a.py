@@ -41,7 +41,9 @@ def a2a_task(
 
     return {
         "status": _status(state),
-        "artifacts": _artifacts(report) if report else [],
+        "artifacts": [*map(_of_file, report.files), *map(_of_commit, report.commits)]
+        if report
+        else [],
         "metadata": {**state.metadata, **({EXTENSION_URI: ours} if ours else {})},
     }
 
@@ -51,10 +53,6 @@ def _status(state: TaskState) -> dict[str, Any]:
     parts += [{"data": dict(part)} for part in state.parts]
     message = {"message": {"role": "ROLE_AGENT", "parts": parts}} if parts else {}
     return {"state": state.state.value, **message}
-
-
-def _artifacts(report: ReportView) -> list[dict[str, Any]]:
-    return [*map(_of_file, report.files), *map(_of_commit, report.commits)]
 
 
 def _of_file(file: FileView) -> dict[str, Any]:

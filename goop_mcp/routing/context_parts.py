@@ -21,6 +21,8 @@ class Portable:
     def __reduce__(self) -> tuple[Callable[..., "Portable"], tuple[object, ...]]:
         """Return plain dicts in place of the read-only mappings, and the names to restore."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
+        # MappingProxyType supports neither pickle nor deepcopy: plain dicts are stored instead, and
+        # the constructor is called with mappings made from them.
         read_only = [name for name, value in values.items() if isinstance(value, MappingProxyType)]
 
         return _rebuilt, (

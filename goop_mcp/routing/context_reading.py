@@ -62,6 +62,8 @@ def _unknown(name: str, path: str, known: Mapping[str, Reader]) -> ContextError:
 
 
 def _wrong(path: str, value: object, expected: str) -> ContextError:
+    # Callers wrote JSON: null and true are shown as they wrote them, not as None and True. The type
+    # is tested first because 1 and 0 would find True and False in the mapping.
     word = _JSON_WORDS.get(value) if value is None or isinstance(value, bool) else None
     return ContextError(path, f"is {word or excerpt(repr(value)[:200], 60)}; expected {expected}")
 
@@ -90,12 +92,9 @@ def _flag(value: object, path: str) -> bool:
     return value
 
 
-def _optional_flag(value: object, path: str) -> bool | None:
-    return None if value is None else _flag(value, path)
-
-
 def _number(least: int) -> Reader:
     def read(value: object, path: str) -> int:
+        # bool is a subclass of int, and `true` is not a count.
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise _wrong(path, value, f"a whole number from {least}")
         return value
@@ -172,10 +171,6 @@ def _finding(value: object, path: str) -> Finding:
     return Finding(**{"fix": "", **read, "severity": Severity(read["severity"])})
 
 
-def _optional_texts(value: object, path: str) -> tuple[str, ...] | None:
-    return None if value is None else _texts(value, path)
-
-
 _FINDING: Mapping[str, Reader] = {
     "rule": _text,
     "severity": _one_of(*Severity),
@@ -184,7 +179,7 @@ _FINDING: Mapping[str, Reader] = {
     "line": _optional_count,
     "column": _optional_count,
     "found": _optional_text,
-    "expected": _optional_texts,
+    "expected": lambda value, path: None if value is None else _texts(value, path),
     "fix": _text,
 }
 
@@ -241,7 +236,7 @@ _CONTEXT: Mapping[str, Reader] = {
     "batch": _sessions,
     "session_state": _optional_text,
     "known_agents": _texts,
-    "execution_gate": _optional_flag,
+    "execution_gate": lambda value, path: None if value is None else _flag(value, path),
     "profile": _one_of(*get_args(Profile)),
     "package_version": _optional_text,
     "policy": _object(Policy, _POLICY),

@@ -7,6 +7,8 @@ from goop_mcp.routing.decision import Retry
 
 __all__ = ["another_try", "counted", "progressed"]
 
+# Rejections of a critic and retries of a session count over the whole work: progress of one task
+# must not grant further ones. Prerequisites are a mapping and reset separately.
 _ON_PROGRESS = tuple(
     name
     for name in Counters.__dataclass_fields__

@@ -58,7 +58,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionResult:
-    """What became of one session of a batch; `result` is None where there is none."""
+    """The outcome of one session of a batch; `result` is None if it has none."""
 
     session_id: str
     state: str
@@ -117,7 +117,7 @@ class Decision:
     results: tuple[SessionResult, ...] = field(default=(), repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the decision as JSON values, with the keys of INTERFACES, section 5, and ours."""
+        """Return the decision as JSON values, with the keys of the specification and ours."""
         return {
             "actions": [action.value for action in self.actions],
             "next_agent": self.next_agent,

@@ -64,6 +64,8 @@ def _question(number: int, rule: int | None, text: str) -> tuple[Question, ...]:
 
 def _options(text: str) -> tuple[Option, ...]:
     """Return the options lettered in order from A; a letter out of order is part of a text."""
+    # Letters must appear in order. A text such as "see B) above" then stays part of its option, and
+    # every option keeps the letter by which the user will answer.
     marks: list[re.Match[str]] = []
     for mark in _LETTER.finditer(text):
         if ord(mark[1]) == ord("A") + len(marks):
@@ -81,5 +83,6 @@ def _options(text: str) -> tuple[Option, ...]:
 def _trimmed(text: str) -> str:
     """Return `text` on one line, without what joins it to the next option."""
     words = " ".join(text.split()).rstrip(_JOINTS)
+    # "A) keep it, or B) drop it": the conjunction belongs to neither option.
     joint = next((each for each in (" or", " and") if words.endswith(each)), "")
     return words.removesuffix(joint).rstrip(_JOINTS)

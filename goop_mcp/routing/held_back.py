@@ -6,7 +6,7 @@ from goop_mcp.routing.views import Outcome, ReportView
 __all__ = ["NOT_READY", "is_held_back", "waits_for_decision"]
 
 NOT_READY = "the report says ready=false and names no blocker"
-"""What stands in the way where the report does not say it."""
+"""The blocker where the report does not name one."""
 
 
 def is_held_back(outcome: Outcome, report: ReportView) -> bool:

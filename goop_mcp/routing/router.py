@@ -32,6 +32,7 @@ def route(verdict: Verdict, context: RoutingContext | Mapping[str, Any] | None =
         context = RoutingContext.from_dict(context)
 
     case = _case(verdict, context)
+    # R9 is the last row of every protocol and always fits, so that this never raises StopIteration.
     row = next(row for row in rows_for(case.protocol) if row.fits(case))
 
     return _decide(row, case)
@@ -44,6 +45,7 @@ def _case(verdict: Verdict, context: RoutingContext) -> Case:
     sent_back = not verdict.accepted and (adapter is None or adapter.asks_for_repair(verdict))
     answered = frozenset[str]() if adapter is None else adapter.routed_by_content
     errors = _errors(verdict, context, sent_back=sent_back, answered=answered)
+    # Rows read attributes of both views without a test: the one that does not apply is empty.
     report, request = (NO_REPORT, view) if isinstance(view, RequestView) else (view, NO_REQUEST)
 
     return Case(
@@ -65,6 +67,8 @@ def _errors(
 
     `answered` are the rules that a row of the protocol answers.
     """
+    # Errors that a row answers by content are not errors of the reply, so that G2 and the like are
+    # reached; evidence and warnings are added on top because only the caller can judge them.
     errors = verdict.of_severity(Severity.ERROR) if sent_back else ()
     if context.evidence:
         errors += tuple(

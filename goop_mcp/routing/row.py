@@ -15,14 +15,14 @@ __all__ = ["ANY", "Case", "Row", "no_filling"]
 _AGENT_NAME = re.compile(r"\w[\w.:/-]{0,99}")
 
 ANY = "any"
-"""The protocol of the rows that stand before those of every protocol."""
+"""The protocol of the rows that are tried before those of every protocol."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Case:
     """One verdict in its context, read once.
 
-    `protocol` is None when nobody knows. `report` and `request` are the normalised envelope; the
+    `protocol` is None when it is unknown. `report` and `request` are the normalised envelope; the
     one that does not apply is empty. `rejected` is true when the reply must be repaired before it
     counts, `errors` are the findings that require it: the verdict's errors, those of the caller's
     workspace check and, by policy, warnings.

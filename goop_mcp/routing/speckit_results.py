@@ -46,7 +46,14 @@ def issues_of_result(result: Mapping[str, Any], agent: str) -> tuple[Issue, ...]
 def issues_of_error(error: ErrorView) -> tuple[Issue, ...]:
     """Return what to fix after an error, worst first: its details, else its message."""
     listed = [issue for name in _ISSUE_LISTS for issue in _listed(error.details.get(name))]
-    return worst_first(listed or [_from_message(error)])
+    # An error without a list of issues is an issue itself: a feedback loop always has one to fix.
+    from_message = Issue(
+        severity="HIGH",
+        type=error.code or error.type or "error",
+        message=error.message or error.type or "an error without a message",
+        fix=error.suggested_reason,
+    )
+    return worst_first(listed or [from_message])
 
 
 def _listed(findings: object) -> Iterator[Issue]:
@@ -105,15 +112,6 @@ def _from_counts(result: Mapping[str, Any], agent: str) -> Issue:
         severity="HIGH",
         type="gate",
         message=f"{agent} says {_text(result.get('overall_status')) or 'no'}",
-    )
-
-
-def _from_message(error: ErrorView) -> Issue:
-    return Issue(
-        severity="HIGH",
-        type=error.code or error.type or "error",
-        message=error.message or error.type or "an error without a message",
-        fix=error.suggested_reason,
     )
 
 

@@ -1,4 +1,4 @@
-"""Verdicts and decisions as task states of A2A 1.0 and of MCP (ROUTING, section 6).
+"""Verdicts and decisions as task states of A2A 1.0 and of MCP.
 
 One way only; nothing is lost when the original goes into the metadata of the task.
 """
@@ -78,7 +78,7 @@ class TaskState:
 
 @dataclass(frozen=True, slots=True)
 class ActionState:
-    """What the first action of a decision stands for.
+    """The task states that the first action of a decision means.
 
     `is_error` marks an MCP result with isError.
     """
@@ -154,26 +154,6 @@ def _is(outcome: Outcome) -> Callable[[Source], bool]:
 
 def _says_success(source: Source) -> bool:
     return source.report.native_status == "success"
-
-
-def _recovers_by_itself(source: Source) -> bool:
-    return source.outcome is Outcome.FAILED and source.strategy not in (
-        None,
-        "ask_user",
-        "manual_resolution",
-    )
-
-
-def _is_final(source: Source) -> bool:
-    return source.outcome is Outcome.FAILED and source.strategy == "manual_resolution"
-
-
-def _cannot_recover(source: Source) -> bool:
-    return (
-        source.outcome is Outcome.FAILED
-        and source.report.error is not None
-        and source.report.error.recoverable is False
-    )
 
 
 BY_SOURCE = (
@@ -271,13 +251,23 @@ BY_SOURCE = (
     SourceState(
         protocol="speckit",
         source="error, manual_resolution or recoverable false",
-        fits=_is_final,
+        fits=lambda source: (
+            source.outcome is Outcome.FAILED and source.strategy == "manual_resolution"
+        ),
         state=A2AState.FAILED,
     ),
     SourceState(
         protocol="speckit",
         source="error, automatic recovery left",
-        fits=_recovers_by_itself,
+        fits=lambda source: (
+            source.outcome is Outcome.FAILED
+            and source.strategy
+            not in (
+                None,
+                "ask_user",
+                "manual_resolution",
+            )
+        ),
         state=A2AState.WORKING,
     ),
     SourceState(
@@ -308,7 +298,11 @@ BY_SOURCE = (
     SourceState(
         protocol="factory",
         source="failure, not recoverable",
-        fits=_cannot_recover,
+        fits=lambda source: (
+            source.outcome is Outcome.FAILED
+            and source.report.error is not None
+            and source.report.error.recoverable is False
+        ),
         state=A2AState.FAILED,
     ),
     SourceState(
@@ -355,10 +349,6 @@ def verdict_state(
         row for row in BY_SOURCE if row.protocol in (_ANY, source.protocol) and row.fits(source)
     )
 
-    return _state(row, source)
-
-
-def _state(row: SourceState, source: Source) -> TaskState:
     report = source.report
     asks = row.state is A2AState.INPUT_REQUIRED
     message = report.blockers or (report.error.message if report.error else None)
@@ -374,7 +364,7 @@ def _state(row: SourceState, source: Source) -> TaskState:
 
 
 def decision_state(decision: Decision, *, tasks_are_extension: bool = True) -> ActionState:
-    """Return the states that the first action of `decision` stands for.
+    """Return the states that the first action of `decision` means.
 
     Before tasks were an extension of MCP, an agent's failure was a failed task.
     """

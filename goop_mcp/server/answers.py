@@ -1,4 +1,4 @@
-"""From results to tool answers: a short text that is enough to act on, and the whole structure for programs."""
+"""Turn results into tool answers: a short text to act on, and the whole structure for programs."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -43,25 +43,24 @@ _RECORDED = {
 
 
 def answer(text: str, structure: Mapping[str, object]) -> CallToolResult:
-    """Return the answer of a tool that worked, its structure cut where it is too large for clients."""
+    """Return the answer of a successful call, its structure cut where clients could not read it."""
     values = fitted(structure)
     if left := values.get(LEFT_OUT):
-        # On the second line: the end is the first that is cut off.
+        names = ", ".join(map(str, left[:_LISTED])) if isinstance(left, list) else ""
+
+        # The note goes on the second line, because a long text is cut at its end.
         first, _, rest = text.partition("\n")
-        text = (
-            f"{first}\nleft out of the structured answer, as it is too much: {_names(left)}\n{rest}"
-        )
+        text = f"{first}\nleft out of the structured answer, as it is too much: {names}\n{rest}"
 
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=values)
 
 
-def _names(left: object) -> str:
-    return ", ".join(map(str, left[:_LISTED])) if isinstance(left, list) else ""
-
-
 def cap(result: CallToolResult) -> CallToolResult:
-    """Return `result` with each text cut to MOST_CHARACTERS and a line that says how to get less."""
-    if not any(_is_too_long(block) for block in result.content):
+    """Return `result` with each text cut to MOST_CHARACTERS and a line on how to get less."""
+    if not any(
+        isinstance(block, TextContent) and len(block.text) > MOST_CHARACTERS
+        for block in result.content
+    ):
         return result
 
     content = [
@@ -72,13 +71,9 @@ def cap(result: CallToolResult) -> CallToolResult:
     return result.model_copy(update={"content": content})
 
 
-def _is_too_long(block: object) -> bool:
-    return isinstance(block, TextContent) and len(block.text) > MOST_CHARACTERS
-
-
 def without_secrets(text: str) -> str:
-    """Return what an error or a log says of the caller's words; hosts may keep it."""
-    # Takes 30 ms to load, and most calls succeed
+    """Return `text` with its secrets redacted, for errors and logs that hosts may keep."""
+    # Loading it takes 30 ms, and most calls succeed without it.
     from goop_mcp.redaction import redact  # noqa: PLC0415
 
     return redact(text).text
@@ -96,17 +91,18 @@ def _cut(text: str) -> str:
 
 
 def verdict_answer(verdict: Verdict) -> CallToolResult:
-    """Return a verdict; that a reply was rejected is no failure of the tool."""
+    """Return a verdict; a rejected reply is not a failure of the tool."""
     structure = verdict.to_dict()
     lines = [_headline(verdict, structure["envelope"] or {})]
     if verdict.feedback is not None:
         lines.append(verdict.feedback)
     else:
         lines += _listed("repair", verdict.repairs)
-        mended = {(repair.rule, repair.line, repair.message) for repair in verdict.repairs}
+        # A repair also leaves a warning with the same message; each is listed once.
+        repaired = {(repair.rule, repair.line, repair.message) for repair in verdict.repairs}
         warnings = verdict.of_severity(Severity.WARNING)
         lines += _listed(
-            "warning", [w for w in warnings if (w.rule, w.line, w.message) not in mended]
+            "warning", [w for w in warnings if (w.rule, w.line, w.message) not in repaired]
         )
 
     return answer("\n".join(lines), structure)
@@ -128,19 +124,26 @@ def recorded_answer(recorded: "RecordedReport") -> CallToolResult:
         lines.append(field("phase", f"{recorded.written.phase_before} -> {state.phase}"))
 
     lines += [*_secrets(recorded.redactions), *map(paragraph, recorded.remarks)]
-    told = [finding for finding in recorded.findings if finding.severity is not Severity.INFO]
+    shown = [finding for finding in recorded.findings if finding.severity is not Severity.INFO]
 
     return answer(
-        "\n".join([*lines, *_listed("disagreement", told), *_decision_lines(recorded.decision)]),
+        "\n".join([*lines, *_listed("disagreement", shown), *_decision_lines(recorded.decision)]),
         recorded.to_dict(),
     )
 
 
 def session_answer(built: "BuiltHandoff") -> CallToolResult:
-    """Return a session handoff: where it stands, or the whole of it when it was only built."""
+    """Return a session handoff: where it was written, or its whole text when it was only built."""
     secrets = _secrets(built.redactions)
     if built.revision is None:
-        place = f"not written; it belongs to {built.path}:" if built.path else _not_recorded(built)
+        place = (
+            f"not written; it belongs to {built.path}:"
+            if built.path
+            else (
+                f"not recorded; with write=true it is recorded and shown at {built.resource}, and"
+                " no file is written:"
+            )
+        )
         return answer(
             "\n".join([place, *secrets, *fenced(built.text, "markdown")]), built.to_dict()
         )
@@ -159,20 +162,13 @@ def session_answer(built: "BuiltHandoff") -> CallToolResult:
     )
 
 
-def _not_recorded(built: "BuiltHandoff") -> str:
-    return (
-        f"not recorded; with write=true it is recorded and shown at {built.resource}, and no file"
-        " is written:"
-    )
-
-
 def _secrets(redactions: int) -> list[str]:
     return [f"secrets taken out: {redactions}"] if redactions else []
 
 
 def _decision_lines(decision: "Decision") -> list[str]:
-    """Return the decision: our own fields first, each on its line, then what agents wrote, marked as theirs."""
-    # A reason may begin with the agent's own text: the type of an error.
+    """Return the decision: the router's fields, one a line, then quotations from agents."""
+    # A reason may begin with text of the agent, the type of an error, and must not start a line.
     lines = [field("actions", *decision.actions), paragraph(decision.reason)]
     lines += [
         field(name, value)
@@ -189,7 +185,7 @@ def _decision_lines(decision: "Decision") -> list[str]:
 
 
 def handoff_answer(built: "BuiltRequest", *, written: bool) -> CallToolResult:
-    """Return a prompt: where it stands, or the whole of it when it was not written."""
+    """Return a prompt: where it was written, or its whole text when it was only built."""
     remarks = [*_secrets(built.redactions), *_listed("remark", built.verdict.findings)]
     if written:
         return answer("\n".join([f"written: {built.path}", *remarks]), built.to_dict())
@@ -206,7 +202,7 @@ def _headline(verdict: Verdict, envelope: Mapping[str, object]) -> str:
     if verdict.protocol is None:
         return f"{verdict.verdict}: no envelope"
 
-    # The values are the agent's own words: one line each, and short.
+    # The agent wrote these values: excerpts keep them on this line, and short.
     parts = [f"{verdict.verdict}: {verdict.protocol}"]
     if verdict.version is not None:
         parts[0] += f" {excerpt(verdict.version, 40)}"

@@ -1,4 +1,4 @@
-"""What is wrong with the arguments of a tool call, in words a model can act on: one line an argument."""
+"""Describe the errors in the arguments of a tool call, one line an argument, for models to fix."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -9,15 +9,14 @@ from pydantic import JsonValue, ValidationError
 from goop_mcp.server.answers import without_secrets
 from goop_mcp.validation.findings import excerpt
 
-__all__ = ["argument_faults", "has_unknown_names"]
+__all__ = ["argument_errors", "has_unknown_names"]
 
 _Place = tuple[int | str, ...]
 
 _LONGEST_NAME = 200
 _LONGEST_NUMBER = 30
 _LONGEST_SHOWN = 1_000
-# Comparing a name with those that there are and taking secrets out of it takes 50 µs, on the event
-# loop.
+# Finding the nearest known name and redacting secrets takes 50 µs a name, on the event loop.
 _REPORTED_UNKNOWN = 20
 _MOST_UNKNOWN = 100
 _KINDS: dict[type, str] = {
@@ -40,12 +39,12 @@ _EXPECTED = {
 
 
 def has_unknown_names(tool: Tool, arguments: Mapping[str, JsonValue]) -> bool:
-    """Say whether `arguments` hold a name that `tool` does not take; the SDK would leave it out without a word."""
+    """Whether `arguments` hold a name that `tool` does not have, which the SDK drops silently."""
     return not arguments.keys() <= tool.parameters.get("properties", {}).keys()
 
 
-def argument_faults(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]:
-    """Return every fault of `arguments`, unknown names first; empty when the tool can be run."""
+def argument_errors(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]:
+    """Return every error in `arguments`, unknown names first; empty when the tool can be run."""
     known: dict[str, dict[str, JsonValue]] = tool.parameters.get("properties", {})
     unknown = [name for name in arguments if name not in known]
     if len(unknown) > _MOST_UNKNOWN:
@@ -54,25 +53,36 @@ def argument_faults(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
             f"which takes {', '.join(known) or 'none'}: send only those"
         ]
 
-    faults = [_unknown(name, tool.name, known) for name in unknown[:_REPORTED_UNKNOWN]]
+    errors = []
+    for name in unknown[:_REPORTED_UNKNOWN]:
+        near = _nearest(name, known)
+        hint = f"did you mean {near!r}? It takes" if near else "it takes"
+        takes = ", ".join(known) or "none"
+        errors.append(f"{tool.name} has no argument {_shown(name)!r}; {hint} {takes}")
+
     if len(unknown) > _REPORTED_UNKNOWN:
-        faults.append(
+        errors.append(
             f"{len(unknown) - _REPORTED_UNKNOWN} more arguments that {tool.name} does not have"
         )
 
     try:
         tool.fn_metadata.validate_arguments(dict(arguments))
     except ValidationError as error:
-        wrong = _telling(dict.fromkeys(fault["loc"] for fault in error.errors(include_url=False)))
-        faults += dict.fromkeys(
+        wrong = _most_specific(
+            dict.fromkeys(each["loc"] for each in error.errors(include_url=False))
+        )
+        errors += dict.fromkeys(
             _wrong(str(name), arguments, known[str(name)], inside) for name, *inside in wrong
         )
 
-    return faults
+    return errors
 
 
-def _telling(places: Iterable[_Place]) -> list[_Place]:
-    """Return the places of faults without those of a whole list of which an item is known to be wrong."""
+def _most_specific(places: Iterable[_Place]) -> list[_Place]:
+    """Return the places of errors without a whole list whose invalid item is among them.
+
+    For an argument that may be a text or a list, pydantic reports both alternatives.
+    """
     places = list(places)
     with_items = {place[0] for place in places if _item_of(place) is not None}
     return [place for place in places if place[0] not in with_items or _item_of(place) is not None]
@@ -82,37 +92,25 @@ def _item_of(place: Iterable[int | str]) -> int | None:
     return next((each for each in place if isinstance(each, int)), None)
 
 
-def _unknown(name: str, tool: str, known: Mapping[str, object]) -> str:
-    near = _nearest(name, known)
-    hint = f"did you mean {near!r}? It takes" if near else "it takes"
-    return f"{tool} has no argument {_shown(name)!r}; {hint} {', '.join(known) or 'none'}"
-
-
 def _wrong(
     name: str,
     arguments: Mapping[str, JsonValue],
     schema: Mapping[str, JsonValue],
     inside: Sequence[int | str],
 ) -> str:
-    """Return what is wrong with the argument `name`, or with the item of its list that `inside` begins with."""
+    """Describe the error in the argument `name`, or in the item of its list at `inside`."""
     if name not in arguments:
         return f"{name} is missing; expected {_expected(schema)}"
 
-    value = arguments[name]
-    place, items = _item_of(inside), _items(schema)
-    if isinstance(value, list) and place is not None and items is not None:
-        return _unfit(f"{name}[{place}]", value[place], items)
+    value, place = arguments[name], _item_of(inside)
+    items = [items for each in _branches(schema) if isinstance(items := each.get("items"), dict)]
+    if isinstance(value, list) and place is not None and items:
+        return _unfit(f"{name}[{place}]", value[place], items[0])
     return _unfit(name, value, schema)
 
 
-def _items(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue] | None:
-    """Return the schema of the items of a list, None where there is no list or nothing is said of them."""
-    found = [items for each in _branches(schema) if isinstance(items := each.get("items"), dict)]
-    return found[0] if found else None
-
-
 def _branches(schema: Mapping[str, JsonValue]) -> list[Mapping[str, JsonValue]]:
-    """Return what a schema allows one of."""
+    """Return the alternatives that a schema allows, the schema itself where it has none."""
     either = schema.get("anyOf")
     return (
         [each for each in either if isinstance(each, dict)]
@@ -122,14 +120,18 @@ def _branches(schema: Mapping[str, JsonValue]) -> list[Mapping[str, JsonValue]]:
 
 
 def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue]) -> str:
-    expected = _expected(schema)
-    choices = _choices(schema)
-    if isinstance(value, list) and any(
-        isinstance(each.get("maxItems"), int) for each in _branches(schema)
-    ):
+    """Return one line: the value found, in a few words, and what the schema expects."""
+    expected, branches = _expected(schema), _branches(schema)
+    listed = [each.get("enum") for each in branches]
+    choices = [str(choice) for enum in listed if isinstance(enum, list) for choice in enum]
+    takes_numbers = any(each.get("type") in ("integer", "number") for each in branches)
+
+    if isinstance(value, list) and any(isinstance(each.get("maxItems"), int) for each in branches):
         found = f"a list of {len(value):,}"
-    elif isinstance(value, int | float) and not isinstance(value, bool) and _takes_numbers(schema):
-        found = _number(value)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and takes_numbers:
+        # Python refuses to write out integers of thousands of digits.
+        huge = isinstance(value, int) and abs(value) >= 10**_LONGEST_NUMBER
+        found = "a huge number" if huge else f"the number {value}"
     elif not isinstance(value, str):
         found = "null" if value is None else _KINDS[type(value)]
     elif not value.isascii() and not _is_unicode(value):
@@ -148,29 +150,16 @@ def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue]) -> str:
     return f"{name} is {found}; expected {expected}"
 
 
-def _takes_numbers(schema: Mapping[str, JsonValue]) -> bool:
-    return any(each.get("type") in ("integer", "number") for each in _branches(schema))
-
-
-def _number(value: float) -> str:
-    # Python refuses to write out numbers of thousands of digits.
-    huge = isinstance(value, int) and abs(value) >= 10**_LONGEST_NUMBER
-    return "a huge number" if huge else f"the number {value}"
-
-
-def _choices(schema: Mapping[str, JsonValue]) -> list[str]:
-    """Return the words that a schema allows, empty where it lists none."""
-    listed = [each.get("enum") for each in _branches(schema)]
-    return [str(word) for words in listed if isinstance(words, list) for word in words]
-
-
 def _nearest(given: str, known: Iterable[str]) -> str | None:
-    # Comparing takes time with the square of the length, and nobody bounds what a client sends.
+    # The time grows with the square of the length, and a client may send names of any length.
     return next(iter(get_close_matches(given[:_LONGEST_NAME], known, n=1)), None)
 
 
 def _shown(text: str) -> str:
-    """Return a short form of the caller's words; secrets go before the cut, since half of one is no known shape."""
+    """Return an excerpt of what the caller sent.
+
+    Secrets are redacted before the cut: half a secret would no longer be recognized.
+    """
     return excerpt(without_secrets(text[:_LONGEST_SHOWN]), 60)
 
 
@@ -191,18 +180,14 @@ def _expected(schema: Mapping[str, JsonValue]) -> str:
         return " or ".join(map(_expected, _branches(schema)))
 
     kind = _EXPECTED.get(str(schema.get("type")), "another kind of value")
-    most, least = schema.get("maxItems"), schema.get("minItems")
-    if isinstance(most, int):
-        return f"{kind} of {least} to {most:,}" if least else f"{kind} of at most {most:,}"
-    return (
-        f"{kind} of at most {longest:,} characters"
-        if isinstance(longest, int)
-        else f"{kind}{_range(schema)}"
-    )
+    most_items, least_items = schema.get("maxItems"), schema.get("minItems")
+    if isinstance(most_items, int):
+        count = f"{least_items} to {most_items:,}" if least_items else f"at most {most_items:,}"
+        return f"{kind} of {count}"
+    if isinstance(longest, int):
+        return f"{kind} of at most {longest:,} characters"
 
-
-def _range(schema: Mapping[str, JsonValue]) -> str:
-    """Return the bounds of a number as the end of a phrase, empty where there are none."""
+    # What is left may be a number with bounds.
     least, above, most = (
         schema.get("minimum"),
         schema.get("exclusiveMinimum"),
@@ -211,4 +196,4 @@ def _range(schema: Mapping[str, JsonValue]) -> str:
     low = f" from {least}" if least is not None else f" above {above}" if above is not None else ""
     high = "" if most is None else f" to {most}" if least is not None else f" up to {most}"
 
-    return f"{low}{high}"
+    return f"{kind}{low}{high}"

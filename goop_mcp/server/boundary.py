@@ -1,8 +1,8 @@
-"""Where answers leave for the client: every failure is told in our words, with its cause and the next step.
+"""The MCP server class: every failure leaves with a message that names its cause and a next step.
 
-The SDK passes on only what it foresaw and repeats its validator's own text. So each public method through which a
-call, a read or a prompt goes is wrapped here once, and tools, resources and prompts raise what they like. This is the
-one module that uses a private part of the SDK.
+The SDK reports only the failures it foresees, and repeats the text of its validator. Therefore each
+public method for calls, reads and prompts is wrapped here once, and tools, resources and prompts
+may raise any exception. This is the only module that uses private parts of the SDK.
 """
 
 import json
@@ -50,14 +50,14 @@ from pydantic import AnyUrl, ValidationError
 from goop_mcp.current_request import current_request
 from goop_mcp.errors import GoopError, NoClientError, RuleFailedError, UnknownNameError
 from goop_mcp.server.answers import cap, without_secrets
-from goop_mcp.server.arguments import argument_faults, has_unknown_names
+from goop_mcp.server.arguments import argument_errors, has_unknown_names
 from goop_mcp.server.clients import client_of_message
 from goop_mcp.server.message_limits import forget_answered
 from goop_mcp.server.notices import Notices
 from goop_mcp.server.observing import identifying, measuring
 from goop_mcp.server.permissions import is_offered, refusal, scopes_of_caller
 from goop_mcp.server.scopes import ALL_SCOPES
-from goop_mcp.server.wire import Owed, take_stdin, take_stdout
+from goop_mcp.server.wire import Unanswered, take_stdin, take_stdout
 
 __all__ = ["GoopServer"]
 
@@ -69,21 +69,24 @@ _AnyContext = Context[Any, Any]
 
 
 class GoopServer(MCPServer[Any]):
-    """An MCP server that checks arguments strictly, keeps answers short and says why something failed."""
+    """An MCP server that checks arguments strictly, bounds its answers and explains failures."""
 
     _missing: Callable[[Collection[str]], Collection[str]] = staticmethod(lambda _: ())
     _types: Mapping[str, Callable[..., str]] = {}
     _without_token: Collection[str] = ALL_SCOPES
 
     def ask_for_tokens(self) -> None:
-        """Let nobody do anything by whom no token came."""
+        """Allow nothing to callers without a token."""
         self._without_token = frozenset()
 
     def _scopes(self) -> Collection[str]:
         return scopes_of_caller(without_token=self._without_token)
 
-    def tell_changes(self, notices: Notices) -> None:
-        """Let clients of the earlier era subscribe to resources; those of the later one do so by themselves."""
+    def serve_subscriptions(self, notices: Notices) -> None:
+        """Let clients of 2025-11-25 subscribe to resources.
+
+        Clients of 2026-07-28 open a stream, which the SDK serves without a handler.
+        """
 
         async def subscribe(
             ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams
@@ -105,13 +108,12 @@ class GoopServer(MCPServer[Any]):
         )
 
     def observe(self) -> None:
-        """Give every message an id, a span and a figure, and forget it once it is answered.
-
-        In place of the spans of the SDK, into which names and errors go as they came from outside.
-        What a message brought is forgotten outermost: with a request for input the SDK seals what
-        the message had asked for.
-        """
+        """Give every message an id, a span and a duration, and clear it once it is answered."""
+        # The spans of the SDK hold names and errors as they came from outside: ours replace them.
         others = [each for each in self.middleware if not isinstance(each, OpenTelemetryMiddleware)]
+
+        # `forget_answered` is the outermost: for a request for input, the SDK still seals the
+        # arguments of the message after the handler has returned.
         self.middleware[:] = [
             forget_answered,
             identifying(self._has),
@@ -122,7 +124,7 @@ class GoopServer(MCPServer[Any]):
     def direct_manager(
         self, security: TransportSecuritySettings, body_bytes: int
     ) -> StreamableHTTPSessionManager:
-        """Return a manager of HTTP requests that answers each with one JSON message, and keeps no sessions."""
+        """Return a manager that answers HTTP requests in one JSON message, without sessions."""
         return StreamableHTTPSessionManager(
             self._lowlevel_server,
             json_response=True,
@@ -132,9 +134,9 @@ class GoopServer(MCPServer[Any]):
         )
 
     def compare_fewer_headers(self) -> None:
-        """Let the SDK compare the headers of a call with its arguments only where a tool says that they are the same.
+        """Let the SDK compare headers with arguments only for tools whose schema names headers.
 
-        Otherwise it looks for that word in the whole schema of the tool, twice a call.
+        Otherwise it searches the whole schema of the tool twice a call.
         """
         compared: dict[str, tuple[object, bool]] = {}
 
@@ -158,17 +160,17 @@ class GoopServer(MCPServer[Any]):
         return self._prompt_manager.get_prompt(name) is not None
 
     def open_sessions(self) -> Collection[str]:
-        """Return the ids of the sessions that outlive their requests; those over SSE do not."""
+        """Return the ids of the sessions that outlive their requests, which SSE sessions do not."""
         return self.session_manager._server_instances.keys()
 
     def list_without(self, missing: Callable[[Collection[str]], Collection[str]]) -> None:
-        """Leave out of the list those that `missing` returns of all addresses; it runs on a worker thread."""
+        """List no resource that `missing` returns for all addresses; it runs on a worker thread."""
         self._missing = missing
 
-    def tell_types(self, template: str, type_of: Callable[..., str]) -> None:
-        """Tell what is read through `template` to be of the type that `type_of` returns for its parameters.
+    def declare_types(self, template: str, type_of: Callable[..., str]) -> None:
+        """Give resources read through `template` the media type `type_of(**parameters)`.
 
-        Of the template itself no type is told then: that would be the one of all.
+        The template itself is then listed without a type, which would hold for all its resources.
         """
         self._types = {**self._types, template: type_of}
 
@@ -181,18 +183,18 @@ class GoopServer(MCPServer[Any]):
         return [tool for tool in await super().list_tools() if tool.name in offered]
 
     async def run_stdio_async(self) -> None:
-        """Serve one client on stdin and stdout, until its end of input and the answers to what came before.
+        """Serve one client on stdin and stdout until its input ends and its requests are answered.
 
-        Raises NoClientError when the input ended and held text and no message.
+        Raises NoClientError if the input held text but no message.
         """
-        owed = Owed()
+        unanswered = Unanswered()
         with (
-            take_stdout(owed) as stdout,
-            take_stdin(owed, refuse=stdout.write if stdout is not None else None) as stdin,
+            take_stdout(unanswered) as stdout,
+            take_stdin(unanswered, refuse=stdout.write if stdout is not None else None) as stdin,
         ):
-            # They read and write like files, which is all that the SDK asks of them.
-            ways = cast("Any", {"stdin": stdin, "stdout": stdout})
-            async with stdio_server(**ways) as (incoming, outgoing):
+            # The SDK declares files, and uses only their reading and writing, which these have.
+            streams = cast("Any", {"stdin": stdin, "stdout": stdout})
+            async with stdio_server(**streams) as (incoming, outgoing):
                 options = self._lowlevel_server.create_initialization_options()
                 await self._lowlevel_server.run(incoming, outgoing, options)
 
@@ -203,13 +205,13 @@ class GoopServer(MCPServer[Any]):
             )
 
     async def list_resources(self) -> list[Resource]:
-        """Return the resources that are there."""
+        """Return the resources that exist."""
         listed = await super().list_resources()
         missing = await anyio.to_thread.run_sync(self._missing, [str(each.uri) for each in listed])
         return [each for each in listed if str(each.uri) not in missing]
 
     async def list_resource_templates(self) -> list[ResourceTemplate]:
-        """Return the templates, each with a type where all that is read through it has the same."""
+        """Return the templates, with a media type where all their resources have the same."""
         listed = await super().list_resource_templates()
         for each in listed:
             if each.uri_template in self._types:
@@ -220,7 +222,7 @@ class GoopServer(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: _AnyContext | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Run a tool. Raises ToolError with a text that the agent can act on."""
+        """Run a tool. Raises ToolError with a message that the agent can act on."""
         tool = self._tool_manager.get_tool(name)
         if tool is None:
             known = [each.name for each in await self.list_tools()]
@@ -236,7 +238,8 @@ class GoopServer(MCPServer[Any]):
         try:
             result = await super().call_tool(name, arguments, context)
         except ToolError as error:
-            # What a tool itself trips over is unexpected, this error too.
+            # A validation error inside the tool's own code is an UnexpectedToolError; only one
+            # that arises before the tool runs is about the arguments.
             if isinstance(error.__cause__, ValidationError) and not isinstance(
                 error, UnexpectedToolError
             ):
@@ -251,7 +254,7 @@ class GoopServer(MCPServer[Any]):
     ) -> Iterable[ReadResourceContents] | InputRequiredResult:
         """Read a resource.
 
-        Raises ResourceError, ResourceNotFoundError where there is none under `uri`.
+        Raises ResourceNotFoundError if `uri` names none, ResourceError if it cannot be read.
         """
         try:
             contents = await super().read_resource(uri, context)
@@ -271,22 +274,20 @@ class GoopServer(MCPServer[Any]):
 
             raise ResourceError(_explain(f"the resource {uri}", error)) from error
 
-        kind = self._type(str(uri))
-        if isinstance(contents, InputRequiredResult) or kind is None:
+        if isinstance(contents, InputRequiredResult):
             return contents
-        return [replace(each, mime_type=kind) for each in contents]
 
-    def _type(self, uri: str) -> str | None:
-        """Return the type of what was read under `uri`, None where the SDK knows it."""
         for template, type_of in self._types.items():
-            if (parameters := UriTemplate.parse(template).match(uri)) is not None:
-                return type_of(**parameters)
-        return None
+            if (parameters := UriTemplate.parse(template).match(str(uri))) is not None:
+                media_type = type_of(**parameters)
+                return [replace(each, mime_type=media_type) for each in contents]
+
+        return contents
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: _AnyContext | None = None
     ) -> GetPromptResult | InputRequiredResult:
-        """Fill in a prompt. Raises MCPError: a prompt has no other way to say what is wrong."""
+        """Fill in a prompt. Raises MCPError, because answers of prompts cannot report errors."""
         prompts = {prompt.name: prompt for prompt in await self.list_prompts()}
         if name not in prompts:
             raise MCPError(
@@ -304,13 +305,13 @@ class GoopServer(MCPServer[Any]):
 
 
 def _refusal(tool: Tool, arguments: Mapping[str, Any]) -> ToolError:
-    """Return what is wrong with the arguments, all of it at once."""
-    mend = f"{tool.name} was not run; mend the arguments and call it again:"
-    return ToolError(without_secrets("\n- ".join([mend, *argument_faults(tool, arguments)])))
+    """Return an error that lists everything wrong with the arguments."""
+    heading = f"{tool.name} was not run; fix the arguments and call it again:"
+    return ToolError(without_secrets("\n- ".join([heading, *argument_errors(tool, arguments)])))
 
 
 def _explain(what: str, failure: Exception) -> str:
-    """Return our own sentence where the cause is foreseen, else the id under which the cause is in the log."""
+    """Return the message of a foreseen error, else the id under which the log has the cause."""
     cause = failure.__cause__
     if isinstance(cause, GoopError) and not isinstance(cause, RuleFailedError):
         return _sentence(cause)
@@ -321,15 +322,15 @@ def _explain(what: str, failure: Exception) -> str:
     incident = request.id if request is not None else secrets.token_hex(4)
     _logger.error("incident %s in %s", incident, what, exc_info=cause or failure)
     if isinstance(cause, RuleFailedError):
-        # What it raised may name anything of this machine, and the caller may sit at another one.
+        # The text of the exception may name files of this machine, and the caller may be remote.
         return (
             f"rule {cause.rule} failed: {type(cause.__cause__ or cause).__name__} (incident"
-            f" {incident}). Nothing was judged: the fault is in a rule of whoever runs this server,"
+            f" {incident}). Nothing was judged: the error is in a rule of whoever runs this server,"
             " whose log says more, and not in the reply."
         )
 
     return without_secrets(
-        f"{what} failed because of a fault in this server (incident {incident}, see its log). "
+        f"{what} failed because of an error in this server (incident {incident}, see its log). "
         "Try once more; if it fails again, go on without it and report the incident."
     )
 

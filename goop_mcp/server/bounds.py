@@ -1,7 +1,7 @@
-"""Structured answers that are too large for clients, cut so that their schemas hold and they say what is left out.
+"""Cut structured answers that are too large for clients; they stay valid and name what is left out.
 
-Clients of the SDK take no event of a stream over 1 MiB, and with it the session ends. An answer that large is rare:
-it takes a reply of hundreds of kilobytes, or a project with thousands of tasks.
+Clients of the SDK end the session at a stream event over 1 MiB. An answer that large is rare: it
+takes a reply of hundreds of kilobytes, or a project with thousands of tasks.
 """
 
 import json
@@ -13,20 +13,21 @@ from typing import Any, Final
 __all__ = ["LEFT_OUT", "MOST_BYTES", "fitted"]
 
 MOST_BYTES: Final = 800_000
-"""Bytes of a structured answer as JSON; what is left of 1 MiB is for the text beside it."""
+"""Bytes of a structured answer as JSON; the rest of 1 MiB is for the text that goes with it."""
 
 LEFT_OUT: Final = "left_out"
-"""The key under which an answer that was cut names what."""
+"""The key under which a cut answer lists what was cut."""
 
-# A control character is one byte there, and \u and four digits in JSON.
+# A control character is one byte in marshal's form, and \u with four digits in JSON.
 _LONGEST_ESCAPE: Final = 6
-# Both may be null by their schema. The second can be had from the first, and both from the reply.
+# The schema allows null for both. The envelope can be read from the repaired text, and the client
+# has the reply from which both were made.
 _MAY_BE_NULL: Final = ("repaired_text", "envelope")
 
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """How much is left: entries of a list, characters of a text in one, and of a text that stands alone."""
+    """How much is kept: entries of a list, characters of a text in a list, and of other texts."""
 
     listed: int
     in_a_list: int
@@ -35,13 +36,14 @@ class _Cut:
 
 
 def fitted(values: Mapping[str, object]) -> dict[str, object]:
-    """Return `values`, cut to MOST_BYTES as JSON where they have more; then LEFT_OUT is a list of what is cut."""
+    """Return `values`, cut to MOST_BYTES as JSON; LEFT_OUT then lists the paths that were cut."""
     whole: dict[str, Any] = dict(values)
     if _surely_fits(whole) or _size(whole) <= MOST_BYTES:
         return whole
 
+    # What the client can rebuild by itself goes first, whole; then all lists and texts become
+    # shorter in steps, until the answer fits.
     left: list[str] = []
-
     for name in _MAY_BE_NULL:
         whole = {key: _without(value, name, key, left) for key, value in whole.items()}
         if _size(whole) <= MOST_BYTES:
@@ -57,7 +59,8 @@ def fitted(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _surely_fits(values: dict[str, Any]) -> bool:
-    """Tell by a look that takes a quarter of the time: no value is longer in JSON than six times its size there."""
+    """Whether `values` fit for certain, in a quarter of the time that JSON takes to write."""
+    # No value is longer in JSON than six times its size in marshal's form.
     try:
         return _LONGEST_ESCAPE * len(marshal.dumps(values, 0)) <= MOST_BYTES
     except ValueError:
@@ -71,7 +74,7 @@ def _size(values: Mapping[str, object]) -> int:
 
 
 def _without(value: object, name: str, path: str, left: list[str]) -> object:
-    """Return `value` with null in place of what is called `name`, at any depth but not within lists and envelopes."""
+    """Return `value` with null for the key `name` at any depth, except in lists and envelopes."""
     if path.rpartition(".")[2] == name and value is not None:
         left.append(path)
         return None
@@ -80,16 +83,18 @@ def _without(value: object, name: str, path: str, left: list[str]) -> object:
     return value
 
 
-def _cut(value: object, path: str, cut: _Cut, letters: int) -> object:
+def _cut(value: object, path: str, cut: _Cut, characters: int) -> object:
     match value:
-        case str() if len(value) > letters:
+        case str() if len(value) > characters:
             cut.left_out.append(path)
-            return f"{value[: letters - 1]}…"
+            return f"{value[: characters - 1]}…"
         case list():
             if len(value) > cut.listed:
                 cut.left_out.append(path)
             return [_cut(each, path, cut, cut.in_a_list) for each in value[: cut.listed]]
         case Mapping():
-            return {key: _cut(each, f"{path}.{key}", cut, letters) for key, each in value.items()}
+            return {
+                key: _cut(each, f"{path}.{key}", cut, characters) for key, each in value.items()
+            }
         case _:
             return value

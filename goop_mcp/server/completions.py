@@ -1,4 +1,4 @@
-"""What clients offer while somebody types: the names that an argument of a prompt or an address can have."""
+"""Complete arguments of prompts and resource addresses while somebody types them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, cast
@@ -28,42 +28,36 @@ if TYPE_CHECKING:
 __all__ = ["add_completions"]
 
 _MOST = 100
-"""Most values of one answer, after the protocol of MCP."""
+"""Most values of one answer, as the MCP specification limits them."""
 
 _Known = Mapping[str, str]
 _Handler = Callable[..., Awaitable[Completion | None]]
 
 
-def _rule_families(_: _Known, rules: RuleBook) -> Iterable[str]:
-    return (rule.family for rule in rules.values())
-
-
-def _rule_names(known: _Known, rules: RuleBook) -> Iterable[str]:
-    asked = known.get("protocol")
-    return (rule.id.partition("/")[2] for rule in rules.values() if asked in (None, rule.family))
-
-
-def _schema_versions(known: _Known) -> Iterable[str]:
-    asked = known.get("protocol")
-    return (schema.version for schema in list_schemas() if asked in (None, schema.protocol))
-
-
 _NAMES_OF_RULES: Mapping[str, Callable[[_Known, RuleBook], Iterable[str]]] = {
-    "protocol": _rule_families,
-    "name": _rule_names,
+    "protocol": lambda _, rules: (rule.family for rule in rules.values()),
+    "name": lambda known, rules: (
+        rule.id.partition("/")[2]
+        for rule in rules.values()
+        if known.get("protocol") in (None, rule.family)
+    ),
 }
 _NAMES: Mapping[tuple[str, str], Callable[[_Known], Iterable[str]]] = {
     ("goop://schemas/{protocol}/{version}", "protocol"): lambda _: (
         schema.protocol for schema in list_schemas()
     ),
-    ("goop://schemas/{protocol}/{version}", "version"): _schema_versions,
+    ("goop://schemas/{protocol}/{version}", "version"): lambda known: (
+        schema.version
+        for schema in list_schemas()
+        if known.get("protocol") in (None, schema.protocol)
+    ),
     ("goop://docs/{protocol}", "protocol"): lambda _: list_documents(),
     ("goop://templates/{name}", "name"): lambda _: (*template_names(), *document_template_names()),
     ("goop://project/{name}", "name"): lambda _: DOCUMENTS,
     ("repair_report", "protocol"): lambda _: (family.name for family in FAMILIES),
     ("resolve_blocker", "protocol"): lambda _: (family.name for family in FAMILIES),
 }
-"""The names for an argument of an address or a prompt, given the arguments that are known already."""
+"""The values of an argument of an address or a prompt, given the arguments entered already."""
 
 
 def add_completions(server: MCPServer, application: "Application") -> None:
@@ -91,20 +85,20 @@ def add_completions(server: MCPServer, application: "Application") -> None:
 
         return None if names is None else _completion(names(known), argument.value)
 
-    # The SDK's decorator has no types.
+    # The SDK's decorator is not annotated.
     register = cast("Callable[[], Callable[[_Handler], _Handler]]", server.completion)
     register()(complete)
 
 
 def _newest_ids(application: "Application") -> list[str]:
-    # One more than is shown, or nobody would hear that there are more.
+    # One more than is shown, because `has_more` depends on it.
     return [
         str(each.id) for each in memory.keeping.list_memories(application.store, limit=_MOST + 1)
     ]
 
 
 def _completion(names: Iterable[str], begun: str) -> Completion:
-    """Return the names that begin with `begun`, then those that hold it."""
+    """Return the names that begin with `begun`, then those that contain it."""
     wanted = begun.lower()
     fitting = [name for name in dict.fromkeys(names) if wanted in name.lower()]
     fitting.sort(key=lambda name: not name.lower().startswith(wanted))

@@ -1,4 +1,4 @@
-"""Send spans and figures to a collector, where the standard variables of OpenTelemetry name one."""
+"""Export traces and metrics to a collector if the standard OpenTelemetry variables name one."""
 
 import logging
 import threading
@@ -12,25 +12,27 @@ __all__ = ["Exporting", "start_exporting"]
 _ENDPOINT: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _SIGNALS: Final = ("TRACES", "METRICS")
 _PROTOCOL: Final = "http/protobuf"
-_LAST_MOMENTS: Final = 2.0  # seconds; a host that closes the server does not wait for a collector
+# Seconds. A host that closes the server does not wait for a slow collector.
+_LAST_MOMENTS: Final = 2.0
 
 _log = logging.getLogger(__name__)
 
 
 class Exporting:
-    """What is exported, until `finish`."""
+    """The signals that are exported, until `finish`."""
 
     def __init__(self, shutdowns: Mapping[str, Callable[[], object]] | None = None) -> None:
-        """Take what ends each signal; none where nothing is exported."""
+        """Take the shutdown function of each signal, none if nothing is exported."""
         self._shutdowns = dict(shutdowns or {})
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """What is exported: traces, metrics, both or nothing."""
+        """The exported signals: TRACES, METRICS, both or none."""
         return tuple(self._shutdowns)
 
     def finish(self) -> None:
-        """Send what is left, within two seconds; may be called twice."""
+        """Send what is left, within two seconds; a second call does nothing."""
+        # In daemon threads, as a shutdown waits without limit for a collector that hangs.
         ending = [threading.Thread(target=each, daemon=True) for each in self._shutdowns.values()]
         self._shutdowns = {}
         for thread in ending:
@@ -41,25 +43,27 @@ class Exporting:
 
 
 def start_exporting(environment: Mapping[str, str]) -> Exporting:
-    """Set up OpenTelemetry for the process if `environment` names a collector; one warning where that cannot be.
+    """Set up OpenTelemetry for the process if `environment` names a collector; warn if it cannot.
 
-    Understood are OTEL_EXPORTER_OTLP_ENDPOINT and the variables of traces and metrics that go before it,
-    OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER with otlp or none, OTEL_EXPORTER_OTLP_PROTOCOL with http/protobuf,
-    OTEL_SDK_DISABLED, and all that the SDK and its exporters read by themselves.
+    Supported are OTEL_EXPORTER_OTLP_ENDPOINT and the endpoints of single signals, which override
+    it, OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER (otlp or none), OTEL_EXPORTER_OTLP_PROTOCOL
+    (http/protobuf), OTEL_SDK_DISABLED, and everything that the SDK and its exporters read.
     """
     wanted = [signal for signal in _SIGNALS if _is_wanted(signal, environment)]
     if not wanted:
         return Exporting()
 
     for signal in wanted:
-        if (protocol := _protocol(signal, environment)) != _PROTOCOL:
+        own, shared = f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
+        protocol = environment.get(own) or environment.get(shared) or _PROTOCOL
+        if protocol != _PROTOCOL:
             _log.warning(
                 "nothing is exported: the protocol is %r; expected %s", protocol[:50], _PROTOCOL
             )
             return Exporting()
 
     try:
-        # An extra, loaded where a collector is named
+        # Loaded only if a collector is named: it is an extra, and takes long to load.
         from goop_mcp.server.otlp import set_up  # noqa: PLC0415
     except ImportError:
         _log.warning(
@@ -85,8 +89,3 @@ def _is_wanted(signal: str, environment: Mapping[str, str]) -> bool:
 
 def _endpoints(signal: str) -> tuple[str, str]:
     return f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT", _ENDPOINT
-
-
-def _protocol(signal: str, environment: Mapping[str, str]) -> str:
-    own, shared = f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
-    return environment.get(own) or environment.get(shared) or _PROTOCOL

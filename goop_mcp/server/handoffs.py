@@ -1,4 +1,4 @@
-"""The tool build_handoff: one tool for each kind of handoff, told apart by its first argument."""
+"""The tool build_handoff, which builds every kind of handoff; its first argument is the kind."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -36,7 +36,7 @@ _Write = Annotated[
     bool,
     Field(
         description=(
-            "Also write it to its file in the project; never over a file that somebody else wrote."
+            "Also write it to its file in the project; never over a file of somebody else."
         ),
         strict=True,
     ),
@@ -45,7 +45,7 @@ _Mode = Annotated[
     Literal["spawn", "conversation_only", "blocking"],
     Field(
         description=(
-            "spawn: a session of its own; blocking: the parent waits for it; conversation_only:"
+            "spawn: a new session; blocking: the parent waits for it; conversation_only:"
             " context only."
         )
     ),
@@ -80,7 +80,7 @@ _Constraints = Annotated[
     list[Annotated[str, Field(max_length=_SENTENCE)]],
     Field(description="What must not happen, one text each.", max_length=_ITEMS),
 ]
-# The operation judges the objects: it names the deliverable that is wrong, with what to write.
+# The operation validates the objects: it names the wrong deliverable and what to write instead.
 _Deliverables = Annotated[
     list[JsonValue] | None,
     WithJsonSchema(
@@ -128,18 +128,18 @@ _SessionId = Annotated[
     ),
 ]
 _Parent = Annotated[
-    str | None, Field(description="The agent that asks; null: not said.", max_length=_WORD)
+    str | None, Field(description="The agent that asks; null: unknown.", max_length=_WORD)
 ]
 _Target = Annotated[
-    str | None, Field(description="The agent that is asked; null: not said.", max_length=_WORD)
+    str | None, Field(description="The agent that is asked; null: unknown.", max_length=_WORD)
 ]
-_Priority = Annotated[Literal["high", "medium", "low"] | None, Field(description="Null: not said.")]
+_Priority = Annotated[Literal["high", "medium", "low"] | None, Field(description="Null: none.")]
 _Title = Annotated[
     str | None, Field(description="Heading of the prompt; null: the summary.", max_length=_SENTENCE)
 ]
 _Context = Annotated[
     str | None,
-    Field(description="Prose behind the request, in Markdown; null: none.", max_length=_TEXT),
+    Field(description="Background of the request, Markdown; null: none.", max_length=_TEXT),
 ]
 _XsdCompat = Annotated[
     bool,
@@ -193,16 +193,16 @@ _Warnings = Annotated[
 ]
 
 _KEEPS_NO_FILES = (
-    "this server keeps no files, as its callers are on other machines; "
+    "this server keeps no files, because its callers are on other machines; "
     "call build_handoff with write=false and write the prompt to its path yourself."
 )
 
 
 class Handoffs:
-    """Builds handoffs for a project; the docstring of the method is what clients read."""
+    """Builds handoffs for a project; clients read the docstring of the method."""
 
     def __init__(self, application: "Application") -> None:
-        """Take the application whose project the handoffs belong to."""
+        """Build handoffs for the project of `application`."""
         self._application = application
 
     def build_handoff(
@@ -233,23 +233,32 @@ class Handoffs:
         blockers: _Blockers = [],
         warnings: _Warnings = [],
     ) -> Annotated[CallToolResult, HandoffModel]:
-        """Build a handoff that is always valid: a prompt for another agent, or HANDOFF.md for the next session.
+        """Build a valid handoff: a prompt for another agent, or HANDOFF.md for the next session.
 
-        kind=agent_request makes an <agent_request> of the fields given: use it when you hand a task on, in place of
-        writing XML yourself. goop://templates has prompts for common tasks. kind=session makes HANDOFF.md: use it
-        before a session ends; what you leave out is taken from the reports, the plan and the memory since the last
-        handoff. Starts no agent. Secrets are taken out. With write=true the prompt stands in
-        docs/.scratch/sessions/<session_id>/prompt.md, or the handoff in .goopspec/HANDOFF.md; where somebody else wrote
-        that, beside it. Where machines share the database, the handoff is recorded and read at
-        goop://project/HANDOFF.md instead.
+        kind=agent_request makes an <agent_request> of the fields given: use it when you hand a task
+        on, instead of writing XML yourself. goop://templates has prompts for common tasks.
+        kind=session makes HANDOFF.md: use it before a session ends; what you leave out is taken
+        from the reports, the plan and the memory since the last handoff. Starts no agent. Secrets
+        are redacted. With write=true the prompt is written to
+        docs/.scratch/sessions/<session_id>/prompt.md, or the handoff to .goopspec/HANDOFF.md; if
+        somebody else wrote that, to a file next to it. Where machines share the database, the
+        handoff is recorded and read at goop://project/HANDOFF.md instead.
         """
         # The arguments are the fields, under the same names.
         given = locals()
-        return (
-            self._session(given, write=write)
-            if kind == "session"
-            else self._request(given, write=write)
-        )
+        if kind == "session":
+            handoffs = operations.session_handoff
+            here = self._application
+            workplace = here.writing_workplace() if write else here.workplace
+            fields = handoffs.session_fields(
+                {name: given[name] for name in handoffs.SESSION_FIELDS}
+            )
+            built = handoffs.build_session_handoff(
+                fields, workplace, write=write, now=written(utc_now())
+            )
+            return session_answer(built)
+
+        return self._request(given, write=write)
 
     def _request(self, given: Mapping[str, object], *, write: bool) -> CallToolResult:
         if write and not self._application.settings.keeps_files:
@@ -262,14 +271,3 @@ class Handoffs:
         )
 
         return handoff_answer(built, written=write)
-
-    def _session(self, given: Mapping[str, object], *, write: bool) -> CallToolResult:
-        handoffs = operations.session_handoff
-        here = self._application
-        workplace = here.writing_workplace() if write else here.workplace
-        fields = handoffs.session_fields({name: given[name] for name in handoffs.SESSION_FIELDS})
-        built = handoffs.build_session_handoff(
-            fields, workplace, write=write, now=written(utc_now())
-        )
-
-        return session_answer(built)

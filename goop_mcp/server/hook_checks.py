@@ -1,4 +1,4 @@
-"""The tool by which a host's hook asks the server that runs anyway, in place of a process an event (HOSTS, 1.5)."""
+"""The tool for hooks of hosts, which ask the running server instead of starting a process."""
 
 import json
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -34,21 +34,21 @@ _Word = Annotated[
 
 
 class HookAnswerModel(BaseModel):
-    """What the host does: nothing, go on with a reason, or tell the person."""
+    """What the host does: nothing, continue the agent with a reason, or show the user a message."""
 
     decision: Literal["block"] | None = Field(
         default=None, description="block: the agent goes on; null: it may stop."
     )
-    reason: str | None = Field(default=None, description="What the agent is told when it goes on.")
-    # The host's name
-    systemMessage: str | None = Field(default=None, description="What the person is told.")  # noqa: N815
+    reason: str | None = Field(default=None, description="The agent's prompt when it goes on.")
+    # The host defines this name.
+    systemMessage: str | None = Field(default=None, description="Shown to the user.")  # noqa: N815
 
 
 class HookChecks:
-    """Judges turns for one host; how often an agent was asked is known as long as the server runs."""
+    """Judges turns for one host; attempts are counted for as long as the server runs."""
 
     def __init__(self, application: "Application") -> None:
-        """Take the application whose project it is."""
+        """Judge by the policy and the rules of the project of `application`."""
         self._application = application
         self._attempts = AttemptsInMemory()
 
@@ -85,6 +85,6 @@ class HookChecks:
         if outcome.verdict is not None and outcome.number is not None:
             count_verdict(outcome.verdict, expected_agent=turn.expected.agent)
 
-        said = hook_answer(outcome)
+        output = hook_answer(outcome)
 
-        return answer(json.dumps(said), said)
+        return answer(json.dumps(output), output)

@@ -1,6 +1,6 @@
-"""From memories to tool answers.
+"""Turn memories into tool answers.
 
-What agents saved is quoted: one line each, or in a fence it cannot leave.
+Text that agents saved is quoted: on one line, or in a fence that it cannot close.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from mcp.types import CallToolResult
 from goop_mcp import memory
 from goop_mcp.messages.quoting import fenced, field
 from goop_mcp.server.answers import answer
-from goop_mcp.validation.findings import Finding, excerpt
+from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
     from goop_mcp.memory.keeping import ForgottenMemory
@@ -28,10 +28,10 @@ _FACT = 5_000
 
 
 def saved_answer(saved: "SavedMemory") -> CallToolResult:
-    """Return what became of a save."""
-    lines = [
-        f"{saved.status}: memory {saved.id} (revision {saved.revision})",
-        *map(_remark, saved.findings),
+    """Return the result of a save."""
+    lines = [f"{saved.status}: memory {saved.id} (revision {saved.revision})"]
+    lines += [
+        f"- {each.severity}: {excerpt(each.message)} ({each.rule})" for each in saved.findings
     ]
     if saved.similar:
         ids = ", ".join(map(str, saved.similar))
@@ -44,12 +44,15 @@ def saved_answer(saved: "SavedMemory") -> CallToolResult:
 
 
 def found_answer(found: "FoundMemories", advice: str | None) -> CallToolResult:
-    """Return what was found; `advice` says how to ask better where it is nothing, None where there is no need."""
+    """Return what a search found; `advice` says how to ask better if that was nothing."""
     notes = [*found.notes, *([advice] if advice else [])]
-    lines = [_count(found)]
-    if found.items:
-        lines[0] += f"; {_DATA}:"
+    if found.has_more:
+        least = "at least " if found.total_is_capped else ""
+        count = f"{len(found.items)} of {least}{found.total} found, a larger limit shows more"
+    else:
+        count = f"{found.total or 'nothing'} found"
 
+    lines = [f"{count}; {_DATA}:" if found.items else count]
     for item in found.items:
         lines += _item(item)
 
@@ -74,15 +77,8 @@ def forgotten_answer(forgotten: "ForgottenMemory") -> CallToolResult:
 
 
 def memory_text(stored: "StoredMemory") -> str:
-    """Return the whole memory as Markdown; the content stands in a fence that it cannot end."""
+    """Return the whole memory as Markdown; the content is in a fence that it cannot close."""
     return "\n".join([*_head(stored), f"content ({_DATA}):", *fenced(stored.content)])
-
-
-def _count(found: "FoundMemories") -> str:
-    if not found.has_more:
-        return f"{found.total or 'nothing'} found"
-    least = "at least " if found.total_is_capped else ""
-    return f"{len(found.items)} of {least}{found.total} found, a larger limit shows more"
 
 
 def _head(stored: "StoredMemory") -> Iterator[str]:
@@ -114,7 +110,3 @@ def _item(item: "FoundMemory") -> Iterator[str]:
 
 def _quoted(text: str) -> str:
     return excerpt(text, _TITLE)
-
-
-def _remark(finding: Finding) -> str:
-    return f"- {finding.severity}: {excerpt(finding.message)} ({finding.rule})"

@@ -1,4 +1,4 @@
-"""What structured answers of the memory tools look like; the values come from `goop_mcp.memory`."""
+"""Models of the structured answers of the memory tools; `goop_mcp.memory` makes the values."""
 
 from typing import Literal
 
@@ -16,10 +16,10 @@ __all__ = [
 ]
 
 SavedTypeName = Literal["decision", "observation", "note", "todo"]
-"""The types that can be saved; tests hold it equal to those of the core."""
+"""The types that can be saved; a test compares them with those of the core."""
 
 MemoryTypeName = Literal["decision", "observation", "note", "todo", "session_summary"]
-"""The types that can be searched for; tests hold it equal to those of the core."""
+"""The types that can be searched for; a test compares them with those of the core."""
 
 _Id = Field(ge=1, description="Id of the memory, for get_memory and forget_memory.")
 _Revision = Field(ge=1, description="Revision of the project that this change made.")
@@ -29,14 +29,14 @@ _Agent = Field(description="Who saved it, or null.")
 
 
 class SavedModel(BaseModel):
-    """What became of a save."""
+    """The result of a save."""
 
     id: int = _Id
     revision: int = _Revision
     status: Literal["saved", "duplicate"] = Field(
         description="duplicate: this memory was there before, and nothing was added."
     )
-    redactions: int = Field(ge=0, description="How many secrets and private parts were taken out.")
+    redactions: int = Field(ge=0, description="How many secrets and private parts were redacted.")
     similar: list[int] = Field(
         description="Ids of memories that say nearly the same; they are kept."
     )

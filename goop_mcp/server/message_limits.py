@@ -1,9 +1,9 @@
-"""How large a message of a client may be, and what of it is kept after it is answered.
+"""Limit the size of a client's message, and what is kept of it after it is answered.
 
 Only the arguments of a tool or a prompt are long: everything around them, and every other message,
 is short. A message within 4 MiB can still hold a million values, for which the SDK makes a million
-objects and as many errors, all of it on the event loop. So both are looked at before anything reads
-the message.
+objects and as many errors, all of it on the event loop. Both are checked before anything parses the
+message.
 """
 
 import json
@@ -15,14 +15,14 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 __all__ = ["MOST_ASIDE", "MOST_VALUES", "forget_answered", "too_large", "weight"]
 
 MOST_ASIDE: Final = 262_144
-"""Bytes of a message without the arguments of a tool or prompt."""
+"""Most bytes of a message without the arguments of a tool or prompt."""
 
 MOST_VALUES: Final = 10_000
-"""Texts, numbers, lists and objects of a message."""
+"""Most texts, numbers, lists and objects of a message."""
 
 _WITH_ARGUMENTS: Final = frozenset({"tools/call", "prompts/get"})
 _VALUE_BYTES: Final = 64
-"""Memory that a value takes in Python besides its characters."""
+"""Bytes of memory that a value takes in Python in addition to its characters."""
 
 _LONGEST_KEPT: Final = 200
 _MOST_KEPT: Final = 4_096
@@ -31,7 +31,8 @@ _CAPABILITIES: Final = ("elicitation", "roots", "sampling")
 
 
 def too_large(message: bytes) -> str | None:
-    """Return why `message` is not read, None where it is short enough; what is not JSON is left to whoever reads it."""
+    """Return why `message` is refused, None if it is small enough or not JSON."""
+    # A value takes at least one byte, which settles nearly all messages here.
     if len(message) <= MOST_ASIDE and len(message) <= MOST_VALUES:
         return None
     if _values(message) > MOST_VALUES:
@@ -60,8 +61,10 @@ def too_large(message: bytes) -> str | None:
 
 
 def _values(message: bytes) -> int:
-    """Return at least how many values JSON holds, in a few passes at the speed of C and without reading it."""
-    # Without escaped backslashes and quotes, each quote that is left begins or ends a text.
+    """Return a lower bound for the values in JSON, by counting bytes instead of parsing it."""
+    # Without escaped backslashes and quotes, each quote that is left begins or ends a text. Every
+    # second part between quotes is then outside of texts, where a comma, bracket or brace counts
+    # a value. Each step is one pass in C.
     plain = message.replace(rb"\\", b"").replace(rb"\"", b"") if b"\\" in message else message
     quotes = plain.count(b'"')
     if quotes > 4 * MOST_VALUES:
@@ -73,7 +76,7 @@ def _values(message: bytes) -> int:
 
 
 def weight(value: object, most: int) -> int:
-    """Return about how many bytes of memory `value`, which was read from JSON, takes; past `most` nobody counts on."""
+    """Return about how many bytes of memory a value parsed from JSON takes; stop past `most`."""
     total, waiting = 0, [value]
     while waiting and total <= most:
         each = waiting.pop()
@@ -81,7 +84,7 @@ def weight(value: object, most: int) -> int:
         if isinstance(each, str):
             total += len(each)
         elif isinstance(each, Mapping):
-            # A longer one is over the limit by its number alone.
+            # Its length alone may be over the limit; then its items need not be listed.
             total += len(each) * _VALUE_BYTES
             if total <= most:
                 waiting += [*each.keys(), *each.values()]
@@ -96,11 +99,11 @@ def weight(value: object, most: int) -> int:
 async def forget_answered(
     ctx: ServerRequestContext[Any, Any], call_next: CallNext
 ) -> HandlerResult:
-    """Let go, as a middleware, of what a message brought along once it is answered.
+    """Middleware that frees the content of a message once it is answered.
 
     An idle session of the SDK still holds its last message, and the request that it came in:
-    thousands of them would hold gigabytes. What `initialize` says of a client is needed for as long
-    as the session lasts, so it is shortened.
+    thousands of them would hold gigabytes. What `initialize` states about a client is needed for as
+    long as the session lasts; it is shortened instead.
     """
     params = ctx.params
     is_opening = ctx.method == "initialize"
@@ -114,12 +117,12 @@ async def forget_answered(
             if not is_opening and isinstance(params, dict):
                 params.clear()
 
-            # The body as Starlette keeps it for whoever asks for it a second time.
+            # Starlette keeps the body here, in case it is asked for a second time.
             vars(ctx.request).pop("_body", None)
 
 
 def _shorten(params: dict[str, Any]) -> None:
-    """Leave of `initialize` what fits into a few kilobytes; what has a wrong form stays wrong, and is refused."""
+    """Cut `initialize` to a few kilobytes; a value of a wrong type stays one, and is refused."""
     info, capabilities = params.get("clientInfo"), params.get("capabilities")
     kept: dict[str, Any] = {"protocolVersion": _short(params.get("protocolVersion"))}
     if isinstance(info, dict):

@@ -1,6 +1,6 @@
-"""What wraps every message: the time it took, and lists in pages.
+"""Middleware for every message: log its duration, and answer lists in pages.
 
-The SDK calls this seam provisional, so it stays small.
+The SDK calls its middleware interface provisional, so little is built on it.
 """
 
 import logging
@@ -31,7 +31,7 @@ _logger = logging.getLogger(__name__)
 
 
 async def log_timing(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Log how long each message took; what it was about is named, its content is not."""
+    """Log how long each message took, with the name of its subject but not its content."""
     outcome = "failed"
     started = perf_counter()
 
@@ -48,7 +48,8 @@ async def log_timing(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -
 
 
 def _subject(params: Mapping[str, Any]) -> str:
-    """Return the name that a message is about, cut only after its secrets are out: half of one is no known shape."""
+    """Return the name or address that a message is about, redacted and cut to 100 characters."""
+    # Redacted before the cut: half a secret would no longer be recognized.
     name = next((params[key] for key in _SUBJECTS if isinstance(params.get(key), str)), None)
     return "" if name is None else f" {without_secrets(name[:_LONGEST_NAME]):.100}"
 
@@ -56,7 +57,7 @@ def _subject(params: Mapping[str, Any]) -> str:
 def paging(size: int) -> ServerMiddleware[Any]:
     """Return a middleware that answers every list in pages of `size` items.
 
-    A cursor is the number of items that came before; one we never gave out is refused.
+    A cursor is the number of items on the pages before; any other value is refused.
     """
 
     async def page(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

@@ -1,4 +1,4 @@
-"""What structured answers look like, so that clients get an output schema; the values come from the core."""
+"""Models of structured answers, for the output schemas of tools; the core makes the values."""
 
 from typing import Annotated, Literal
 
@@ -31,14 +31,14 @@ __all__ = [
 ]
 
 ProtocolChoice = Literal["auto", "goop_report", "agent_request", "speckit", "factory"]
-"""The protocols a caller can name; tests hold it equal to the list of families."""
+"""The protocols a caller can name; a test compares them with the list of families."""
 
 SeverityName = Literal["error", "warning", "info"]
 
 AnyObject = Annotated[
     dict[str, JsonValue], WithJsonSchema({"type": "object", "additionalProperties": True})
 ]
-"""An object of any keys: each protocol, or each row, has one of its own."""
+"""An object with any keys: they depend on the protocol or on the row."""
 
 LeftOut = Annotated[
     list[str], Field(description="What is null or cut here, as the answer would be too large.")
@@ -48,9 +48,9 @@ _Line = Field(ge=1, description="Line in the text as given, from 1; null if no p
 
 
 class FindingModel(BaseModel):
-    """One fault or remark."""
+    """One error, warning or remark."""
 
-    rule: str = Field(description="Stable id of the rule; explain_rule tells more about it.")
+    rule: str = Field(description="Stable id of the rule; explain_rule describes it.")
     severity: SeverityName = Field(description="An error rejects; the others do not.")
     message: str = Field(description="What is there, then what was expected.")
     path: str | None = Field(description="XPath or JSON pointer inside the envelope, or null.")
@@ -96,7 +96,7 @@ class VerdictModel(BaseModel):
     version: str | None = Field(description="The envelope's own version, or null.")
     mode: Literal["lenient", "strict"] = Field(description="The mode that was asked for.")
     findings: list[FindingModel] = Field(
-        description="All faults and remarks at once, in order of position."
+        description="All errors and remarks at once, in order of position."
     )
     repairs: list[RepairModel] = Field(
         description="What lenient reading changed; empty in strict mode."
@@ -112,7 +112,7 @@ class VerdictModel(BaseModel):
     )
     feedback: str | None = Field(
         description=(
-            "What to send back to the agent so that it can mend its reply; null exactly when"
+            "What to send back to the agent so that it can fix its reply; null exactly when"
             " accepted."
         )
     )
@@ -137,7 +137,7 @@ class DecisionModel(BaseModel):
     instruction: str | None = Field(description="What to send to that agent, word for word.")
     next_command: str | None = Field(description="The command that continues the work, or null.")
     files_to_read: list[str] = Field(description="What the next agent reads first.")
-    new_session: bool | None = Field(description="Whether to begin a new session; null: not said.")
+    new_session: bool | None = Field(description="Whether to begin a new session; null: unknown.")
     blockers: list[str] = Field(description="What stands in the way.")
     questions: list[AnyObject] = Field(description="Questions to the user, with options.")
     retry: RetryModel | None = Field(
@@ -152,7 +152,7 @@ class DecisionModel(BaseModel):
     flags: list[str] = Field(
         description="research_mode or test_first, where a request asks for it."
     )
-    issues: list[AnyObject] = Field(description="What a feedback loop is to mend, worst first.")
+    issues: list[AnyObject] = Field(description="What a feedback loop is to fix, worst first.")
     results: list[AnyObject] = Field(
         description="Results of a finished batch of sessions, in its order."
     )
@@ -160,12 +160,12 @@ class DecisionModel(BaseModel):
 
 
 class PromptSizeModel(BaseModel):
-    """What a prompt weighs."""
+    """The size of a prompt."""
 
     bytes: int = Field(ge=0, description="The whole prompt, in bytes of UTF-8.")
-    text_bytes: int = Field(ge=0, description="Its words alone, without markup.")
+    text_bytes: int = Field(ge=0, description="Its text alone, without markup.")
     overhead: float = Field(
-        ge=0, description="The share that the markup adds to the words; 0.25 is 25 %."
+        ge=0, description="The share that the markup adds to the text; 0.25 is 25 %."
     )
     tokens: int = Field(
         ge=0, description="About what it takes of a model's context, four characters a token."
@@ -197,7 +197,7 @@ class HandoffModel(BaseModel):
     )
     remarks: list[str] = Field(default=[], description="What people should know about the file.")
     redactions: int = Field(
-        default=0, ge=0, description="How many secrets were taken out of what was given."
+        default=0, ge=0, description="How many secrets were redacted in what was given."
     )
     size: PromptSizeModel | None = Field(
         default=None, description="Of a prompt; null: of a session's document."
@@ -206,7 +206,7 @@ class HandoffModel(BaseModel):
 
 
 class WrittenStateModel(BaseModel):
-    """state.json behind a change."""
+    """state.json after a change."""
 
     phase: str = Field(description="The phase now.")
     phase_before: str | None = Field(description="The phase before.")
@@ -238,7 +238,7 @@ class WrittenModel(BaseModel):
 
 
 class RecordedModel(BaseModel):
-    """What became of a report that was to be recorded."""
+    """The result of recording a report."""
 
     status: Literal["recorded", "duplicate", "rejected", "no_report"] = Field(
         description=(
@@ -246,15 +246,15 @@ class RecordedModel(BaseModel):
             " written."
         )
     )
-    verdict: VerdictModel = Field(description="The judgement on the reply, secrets taken out.")
-    decision: DecisionModel = Field(description="What to do now, as route_next_action says it.")
+    verdict: VerdictModel = Field(description="The judgement on the reply, secrets redacted.")
+    decision: DecisionModel = Field(description="What to do now, as in route_next_action.")
     written: WrittenModel = Field(description="What was written.")
     findings: list[FindingModel] = Field(
         description="Where documents, state and reports of the project disagree."
     )
     remarks: list[str] = Field(description="What people should know about the files.")
     redactions: int = Field(
-        ge=0, description="How many secrets were taken out before the report was stored."
+        ge=0, description="How many secrets were redacted before the report was stored."
     )
     left_out: LeftOut = []
 
@@ -266,7 +266,7 @@ class GateModel(BaseModel):
     before: str = Field(description="The step it stands before.")
     passed: bool = Field(description="Whether it is open.")
     missing: list[str] = Field(description="What it asks for and does not find.")
-    sentence: str | None = Field(description="What to tell people; null: it is open.")
+    sentence: str | None = Field(description="A message for people; null: it is open.")
     command: str | None = Field(description="What to run; null: it is open.")
 
 
@@ -311,7 +311,7 @@ class ConflictModel(BaseModel):
 
     path: str = Field(description="Their document, left alone.")
     ours: str = Field(
-        description="Ours, beside it; removing it settles the conflict in their favour."
+        description="Ours, next to it; removing it settles the conflict in their favour."
     )
 
 
@@ -423,4 +423,4 @@ class RulePageModel(BaseModel):
     bad: str = Field(description="An example that breaks the rule.")
     good: str = Field(description="The same example as it should be.")
     fix: str = Field(description="What the agent should do about a violation.")
-    requirements: list[str] = Field(description="Ids of the requirements behind the rule.")
+    requirements: list[str] = Field(description="Ids of the requirements for the rule.")

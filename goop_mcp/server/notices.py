@@ -1,9 +1,9 @@
-"""Tell clients of both protocol eras that a resource they subscribed to has changed, whoever changed it.
+"""Notify clients of both protocol versions when a resource they subscribed to has changed.
 
-A client of 2025 subscribes with a request of its own and hears a notification; one of 2026 keeps a stream open. Both
-say which resources they want, and only these are looked at: a stamp is taken of each, at short intervals, so that a
-change by another process, another replica or a person counts like one of ours, and neither a filesystem nor a database
-has to be able to report it.
+A client of 2025-11-25 sends `resources/subscribe` and receives notifications; one of 2026-07-28
+keeps a stream open. Both name the resources they want, and only these are polled: their stamps are
+compared at short intervals. A change by another process, another replica or a person is noticed
+like one of this server, and no filesystem or database has to report changes.
 """
 
 import logging
@@ -32,10 +32,10 @@ __all__ = ["Notices"]
 _MOST_SUBSCRIPTIONS: Final = 4_000
 _MOST_OF_A_CLIENT: Final = 1_000
 _LONGEST_URI: Final = 2_000
-# A stream holds the message that opened it for as long as it is open.
+# Bytes. A stream holds the message that opened it for as long as it is open.
 _MOST_KEPT_OF_A_CLIENT: Final = 16 * 1024 * 1024
 _NO_SESSION = (
-    "no session is kept here through which a change could be told; read the resource again when you"
+    "no session is kept here through which a change could be sent; read the resource again when you"
     " need it, connect to /sse, or listen as a client of 2026-07-28"
 )
 _END_SOME: Final = "end some, or read the resource again"
@@ -45,21 +45,24 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Subscriber:
-    """Whose connection it is, for their share, what is subscribed to through it, and what is still to be sent."""
+    """A connection: the client it counts for, its subscriptions, and the updates due to be sent.
+
+    `due` is a dictionary because it keeps the order of changes and holds each resource once.
+    """
 
     of: str
     uris: set[str] = field(default_factory=set)
     due: dict[str, None] = field(default_factory=dict)
-    is_being_told: bool = False
+    is_being_notified: bool = False
 
 
 class Notices:
-    """Everyone who wants to hear of changes, and what they want to hear of.
+    """The subscriptions of all clients, and the task that looks for changes.
 
-    `take_stamps` gives for each resource a value that is another one after each change of it; it
-    runs on a worker thread. It is called with all wanted resources every `interval` seconds, and
-    not while nobody wants any. A round in which it raises GoopError tells nothing; the next one
-    makes up for it.
+    `take_stamps` returns for each resource a value that differs after each change of it; it runs on
+    a worker thread. It is called with all wanted resources every `interval` seconds, and not while
+    there are no subscriptions. A round in which it raises GoopError notifies nobody; the next round
+    finds the same changes.
     """
 
     def __init__(
@@ -76,10 +79,11 @@ class Notices:
         self._turn = anyio.Lock()
 
     async def subscribe(self, client: Connection, uri: str, *, of: str) -> None:
-        """Serve `resources/subscribe` of the earlier era; a second time changes nothing.
+        """Serve `resources/subscribe` of 2025-11-25; a second subscription changes nothing.
 
-        `of` is who has the connection, perhaps among others. Raises MCPError: there are too many,
-        the address is too long, or there is no way to tell this client anything by itself.
+        `of` names the client for limits; it may have several connections. Raises MCPError if there
+        are too many subscriptions, the address is too long, or this connection cannot carry
+        notifications.
         """
         if not client.has_standalone_channel:
             raise MCPError(INVALID_REQUEST, _NO_SESSION)
@@ -95,7 +99,7 @@ class Notices:
             await self._want([uri])
 
     def unsubscribe(self, client: Connection, uri: str) -> None:
-        """Serve `resources/unsubscribe`; one that was never subscribed to is no fault."""
+        """Serve `resources/unsubscribe`; a resource without a subscription is ignored."""
         subscriber = self._clients.get(client)
         if subscriber is not None and uri in subscriber.uris:
             subscriber.uris.remove(uri)
@@ -105,11 +109,17 @@ class Notices:
     async def watch_streams(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """Note, as a middleware, what the streams of the later era want for as long as they are open."""
+        """Middleware that counts the resources of a stream of 2026-07-28 while it is open."""
         if ctx.method != "subscriptions/listen":
             return await call_next(ctx)
 
-        uris, of = _resources_of(ctx.params or {}), client_of_message(ctx)
+        # A request of a wrong shape asks for nothing here, and is refused by the SDK later.
+        asked = (ctx.params or {}).get("notifications")
+        listed = asked.get("resourceSubscriptions") if isinstance(asked, Mapping) else None
+        named = listed if isinstance(listed, list) else []
+        uris = list(dict.fromkeys(uri for uri in named if isinstance(uri, str)))
+        of = client_of_message(ctx)
+
         size = weight([ctx.params, ctx.request_id], _MOST_KEPT_OF_A_CLIENT)
         self._refuse_too_many(uris, of, kept=size)
         self._count.add(of, len(uris))
@@ -127,20 +137,21 @@ class Notices:
     async def watching(self, _server: object = None) -> AsyncIterator[None]:
         """Look for changes while the context is open.
 
-        Of several open ones, one looks and the others stand by.
+        Each transport opens a context; the lock lets only one of them look at a time.
         """
+
+        async def watch(tasks: TaskGroup) -> None:
+            async with self._turn:
+                while True:
+                    await self._someone.wait()
+                    await anyio.sleep(self._interval)
+                    for uri in await self._changed():
+                        await self._notify(uri, tasks)
+
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._watch, tasks)
+            tasks.start_soon(watch, tasks)
             yield
             tasks.cancel_scope.cancel()
-
-    async def _watch(self, tasks: TaskGroup) -> None:
-        async with self._turn:
-            while True:
-                await self._someone.wait()
-                await anyio.sleep(self._interval)
-                for uri in await self._changed():
-                    await self._tell(uri, tasks)
 
     async def _changed(self) -> list[str]:
         now = await self._stamps_of(list(self._wanted))
@@ -150,31 +161,35 @@ class Notices:
         changed = [
             uri for uri, stamp in now.items() if uri in self._stamps and self._stamps[uri] != stamp
         ]
-        # Whoever subscribed while the stamps were taken has put one of its own there.
+        # A client that subscribed while the stamps were taken has added its stamps meanwhile, and
+        # one that unsubscribed wants none any more: merge, then drop what nobody wants.
         known = {**self._stamps, **now}
         self._stamps = {uri: stamp for uri, stamp in known.items() if uri in self._wanted}
 
         return changed
 
-    async def _tell(self, uri: str, tasks: TaskGroup) -> None:
+    async def _notify(self, uri: str, tasks: TaskGroup) -> None:
         await self.bus.publish(ResourceUpdated(uri=uri))
         for client, subscriber in self._clients.items():
             if uri in subscriber.uris:
-                # A client that does not read holds up its own task, and nobody else.
+                # Each client has its own sending task: one that does not read delays only itself.
                 subscriber.due[uri] = None
-                if not subscriber.is_being_told:
-                    subscriber.is_being_told = True
-                    tasks.start_soon(self._tell_one, client, subscriber)
+                if not subscriber.is_being_notified:
+                    subscriber.is_being_notified = True
+                    tasks.start_soon(self._send_due, client, subscriber)
 
-    async def _tell_one(self, client: Connection, subscriber: _Subscriber) -> None:
-        """Send a client all that it is to hear of, in order; what changes once more meanwhile is sent once more."""
+    async def _send_due(self, client: Connection, subscriber: _Subscriber) -> None:
+        """Send a client its due updates in order, until none is left.
+
+        An update leaves `due` before it is sent, so a change during the sending is sent again.
+        """
         try:
             while subscriber.due:
                 uri = next(iter(subscriber.due))
                 del subscriber.due[uri]
                 await client.notify("notifications/resources/updated", {"uri": uri})
         finally:
-            subscriber.is_being_told = False
+            subscriber.is_being_notified = False
 
     def _forget(self, client: Connection) -> None:
         subscriber = self._clients.pop(client)
@@ -222,7 +237,7 @@ class Notices:
             self._someone = anyio.Event()
 
     async def _stamps_of(self, uris: Collection[str]) -> Mapping[str, object] | None:
-        """Return the stamps, None when they cannot be taken now."""
+        """Return the stamps, None if they cannot be taken at the moment."""
         if not uris:
             return {}
 
@@ -231,11 +246,3 @@ class Notices:
         except (GoopError, OSError) as error:
             _logger.debug("changes cannot be seen at the moment: %s", error)
             return None
-
-
-def _resources_of(params: Mapping[str, Any]) -> list[str]:
-    """Return the resources that a stream asks for; of a request of a wrong shape, which is refused later, none."""
-    asked = params.get("notifications")
-    listed = asked.get("resourceSubscriptions") if isinstance(asked, Mapping) else None
-    uris = [uri for uri in listed if isinstance(uri, str)] if isinstance(listed, list) else []
-    return list(dict.fromkeys(uris))

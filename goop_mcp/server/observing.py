@@ -1,6 +1,6 @@
-"""Spans, figures and ids of requests.
+"""Spans, metrics and ids of requests.
 
-Names of ours only: nothing that a client or an agent wrote goes into them.
+They hold names from this package only, and nothing that a client or an agent wrote.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["OTHER", "REQUEST_ID_KEY", "count_verdict", "identifying", "measuring"]
 
 IsKnown = Callable[[str, str], bool]
-"""Tells whether a server has the tool or prompt of a name; the first argument is the method that names it."""
+"""Whether a server has a tool or prompt: called with the method that names it, and the name."""
 
 REQUEST_ID_KEY: Final = "goop_mcp.request_id"
-"""Under this key of its scope an HTTP request has its id."""
+"""Key of the ASGI scope for the id of the request."""
 
 OTHER: Final = "_OTHER"
-"""Stands for a name that is none of ours."""
+"""Stands for a name that is not known here."""
 
 _NAME = "goop_mcp.server"
-# Those that the conventions of OpenTelemetry give for the operations of MCP servers, in seconds.
+# Bounds in seconds, from the OpenTelemetry conventions for the operations of MCP servers.
 _SECONDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
 _METHODS = frozenset(SPEC_CLIENT_METHODS) | frozenset(SPEC_CLIENT_NOTIFICATION_METHODS)
 _AGENTS = KNOWN_AGENTS | SPECIAL_NEXT_AGENTS
@@ -59,7 +59,7 @@ _broken = _meter.create_counter(
 
 
 def identifying(is_known: IsKnown) -> ServerMiddleware[Any]:
-    """Return a middleware that gives each message an id, that of its HTTP request where it came in one."""
+    """Return a middleware that gives each message an id, that of its HTTP request if it has one."""
 
     async def identify(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         scope = getattr(ctx.request, "scope", None)
@@ -72,7 +72,7 @@ def identifying(is_known: IsKnown) -> ServerMiddleware[Any]:
 
 
 def measuring(is_known: IsKnown) -> ServerMiddleware[Any]:
-    """Return a middleware that opens a span for each message and keeps how long it took, by what it ended in."""
+    """Return a middleware that opens a span for each message and records duration and outcome."""
 
     async def measure(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         method = ctx.method if ctx.method in _METHODS else OTHER
@@ -84,7 +84,12 @@ def measuring(is_known: IsKnown) -> ServerMiddleware[Any]:
         with _span(f"{method} {target}" if target else method, attributes, ctx) as span:
             try:
                 result = await call_next(ctx)
-                failure = _FAILED_ANSWER if _is_failure(result) else None
+                match result:
+                    case CallToolResult(is_error=True) | {"isError": True}:
+                        failure = _FAILED_ANSWER
+                    case _:
+                        pass
+
                 return result
             except BaseException as error:
                 failure = (
@@ -104,22 +109,18 @@ def measuring(is_known: IsKnown) -> ServerMiddleware[Any]:
 
 def count_verdict(verdict: "Verdict", *, expected_agent: str | None = None) -> "Verdict":
     """Count `verdict` by protocol, agent and the rules that rejected the reply, and return it."""
-    about = {
-        "goop.protocol": verdict.protocol or "none",
-        "goop.agent": _agent(verdict, expected_agent),
-    }
+    # Only names of known agents become attributes: any other name is text that an agent wrote.
+    named = getattr(verdict.envelope, "agent", None)
+    agent = named if isinstance(named, str) and named else expected_agent
+    if agent:
+        agent = agent if agent in _AGENTS else "other"
+
+    about = {"goop.protocol": verdict.protocol or "none", "goop.agent": agent or "none"}
     _verdicts.add(1, {**about, "goop.verdict": verdict.verdict})
     for rule in {finding.rule for finding in verdict.of_severity(Severity.ERROR)}:
         _broken.add(1, {**about, "goop.rule": rule})
 
     return verdict
-
-
-def _agent(verdict: "Verdict", expected: str | None) -> str:
-    """Return who wrote a reply if that is an agent of the packages: any other name is the words of somebody."""
-    named = getattr(verdict.envelope, "agent", None)
-    agent = named if isinstance(named, str) and named else expected
-    return "none" if not agent else agent if agent in _AGENTS else "other"
 
 
 def _target(ctx: ServerRequestContext[Any, Any], is_known: IsKnown) -> str | None:
@@ -152,8 +153,8 @@ def _span(
         name, context=_parent(ctx), kind=trace.SpanKind.SERVER, attributes=attributes
     )
     if not span.is_recording():
-        # Where nobody traces there is no span to hand on, and handing on takes longer than all else
-        # here.
+        # Without tracing there is no span to propagate, and setting the current span would take
+        # longer than everything else here.
         with (
             nullcontext() if span is trace.INVALID_SPAN else trace.use_span(span, end_on_exit=True)
         ):
@@ -167,7 +168,7 @@ def _span(
     if isinstance(ctx.request_id, int):
         span.set_attribute("jsonrpc.request.id", str(ctx.request_id))
 
-    # The text of an exception may hold anything.
+    # Exceptions are not recorded: their text may hold what a client or an agent wrote.
     with trace.use_span(
         span, end_on_exit=True, record_exception=False, set_status_on_exception=False
     ):
@@ -175,18 +176,10 @@ def _span(
 
 
 def _parent(ctx: ServerRequestContext[Any, Any]) -> Context | None:
-    """Return the trace of the client, which it names in the message itself; None where it names none."""
+    """Return the trace that the client names in the message itself, None if it names none."""
     traceparent = dict(ctx.meta or {}).get("traceparent")
     if not isinstance(traceparent, str):
         return None
 
     context = propagate.extract({"traceparent": traceparent})
     return context if trace.get_current_span(context).get_span_context().is_valid else None
-
-
-def _is_failure(result: HandlerResult) -> bool:
-    match result:
-        case CallToolResult(is_error=True) | {"isError": True}:
-            return True
-        case _:
-            return False

@@ -1,4 +1,4 @@
-"""The SDK of OpenTelemetry with its exporter over HTTP: what the extra `otel` installs."""
+"""Set up the OpenTelemetry SDK with its HTTP exporter, which the extra `otel` installs."""
 
 from collections.abc import Callable, Mapping
 
@@ -15,9 +15,16 @@ __all__ = ["set_up"]
 
 
 def set_up(signal: str, *, version: str, environment: Mapping[str, str]) -> Callable[[], object]:
-    """Export TRACES or METRICS of this process from now on, and return what sends the rest and ends it."""
-    resource = _resource(version, environment)
-    # Their own way at the end of the process waits for a collector that does not answer.
+    """Start exporting TRACES or METRICS of this process; return the function that ends it."""
+    resource = Resource.create({"service.version": version})
+    is_named = environment.get("OTEL_SERVICE_NAME") or "service.name=" in environment.get(
+        "OTEL_RESOURCE_ATTRIBUTES", ""
+    )
+    if not is_named:
+        resource = resource.merge(Resource({"service.name": "goop-mcp"}))
+
+    # Without shutdown_on_exit: at the end of the process the SDK would wait for a collector that
+    # does not answer.
     if signal == "TRACES":
         traces = TracerProvider(resource=resource, shutdown_on_exit=False)
         traces.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -30,12 +37,3 @@ def set_up(signal: str, *, version: str, environment: Mapping[str, str]) -> Call
     metrics.set_meter_provider(meters)
 
     return meters.shutdown
-
-
-def _resource(version: str, environment: Mapping[str, str]) -> Resource:
-    """Return what describes this process; what the variables say of it goes before."""
-    resource = Resource.create({"service.version": version})
-    named = environment.get("OTEL_SERVICE_NAME") or "service.name=" in environment.get(
-        "OTEL_RESOURCE_ATTRIBUTES", ""
-    )
-    return resource if named else resource.merge(Resource({"service.name": "goop-mcp"}))

@@ -1,4 +1,4 @@
-"""What the caller of a request may do with a tool, by the scopes of the token that came with it."""
+"""Decide what the caller of a request may do with a tool, by the scopes of its token."""
 
 from collections.abc import Collection, Mapping
 
@@ -10,17 +10,17 @@ from goop_mcp.server.scopes import ALL_SCOPES, READ, WORKSPACE, WRITE
 
 __all__ = ["is_offered", "name_of_caller", "refusal", "scopes_of_caller"]
 
-_LOOKS = "check_workspace"
+_WORKSPACE_ARGUMENT = "check_workspace"
 
 
 def scopes_of_caller(*, without_token: Collection[str] = ALL_SCOPES) -> Collection[str]:
-    """Return the scopes of whoever sent the request that is being served; `without_token` where no token came."""
+    """Return the scopes of the current request's caller, `without_token` if it has no token."""
     token = get_access_token()
     return without_token if token is None else token.scopes
 
 
 def name_of_caller() -> str | None:
-    """Return the name of the token that came with the request, and of the person it was issued to; None without one."""
+    """Return the client and the subject that the request's token names, None without a token."""
     token = get_access_token()
     if token is None:
         return None
@@ -32,12 +32,13 @@ def name_of_caller() -> str | None:
 
 
 def is_offered(tool: Tool, scopes: Collection[str]) -> bool:
-    """Tell whether a caller with `scopes` may use `tool` at all; only such tools are listed."""
-    return READ in scopes and (WRITE in scopes or not _writes(tool))
+    """Whether a caller with `scopes` may use `tool` at all; only such tools are listed."""
+    only_reads = tool.annotations is not None and tool.annotations.read_only_hint is True
+    return READ in scopes and (WRITE in scopes or only_reads)
 
 
 def refusal(tool: Tool, arguments: Mapping[str, JsonValue], scopes: Collection[str]) -> str | None:
-    """Return why a caller with `scopes` may not call `tool` like this and what to do, None where it may."""
+    """Return why `scopes` do not allow this call of `tool` and what to do, None if they do."""
     if not is_offered(tool, scopes):
         missing = WRITE if READ in scopes else READ
         return (
@@ -45,19 +46,13 @@ def refusal(tool: Tool, arguments: Mapping[str, JsonValue], scopes: Collection[s
             " it, or ask whoever runs the server for a token that has it."
         )
 
-    if _looks(tool, arguments) and WORKSPACE not in scopes:
+    schema = tool.parameters.get("properties", {}).get(_WORKSPACE_ARGUMENT, {})
+    looks_at_files = arguments.get(_WORKSPACE_ARGUMENT, schema.get("default", False)) is True
+    if looks_at_files and WORKSPACE not in scopes:
         return (
-            f"{_LOOKS} looks at the files of the project, which needs the scope {WORKSPACE}, and"
-            f" this token does not have it; call {tool.name} with {_LOOKS}=false."
+            f"{_WORKSPACE_ARGUMENT} looks at the files of the project, which needs the scope"
+            f" {WORKSPACE}, and this token does not have it; call {tool.name} with"
+            f" {_WORKSPACE_ARGUMENT}=false."
         )
 
     return None
-
-
-def _writes(tool: Tool) -> bool:
-    return tool.annotations is None or tool.annotations.read_only_hint is not True
-
-
-def _looks(tool: Tool, arguments: Mapping[str, JsonValue]) -> bool:
-    argument = tool.parameters.get("properties", {}).get(_LOOKS, {})
-    return arguments.get(_LOOKS, argument.get("default", False)) is True

@@ -1,4 +1,4 @@
-"""Tell a client that waits how far a long look has come, and stop looking for one that waits no more."""
+"""Report the progress of long work to the client, and end the work when the call is cancelled."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -7,24 +7,24 @@ from typing import Any, Final
 import anyio.from_thread
 from mcp.server.mcpserver import Context
 
-__all__ = ["teller"]
+__all__ = ["progress_reporter"]
 
 _INTERVAL: Final = 0.1
 
 
-def teller(context: Context[Any, Any], message: str) -> Callable[[int, int], None]:
-    """Return what a worker thread calls with how much of how much is done; the client hears of it if it asked to.
+def progress_reporter(context: Context[Any, Any], message: str) -> Callable[[int, int], None]:
+    """Return a function for a worker thread to call with the steps done and their total.
 
-    At most ten times a second, and at the end. A call that was cancelled ends there, by the exception of a cancelled
-    task.
+    It notifies a client that asked for progress, at most ten times a second and at the end. If the
+    call was cancelled, it raises the exception of cancelled tasks.
     """
-    told = -_INTERVAL
+    reported_at = -_INTERVAL
 
-    def tell(done: int, total: int) -> None:
-        nonlocal told
+    def report(done: int, total: int) -> None:
+        nonlocal reported_at
         anyio.from_thread.check_cancelled()
-        if done == total or monotonic() - told >= _INTERVAL:
-            told = monotonic()
+        if done == total or monotonic() - reported_at >= _INTERVAL:
+            reported_at = monotonic()
             anyio.from_thread.run(context.report_progress, done, total, message)
 
-    return tell
+    return report

@@ -1,4 +1,4 @@
-"""The tools that work on the project as a whole: record what an agent did, and say how the project stands."""
+"""The tools for the project as a whole: record what an agent did, and show the project's status."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import answer, recorded_answer
 from goop_mcp.server.models import RecordedModel, StatusModel
 from goop_mcp.server.observing import count_verdict
-from goop_mcp.server.progress import teller
+from goop_mcp.server.progress import progress_reporter
 from goop_mcp.server.replies import (
     LOOKING,
     AgentName,
@@ -37,7 +37,7 @@ _ClaimsChecked = Annotated[
     Field(
         description=(
             "Record it only if the files, commits, task, state and memories it names are real;"
-            " false: believe it, for example when the project is on another machine."
+            " false: do not verify, for example when the project is on another machine."
         ),
         strict=True,
     ),
@@ -45,10 +45,10 @@ _ClaimsChecked = Annotated[
 
 
 class Projects:
-    """Records reports and tells how the project stands; the docstrings of the methods are what clients read."""
+    """Records reports and shows the project's status; clients read the methods' docstrings."""
 
     def __init__(self, application: "Application") -> None:
-        """Take the application whose project it is."""
+        """Work on the project of `application`."""
         self._application = application
 
     def record_report(
@@ -67,14 +67,16 @@ class Projects:
         check_workspace: _ClaimsChecked = True,
         ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, RecordedModel]:
-        """Judge an agent's reply, say what happens next, and record it in the project if it is accepted.
+        """Judge an agent's reply, say what happens next, and record it if it is accepted.
 
-        Use it in place of route_next_action when you are the orchestrator of a GoopSpec project and the agent has done
-        its work. One call keeps the report, adds an entry to CHRONICLE.md, logs deviations in ADL.md, sets the counters
-        in state.json, moves the phase on only behind its gate, and writes HANDOFF.md when a new session is due. What it
-        says is recorded is on disk. A rejected reply is only counted, and the same report again is a duplicate. Secrets
-        are taken out. What people wrote is never overwritten. Where machines share the database no file is written,
-        state.json neither: the documents are then read at goop://project/CHRONICLE.md, ADL.md and HANDOFF.md.
+        Use it instead of route_next_action when you are the orchestrator of a GoopSpec project and
+        the agent has done its work. One call keeps the report, adds an entry to CHRONICLE.md, logs
+        deviations in ADL.md, sets the counters in state.json, advances the phase only if its gate
+        is open, and writes HANDOFF.md when a new session is due. What is reported as recorded is on
+        disk. A rejected reply is only counted, and the same report again is a duplicate. Secrets
+        are redacted. What people wrote is never overwritten. Where machines share the database, no
+        file is written, not even state.json: the documents are then read at
+        goop://project/CHRONICLE.md, ADL.md and HANDOFF.md.
         """
         if check_workspace:
             self._application.require_folder()
@@ -95,7 +97,7 @@ class Projects:
             protocol=protocol,
             mode=mode,
             check_workspace=check_workspace,
-            looked=teller(ctx, LOOKING),
+            looked=progress_reporter(ctx, LOOKING),
             rules=self._application.rules,
             now=written(utc_now()),
         )
@@ -104,10 +106,11 @@ class Projects:
         return recorded_answer(recorded)
 
     def project_status(self) -> Annotated[CallToolResult, StatusModel]:
-        """Say how the project stands: phase, gates with what is missing, waves and tasks, blockers, what to run next.
+        """Show the project's status: phase, gates, waves, tasks, blockers and what to run next.
 
-        Use it when you begin, and whenever you are not sure where the work is. It also tells where state.json, the
-        documents and the recorded reports disagree. It changes nothing.
+        Use it when you begin, and whenever you are not sure where the work is. It also shows what
+        each gate lacks, and where state.json, the documents and the recorded reports disagree. It
+        changes nothing.
         """
         status = operations.project_status.project_status(self._application.workplace)
         return answer(status.to_markdown(), status.to_dict())

@@ -12,7 +12,7 @@ from mcp.server.mcpserver.prompts.base import Message
 from mcp.server.mcpserver.prompts.base import PromptArgument as SdkArgument
 from pydantic import Field
 
-from goop_mcp.operations.prompts import Prompt, list_prompts, render_prompt
+from goop_mcp.operations.prompts import list_prompts, render_prompt
 
 if TYPE_CHECKING:
     from goop_mcp.composition import Application
@@ -23,8 +23,8 @@ __all__ = ["add_prompts"]
 def add_prompts(server: MCPServer, application: "Application") -> None:
     """Offer every prompt that ships with the package.
 
-    Those about a project look into that of `application`, those about a reply judge it by its
-    rules.
+    Prompts about a project read the project of `application`, prompts about a reply judge it by
+    its rules.
     """
     fill = partial(
         render_prompt,
@@ -33,15 +33,30 @@ def add_prompts(server: MCPServer, application: "Application") -> None:
         project=application.settings.project,
     )
     for prompt in list_prompts():
-        server.add_prompt(_offered(prompt, fill))
+        server.add_prompt(
+            _ShippedPrompt(
+                name=prompt.name,
+                title=prompt.title,
+                description=prompt.description,
+                arguments=[
+                    SdkArgument(
+                        name=each.name, description=each.description, required=each.required
+                    )
+                    for each in prompt.arguments
+                ],
+                fn=render_prompt,
+                fill=fill,
+                context_kwarg=None,
+            )
+        )
 
 
 class _ShippedPrompt(SdkPrompt):
-    """A prompt of ours: the operation alone judges the arguments, because it says in our words what is wrong."""
+    """A prompt of the package; only the operation checks its arguments, with better messages."""
 
     fill: Callable[[str, Mapping[str, str]], str] = Field(exclude=True)
 
-    # The SDK passes the context
+    # The SDK passes the context, which is not needed here.
     async def render(
         self,
         arguments: dict[str, Any] | None,
@@ -49,18 +64,3 @@ class _ShippedPrompt(SdkPrompt):
     ) -> list[Message]:
         """Return the prompt as one message of the user. Raises GoopError."""
         return [UserMessage(await anyio.to_thread.run_sync(self.fill, self.name, arguments or {}))]
-
-
-def _offered(prompt: Prompt, fill: Callable[[str, Mapping[str, str]], str]) -> _ShippedPrompt:
-    return _ShippedPrompt(
-        name=prompt.name,
-        title=prompt.title,
-        description=prompt.description,
-        arguments=[
-            SdkArgument(name=each.name, description=each.description, required=each.required)
-            for each in prompt.arguments
-        ],
-        fn=render_prompt,
-        fill=fill,
-        context_kwarg=None,
-    )

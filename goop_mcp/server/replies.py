@@ -16,7 +16,7 @@ from goop_mcp.protocols import validate
 from goop_mcp.server.answers import decision_answer, verdict_answer
 from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, VerdictModel
 from goop_mcp.server.observing import count_verdict
-from goop_mcp.server.progress import teller
+from goop_mcp.server.progress import progress_reporter
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 from goop_mcp.validation.rules import Rule
@@ -24,7 +24,7 @@ from goop_mcp.validation.verdict import Verdict
 
 if TYPE_CHECKING:
     from goop_mcp.composition import Application
-    from goop_mcp.routing import Decision, RoutingContext
+    from goop_mcp.routing import RoutingContext
 
 __all__ = [
     "JUDGED_AT_ONCE",
@@ -57,7 +57,7 @@ ProtocolName = Annotated[
 JudgingMode = Annotated[
     Literal["lenient", "strict"],
     Field(
-        description="lenient mends faults of form and warns; strict makes each of them an error."
+        description="lenient repairs errors of form and warns; strict makes each of them an error."
     ),
 ]
 AgentName = Annotated[
@@ -77,7 +77,7 @@ WithClaims = Annotated[
     bool,
     Field(
         description=(
-            "Also look whether the files, commits, task, state and memories it names are real."
+            "Also verify that the files, commits, task, state and memories it names are real."
         ),
         strict=True,
     ),
@@ -86,7 +86,7 @@ Attempt = Annotated[
     int, Field(description="Which attempt at the same request this is.", ge=1, le=1000)
 ]
 Iteration = Annotated[
-    int, Field(description="How many feedbacks were given on this edge.", ge=0, le=1000)
+    int, Field(description="How often feedback was given on this edge.", ge=0, le=1000)
 ]
 MaxIterations = Annotated[
     int | None,
@@ -109,17 +109,20 @@ Known = Annotated[
 
 
 JUDGED_AT_ONCE: Final = frozenset({"validate_report", "route_next_action"})
-"""Tools that wait for nothing, unless a reply is long, WORKSPACE_ARGUMENT is given or rules were brought along."""
+"""Tools that judge on the event loop, except long replies, claims to verify or custom rules."""
 WORKSPACE_ARGUMENT: Final = "check_workspace"
 LONGEST_AT_ONCE: Final = 16_384
-"""Characters of a reply that is judged sooner than handed to another thread; 20 ms where all of it has to be mended."""
+"""Characters of a reply that takes less time to judge than to hand to another thread.
+
+It takes 20 ms at worst, where every part of it is repaired.
+"""
 
 
 class Replies:
-    """Judges replies of agents that work on a project; the docstrings of the methods are what clients read."""
+    """Judges replies of agents that work on a project; clients read the methods' docstrings."""
 
     def __init__(self, application: "Application") -> None:
-        """Take the application whose project and memory are looked at when a claim is checked."""
+        """Verify claims by the project and the memory of `application`."""
         self._application = application
 
     async def validate_report(
@@ -133,13 +136,14 @@ class Replies:
         check_workspace: WithClaims = False,
         ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, VerdictModel]:
-        """Judge the envelope in an agent's reply: <goop_report>, <agent_request>, speckit or Factory JSON.
+        """Judge the envelope of a reply: <goop_report>, <agent_request>, speckit or Factory JSON.
 
-        Use it on every reply of a subagent before acting on it, and on your own report before sending it. Reports
-        every fault at once, with line, reason and fix. When the reply is rejected, send the feedback back to the agent,
-        or mend your own report by it. Faults of form are mended in lenient mode; a missing or unknown status, a missing
-        field or a reply that was cut off never are. With check_workspace a claim that is not true, such as a file that
-        does not exist, is a fault too. It changes nothing, and never opens a file that the reply names.
+        Use it on every reply of a subagent before acting on it, and on your own report before
+        sending it. Reports every error at once, with line, reason and fix. When the reply is
+        rejected, send the feedback back to the agent, or fix your own report by it. Errors of form
+        are repaired in lenient mode; a missing or unknown status, a missing field or a reply that
+        was cut off never are. With check_workspace a false claim, such as a file that does not
+        exist, is an error too. It changes nothing, and never opens a file that the reply names.
         """
         expected = expect_of_project(
             self._application.settings.project,
@@ -170,11 +174,12 @@ class Replies:
         check_workspace: WithClaims = False,
         ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, DecisionModel]:
-        """Judge an agent's reply and say what happens next: who continues, with which words, or why to ask the user.
+        """Judge an agent's reply and say what happens next: who continues, with which prompt.
 
-        Use it in place of validate_report when you are the orchestrator and have to act on the reply. Never goes on
-        from a rejected reply, a failed check or a blocking verdict; what it cannot place is ask_user. It remembers
-        nothing: store state_changes and give what you stored as context with the next call. It starts no agent and
+        Use it instead of validate_report when you are the orchestrator and have to act on the
+        reply. Never goes on from a rejected reply, a failed check or a blocking verdict; if the
+        user has to decide, it is ask_user, with the reason. It remembers nothing: store
+        state_changes and give what you stored as context with the next call. It starts no agent and
         changes nothing.
         """
         known = routing_context(
@@ -197,7 +202,17 @@ class Replies:
         )
 
         def routed() -> CallToolResult:
-            decision = self._with_project(route, ctx) if check_workspace else route()
+            if check_workspace:
+                here = self._application
+                here.require_folder()
+                decision = route(
+                    project=here.settings.project,
+                    store=here.store,
+                    looked=progress_reporter(ctx, LOOKING),
+                )
+            else:
+                decision = route()
+
             count_verdict(decision.verdict, expected_agent=known.expected_agent)
             return decision_answer(decision)
 
@@ -206,10 +221,8 @@ class Replies:
     async def _answered(
         self, judge: Callable[[], CallToolResult], text: str, *, check_workspace: bool
     ) -> CallToolResult:
-        """Return what `judge` makes, on a worker thread unless it is known to take less time than that.
-
-        How long rules take that were brought along is known to nobody.
-        """
+        """Return the result of `judge`, run on a worker thread unless it is known to be quick."""
+        # How long custom rules take is not known.
         at_once = (
             len(text) <= LONGEST_AT_ONCE and not check_workspace and not self._application.rules
         )
@@ -235,20 +248,15 @@ class Replies:
             mode=mode,
             expected=expected,
             rules=rules,
-            looked=teller(ctx, LOOKING),
+            looked=progress_reporter(ctx, LOOKING),
         )
-
-    def _with_project(self, route: "Callable[..., Decision]", ctx: Context[Any, Any]) -> "Decision":
-        here = self._application
-        here.require_folder()
-        return route(project=here.settings.project, store=here.store, looked=teller(ctx, LOOKING))
 
 
 def routing_context(
     *, context: Mapping[str, object] | None, **arguments: object
 ) -> "RoutingContext":
-    """Return what a caller knows: the arguments of a tool, over which a name in `context` wins.
+    """Return the routing context of a tool call; names in `context` override the arguments.
 
-    Raises ContextError.
+    Raises ContextError if a value cannot be used.
     """
     return goop_mcp.RoutingContext.from_dict({**arguments, **(context or {})})

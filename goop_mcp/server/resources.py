@@ -1,5 +1,6 @@
-"""The resources: rules, schemas, protocol pages and templates, each listed by name where there are few of them."""
+"""The resources: rules, schemas, protocol pages and templates; all but single rules are listed."""
 
+from collections.abc import Callable
 from functools import partial
 
 from mcp.server.mcpserver.resources import FunctionResource
@@ -27,7 +28,7 @@ _OTHER_DOCUMENTS = {
         "The form of messages that agents show to people, each with an example.",
     ),
 }
-"""Title and description of a page that is about no protocol, by its name."""
+"""Title and description of the pages that are not about a protocol, by name."""
 
 
 def add_resources(server: GoopServer, book: RuleBook) -> None:
@@ -37,7 +38,7 @@ def add_resources(server: GoopServer, book: RuleBook) -> None:
         name="rules",
         title="All rules",
         description=(
-            "Every rule with its severity in both modes, what it catches and how to mend it."
+            "Every rule with its severity in both modes, what it catches and how to fix it."
         ),
         mime_type=_MARKDOWN,
     )(partial(rules_markdown, book))
@@ -48,10 +49,22 @@ def add_resources(server: GoopServer, book: RuleBook) -> None:
         server.add_resource(_document_resource(name))
 
     for template in list_templates():
-        server.add_resource(_template_resource(template))
+        server.add_resource(
+            _template_resource(
+                template,
+                f"A prompt with {len(template.slots)} slots to be filled in.",
+                read=read_template,
+            )
+        )
 
     for name in document_template_names():
-        server.add_resource(_document_template_resource(document_template(name)))
+        server.add_resource(
+            _template_resource(
+                document_template(name),
+                "The form of a document of the project.",
+                read=read_document_template,
+            )
+        )
 
     _add_patterns(server, book)
 
@@ -85,34 +98,17 @@ def _document_resource(name: str) -> FunctionResource:
     )
 
 
-def _template_resource(template: Template) -> FunctionResource:
+def _template_resource(
+    template: Template | DocumentTemplate, form: str, *, read: Callable[[str], str]
+) -> FunctionResource:
     return FunctionResource(
         uri=f"goop://templates/{template.name}",
         name=f"template-{template.name}",
         title=template.title,
-        description=(
-            f"{template.description} A prompt with {len(template.slots)} slots to be filled in."
-        ),
+        description=f"{template.description} {form}",
         mime_type=_MARKDOWN,
-        fn=partial(read_template, template.name),
+        fn=partial(read, template.name),
     )
-
-
-def _document_template_resource(template: DocumentTemplate) -> FunctionResource:
-    return FunctionResource(
-        uri=f"goop://templates/{template.name}",
-        name=f"template-{template.name}",
-        title=template.title,
-        description=f"{template.description} The form of a document of the project.",
-        mime_type=_MARKDOWN,
-        fn=partial(read_document_template, template.name),
-    )
-
-
-def _read_any_template(name: str) -> str:
-    if name in document_template_names():
-        return read_document_template(name)
-    return read_template(name)
 
 
 def _add_patterns(server: GoopServer, book: RuleBook) -> None:
@@ -130,15 +126,14 @@ def _add_patterns(server: GoopServer, book: RuleBook) -> None:
         _SCHEMAS,
         name="schema",
         title="One schema",
-        description=(
-            "The machine contract that a version of a protocol is judged by: an XSD, or a JSON"
-            " Schema."
-        ),
+        description=("The machine contract of a version of a protocol: an XSD, or a JSON Schema."),
     )
     def schema(protocol: str, version: str) -> str:
         return find_schema(protocol, version).text
 
-    server.tell_types(_SCHEMAS, lambda protocol, version: find_schema(protocol, version).media_type)
+    server.declare_types(
+        _SCHEMAS, lambda protocol, version: find_schema(protocol, version).media_type
+    )
 
     @server.resource(
         "goop://docs/{protocol}",
@@ -155,10 +150,12 @@ def _add_patterns(server: GoopServer, book: RuleBook) -> None:
         name="template",
         title="One template",
         description=(
-            "A whole prompt for a common task, or the form of a document; its slots are told at its"
-            " top."
+            "A whole prompt for a common task, or the form of a document; its slots are listed at"
+            " the top."
         ),
         mime_type=_MARKDOWN,
     )
     def template(name: str) -> str:
-        return _read_any_template(name)
+        if name in document_template_names():
+            return read_document_template(name)
+        return read_template(name)

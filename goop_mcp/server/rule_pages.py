@@ -16,10 +16,10 @@ __all__ = ["RulePages"]
 
 
 class RulePages:
-    """Explains rules; the docstring of the method is what clients read."""
+    """Explains rules; clients read the docstring of the method."""
 
     def __init__(self, application: "Application") -> None:
-        """Take the application by whose rules replies are judged."""
+        """Explain the rules of `application`, custom ones included."""
         self._application = application
 
     def explain_rule(
@@ -36,7 +36,7 @@ class RulePages:
     ) -> Annotated[CallToolResult, RulePageModel]:
         """Explain one rule: what it catches, why, a bad and a good example, and the fix.
 
-        Use it when a finding of validate_report is not clear enough to mend. The resource
+        Use it when a finding of validate_report is not clear enough to act on. The resource
         goop://rules lists all rules.
         """
         page = rule_page(self._application.rule_book.find(rule))

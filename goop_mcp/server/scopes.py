@@ -1,6 +1,6 @@
-"""What a caller may do.
+"""The scopes of tokens: what a caller may do.
 
-Without tokens, on stdio and on this machine, everybody may do everything.
+Without tokens, on stdio and on this machine, every caller may do everything.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ SCOPES: Final[Mapping[str, str]] = {
     WRITE: (
         "call tools that change something: record_report, build_handoff, save_memory, forget_memory"
     ),
-    WORKSPACE: "let claims be held against the files and commits of the project: check_workspace",
+    WORKSPACE: "verify claims with the files and commits of the project: check_workspace",
 }
-"""Every scope and what it allows."""
+"""What each scope allows."""
 
 ALL_SCOPES: Final = frozenset(SCOPES)

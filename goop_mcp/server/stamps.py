@@ -1,4 +1,4 @@
-"""What tells whether a resource of the project has changed: a value that is another one after each change of it."""
+"""Stamps of resources: values that differ after each change of a project's document or memory."""
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
@@ -19,30 +19,32 @@ _RECORDED = {document_uri(name): name for name in (CHRONICLE, ADL, HANDOFF)}
 
 
 class Stamps:
-    """Takes the stamps of many resources at once: it asks for the project's revision, and for more only if that moved.
+    """Takes the stamps of many resources at once; calls from several threads are safe.
 
-    It opens nothing that does not exist. May be called by several threads.
+    It reads the project's revision, and rows only if the revision has changed. It opens nothing
+    that does not exist.
     """
 
     def __init__(self, application: "Application") -> None:
-        """Take the application whose resources they are."""
+        """Take stamps of the resources of `application`."""
         self._application = application
         self._last: tuple[int, Mapping[str, object]] = (0, {})
 
     def __call__(self, uris: Collection[str]) -> Mapping[str, object]:
-        """Return a stamp for each of `uris`, None for what is not there. Raises StoreError."""
-        kept = [uri for uri in uris if self._is_kept(uri)]
-        rows = self._of_rows(kept) if kept else {}
-        return {
-            uri: _both(rows.get(uri), self._of_file(_NAMES[uri]) if uri in _NAMES else None)
-            for uri in uris
-        }
+        """Return a stamp for each of `uris`, None for what does not exist. Raises StoreError."""
+        # Memories are rows; recorded documents are, unless the server writes them to files.
+        shows_rows = not self._application.settings.writes_files
+        in_rows = [
+            uri for uri in uris if uri.startswith(MEMORIES) or (shows_rows and uri in _RECORDED)
+        ]
+        rows = self._of_rows(in_rows) if in_rows else {}
 
-    def _is_kept(self, uri: str) -> bool:
-        """Tell whether the database has a part in the resource."""
-        return uri.startswith(MEMORIES) or (
-            uri in _RECORDED and not self._application.settings.writes_files
-        )
+        stamps: dict[str, object] = {}
+        for uri in uris:
+            row, file = rows.get(uri), self._of_file(_NAMES[uri]) if uri in _NAMES else None
+            stamps[uri] = None if row is None and file is None else (row, file)
+
+        return stamps
 
     def _of_rows(self, uris: Collection[str]) -> Mapping[str, object]:
         def ask(reading: "Reading") -> tuple[int, Mapping[str, object]]:
@@ -51,6 +53,7 @@ class Stamps:
                 return known
             return revision, {uri: _of_row(uri, reading) for uri in uris}
 
+        # Revision and stamps are kept as one value, because another thread may replace them.
         self._last = last = self._application.store.read(ask)
         return last[1]
 
@@ -60,13 +63,10 @@ class Stamps:
             path = workspace.places.find_current_document(files, name)
             stamp = files.stamp(path)
         except (GoopError, OSError) as error:
+            # That a document becomes unreadable, or readable again, is a change as well.
             return str(error)
 
         return None if stamp is None else (path, stamp)
-
-
-def _both(row: object, file: object) -> object:
-    return None if row is None and file is None else (row, file)
 
 
 def _of_row(uri: str, reading: "Reading") -> object:

@@ -1,12 +1,12 @@
-"""How much of something each client has under way, and all of them together."""
+"""Count what is in progress, for each client and in total."""
 
 __all__ = ["Tally"]
 
 
 class Tally:
-    """Adds up by client; whoever has nothing any more is forgotten.
+    """A counter by client, which forgets clients at 0.
 
-    However many there are, a look takes as long.
+    Reading a count or the total takes constant time.
     """
 
     def __init__(self) -> None:
@@ -14,15 +14,15 @@ class Tally:
         self._of: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """Return how many clients have anything."""
+        """Return how many clients have a count other than 0."""
         return len(self._of)
 
     def of(self, client: str) -> int:
-        """Return how much `client` has."""
+        """Return the count of `client`."""
         return self._of.get(client, 0)
 
     def add(self, client: str, amount: int = 1) -> None:
-        """Add `amount`, which is below 0 for what is taken away again."""
+        """Add `amount` to the count of `client`; a negative amount subtracts."""
         self.total += amount
         if rest := self.of(client) + amount:
             self._of[client] = rest

@@ -1,4 +1,7 @@
-"""Texts stay texts: the SDK reads a text that looks like JSON as JSON, which is meant for clients that quote lists."""
+"""Keep text arguments as text: the SDK parses a text that looks like JSON.
+
+It does so for clients that send a list as a text. A reply that is JSON must stay a text.
+"""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, get_args, get_origin
@@ -10,7 +13,7 @@ __all__ = ["keep_texts"]
 
 
 def keep_texts(tool: Tool) -> None:
-    """Let `tool` take what is given as a text for an argument that may be one; a list in a text is still a list."""
+    """Stop `tool` from parsing texts for arguments that accept text, except lists sent as text."""
     metadata = tool.fn_metadata
     tool.fn_metadata = _Arguments.model_construct(
         **{name: getattr(metadata, name) for name in FuncMetadata.model_fields}
@@ -18,31 +21,27 @@ def keep_texts(tool: Tool) -> None:
 
 
 class _Arguments(FuncMetadata):
-    """Arguments of one tool."""
+    """The arguments of a tool."""
 
     def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return `data` with lists and objects in place of texts that hold them, where no text is allowed."""
+        """Return `data` with lists and objects parsed from texts where no text is allowed."""
         parsed = super().pre_parse_json(data)
-        return {
-            name: (
-                given
-                if parsed[name] is given or self._is_text(name, given, parsed[name])
-                else parsed[name]
-            )
-            for name, given in data.items()
-        }
+        for name, given in data.items():
+            field = self.arg_model.model_fields.get(name)
+            if field is None or not isinstance(given, str) or parsed[name] is given:
+                continue
 
-    def _is_text(self, name: str, given: object, parsed: object) -> bool:
-        field = self.arg_model.model_fields.get(name)
-        if field is None or not isinstance(given, str):
-            return False
-        kinds = set(_kinds(field.annotation))
-        return str in kinds and not (isinstance(parsed, list) and list in kinds)
+            # A text is allowed and not a list: what was parsed was meant as a text.
+            kinds = set(_kinds(field.annotation))
+            if str in kinds and not (isinstance(parsed[name], list) and list in kinds):
+                parsed[name] = given
+
+        return parsed
 
 
-# Any annotation there is
+# Annotations are of any type.
 def _kinds(annotation: Any) -> Iterator[object]:  # noqa: ANN401
-    """Return the kinds of values that one of the alternatives of `annotation` names."""
+    """Yield the types that the alternatives of `annotation` name."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from _kinds(get_args(annotation)[0])

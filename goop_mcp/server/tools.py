@@ -21,7 +21,7 @@ from goop_mcp.server.texts import keep_texts
 
 __all__ = ["offered_tools"]
 
-_ONLY_LOOKS = ToolAnnotations(
+_ONLY_READS = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 _COUNTS = ToolAnnotations(
@@ -66,25 +66,28 @@ def offered_tools(application: Application) -> list[Tool]:
             )
         )
 
-    return tools + (_aliases(memories) if application.settings.goopspec_aliases else [])
+    if application.settings.goopspec_aliases:
+        # The names of the GoopSpec packages.
+        tools += [
+            _tool(memories.memory_save, title="Save a memory (GoopSpec)", annotations=_ADDS_ONCE),
+            _tool(memories.memory_search, title="Search the memory (GoopSpec)"),
+        ]
+
+    return tools
 
 
-def _aliases(memories: Memories) -> list[Tool]:
-    """Return the tools that bear the names of the GoopSpec packages."""
-    return [
-        _tool(memories.memory_save, title="Save a memory (GoopSpec)", annotations=_ADDS_ONCE),
-        _tool(memories.memory_search, title="Search the memory (GoopSpec)"),
-    ]
+def _tool(function: _Function, *, title: str, annotations: ToolAnnotations = _ONLY_READS) -> Tool:
+    # Clients break lines themselves: each paragraph of the docstring becomes one line.
+    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+    description = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
-
-def _tool(function: _Function, *, title: str, annotations: ToolAnnotations = _ONLY_LOOKS) -> Tool:
     tool = Tool.from_function(
-        function, title=title, description=_description(function), annotations=annotations
+        function, title=title, description=description, annotations=annotations
     )
     keep_texts(tool)
-    # Names that are not listed are refused, which the SDK would neither do nor say.
+    # The server refuses names that are not listed, which the SDK neither does nor declares.
     tool.parameters = {**_without_titles(tool.parameters), "additionalProperties": False}
-    # Clients hold each answer against the schema, and so do the tests; once more here takes a
+    # Clients and tests validate each answer with the schema; a validation here as well takes a
     # twentieth of a call.
     tool.fn_metadata.output_model = None
     tool.fn_metadata.output_schema = _without_titles(tool.fn_metadata.output_schema or {})
@@ -92,27 +95,17 @@ def _tool(function: _Function, *, title: str, annotations: ToolAnnotations = _ON
     return tool
 
 
-def _description(function: _Function) -> str:
-    """Return the docstring with each paragraph on one line, as clients break lines themselves."""
-    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-
-
 def _without_titles(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Return a JSON schema without the titles that only repeat names, a fifth of its size."""
-    return {
-        key: _each_without_titles(value) if key in ("properties", "$defs") else _plain(value)
-        for key, value in schema.items()
-        if key != "title"
-    }
+    plain: dict[str, JsonValue] = {}
+    for key, value in schema.items():
+        # Under these keys stand names, of which one may be "title".
+        if key in ("properties", "$defs") and isinstance(value, dict):
+            plain[key] = {name: _plain(each) for name, each in value.items()}
+        elif key != "title":
+            plain[key] = _plain(value)
 
-
-def _each_without_titles(schemas: JsonValue) -> JsonValue:
-    return (
-        {name: _plain(schema) for name, schema in schemas.items()}
-        if isinstance(schemas, dict)
-        else schemas
-    )
+    return plain
 
 
 def _plain(value: JsonValue) -> JsonValue:

@@ -1,4 +1,4 @@
-"""Ways to serve: one function a transport, each returning the exit code of the program."""
+"""Serve over a transport; each function returns the exit code of the program."""
 
 import logging
 import os
@@ -19,14 +19,14 @@ __all__ = ["serve_stdio"]
 
 _logger = logging.getLogger(__name__)
 _LAST_MOMENTS: Final = 0.3
-"""Seconds for closing when a signal comes: hosts kill a server that is not gone soon after."""
+"""Seconds for closing after a signal: hosts kill a server that does not end soon after it."""
 
 
 def serve_stdio(settings: Settings) -> int:
     """Serve one client on stdin and stdout until its end of input."""
     exporting = start_exporting(os.environ)
     try:
-        # Closing leaves the whole database in one file, which people copy.
+        # Closing merges the write-ahead log into the database: people copy the single file.
         with Application(settings) as application:
             _close_on_signals(application)
             anyio.run(create_server(settings, application=application).run_stdio_async)
@@ -39,10 +39,10 @@ def serve_stdio(settings: Settings) -> int:
 
 
 def _close_on_signals(application: Application) -> None:
-    """Let the signals with which hosts end a server close the database first, as its end of input does."""
+    """Close the database when a host ends the server by a signal, as at the end of its input."""
 
     def end(number: int, _frame: FrameType | None) -> None:
-        # In a thread: what is interrupted here may hold what closing waits for.
+        # In another thread, because the interrupted code may hold a lock that closing waits for.
         closing = threading.Thread(target=application.close, daemon=True)
         closing.start()
         closing.join(_LAST_MOMENTS)

@@ -1,8 +1,8 @@
-"""Stdin and stdout without threads: the SDK hands each line to another thread, three times a call.
+"""Read stdin and write stdout without threads; the SDK hands lines to threads three times a call.
 
-Pipes and sockets say when they are ready, and files always are, so that one thread can serve them
-and nothing is left waiting in a read when the server is to end. For anything else (a terminal,
-Windows) the SDK's own way has to do.
+Pipes and sockets report when they are ready, and files always are. Therefore one thread can serve
+them, and no read is left waiting when the server ends. For anything else (a terminal, Windows) the
+SDK's streams are used.
 """
 
 import json
@@ -20,20 +20,20 @@ from mcp.types import INVALID_REQUEST
 
 from goop_mcp.server.message_limits import too_large
 
-__all__ = ["LONGEST_LINE", "Incoming", "Outgoing", "Owed", "take_stdin", "take_stdout"]
+__all__ = ["LONGEST_LINE", "Incoming", "Outgoing", "Unanswered", "take_stdin", "take_stdout"]
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _MOST_AT_ONCE: Final = getattr(select, "PIPE_BUF", 512)
-"""Bytes that a pipe or socket which is ready takes without waiting."""
+"""Bytes that a ready pipe or socket accepts without blocking."""
 _CHUNK: Final = 65_536
 LONGEST_LINE: Final = 32 * 1024 * 1024
-"""Bytes of a line; the longest arguments that a tool takes are shorter, with every character written as an escape."""
+"""Most bytes of a line: more than the longest arguments of a tool with every character escaped."""
 
 _ENDS: Final = 200
-"""Bytes at both ends of a line that is not read, among which its id is looked for."""
+"""Bytes at both ends of a refused line in which its id is searched."""
 _ID: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[\w.-]{1,64}")\s*(?:,|$)')
 _LAST_ANSWERS: Final = 1.0
-"""Seconds that requests have which were under way when the other side ended."""
+"""Seconds that requests in progress have after the end of the input."""
 
 _REQUEST: Final = (b'"id"', b'"method"')
 _STAYS_OPEN: Final = b'"subscriptions/listen"'
@@ -41,13 +41,14 @@ _ANSWER: Final = '{"jsonrpc":"2.0","id":'
 
 
 Refuse = Callable[[str], Awaitable[None]]
-"""Takes the answer to a line that is not read."""
+"""Writes the answer to a line that is refused."""
 
 
-class Owed:
-    """How many requests have come that are not answered: whoever pipes one in and ends wants to read the answer.
+class Unanswered:
+    """Counts requests without an answer: a client that pipes one in and ends waits to read it.
 
-    A look at the lines has to do, as whether the count is right matters at the end only, and there for a second.
+    Lines are only searched for marks of requests and answers, not parsed. A wrong count matters at
+    the end of the input only, where it costs a second at most.
     """
 
     def __init__(self) -> None:
@@ -55,12 +56,12 @@ class Owed:
         self._settled = anyio.Event()
 
     def note_line(self, line: bytes | bytearray) -> None:
-        """Note a line that came in."""
+        """Note an incoming line."""
         if all(mark in line for mark in _REQUEST) and _STAYS_OPEN not in line:
             self._count += 1
 
     def note_answer(self, text: str) -> None:
-        """Note what went out."""
+        """Note an outgoing line."""
         if text.startswith(_ANSWER):
             self._count -= 1
             self._settled.set()
@@ -74,28 +75,43 @@ class Owed:
 
 
 class Incoming:
-    """The lines that come in until the other side ends; the SDK goes over them as over those of a file."""
+    """The incoming lines, over which the SDK iterates as over those of a file."""
 
-    def __init__(self, descriptor: int, owed: Owed, *, refuse: Refuse | None = None) -> None:
-        """Take the open `descriptor` of a pipe, a socket or a file.
+    def __init__(
+        self, descriptor: int, unanswered: Unanswered, *, refuse: Refuse | None = None
+    ) -> None:
+        """Read from the open `descriptor` of a pipe, a socket or a file.
 
-        `refuse` is called with the answer to a line that is too large; the line itself is left out.
+        `refuse` is called with the answer to a line that is too large; the line is skipped.
         """
         self._descriptor = descriptor
         self._refuse = refuse
         self._is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        self._owed = owed
+        self._unanswered = unanswered
         self._heard_text = self._heard_message = False
 
     @property
     def is_no_client(self) -> bool:
-        """Whether text came and not one message: somebody pipes a reply into the server by mistake."""
+        """Whether text but no message came, as when somebody pipes a reply in by mistake."""
         return self._heard_text and not self._heard_message
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        """Yield each line; bytes that are no UTF-8 become replacement characters."""
+        """Yield each line; bytes that are not UTF-8 become replacement characters."""
         begun, left_out = bytearray(), bytearray()
-        while chunk := await self._read():
+        while True:
+            if self._is_file:
+                await anyio.lowlevel.checkpoint()
+            else:
+                await anyio.wait_readable(self._descriptor)
+
+            try:
+                chunk = os.read(self._descriptor, _CHUNK)
+            except ConnectionError:
+                break
+
+            if not chunk:
+                break
+
             *ends, rest = chunk.split(b"\n")
             for end in ends:
                 begun += end
@@ -107,18 +123,17 @@ class Incoming:
 
             begun += rest
             if len(begun) > LONGEST_LINE:
-                # Of all that is too long, the beginning and the last bytes are kept: there its id
-                # stands.
+                # Only the two ends of a line that is too long are kept: the id is in one of them.
                 left_out = left_out or begun[:_ENDS]
                 del begun[:-_ENDS]
 
         if begun and (line := await self._line(begun, left_out)) is not None:
             yield line
 
-        await self._owed.settle()
+        await self._unanswered.settle()
 
     async def _line(self, line: bytearray, left_out: bytearray) -> str | None:
-        """Return a line that is whole, None for one that is refused; `left_out` is how a longer one began."""
+        """Return a complete line, None if it is refused; `left_out` is the start of a long one."""
         if not self._heard_message:
             self._heard_message = not left_out and _is_message(line)
             self._heard_text = self._heard_text or bool(left_out or line.strip())
@@ -130,7 +145,7 @@ class Incoming:
         )
         reason = reason or too_large(bytes(line))
         if reason is None or self._refuse is None:
-            self._owed.note_line(line)
+            self._unanswered.note_line(line)
             return line.decode(errors="replace")
 
         error = {"code": INVALID_REQUEST, "message": reason}
@@ -140,21 +155,10 @@ class Incoming:
 
         return None
 
-    async def _read(self) -> bytes:
-        """Return what has come, empty at the end."""
-        if self._is_file:
-            await anyio.lowlevel.checkpoint()
-        else:
-            await anyio.wait_readable(self._descriptor)
-
-        try:
-            return os.read(self._descriptor, _CHUNK)
-        except ConnectionError:
-            return b""
-
 
 def _id(begin: bytearray, end: bytearray) -> str | int | None:
-    """Return the id of a message that was not read, None where it stands neither before nor after its params."""
+    """Return the id of a refused message, None if it is neither before nor after its params."""
+    # Ids within the params are those of other things, so both ends are cut at the params.
     before = bytes(begin[:_ENDS]).partition(b'"params"')[0]
     after = bytes(end[-_ENDS:]).rstrip().removesuffix(b"}").rpartition(b"}")[2]
     found = _ID.search(before) or _ID.search(after)
@@ -171,22 +175,22 @@ def _is_message(line: bytes | bytearray) -> bool:
 
 
 class Outgoing:
-    """Lines that go out; the SDK writes to it as to a file.
+    """The outgoing lines; the SDK writes to it as to a file.
 
-    A client that does not read holds up nobody else.
+    Waiting for a client that does not read blocks no other task.
     """
 
-    def __init__(self, descriptor: int, owed: Owed) -> None:
-        """Take the open `descriptor` of a pipe, a socket or a file."""
+    def __init__(self, descriptor: int, unanswered: Unanswered) -> None:
+        """Write to the open `descriptor` of a pipe, a socket or a file."""
         self._descriptor = descriptor
-        self._owed = owed
-        # Answers to lines that are not read are written by another task than all others.
+        self._unanswered = unanswered
+        # Refusals are written by the reading task, all other answers by another task.
         self._turn = anyio.Lock(fast_acquire=True)
         self._ready = select.poll()
         self._ready.register(descriptor, select.POLLOUT)
 
     async def write(self, text: str) -> None:
-        """Write all of `text`. Raises BrokenPipeError when nobody reads any more."""
+        """Write all of `text`. Raises BrokenPipeError if the client has closed its end."""
         rest = memoryview(text.encode())
         async with self._turn:
             while rest:
@@ -195,36 +199,45 @@ class Outgoing:
 
                 rest = rest[os.write(self._descriptor, rest[:_MOST_AT_ONCE]) :]
 
-        self._owed.note_answer(text)
+        self._unanswered.note_answer(text)
 
     async def flush(self) -> None:
-        """Do nothing: nothing is kept back."""
+        """Do nothing: `write` buffers nothing."""
 
 
 @contextmanager
-def take_stdin(owed: Owed, *, refuse: Refuse | None = None) -> Iterator[Incoming | None]:
-    """Keep stdin for the client: whoever else reads it in the meantime, a child too, meets its end.
+def take_stdin(
+    unanswered: Unanswered, *, refuse: Refuse | None = None
+) -> Iterator[Incoming | None]:
+    """Reserve stdin for the client: other readers, child processes too, meet its end.
 
-    None: not ours.
+    None: this stdin cannot be served without threads.
     """
     with _taken(_STDIN, lambda: os.open(os.devnull, os.O_RDONLY)) as descriptor:
-        yield None if descriptor is None else Incoming(descriptor, owed, refuse=refuse)
+        yield None if descriptor is None else Incoming(descriptor, unanswered, refuse=refuse)
 
 
 @contextmanager
-def take_stdout(owed: Owed) -> Iterator[Outgoing | None]:
-    """Keep stdout for the client: what else is printed in the meantime goes to stderr.
+def take_stdout(unanswered: Unanswered) -> Iterator[Outgoing | None]:
+    """Reserve stdout for the client: anything else that is printed goes to stderr.
 
-    None: not ours.
+    None: this stdout cannot be served without threads.
     """
-    with _taken(_STDOUT, _stderr_or_nothing) as descriptor:
-        yield None if descriptor is None else Outgoing(descriptor, owed)
+
+    def stderr_or_null() -> int:
+        try:
+            return os.dup(_STDERR)
+        except OSError:
+            return os.open(os.devnull, os.O_WRONLY)
+
+    with _taken(_STDOUT, stderr_or_null) as descriptor:
+        yield None if descriptor is None else Outgoing(descriptor, unanswered)
 
 
 @contextmanager
 def _taken(standard: int, open_substitute: Callable[[], int]) -> Iterator[int | None]:
-    """Move what `standard` leads to elsewhere and put a substitute in its place until the context is left."""
-    if not _says_when_ready(standard):
+    """Yield a duplicate of `standard`, with a substitute in its place until the context is left."""
+    if not _reports_readiness(standard):
         yield None
         return
 
@@ -240,14 +253,7 @@ def _taken(standard: int, open_substitute: Callable[[], int]) -> Iterator[int | 
         os.close(ours)
 
 
-def _stderr_or_nothing() -> int:
-    try:
-        return os.dup(_STDERR)
-    except OSError:
-        return os.open(os.devnull, os.O_WRONLY)
-
-
-def _says_when_ready(descriptor: int) -> bool:
+def _reports_readiness(descriptor: int) -> bool:
     if not hasattr(select, "poll"):
         return False
 

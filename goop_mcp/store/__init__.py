@@ -1,6 +1,6 @@
-"""What must never be lost: one database behind a small interface.
+"""The database: reports, events, memories and attempts of a project, on SQLite or PostgreSQL.
 
-Those named here are loaded by their first use: many a process never opens a database.
+The modules named here are loaded on first use, as most processes never open a database.
 """
 
 from typing import TYPE_CHECKING

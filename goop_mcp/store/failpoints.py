@@ -1,4 +1,8 @@
-"""Name the moments of a write at which a fault matters, so that tests can make one happen there."""
+"""Fault injection: named points in a write at which tests can make the process fail.
+
+A kill at a random moment hardly ever hits the short time between two steps. The code that writes
+calls `failpoint` after each step, and a test installs an action that kills the process there.
+"""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -7,7 +11,7 @@ __all__ = ["Failpoint", "failpoint", "install"]
 
 
 class Failpoint(StrEnum):
-    """A moment of a write, right after the step that it is named for."""
+    """A point in a write, right after the step that it is named after."""
 
     LOCK = "lock"
     BEGIN = "begin"
@@ -25,14 +29,14 @@ _installed: list[Callable[[Failpoint], None]] = []
 
 
 def failpoint(point: Failpoint) -> None:
-    """Do nothing, unless a test has installed something to be done here."""
+    """Run the action that a test installed; without one do nothing."""
     for action in _installed:
         action(point)
 
 
 def install(action: Callable[[Failpoint], None] | None) -> None:
-    """Do `action` at every failpoint of this process from now on, None for nothing.
+    """Run `action` at every failpoint of this process from now on; None removes it.
 
-    For tests; there is no switch.
+    Only tests call it; no setting or environment variable leads here.
     """
     _installed[:] = [] if action is None else [action]

@@ -1,4 +1,4 @@
-"""Turn what the system says about files into errors for people: what is, and what to do."""
+"""Translate errors of the operating system about files into errors for people, with the fix."""
 
 import errno
 
@@ -36,7 +36,7 @@ _ERRORS: dict[int, tuple[type[StoreError], str]] = {
 
 
 def file_error(error: OSError | int, name: str) -> StoreError:
-    """Return the error for a file that people call `name`; `error` may be the bare number that the system gave."""
+    """Return the error for the file shown as `name`; `error` may be a bare errno."""
     number = error if isinstance(error, int) else error.errno or 0
     kind, text = _ERRORS.get(number, (StoreError, ""))
     if text:
@@ -44,6 +44,4 @@ def file_error(error: OSError | int, name: str) -> StoreError:
 
     reason = errno.errorcode.get(number, "an unknown error")
 
-    return StoreError(
-        f"{name} cannot be used ({reason}); look after the disk, or name another database"
-    )
+    return StoreError(f"{name} cannot be used ({reason}); check the disk, or name another database")

@@ -1,4 +1,10 @@
-"""The lock of the kernel on an open file, between processes: given in the order of asking, taken from the dead."""
+"""The kernel's lock on an open file, between processes.
+
+The kernel grants it in the order of requests and releases it when the process that holds it dies.
+No lock can therefore be left over from a killed process, which a lock file with a process id in it
+could be. `flock` locks belong to the open file and not to the process, so closing another
+descriptor of the same file does not release them, as it would with `lockf`.
+"""
 
 import os
 import sys
@@ -11,8 +17,8 @@ else:
 
 __all__ = ["give_lock", "take_lock", "take_lock_if_free"]
 
-# Windows locks bytes, and locked bytes cannot be read: the one that is locked lies far behind
-# whatever is in the file.
+# Windows locks ranges of bytes, and locked bytes cannot be read. The locked byte is far beyond the
+# end of the file, so that others can still read the note about the holder.
 _LOCKED_BYTE = 1 << 30
 _WINDOWS_PAUSE = 0.005
 
@@ -25,7 +31,7 @@ if sys.platform == "win32":
             time.sleep(_WINDOWS_PAUSE)
 
     def take_lock_if_free(file: int) -> bool:
-        """Take the lock on the open file if it is free, and tell whether it is ours."""
+        """Take the lock on the open file if it is free, and return whether it is ours."""
         os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
@@ -35,7 +41,7 @@ if sys.platform == "win32":
         return True
 
     def give_lock(file: int) -> None:
-        """Let the next one in."""
+        """Release the lock on the open file."""
         os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
@@ -46,7 +52,7 @@ else:
         fcntl.flock(file, fcntl.LOCK_EX)
 
     def take_lock_if_free(file: int) -> bool:
-        """Take the lock on the open file if it is free, and tell whether it is ours."""
+        """Take the lock on the open file if it is free, and return whether it is ours."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -55,5 +61,5 @@ else:
         return True
 
     def give_lock(file: int) -> None:
-        """Let the next one in."""
+        """Release the lock on the open file."""
         fcntl.flock(file, fcntl.LOCK_UN)

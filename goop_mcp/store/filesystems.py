@@ -1,4 +1,4 @@
-"""Find out whether a folder lies on a filesystem of another machine, where processes cannot share memory."""
+"""Detect network filesystems, on which processes of different machines cannot share memory."""
 
 import os
 import sys
@@ -31,9 +31,10 @@ _KINDS: Final = frozenset(
 
 
 def network_filesystem(folder: Path, *, mount_table: Path = MOUNT_TABLE) -> str | None:
-    """Return the type of the filesystem under `folder` if machines may share it, such as nfs4 or fuse.sshfs.
+    """Return the type of the filesystem of `folder` if machines may share it, such as nfs4.
 
-    None for a local one and where the system does not say: Linux lists its mounts, Windows shows it in the name.
+    None for a local filesystem and where it cannot be determined: Linux lists its mounts, on
+    Windows the path shows it.
     """
     if sys.platform == "win32":
         return "a network share" if str(folder).startswith("\\\\") else None
@@ -47,11 +48,8 @@ def network_filesystem(folder: Path, *, mount_table: Path = MOUNT_TABLE) -> str 
         return None
 
     wanted = f"{os.major(device)}:{os.minor(device)}"
-    kind = next((_kind(line) for line in mounts.splitlines() if line.split()[2:3] == [wanted]), "")
+    line = next((each for each in mounts.splitlines() if each.split()[2:3] == [wanted]), "")
+    # The type is the first field after the separator `-` (proc(5), mountinfo).
+    kind = "".join(line.partition(" - ")[2].split()[:1])
 
     return kind if kind.partition(".")[0] in _KINDS else None
-
-
-def _kind(line: str) -> str:
-    """Return the type: the first word behind the lone dash (proc(5), mountinfo)."""
-    return "".join(line.partition(" - ")[2].split()[:1])

@@ -1,7 +1,4 @@
-"""The small interface behind which the databases stand.
-
-Both adapters pass one contract suite (tests/store).
-"""
+"""The interface that both databases implement; both pass one contract suite (tests/store)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -34,7 +31,7 @@ T = TypeVar("T")
 class Reading(Protocol):
     """One consistent view of a project's rows.
 
-    Forgotten memories are seen by `memory` and `memory_by_uid` only.
+    Only `memory` and `memory_by_uid` return forgotten memories.
     """
 
     def revision(self) -> int:
@@ -42,11 +39,11 @@ class Reading(Protocol):
         ...
 
     def memory(self, id: int) -> StoredMemory | None:
-        """Return the memory with `id`, a forgotten one too; None when there never was one."""
+        """Return the memory with `id`, also a forgotten one; None when there never was one."""
         ...
 
     def memory_by_uid(self, uid: str) -> StoredMemory | None:
-        """Return the memory with `uid`, a forgotten one too; None when there is none."""
+        """Return the memory with `uid`, also a forgotten one; None when there is none."""
         ...
 
     def memory_by_key(self, idempotency_key: str) -> StoredMemory | None:
@@ -58,16 +55,20 @@ class Reading(Protocol):
         ...
 
     def memories_by_sketch(self, sketches: Sequence[int], *, limit: int) -> list[MemoryWords]:
-        """Return at most `limit` memories that share a sketch, those that share most and the rarest first.
+        """Return at most `limit` memories that share a sketch with `sketches`.
 
-        Among equals the newest is first. Of those that share one sketch only the newest MOST_OF_A_SKETCH count.
+        Those that share most sketches, and the rarest, are first; among equals the newest. Of the
+        memories that share one sketch only the newest MOST_OF_A_SKETCH count.
         """
         ...
 
     def memories(
         self, wanted: MemoryFilter, *, limit: int | None = None, before_id: int | None = None
     ) -> list[StoredMemory]:
-        """Return memories, newest first, at most `limit`; `before_id`, the id of the last one, continues the list."""
+        """Return memories, newest first, at most `limit`.
+
+        `before_id`, the id of the last one, continues the list.
+        """
         ...
 
     def memories_after(self, id: int, *, limit: int) -> list[StoredMemory]:
@@ -77,32 +78,35 @@ class Reading(Protocol):
     def memories_without_vector(
         self, model: str, *, dimensions: int, limit: int, after_id: int = 0
     ) -> list[StoredMemory]:
-        """Return memories that have no vector of `model` with so many numbers, oldest first.
+        """Return memories without a vector of `model` with so many dimensions, oldest first.
 
         `after_id`, the id of the last one, continues the list.
         """
         ...
 
     def vectors(self, model: str, *, dimensions: int) -> list[tuple[int, Sequence[float]]]:
-        """Return the ids of memories and their vectors of `model` with so many numbers, by id."""
+        """Return ids of memories with their vectors of `model` and so many dimensions, by id."""
         ...
 
     def memory_counts(self) -> Mapping[MemoryType, int]:
-        """Return how many memories of each type there are; a type without any is left out."""
+        """Return how many memories of each type there are; types without any are omitted."""
         ...
 
     def search(
         self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
     ) -> list[SearchHit]:
-        """Return the memories that hold all (AND) or some (OR) of the words, best first; no words, no hits."""
+        """Return memories with all (AND) or some (OR) of `words`, best first."""
         ...
 
     def reports(self, *, after_revision: int = 0, limit: int | None = None) -> list[StoredReport]:
-        """Return recorded envelopes, newest first, those behind `after_revision` only."""
+        """Return recorded envelopes with a revision above `after_revision`, newest first."""
         ...
 
     def last_reports(self) -> list[StoredReport]:
-        """Return of each task, agent and phase the newest envelope, newest first; None is a task, agent, phase too."""
+        """Return the newest envelope of each task, agent and phase, newest first.
+
+        None counts as a task, agent or phase like any other value.
+        """
         ...
 
     def report_count(self) -> int:
@@ -122,75 +126,82 @@ class Reading(Protocol):
         month: str | None = None,
         limit: int | None = None,
     ) -> list[Event]:
-        """Return events in the order in which they happened, those after `after_revision` only.
+        """Return events with a revision above `after_revision`, oldest first.
 
-        `document` is the one they are shown in, `kinds` and `month` (such as 2026-11) restrict them
-        further.
+        `document` is the document they are shown in; `kinds` and `month` (such as 2026-11) restrict
+        them further.
         """
         ...
 
     def event_revisions(
         self, document: str, *, without: Sequence[str], up_to: int | None = None, limit: int
     ) -> list[int]:
-        """Return the revisions of the newest events shown in `document`, newest first, one for each event.
+        """Return the revision of each of the newest events shown in `document`, newest first.
 
         Events of the kinds `without` do not count, nor those after the revision `up_to`.
         """
         ...
 
     def document_revision(self, document: str) -> int:
-        """Return the revision of the newest event that is shown in `document`, 0 when there is none."""
+        """Return the revision of the newest event shown in `document`, 0 when there is none."""
         ...
 
     def projections(self) -> list[Projection]:
-        """Return what we know of the files we wrote, ordered by path."""
+        """Return what is known of the files that goop-mcp wrote, ordered by path."""
         ...
 
     def attempts(
         self, *, since: str | None = None, limit: int | None = None
     ) -> list[StoredAttempt]:
-        """Return recorded attempts, oldest first; `since` is the earliest time (ISO 8601, UTC), None for all."""
+        """Return recorded attempts, oldest first.
+
+        `since` is the earliest time (ISO 8601, UTC), None for all.
+        """
         ...
 
     def statistics(self, wanted: StatisticsFilter) -> Statistics:
-        """Return the figures of attempts, judgements and reports."""
+        """Return the statistics of attempts, judgements and reports."""
         ...
 
 
 class Writing(Reading, Protocol):
-    """One transaction. What it adds is seen by its own reading methods at once."""
+    """One transaction. Its own reading methods see what it adds at once."""
 
     def next_revision(self) -> int:
-        """Return this transaction's revision: one more than the last; the same at each call, raised at the first."""
+        """Return this transaction's revision, one more than the last; the same at each call.
+
+        A transaction that never asks for it uses none.
+        """
         ...
 
     def add_memory(self, new: NewMemory) -> StoredMemory:
         """Add a memory.
 
-        The caller has looked for key and fingerprint in this transaction; both must be free.
+        Its key and fingerprint must be unused; the caller checks that in this transaction.
         """
         ...
 
     def set_vector(self, id: int, model: str, vector: Sequence[float]) -> None:
-        """Keep the vector of a memory, in place of an earlier one of `model`; a forgotten memory gets none.
+        """Store the vector of a memory in place of an earlier one of `model`.
 
-        It is no change of the project and has no revision.
+        A forgotten memory gets none. It does not change the project and has no revision.
         """
         ...
 
     def forget_memory(
         self, id: int, *, forgotten_at: str, purge: bool = False
     ) -> StoredMemory | None:
-        """Empty a memory's texts and vectors, free its key, take it out of the index; `purge` removes the row itself.
+        """Remove a memory's texts, vectors, key and index entries; `purge` removes the row as well.
 
-        Returns the memory as it was, None when there is none or, unless it is to be purged, it is forgotten already.
+        Return the memory as it was; None when there is none, or when it is already forgotten and
+        not to be purged.
         """
         ...
 
     def add_report(self, new: NewReport) -> StoredReport:
         """Record an envelope.
 
-        The caller has looked for the key in this transaction; it must be free.
+        Its key must be unused; the caller checks that in this transaction.
         """
         ...
 
@@ -201,7 +212,7 @@ class Writing(Reading, Protocol):
     def add_attempts(self, new: Sequence[NewAttempt]) -> list[StoredAttempt]:
         """Record attempts; no revision is used.
 
-        The caller sees to it that call and number are free together.
+        Each pair of call and number must be unused; the caller ensures that.
         """
         ...
 
@@ -210,7 +221,7 @@ class Writing(Reading, Protocol):
         ...
 
     def set_projection(self, projection: Projection) -> None:
-        """Remember what we write to a file, in place of what was remembered of it."""
+        """Record what is being written to a file, in place of an earlier record of it."""
         ...
 
 
@@ -219,8 +230,7 @@ class Store(Protocol):
 
     Safe to use from many threads; nothing is opened before the first call.
 
-    All methods raise the errors of `goop_mcp.errors` under StoreError and nothing of a database
-    library.
+    All methods raise subclasses of `goop_mcp.errors.StoreError` and no error of a database library.
     """
 
     @property
@@ -230,20 +240,23 @@ class Store(Protocol):
 
     @property
     def location(self) -> str:
-        """Where the rows lie, for people: a path or a URL without password."""
+        """Where the rows are, for people: a path or a URL without password."""
         ...
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What people should know about the place, such as a network filesystem; empty before it was opened."""
+        """What people should know about the database, such as that it is on a network filesystem.
+
+        Empty before it was opened.
+        """
         ...
 
     def exists(self) -> bool:
-        """Tell whether there is a database; looking creates nothing."""
+        """Return whether there is a database, without creating one."""
         ...
 
     def read(self, ask: Callable[[Reading], T]) -> T:
-        """Run `ask` on one consistent view and return its answer.
+        """Run `ask` on one consistent view and return its result.
 
         A database that does not exist reads as empty.
         """
@@ -256,36 +269,37 @@ class Store(Protocol):
         then: Callable[[T], None] | None = None,
         timeout: float = 30.0,
     ) -> T:
-        """Run `change` in one transaction and return its answer once it is on disk.
+        """Run `change` in one transaction and return its result once it is on disk.
 
         Writers of all processes wait in one queue, at most `timeout` seconds each. An exception of
-        `change` takes everything back and is raised again. `then` runs after the commit while the
-        queue still waits: it replaces files that follow from the change, must be short, and its
-        failure is logged and does not take the commit back. Both run in a thread of the store and
-        must not write to it in turn.
+        `change` rolls everything back and is raised again. `then` runs after the commit while the
+        queue still waits: it replaces files that follow from the change and must be short. Its
+        failure is logged and does not roll the commit back. Both run in a thread of the store and
+        must not write to the store themselves.
         """
         ...
 
     def check(self) -> list[str]:
-        """Return what is wrong with the database, in words; empty when all is well."""
+        """Return a description of each defect of the database; empty when there is none."""
         ...
 
     def backup(self, target: Path, *, force: bool = False) -> None:
-        """Write all rows to one file at `target` that `restore` takes; over one that is there only with `force`.
+        """Write all rows to one file at `target` that `restore` reads.
 
-        Others may read and write meanwhile. Raises UnwritableFileError, and StoreError, on PostgreSQL always: it has
-        tools of its own.
+        An existing file is only overwritten with `force`. Others may read and write meanwhile.
+        Raises UnwritableFileError and StoreError; always on PostgreSQL, which has its own tools.
         """
         ...
 
     def restore(self, source: Path) -> str | None:
-        """Put what the file at `source` holds in place of all rows, and return where those are kept now.
+        """Replace all rows by those of the file at `source`, and return where the old ones are.
 
-        None when there were none. The file is looked at first: one that is damaged, newer than this program or not of
-        ours changes nothing. Servers that run go on with what was put back. Raises StoreError, as `backup`.
+        None when there were none. The file is checked first: one that is damaged, newer than this
+        program or from another program changes nothing. Running servers continue with the restored
+        rows. Raises StoreError; always on PostgreSQL, which has its own tools.
         """
         ...
 
     def close(self) -> None:
-        """Let go of files and connections; may be called twice. Writes under way end first."""
+        """Release files and connections after writes in progress end; may be called twice."""
         ...

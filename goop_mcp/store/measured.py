@@ -1,4 +1,4 @@
-"""A store whose questions and changes are measured for OpenTelemetry: how long each took and how it ended."""
+"""A store whose reads and writes are measured for OpenTelemetry: duration and outcome."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -14,7 +14,7 @@ __all__ = ["MeasuredStore"]
 
 T = TypeVar("T")
 _NAME = "goop_mcp.store"
-# Those that the conventions of OpenTelemetry give for operations of databases, in seconds.
+# The buckets that the conventions of OpenTelemetry specify for database operations, in seconds.
 _SECONDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 
 _tracer = trace.get_tracer(_NAME)
@@ -27,7 +27,7 @@ _durations = metrics.get_meter(_NAME).create_histogram(
 
 
 class MeasuredStore:
-    """Another store, each of whose views and changes is a span and a figure.
+    """A wrapper around another store that records a span and a metric for each read and write.
 
     See `goop_mcp.store.interface.Store`.
     """
@@ -43,7 +43,7 @@ class MeasuredStore:
 
     @property
     def location(self) -> str:
-        """Where the rows lie."""
+        """Where the rows are."""
         return self._store.location
 
     @property
@@ -52,7 +52,7 @@ class MeasuredStore:
         return self._store.warnings
 
     def exists(self) -> bool:
-        """Tell whether there is a database."""
+        """Return whether there is a database."""
         return self._store.exists()
 
     def read(self, ask: Callable[[Reading], T]) -> T:
@@ -84,7 +84,7 @@ class MeasuredStore:
         return self._store.restore(source)
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Release files and connections."""
         self._store.close()
 
     @contextmanager
@@ -93,8 +93,8 @@ class MeasuredStore:
         span = _tracer.start_span(operation, kind=trace.SpanKind.CLIENT, attributes=attributes)
         started = perf_counter()
 
-        # Where nobody traces there is no span to hand on. The text of an exception may name places
-        # and people.
+        # Without a tracer provider there is no span to activate. Exceptions are not recorded, as
+        # their text may name paths and people.
         with (
             nullcontext()
             if span is trace.INVALID_SPAN

@@ -22,12 +22,12 @@ def open_store(
     tenant: str = "default",
     seconds: float = 30.0,
 ) -> Store:
-    """Return the store that `url` names, with nothing opened yet; None means `.goopspec/goop.db` in the project.
+    """Return the store that `url` names; None means `.goopspec/goop.db` in the project.
 
-    `sqlite:///NAME` is relative to the project, `sqlite:////NAME` absolute; a folder outside of the project must exist.
-    `project_id` and `tenant` say whose rows are meant in a database of many projects. `seconds` bounds each question to
-    a file, which may have come with somebody else's checkout. Raises SettingsError for a URL
-    that cannot be used.
+    Nothing is opened yet. `sqlite:///NAME` is relative to the project, `sqlite:////NAME` absolute;
+    a folder outside of the project must exist. `project_id` and `tenant` select the rows in a
+    database of many projects. `seconds` bounds each query of a file, which may have come with
+    somebody else's checkout. Raises SettingsError for a URL that cannot be used.
     """
     given = DatabaseUrl("sqlite:///.goopspec/goop.db") if url is None else url
     given = DatabaseUrl(given) if isinstance(given, str) else given
@@ -42,7 +42,7 @@ def open_store(
 
 
 def _sqlite(url: DatabaseUrl, project: Path, seconds: float) -> Store:
-    # Most starts do without
+    # Most processes never open a database, and the import takes time.
     from goop_mcp.store.sqlite import DatabaseFile, SqliteStore  # noqa: PLC0415
 
     rest = url.reveal().partition("://")[2]
@@ -60,7 +60,7 @@ def _sqlite(url: DatabaseUrl, project: Path, seconds: float) -> Store:
 
     path = project / name
     shown = path.relative_to(project).as_posix() if path.is_relative_to(project) else path.name
-    # A name that is mistyped must not leave folders anywhere on the machine.
+    # A mistyped path must not leave folders anywhere on the machine.
     inside = project in Path(os.path.normpath(path)).parents
     migrations = load_migrations("sqlite")
     file = DatabaseFile(
@@ -73,12 +73,12 @@ def _sqlite(url: DatabaseUrl, project: Path, seconds: float) -> Store:
 def _postgres(url: DatabaseUrl, project_id: str | None, tenant: str) -> Store:
     if not project_id:
         raise SettingsError(
-            f"the database is {url}, which may hold many projects; say which with --project-id or"
+            f"the database is {url}, which may hold many projects; select one with --project-id or"
             " GOOP_PROJECT_ID"
         )
 
     try:
-        # The driver is an extra and costs 0.1 s
+        # The driver is an optional dependency, and importing it takes 0.1 s.
         from goop_mcp.store.postgres import PostgresStore  # noqa: PLC0415
     except ImportError as error:
         raise SettingsError(

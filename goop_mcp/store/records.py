@@ -1,6 +1,6 @@
-"""What the store keeps, as frozen values.
+"""The records that the store keeps, as frozen dataclasses.
 
-Times are UTC in ISO 8601, ids and revisions count from 1.
+Times are UTC in ISO 8601; ids and revisions count from 1.
 """
 
 from dataclasses import dataclass, field
@@ -33,16 +33,17 @@ AttemptResult = Literal["accepted", "rejected", "failed", "cancelled"]
 Surface = Literal["record_report", "hook", "gate"]
 
 MOST_OF_A_SKETCH: Final = 64
-"""How many memories that share one sketch are looked at, the newest."""
+"""How many memories that share one sketch are compared: the newest ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMemory:
-    """A memory to be added; redacted and within the limits already (STORAGE, section 3).
+    """A memory to be added, already redacted and within the limits.
 
-    `uid` names it across databases. `idempotency_key` and `fingerprint` (of normalised title and
-    content) are each unique among the memories of a project that are not forgotten. `importance` is
-    0 to 1. `sketches` are numbers below 2 ** 63 that memories of nearly the same words share.
+    `uid` identifies it across databases. `idempotency_key` and `fingerprint` (of normalised title
+    and content) are each unique among the memories of a project that are not forgotten.
+    `importance` is 0 to 1. `sketches` are numbers below 2 ** 63; memories with nearly the same
+    words share some of them.
     """
 
     uid: str
@@ -63,9 +64,9 @@ class NewMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMemory:
-    """A memory as it lies in the database.
+    """A memory as stored in the database.
 
-    A forgotten one keeps id, uid, type and times; its texts are empty.
+    A forgotten memory keeps id, uid, type and times; its texts are empty.
     """
 
     id: int
@@ -89,7 +90,7 @@ class StoredMemory:
 
 @dataclass(frozen=True, slots=True)
 class MemoryWords:
-    """What a memory says, without what else is known of it."""
+    """The text of a memory, without its other fields."""
 
     id: int
     type: MemoryType
@@ -101,7 +102,7 @@ class MemoryWords:
 class MemoryFilter:
     """Which memories count.
 
-    Empty means no restriction; `concepts` asks for at least one of them, in any case.
+    Empty means no restriction; a memory needs at least one of `concepts`, regardless of case.
     """
 
     types: tuple[MemoryType, ...] = ()
@@ -111,10 +112,7 @@ class MemoryFilter:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A memory that was found and its place in the list, best first.
-
-    `score` is comparable within one list only.
-    """
+    """A memory that was found, and its score, which is comparable within one list only."""
 
     memory: StoredMemory
     score: float
@@ -122,7 +120,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewReport:
-    """An accepted envelope to be recorded, redacted already.
+    """An accepted envelope to be recorded, already redacted.
 
     `envelope`, `verdict` and `decision` are JSON.
     """
@@ -149,11 +147,11 @@ class StoredReport(NewReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEvent:
-    """Something that happened, for the append-only chronicle.
+    """An event for the append-only chronicle.
 
-    `kind` is a word such as report, decision, handoff, transition; `author` an agent's name or
-    "human". `document` is the file the event is shown in (CHRONICLE.md, ADL.md), None for none;
-    `text` is its Markdown there.
+    `kind` is report, decision, handoff, transition or similar; `author` an agent's name or "human".
+    `document` is the file the event is shown in (CHRONICLE.md, ADL.md), None for none; `text` is
+    its Markdown there.
     """
 
     kind: str
@@ -165,7 +163,7 @@ class NewEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event(NewEvent):
-    """An event as it lies in the database."""
+    """An event as stored in the database."""
 
     id: int
     revision: int
@@ -173,11 +171,11 @@ class Event(NewEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
-    """What we last wrote to a file of the project (STORAGE, section 4).
+    """What goop-mcp last wrote to a file of the project.
 
-    `path` is relative to the project, with `/`. `sha256` is of the bytes known to lie on disk, None
-    before the first write; `pending_sha256` of the bytes that were about to replace them, None when
-    nothing is under way.
+    `path` is relative to the project, with `/`. `sha256` is of the bytes known to be on disk, None
+    before the first write; `pending_sha256` is of the bytes that are about to replace them, None
+    when no write is in progress.
     """
 
     path: str
@@ -190,13 +188,13 @@ class Projection:
 class NewAttempt:
     """One message to an agent and how its reply was judged, for statistics.
 
-    `call_id` is the same for the attempts of one call, which `number` counts from 1. `way` says how
-    it was asked. `rules` are those that rejected the reply, `repairs` those by which its form was
-    mended; each rule stands once. `seconds` is the time of the call; `tokens` is None where the
-    agent did not say. `message` and `reply` are redacted, and None unless somebody asked for texts.
-    `ended` says of the last attempt why the call ended, in the words of `goop_mcp.retry`,
-    "accepted_at_last" where an acceptance came with the last reply that the policy allowed; None
-    for the others.
+    `call_id` is the same for the attempts of one call, which `number` counts from 1. `way` is the
+    strategy of the request. `rules` are the rules that rejected the reply, `repairs` those that
+    repaired its form; each rule occurs once. `seconds` is the duration of the call; `tokens` is
+    None when the agent did not report it. `message` and `reply` are redacted, and None unless texts
+    are recorded. `ended` is, for the last attempt, why the call ended, in the terms of
+    `goop_mcp.retry`; "accepted_at_last" when only the last reply that the policy allowed was
+    accepted; None for the other attempts.
     """
 
     call_id: str
@@ -218,19 +216,19 @@ class NewAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredAttempt(NewAttempt):
-    """An attempt as it lies in the database."""
+    """An attempt as stored in the database."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJudgement:
-    """A reply or prompt that was judged where nobody keeps attempts, for statistics.
+    """A reply or prompt that was judged where no attempts are recorded, for statistics.
 
-    `surface` says where: the tool record_report, a host's hook, the gate before a spawn, whose
-    texts are prompts. `has_envelope` tells whether there was one, `rules` which ones rejected it. A
-    hook says with `number` which reply of a turn it was, counted from 1, and with `ended` of the
-    last one why the turn ended, as an attempt does.
+    `surface` is where: the tool record_report, a host's hook, or the gate before a spawn, which
+    judges prompts. `has_envelope` is whether there was an envelope, `rules` the rules that rejected
+    it. A hook sets `number`, the number of the reply in its turn, counted from 1, and for the last
+    reply `ended`, why the turn ended, as for attempts.
     """
 
     surface: Surface

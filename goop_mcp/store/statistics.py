@@ -1,6 +1,7 @@
-"""Figures of what was recorded, and the questions that give them: one a figure, the same for every engine.
+"""Statistics of recorded attempts, judgements and reports, with the SQL queries that compute them.
 
-The engines differ in names of tables, in how values are bound, how a week is written and how a list is taken apart.
+The queries are the same for every engine. `Dialect` holds what differs: names of tables, how values
+are bound, how a week is written and how a list is unnested.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,12 +21,12 @@ __all__ = [
 T = TypeVar("T")
 
 MOST_NAMES: Final = 200
-"""How many agents, weeks and rules are told at most."""
+"""How many agents, weeks and rules are listed at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatisticsFilter:
-    """What counts: `since` is the earliest time (ISO 8601, UTC), `agent` the name; None for all."""
+    """Which rows count; None means no restriction. `since` is a time in ISO 8601, UTC."""
 
     since: str | None = None
     agent: str | None = None
@@ -35,8 +36,8 @@ class StatisticsFilter:
 class ReplyCounts:
     """Replies that were judged, and calls or turns of agents that ended.
 
-    `unknown` replies never came: the call failed or was cancelled. Of the `calls`, `accepted_calls`
-    ended with an accepted reply, `accepted_at_once` of them with the first.
+    `unknown` replies never arrived: the call failed or was cancelled. Of the `calls`,
+    `accepted_calls` ended with an accepted reply, `accepted_at_once` of them with the first reply.
     """
 
     accepted: int = 0
@@ -49,7 +50,7 @@ class ReplyCounts:
 
 @dataclass(frozen=True, slots=True)
 class PromptCounts:
-    """Prompts that the gate judged: all, those with a request, those that it refused."""
+    """Prompts that the gate judged: all of them, those with a request, and those it refused."""
 
     prompts: int = 0
     with_request: int = 0
@@ -58,7 +59,7 @@ class PromptCounts:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How many calls ended for the reason `ended` with their attempt `number`, which counts from 1."""
+    """How many calls ended for the reason `ended` at attempt `number`, counted from 1."""
 
     ended: str
     number: int
@@ -67,12 +68,12 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """What was recorded.
+    """Counts of what was recorded.
 
-    The name of an agent is None where nobody named it; weeks are those of ISO 8601, in order.
+    The name of an agent is None where it was not given; weeks are those of ISO 8601, in order.
 
-    Agents stand by the number of their replies, `rules` by the number of replies that broke them,
-    the most first. `reports` counts the recorded envelopes by status.
+    Agents are ordered by the number of their replies, `rules` by the number of replies that broke
+    them, the largest first. `reports` counts the recorded envelopes by status.
     """
 
     replies: ReplyCounts
@@ -88,12 +89,11 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How one engine says it.
+    """The SQL of one engine.
 
-    `schema` stands before the names of tables, `wanted` restricts their rows.
-
-    `week` is the week of `created_at`, `each_rule` what is joined to a row to have its rules one by
-    one, each in the column `rule`.
+    `schema` is the prefix of table names and `wanted` the condition that restricts their rows.
+    `week` is the expression for the week of `created_at`. `each_rule` is joined to a row to get one
+    row for each of its rules, in the column `rule`.
     """
 
     schema: str
@@ -114,35 +114,35 @@ count(*), count(CASE WHEN has_envelope THEN 1 END), count(CASE WHEN result = 're
 """
 
 Ask = Callable[[str], Sequence[Sequence[Any]]]
-"""Runs a statement, with what is wanted bound to it, and returns its rows; none where there are no tables."""
+"""Runs a statement with the filter bound to it and returns its rows; none without tables."""
 
 
 def gather_statistics(ask: Ask, dialect: Dialect) -> Statistics:
-    """Ask for each figure, and put them together."""
-    questions = _Questions(ask, dialect)
+    """Return all statistics, each from one query that `ask` runs."""
+    queries = _Queries(ask, dialect)
     week = dialect.week
 
     return Statistics(
-        replies=next(iter(questions.replies("NULL").values()), ReplyCounts()),
-        replies_by_agent=questions.replies("agent"),
-        replies_by_week=_in_order(questions.replies(week)),
-        endings=questions.endings(),
-        rules=questions.rules(),
-        prompts=next(iter(questions.prompts("NULL").values()), PromptCounts()),
-        prompts_by_agent=questions.prompts("agent"),
-        prompts_by_week=_in_order(questions.prompts(week)),
-        reports=questions.reports(),
+        # Grouping by a constant gives one row with the total, in the shape of the other groups.
+        replies=next(iter(queries.replies("NULL").values()), ReplyCounts()),
+        replies_by_agent=queries.replies("agent"),
+        replies_by_week=_in_order(queries.replies(week)),
+        endings=queries.endings(),
+        rules=queries.rules(),
+        prompts=next(iter(queries.prompts("NULL").values()), PromptCounts()),
+        prompts_by_agent=queries.prompts("agent"),
+        prompts_by_week=_in_order(queries.prompts(week)),
+        reports=queries.reports(),
     )
 
 
-class _Questions:
-    """The statements, each asked once. All parts of them are constants; what is wanted is bound."""
+class _Queries:
+    """The queries. All parts of them are constants (hence `noqa: S608`); values are bound."""
 
     def __init__(self, ask: Ask, dialect: Dialect) -> None:
         self._ask, self._dialect = ask, dialect
         columns, wanted = "agent, created_at, result, number, ended, rules", dialect.wanted
         self._replies = (
-            # See above
             f"(SELECT {columns} FROM {dialect.schema}attempts WHERE {wanted} UNION ALL "  # noqa: S608
             f"SELECT {columns} FROM {dialect.schema}judgements WHERE {wanted} AND surface <>"
             " 'gate') AS replies"
@@ -156,7 +156,6 @@ class _Questions:
 
     def prompts(self, by: str) -> dict[Any, PromptCounts]:
         schema, wanted = self._dialect.schema, self._dialect.wanted
-        # See above
         gated = f"(SELECT * FROM {schema}judgements WHERE {wanted} AND surface = 'gate') AS prompts"  # noqa: S608
         return {
             name: PromptCounts(*counts)
@@ -164,7 +163,10 @@ class _Questions:
         }
 
     def endings(self) -> tuple[Ending, ...]:
-        counted = f"SELECT ended, number, count(*) FROM {self._replies} WHERE ended IS NOT NULL GROUP BY 1, 2"  # noqa: S608
+        counted = (
+            f"SELECT ended, number, count(*) FROM {self._replies} "  # noqa: S608
+            "WHERE ended IS NOT NULL GROUP BY 1, 2"
+        )
         return tuple(
             sorted(
                 (Ending(*row) for row in self._ask(counted)),
@@ -181,14 +183,14 @@ class _Questions:
 
     def reports(self) -> dict[str | None, int]:
         schema, wanted = self._dialect.schema, self._dialect.wanted
-        # See above
         statuses = f"(SELECT status FROM {schema}reports WHERE {wanted}) AS statuses"  # noqa: S608
         return dict(map(tuple, self._grouped("status", "count(*)", statuses)))
 
     def _grouped(self, by: str, counts: str, rows: str) -> Sequence[Sequence[Any]]:
         """Return the counts of each group, the largest groups first, at most MOST_NAMES of them."""
         return self._ask(
-            f"SELECT {by} AS name, {counts} FROM {rows} GROUP BY 1 ORDER BY count(*) DESC LIMIT {MOST_NAMES}"  # noqa: S608
+            f"SELECT {by} AS name, {counts} FROM {rows} "  # noqa: S608
+            f"GROUP BY 1 ORDER BY count(*) DESC LIMIT {MOST_NAMES}"
         )
 
 

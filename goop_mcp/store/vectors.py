@@ -1,4 +1,4 @@
-"""Vectors as the databases keep them: 32-bit numbers, the lowest byte first."""
+"""Vectors as the databases store them: 32-bit floats, little-endian."""
 
 import sys
 from array import array
@@ -15,7 +15,7 @@ def packed(vector: Sequence[float]) -> bytes:
 
 
 def unpacked(data: bytes) -> Sequence[float]:
-    """Return the vector that `packed` made bytes of."""
+    """Return the vector from the bytes that `packed` returned."""
     return _little(array("f", data))
 
 

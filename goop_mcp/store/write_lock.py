@@ -1,4 +1,10 @@
-"""A lock between processes on a side file, which the kernel gives in the order of asking and takes from the dead."""
+"""The lock between the writing processes of one database, on a file of its own next to it.
+
+SQLite's own write lock is polled: under load a process may wait for ever while others get it again
+and again. This lock is taken before SQLite's, and the kernel grants it in the order of requests, so
+every writer gets its turn. Correctness does not depend on it: a program that ignores it meets
+SQLite's lock, and its writes wait or fail, but damage nothing.
+"""
 
 import os
 import stat
@@ -18,9 +24,9 @@ _NOTE_LENGTH = 48
 class WriteLock:
     """The lock of one database, for one thread at a time.
 
-    Its file is opened once and never deleted by us.
-
-    `name` is what people call the file. Methods raise errors under StoreError.
+    The file is opened once and never deleted: a lock on a deleted file excludes nobody, since the
+    next process would create and lock another one. `name` is the file's name in messages. Methods
+    raise subclasses of StoreError.
     """
 
     def __init__(self, path: Path, *, name: str) -> None:
@@ -29,7 +35,7 @@ class WriteLock:
         self._file: int | None = None
 
     def acquire(self) -> None:
-        """Wait until the lock is ours, however long that takes, and note down who holds it."""
+        """Wait until the lock is ours, however long that takes, and write down who holds it."""
         while True:
             file = self._open()
             try:
@@ -37,8 +43,9 @@ class WriteLock:
             except OSError as error:
                 raise file_error(error, self._name) from error
 
-            # Somebody may have removed the folder meanwhile: a lock on a file that nobody else
-            # finds guards nothing.
+            # The file or its folder may have been removed or replaced while we waited. Other
+            # processes lock the file that is at the path now, so ours must be that one; otherwise
+            # open the new file and wait for its lock.
             if self._is_current(file):
                 break
 
@@ -47,7 +54,7 @@ class WriteLock:
         _note_holder(file)
 
     def try_acquire(self) -> bool:
-        """Take the lock if it is free, and tell whether it is ours."""
+        """Take the lock if it is free, and return whether it is ours."""
         file = self._open()
         if not take_lock_if_free(file):
             return False
@@ -56,12 +63,12 @@ class WriteLock:
         return True
 
     def release(self) -> None:
-        """Let the next one in."""
+        """Release the lock to the next process."""
         if self._file is not None:
             give_lock(self._file)
 
     def holder(self) -> str | None:
-        """Say who took the lock last and when, None when that is not to be found out."""
+        """Return which process took the lock last and when, None when that is not known."""
         try:
             pid, since = self._path.read_text(encoding="ascii").split()
         except (OSError, ValueError):
@@ -72,7 +79,10 @@ class WriteLock:
         return f"process {pid} since {since}"
 
     def forget(self) -> None:
-        """Close the file, which gives the lock back; also in a child that got the file by a fork."""
+        """Close the file, which releases the lock; safe in a child that inherited it by a fork."""
+        # A fork shares the open file, and with it the lock. Closing only the child's descriptor
+        # keeps the parent's lock, as the kernel releases it with the last descriptor; LOCK_UN in
+        # the child would release it for both.
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -89,7 +99,7 @@ class WriteLock:
 
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 self.forget()
-                raise StoreError(f"{self._name} is no file; move it away")
+                raise StoreError(f"{self._name} is not a file; move it away")
 
         return self._file
 
@@ -101,12 +111,13 @@ class WriteLock:
 
 
 def _note_holder(file: int) -> None:
-    """Write down who holds the lock since when, unless it stands there already: that is true for a second."""
+    """Write down who holds the lock and since when, to the second, unless the file has it."""
     since = datetime.now(UTC).isoformat(timespec="seconds")
     note = f"{os.getpid()} {since}".ljust(_NOTE_LENGTH - 1).encode() + b"\n"
 
-    # The note only helps those who wait: a disk without room for it is no reason to refuse the
-    # lock.
+    # The note is only for the error message of those who wait, so a full disk must not prevent
+    # taking the lock. The time has whole seconds: many writes in one second leave the note as it
+    # is.
     with suppress(OSError):
         os.lseek(file, 0, os.SEEK_SET)
         if os.read(file, _NOTE_LENGTH) != note:

@@ -1,4 +1,14 @@
-"""One thread a process that writes, and the line of those who wait for it."""
+"""The write queue of one process: a thread that writes, and the callers that wait for it.
+
+The lock between processes can only be waited for without a time limit, since a process that gave up
+and asked again would lose its place. Callers however have a timeout. Therefore one thread waits for
+the lock, and the callers wait for that thread, each on a future that it may cancel.
+
+Why no write is lost or done twice: the state of the future decides. Exactly one of
+`Future.cancel()`, called by a caller that gives up, and `set_running_or_notify_cancel()`, called by
+the thread before it starts the work, succeeds. A caller therefore either withdraws before its work
+started, and then it never runs, or waits until the work is finished and gets its result.
+"""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -16,12 +26,12 @@ from goop_mcp.store.write_lock import WriteLock
 __all__ = ["WriteQueue"]
 
 T = TypeVar("T")
-_LAST_MOMENTS = 5.0
+_CLOSE_TIMEOUT = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """Somebody's place in the line; `run` does nothing once its caller has withdrawn."""
+    """The place of one caller in the queue; `run` does nothing once its caller has withdrawn."""
 
     run: Callable[[], None]
     fail: Callable[[StoreError], None]
@@ -29,10 +39,10 @@ class _Turn:
 
 
 class WriteQueue:
-    """Runs one piece of work after the other in a thread of its own, each while the lock between processes is held.
+    """Runs the work of all callers in one thread, in order, while it holds the lock.
 
-    The thread starts with the first piece of work. It alone waits for the lock, in which nobody can be given up on;
-    callers wait for their turn and may leave the line. `finish` is run by the thread at its end.
+    The thread starts with the first work. Callers wait for their turn and may leave the queue
+    before it. `finish` runs in the thread at its end.
     """
 
     def __init__(self, lock: WriteLock, *, name: str, finish: Callable[[], None]) -> None:
@@ -43,7 +53,11 @@ class WriteQueue:
         self.reset()
 
     def reset(self) -> None:
-        """Forget thread and line, which a fork does not bring along."""
+        """Start with an empty queue and no thread, as in a child after a fork.
+
+        A fork copies the memory but no other threads: the thread that would serve the queue, or
+        release the condition, does not exist in the child.
+        """
         self._line = threading.Condition()
         self._callers = 0
         self._turns: SimpleQueue[_Turn | None] = SimpleQueue()
@@ -51,28 +65,33 @@ class WriteQueue:
         self._is_waiting_for_lock = False
 
     def run(self, work: Callable[[], T], *, timeout: float) -> T:
-        """Return what `work` returns, or raise what it raises.
+        """Run `work` in the writing thread and return its result, or raise its exception.
 
-        Raises StoreBusyError when its turn has not come after `timeout` seconds; once begun it is
-        waited for.
+        Raises StoreBusyError when its turn has not come after `timeout` seconds. Work that has
+        started is waited for, however long it takes.
         """
         future: Future[T] = Future()
         with self._in_line(_turn(work, future)):
             try:
                 return future.result(timeout)
             except WaitedTooLong:
+                # Too late to cancel: the work runs or is done, and its outcome is the answer.
                 if not future.cancel():
                     return future.result()
 
-                raise self._busy(timeout) from None
+                holder = self._lock.holder() or "another program"
+                raise StoreBusyError(
+                    f"{self._name} is held by {holder}, longer than the {timeout:g} s that were"
+                    " waited; nothing was written: try again, or end that process if it hangs"
+                ) from None
             except BaseException:
-                # Whoever leaves the line, interrupted for example, must not be written for
-                # afterwards.
+                # A caller that was interrupted (KeyboardInterrupt) believes that nothing was
+                # written, so its work must not start later.
                 future.cancel()
                 raise
 
     def close(self) -> None:
-        """End the thread once those in the line have had their turn or left; may be called twice."""
+        """End the thread after all callers have had their turn or left; may be called twice."""
         self._refuse_inner_call()
         with self._line:
             self._closed = True
@@ -81,9 +100,9 @@ class WriteQueue:
 
         if thread is not None:
             self._turns.put(None)
-            # A thread that still waits for a hung process has nothing left to do; it ends with this
-            # process.
-            thread.join(0 if self._is_waiting_for_lock else _LAST_MOMENTS)
+            # A thread that waits for the lock of a hung process cannot be interrupted. All its
+            # callers have left, so it has nothing to write; as a daemon it ends with this process.
+            thread.join(0 if self._is_waiting_for_lock else _CLOSE_TIMEOUT)
 
     @contextmanager
     def _in_line(self, turn: _Turn) -> Iterator[None]:
@@ -108,6 +127,7 @@ class WriteQueue:
                 self._line.notify_all()
 
     def _refuse_inner_call(self) -> None:
+        # The thread would wait for a turn that only it can serve.
         if self._thread is threading.current_thread():
             raise StoreError(
                 "a change must neither start another one nor close the store; do all in one change"
@@ -134,16 +154,10 @@ class WriteQueue:
         finally:
             self._lock.release()
 
-    def _busy(self, timeout: float) -> StoreBusyError:
-        holder = self._lock.holder() or "another program"
-        return StoreBusyError(
-            f"{self._name} is held by {holder}, longer than the {timeout:g} s that were waited;"
-            " nothing was written: try again, or end that process if it hangs"
-        )
-
 
 def _turn(work: Callable[[], T], future: Future[T]) -> _Turn:
-    # What the writer does and logs for a caller belongs to the caller's request.
+    # The request of the caller (its id, caller and span) is in context variables, which the writing
+    # thread does not have by itself; the log and the rows must name that request.
     context = copy_context()
 
     def run() -> None:

@@ -61,7 +61,7 @@ class ScriptedAgent:
 
     @property
     def texts(self) -> list[str]:
-        """The words of every message so far."""
+        """The text of every message so far."""
         return [message.text for message in self.messages]
 
     @property
@@ -95,4 +95,6 @@ def _scripted(reply: str | BaseException | ScriptedReply) -> ScriptedReply:
 def _say(reply: ScriptedReply) -> str:
     if reply.failure is not None:
         raise reply.failure
-    return cast("str", reply.text)  # what is no text is for the caller to refuse
+    return cast(
+        "str", reply.text
+    )  # A reply that is not a str is passed on: the code under test has to refuse it.

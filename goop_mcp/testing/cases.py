@@ -107,7 +107,7 @@ def _read_corpus() -> tuple[CorruptedReply, ...]:
 
 
 def _from_line(line: str) -> CorruptedReply:
-    """Read one line; its `before` is a sentence and how often it stands before the text."""
+    """Read one line; its `before` is a sentence and how often it precedes the text."""
     values: dict[str, Any] = json.loads(line)
     sentence, times = values.pop("before", ("", 0))
     values |= {"rules": tuple(values["rules"]), "text": sentence * times + values["text"]}

@@ -95,6 +95,8 @@ class GoodReply:
 
         Raises NotCorruptibleError when there is none: such a reply cannot have this slip.
         """
+        # The narrative is compared with what a reader returns: a corruption in it would be counted
+        # as text lost. A match around the whole narrative leaves its text intact.
         for match in re.finditer(pattern, self.envelope):
             if self._leaves_narrative(match):
                 new = (

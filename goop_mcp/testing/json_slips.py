@@ -29,26 +29,6 @@ def _written(write: Callable[[str], str]) -> Callable[[GoodReply], str]:
     return lambda good: fenced(write(good.envelope), "json")
 
 
-def _keyed(good: GoodReply) -> str:
-    return fenced(f'{{"{good.protocol}": {good.envelope}}}', "json")
-
-
-def _cut(good: GoodReply) -> str:
-    return unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip()
-
-
-def _cut_in_narrative(good: GoodReply) -> str:
-    return unfenced(good.envelope[: (good.start + good.end) // 2]).rstrip()
-
-
-def _last_brace_missing(good: GoodReply) -> str:
-    return unfenced(good.envelope[:-1].rstrip()).rstrip()
-
-
-def _reversed_order(envelope: str) -> str:
-    return json.dumps(dict(reversed(json.loads(envelope).items())), indent=2)
-
-
 def _packed(envelope: str) -> str:
     """Put all fields but the first into one string, as markup."""
     values = json.loads(envelope)
@@ -64,7 +44,13 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
         _words(r"See:\n```\nrun\n```\n"),
         adds="See: ``` run ```",
     ),
-    placed("wrong_order", "the fields stand in another order", _written(_reversed_order)),
+    placed(
+        "wrong_order",
+        "the fields stand in another order",
+        _written(
+            lambda envelope: json.dumps(dict(reversed(json.loads(envelope).items())), indent=2)
+        ),
+    ),
     placed("invented_field", "a field that nobody knows", _slip(r"^\{", r'{"mood": "cheerful", ')),
     repaired("trailing_comma", "a comma before the last brace", _slip(r"\s*\}$", r",\n}"), _LOOSE),
     repaired(
@@ -102,7 +88,7 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
     refused(
         "last_brace_missing",
         "the last brace is missing, and no fence says that the block had ended",
-        _last_brace_missing,
+        lambda good: unfenced(good.envelope[:-1].rstrip()).rstrip(),
         "envelope/truncated",
         never="cut reply accepted",
     ),
@@ -112,19 +98,24 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
         _slip(_STATUS, lambda match: match[0].replace(match[1], match[1].swapcase())),
         "value-case",
     ),
-    repaired("wrapped", "wrapped in an object of one key", _keyed, _LOOSE),
+    repaired(
+        "wrapped",
+        "wrapped in an object of one key",
+        lambda good: fenced(f'{{"{good.protocol}": {good.envelope}}}', "json"),
+        _LOOSE,
+    ),
     repaired("string_encoded", "the whole object as one string", _written(json.dumps), _LOOSE),
     refused(
         "cut_at_70_percent",
         "cut off after seven tenths",
-        _cut,
+        lambda good: unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip(),
         "envelope/truncated",
         never="cut reply accepted",
     ),
     refused(
         "cut_in_narrative",
         "cut off within the narrative",
-        _cut_in_narrative,
+        lambda good: unfenced(good.envelope[: (good.start + good.end) // 2]).rstrip(),
         "envelope/truncated",
         never="cut reply accepted",
     ),

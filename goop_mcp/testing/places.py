@@ -21,18 +21,6 @@ _OTHER_PROTOCOL: Final = {
 }
 
 
-def _draft_in_fence(good: GoodReply) -> str:
-    return f"First a draft:\n\n```{good.syntax}\n{good.draft}\n```\n\n"
-
-
-def _in_think(good: GoodReply) -> str:
-    return f"<think>\nPerhaps so:\n{good.draft}\n</think>\n\n{good.fenced}"
-
-
-def _after_lone_end(good: GoodReply) -> str:
-    return f"Perhaps so:\n{good.draft}\nNo, better.\n</think>\n\n{good.fenced}"
-
-
 def _as_example(good: GoodReply) -> str:
     quoted = "".join(f"> {line}\n" for line in good.draft.splitlines())
     return f"The task shows this example:\n\n{quoted}\nMine is:\n\n{good.fenced}"
@@ -48,12 +36,6 @@ def _indented_by_host(good: GoodReply) -> str:
     return f"[Subagent hand-back]\n{lines}agentId: a1b2c3\n<usage>tokens: 812</usage>\n"
 
 
-def _escaped_by_host(good: GoodReply) -> str:
-    return (
-        f"<task-notification>\n<result>{html.escape(good.fenced)}</result>\n</task-notification>\n"
-    )
-
-
 PLACES: Final[tuple[Corruption, ...]] = (
     placed("bare", "the envelope and nothing else", lambda good: good.envelope),
     placed("prose_and_fence", "prose, then the envelope in a fence", lambda good: good.fenced),
@@ -65,13 +47,13 @@ PLACES: Final[tuple[Corruption, ...]] = (
     placed(
         "think_block_with_draft",
         "a draft in a think block, then the answer",
-        _in_think,
+        lambda good: f"<think>\nPerhaps so:\n{good.draft}\n</think>\n\n{good.fenced}",
         never="draft taken",
     ),
     placed(
         "draft_then_final",
         "a draft in a fence, then the answer",
-        lambda good: _draft_in_fence(good) + good.fenced,
+        lambda good: f"First a draft:\n\n```{good.syntax}\n{good.draft}\n```\n\n" + good.fenced,
         never="draft taken",
     ),
     placed(
@@ -85,7 +67,7 @@ PLACES: Final[tuple[Corruption, ...]] = (
     placed(
         "lone_think_end",
         "a draft, a lone end of thinking, then the answer",
-        _after_lone_end,
+        lambda good: f"Perhaps so:\n{good.draft}\nNo, better.\n</think>\n\n{good.fenced}",
         never="draft taken",
     ),
     placed("quoted_example", "an example is quoted first", _as_example, never="example taken"),
@@ -132,7 +114,13 @@ XML_PLACES: Final[tuple[Corruption, ...]] = (
         "a line of prose with a < comes after",
         lambda good: f"{good.fenced}\nDone <3\n",
     ),
-    placed("escaped_by_host", "a host escapes the reply", _escaped_by_host),
+    placed(
+        "escaped_by_host",
+        "a host escapes the reply",
+        lambda good: (
+            f"<task-notification>\n<result>{html.escape(good.fenced)}</result>\n</task-notification>\n"
+        ),
+    ),
 )
 
 JSON_PLACES: Final[tuple[Corruption, ...]] = (

@@ -11,7 +11,7 @@ from typing import Protocol
 import pytest
 
 from goop_mcp.testing.agents import ScriptedAgent, ScriptedReply
-from goop_mcp.testing.cases import CorruptedReply, load_corpus
+from goop_mcp.testing.cases import load_corpus
 
 __all__ = ["MakeAgent", "scripted_agent"]
 
@@ -68,9 +68,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             f"the mark corpus knows no {unknown[0]!r}; expected one of {', '.join(_FIELDS)}"
         )
 
-    cases = [case for case in load_corpus() if _fits(case, wanted)]
+    cases = [
+        case
+        for case in load_corpus()
+        if all(getattr(case, name) == value for name, value in wanted.items())
+    ]
     metafunc.parametrize("corrupted_reply", cases, ids=[case.id for case in cases])
-
-
-def _fits(case: CorruptedReply, wanted: dict[str, object]) -> bool:
-    return all(getattr(case, name) == value for name, value in wanted.items())

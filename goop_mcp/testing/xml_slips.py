@@ -36,24 +36,8 @@ def _without_narrative_end(good: GoodReply) -> str:
     return fenced(good.envelope[: good.end] + good.envelope[end:], "xml")
 
 
-def _without_root_end(good: GoodReply) -> str:
-    return unfenced(good.envelope[: good.envelope.rindex("</")])
-
-
 def _name(good: GoodReply) -> str:
     return good.envelope[1 : min(good.envelope.index(mark) for mark in " >")]
-
-
-def _cut(good: GoodReply) -> str:
-    return unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip()
-
-
-def _cut_in_narrative(good: GoodReply) -> str:
-    return unfenced(good.envelope[: (good.start + good.end) // 2]).rstrip()
-
-
-def _bomb(good: GoodReply) -> str:
-    return fenced(_BOMB + good.adding("&b;"), "xml")
 
 
 def _elements_for_attributes(match: re.Match[str]) -> str:
@@ -77,17 +61,19 @@ def _degenerate(good: GoodReply) -> str:
     return fenced(re.sub(r">[^<>\s][^<>]*<", ">test<", good.envelope), "xml")
 
 
-def _mentioned(good: GoodReply) -> str:
-    return f"Every reply ends with a <{_name(good)}> block, so here is mine.\n\n{good.fenced}"
-
-
 XML_SLIPS: Final[tuple[Corruption, ...]] = (
     placed(
         "xml_declaration",
         "an XML declaration before the envelope",
         lambda good: fenced(f'<?xml version="1.0" encoding="UTF-8"?>\n{good.envelope}', "xml"),
     ),
-    placed("root_mentioned_first", "prose mentions the tag before", _mentioned),
+    placed(
+        "root_mentioned_first",
+        "prose mentions the tag before",
+        lambda good: (
+            f"Every reply ends with a <{_name(good)}> block, so here is mine.\n\n{good.fenced}"
+        ),
+    ),
     placed("cdata", "the narrative stands in CDATA", _cdata, adds="Login & logout, a < b."),
     placed(
         "fence_inside_text",
@@ -170,7 +156,7 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
     repaired(
         "root_end_missing",
         "the last end tag is missing, all else is there",
-        _without_root_end,
+        lambda good: unfenced(good.envelope[: good.envelope.rindex("</")]),
         "envelope/root-not-closed",
     ),
     repaired(
@@ -261,18 +247,24 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
     refused(
         "cut_at_70_percent",
         "cut off after seven tenths",
-        _cut,
+        lambda good: unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip(),
         "envelope/truncated",
         never="cut reply accepted",
     ),
     refused(
         "cut_in_narrative",
         "cut off within the narrative",
-        _cut_in_narrative,
+        lambda good: unfenced(good.envelope[: (good.start + good.end) // 2]).rstrip(),
         "envelope/truncated",
         never="cut reply accepted",
     ),
-    refused("entity_bomb", "entities that grow", _bomb, "xml/doctype", never="entity expanded"),
+    refused(
+        "entity_bomb",
+        "entities that grow",
+        lambda good: fenced(_BOMB + good.adding("&b;"), "xml"),
+        "xml/doctype",
+        never="entity expanded",
+    ),
     refused(
         "placeholder",
         "the template's list of values is left",

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Prose:
     """The prose of one family's templates: whole values.
 
@@ -254,6 +254,8 @@ AGENT_REQUEST_PROSE: Final = Prose(
         what it holds
         what has to be decided
         what has to be told
+        what to decide
+        what to report
     """),
     frozenset({"path/to/deliverable.json"}),
 )

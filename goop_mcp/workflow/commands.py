@@ -133,7 +133,7 @@ def usual_next_of_phase(
 ) -> str | None:
     """Return the command a report of `phase` usually hands over to, None for a phase without one.
 
-    Execution hands over to itself while tasks remain (ROUTING, goop_report).
+    Execution hands over to itself while tasks remain.
     """
     if phase == "execute":
         return "/goop-execute" if tasks_remain else "/goop-accept"

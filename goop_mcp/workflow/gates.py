@@ -72,7 +72,7 @@ class GateFacts:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One thing a gate asks for: `name` in words, and whether the facts have it."""
+    """One condition of a gate: `name` as text, and whether the facts meet it."""
 
     name: str
     holds: Callable[[GateFacts], bool]

@@ -9,7 +9,7 @@ from dataclasses import fields
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
 from goop_mcp.validation.rules import Check, Example, Rule
-from goop_mcp.workflow.gates import GATES, GateFacts, GateName, GateResult, judge_gate
+from goop_mcp.workflow.gates import GATES, GateFacts, GateName, judge_gate
 from goop_mcp.workflow.phases import MOVES, Move, MoveKind, weigh_move
 
 __all__ = ["GATE_RULES", "MOVE_RULES", "WORKFLOW_RULES", "facts_from_json", "move_from_json"]
@@ -46,16 +46,14 @@ def move_from_json(text: str) -> Move:
 def _gate_check(name: GateName) -> Check:
     def check(facts: GateFacts, _expected: Expectations) -> Hit | None:
         result = judge_gate(name, facts)
-        return None if result.passed else _gate_hit(result)
+        if result.passed:
+            return None
+        return Hit(
+            message=f"gate {result.gate} is closed; expected {', '.join(result.missing)}",
+            fix=result.sentence,
+        )
 
     return check
-
-
-def _gate_hit(result: GateResult) -> Hit:
-    return Hit(
-        message=f"gate {result.gate} is closed; expected {', '.join(result.missing)}",
-        fix=result.sentence,
-    )
 
 
 def _gate_rule(

@@ -1,4 +1,4 @@
-"""Task ids: many spellings, one task (WORKFLOW, section 6)."""
+"""Task ids: many spellings, one task."""
 
 import re
 from dataclasses import dataclass
@@ -61,6 +61,7 @@ def normal_task_id(text: str, *, current_wave: int | None = None) -> str:
 
 def same_task(one: str, other: str, *, current_wave: int | None = None) -> bool:
     """Return whether two ids mean the same task: by their numbers, else by their text."""
+    # Both sides go through the same normal form, so that unknown spellings still equal themselves.
     return normal_task_id(one, current_wave=current_wave) == normal_task_id(
         other, current_wave=current_wave
     )

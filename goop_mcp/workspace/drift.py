@@ -1,14 +1,13 @@
-"""Where the sides of a project disagree, and what its gates look at.
+"""Find contradictions between state, documents and reports, and collect the facts for gates.
 
-Nothing is read or changed here.
-
-Which side counts: state.json for phase, lock and interview; BLUEPRINT.md for the number of waves
-and tasks; recorded reports for what is done; the chronicle for nothing (WORKFLOW, section 6).
+Pure: nothing is read or changed here. Authoritative is state.json for phase, lock and interview,
+BLUEPRINT.md for the number of waves and tasks, and the recorded reports for completed tasks; the
+chronicle is never authoritative.
 """
 
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
 from goop_mcp.validation.findings import Finding, Severity
-from goop_mcp.validation.rules import Problem, run_checks
+from goop_mcp.validation.rules import run_checks
 from goop_mcp.workflow.gates import GateFacts
 from goop_mcp.workflow.project_rules import PROJECT_RULES, ProjectFacts
 from goop_mcp.workflow.task_ids import normal_task_id
@@ -24,16 +23,41 @@ __all__ = ["find_drift", "gate_facts", "project_facts"]
 
 
 def find_drift(project: Project, records: Records) -> tuple[Finding, ...]:
-    """Return what is wrong between the documents, the state and the recorded reports; () for an untouched folder."""
+    """Return the contradictions of documents, state and recorded reports; () without a folder."""
     if not project.exists:
         return ()
-    problems = run_checks(PROJECT_RULES, project_facts(project, records), NOTHING_EXPECTED)
-    return tuple(_finding(problem, project) for problem in problems)
+
+    findings = []
+    for problem in run_checks(PROJECT_RULES, project_facts(project, records), NOTHING_EXPECTED):
+        rule, hit = problem.rule, problem.hit
+        optional = rule.id == "workflow/context-file-missing" and hit.path == KNOWLEDGE_BASE
+        line: int | None = None
+        column: int | None = None
+        if rule.id == "workflow/state-corrupt" and project.state_defect is not None:
+            line, column = project.state_defect.line, project.state_defect.column
+        elif rule.id == "workflow/drift-spec-lock" and project.spec is not None:
+            line = project.spec.locked_line
+
+        findings.append(
+            Finding(
+                rule=rule.id,
+                severity=Severity.INFO if optional else rule.lenient,
+                message=hit.message,
+                path=hit.path,
+                line=line,
+                column=column,
+                found=hit.found,
+                expected=hit.expected,
+                fix=hit.fix or rule.fix,
+            )
+        )
+
+    return tuple(findings)
 
 
 def project_facts(project: Project, records: Records) -> ProjectFacts:
-    """Return what the sides say, side by side, for the rules about projects."""
-    state, fault, chronicle = project.state, project.state_defect, project.chronicle
+    """Return the values of all sources side by side, for the rules about projects."""
+    state, defect, chronicle = project.state, project.state_defect, project.chronicle
     blueprint, spec = project.blueprint, project.spec
     coverage = (
         measure_coverage(spec, blueprint) if spec is not None and blueprint is not None else None
@@ -42,7 +66,7 @@ def project_facts(project: Project, records: Records) -> ProjectFacts:
     pending = state.pending_tasks if state is not None else ()
 
     return ProjectFacts(
-        state_defect=(fault.message, fault.line, fault.column) if fault is not None else None,
+        state_defect=(defect.message, defect.line, defect.column) if defect is not None else None,
         state_read_only=str(state.shape) if state is not None and not state.writable else None,
         missing_files=project.missing,
         state_phase=state.phase if state is not None else None,
@@ -82,9 +106,9 @@ def gate_facts(
     user_confirmed: bool | None = None,
     merge_confirmed: bool = False,
 ) -> GateFacts:
-    """Return what the gates look at, each fact from the side that counts for it.
+    """Return the facts for the gates, each from its authoritative source.
 
-    `user_confirmed` None takes the lock for the user's word, since only that word sets it.
+    With `user_confirmed` None the lock counts as the user's confirmation, since only that sets it.
     """
     state, spec, blueprint, interview = (
         project.state,
@@ -128,7 +152,7 @@ def gate_facts(
 
 
 def _open_tasks(blueprint: Blueprint | None, records: Records) -> tuple[int, int, int]:
-    """Return the first wave with open tasks, or the last wave; how many are open there; how many in all waves."""
+    """Return the first wave with open tasks, else the last; open tasks in it; open tasks in all."""
     if blueprint is None or not blueprint.tasks:
         return 0, 0, 0
 
@@ -140,29 +164,3 @@ def _open_tasks(blueprint: Blueprint | None, records: Records) -> tuple[int, int
 
 def _wave_of(task: BlueprintTask) -> int:
     return task.id.wave
-
-
-def _finding(problem: Problem, project: Project) -> Finding:
-    rule, hit = problem.rule, problem.hit
-    optional = rule.id == "workflow/context-file-missing" and hit.path == KNOWLEDGE_BASE
-    line, column = _place(rule.id, project)
-
-    return Finding(
-        rule=rule.id,
-        severity=Severity.INFO if optional else rule.lenient,
-        message=hit.message,
-        path=hit.path,
-        line=line,
-        column=column,
-        found=hit.found,
-        expected=hit.expected,
-        fix=hit.fix or rule.fix,
-    )
-
-
-def _place(rule: str, project: Project) -> tuple[int | None, int | None]:
-    if rule == "workflow/state-corrupt" and project.state_defect is not None:
-        return project.state_defect.line, project.state_defect.column
-    if rule == "workflow/drift-spec-lock" and project.spec is not None:
-        return project.spec.locked_line, None
-    return None, None

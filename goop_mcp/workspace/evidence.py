@@ -1,6 +1,6 @@
-"""Hold what an envelope claims against the project: its files, its commits, its plan and its state (D-88).
+"""Verify the claims of an envelope in the project: files, commits, plan and state (D-88).
 
-Everything is compared and looked for; no file that a reply names is ever opened.
+No file that a reply names is ever opened: files are only looked up.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from goop_mcp.workspace.claimed_files import Looked, check_files
 from goop_mcp.workspace.claimed_memories import check_memories
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.goopspec_database import WorkRecords, plan_of, read_work
+from goop_mcp.workspace.goopspec_database import plan_of, read_work
 from goop_mcp.workspace.json_text import JsonDefect, parse_object
 from goop_mcp.workspace.layout import BLUEPRINT, STATE, session_folder
 from goop_mcp.workspace.places import find_current_document
@@ -46,16 +46,17 @@ def check_claims(
     base: str | None = None,
     looked: Looked | None = None,
 ) -> list[Problem]:
-    """Return what is wrong with `claims`, each problem with the path of the claim in the envelope.
+    """Return the problems of `claims`, each with the path of its claim in the envelope.
 
-    `store` holds the project's memories, None where there is none. `session_state` is the state of
-    the session that the promised files belong to, in the caller's words; None reads it from the
-    session's folder. `base` is the id of the commit at which the task began, None where the caller
-    does not know it. What cannot be checked is an info and never blocks a reply. `looked` is told
-    how many of the files were looked for.
+    `store` holds the project's memories, None if there is none. `session_state` is the caller's
+    state of the session that must create the promised files; None reads it from the session's
+    folder. `base` is the id of the commit at which the task began, None if unknown. A claim that
+    cannot be checked is an info and never blocks a reply. `looked` receives the number of files
+    checked so far.
     """
     ended = has_ended(session_state if session_state is not None else _session_state(claims, files))
     of_files = check_files(claims, files, session_ended=ended, looked=looked)
+    # A missing file explains a commit that does not contain it: one error is enough for both.
     untrue = any(problem.rule.lenient is Severity.ERROR for problem in of_files)
     of_commits, commits = check_commits(claims, files)
 
@@ -70,7 +71,7 @@ def check_claims(
 
 
 def _session_state(claims: Claims, files: ProjectFiles) -> str | None:
-    """Return what the state.json of the session says of it, None where nothing does."""
+    """Return the state in the state.json of the session, None if unknown."""
     if claims.session is None:
         return None
 
@@ -94,7 +95,10 @@ def _check_tasks(tasks: Sequence[TaskClaim], files: ProjectFiles) -> list[Proble
 
     try:
         text = files.read_text(find_current_document(files, BLUEPRINT))
-        work = _work(files)
+        state = read_state(files)
+        work = None
+        if isinstance(state, ProjectState) and state.profile == "v1":
+            work = read_work(files, state.workflow_id or "default")
     except (GoopError, OSError):
         return [_task_not_checked(tasks[0], f"{BLUEPRINT} cannot be read")]
 
@@ -102,18 +106,18 @@ def _check_tasks(tasks: Sequence[TaskClaim], files: ProjectFiles) -> list[Proble
     blueprint = written if work is None else plan_of(work, written)
     if blueprint is None:
         return [_task_not_checked(tasks[0], f"there is no {BLUEPRINT}")]
-    return (
-        []
-        if not blueprint.tasks
-        else [_no_such_task(each) for each in tasks if not _is_planned(each, blueprint)]
-    )
+    if not blueprint.tasks:
+        return []
 
-
-def _work(files: ProjectFiles) -> WorkRecords | None:
-    state = read_state(files)
-    if not isinstance(state, ProjectState) or state.profile != "v1":
-        return None
-    return read_work(files, state.workflow_id or "default")
+    return [
+        TASK_NOT_IN_BLUEPRINT.problem(
+            f"{excerpt(each.id, _SHOWN)!r} is not in {BLUEPRINT}; expected one of its tasks",
+            path=each.where,
+            found=excerpt(each.id),
+        )
+        for each in tasks
+        if not _is_planned(each, blueprint)
+    ]
 
 
 def _is_planned(claim: TaskClaim, blueprint: Blueprint) -> bool:
@@ -123,11 +127,6 @@ def _is_planned(claim: TaskClaim, blueprint: Blueprint) -> bool:
     if id.task is None:
         return not blueprint.waves or blueprint.wave(id.wave) is not None
     return blueprint.task(str(id)) is not None
-
-
-def _no_such_task(claim: TaskClaim) -> Problem:
-    message = f"{excerpt(claim.id, _SHOWN)!r} is not in {BLUEPRINT}; expected one of its tasks"
-    return TASK_NOT_IN_BLUEPRINT.problem(message, path=claim.where, found=excerpt(claim.id))
 
 
 def _task_not_checked(claim: TaskClaim, why: str) -> Problem:
@@ -160,7 +159,7 @@ def _check_state(claims: Sequence[StateClaim], files: ProjectFiles) -> list[Prob
 
 
 def _differences(claims: Sequence[StateClaim], state: ProjectState) -> Iterator[Problem]:
-    """Yield where the claims differ from the state; counters that were never set say nothing."""
+    """Yield a problem for each difference; counters that were never set are not compared."""
     real: Mapping[StateName, str | int | bool] = {
         "phase": state.phase,
         "spec_locked": state.spec_locked,

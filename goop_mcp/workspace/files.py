@@ -1,4 +1,8 @@
-"""The one way to the files of a project: nothing outside of its folder is ever opened (RELIABILITY, section 5)."""
+"""The only access to the files of a project: nothing outside its folder is ever opened.
+
+A path is resolved first and then opened step by step through folder handles that follow no link.
+Whoever puts a link on the path between the two steps gets an error, not another file.
+"""
 
 import errno
 import os
@@ -16,11 +20,11 @@ from goop_mcp.workspace.paths import relative_parts
 __all__ = ["MOST_BYTES", "FileKind", "FileStamp", "ProjectFiles"]
 
 MOST_BYTES = 16 * 1024 * 1024
-"""The largest document that is read; a diary of years stays far below."""
+"""Size of the largest document that is read, in bytes; a diary of years stays far below."""
 
 
 class FileKind(StrEnum):
-    """What a path of the project leads to, links followed as long as they stay inside."""
+    """The kind of a path's target; links inside the project are followed."""
 
     MISSING = "missing"
     FILE = "file"
@@ -30,7 +34,7 @@ class FileKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileStamp:
-    """What tells whether a file has changed: size in bytes, time of the last change in nanoseconds since 1970."""
+    """Size in bytes and modification time in nanoseconds since 1970, to detect changes."""
 
     size: int
     changed_ns: int
@@ -39,29 +43,28 @@ class FileStamp:
 class ProjectFiles:
     """The files below one folder.
 
-    Paths are relative to it, with `/`; links inside are followed, links out refused.
-
-    Every method raises PathRefusedError for a path that leads out, with a text that names no
-    absolute path.
+    Paths are relative to it, with `/`. Links that stay inside are followed. Every method raises
+    PathRefusedError for a path that leads out, with a text that contains no absolute path.
     """
 
     def __init__(self, root: Path) -> None:
-        """Take `root` for the project; it has to exist when something is asked, and nothing is created here."""
+        """Use the folder `root`, which must exist when a method is called; nothing is created."""
         self.root = Path(os.path.realpath(root))
 
     def relative(self, path: str) -> str:
-        """Return `path` cleaned, without looking at the disk: the form in which it is compared and shown."""
+        """Return `path` normalised for comparison and display; does not access the disk."""
         return "/".join(relative_parts(path)) or "."
 
     def resolve(self, path: str) -> tuple[str, ...]:
-        """Return the names that lead from the root to what `path` means, with every link on the way resolved."""
+        """Return the names on the path from the root to the target of `path`, links resolved."""
         parts = relative_parts(path)
         try:
             target = Path(os.path.realpath(self.root.joinpath(*parts)))
             inside = target.is_relative_to(self.root)
             names = target.relative_to(self.root).parts if inside else ()
+            # `realpath` gives up on a circle of links and leaves them in the path.
             circle = self._has_link(names)
-        except OSError as error:  # a chain of links without an end, a path too long for the system
+        except OSError as error:  # an endless chain of links, or a path too long for the system
             raise _unusable(path, error) from None
 
         if not inside:
@@ -78,7 +81,7 @@ class ProjectFiles:
         return names
 
     def _has_link(self, names: Sequence[str]) -> bool:
-        """Tell whether a link is left on the way to `names`; nothing below a missing folder has to be looked at."""
+        """Whether a link is left on the path `names`; the check ends at a missing folder."""
         place = str(self.root)
         for name in names:
             place = f"{place}/{name}"
@@ -91,7 +94,7 @@ class ProjectFiles:
         return False
 
     def kind(self, path: str) -> FileKind:
-        """Return what `path` leads to; a link to nothing is MISSING."""
+        """Return the kind of the target of `path`; a broken link is MISSING."""
         found = self._stat(path)
         if found is None:
             return FileKind.MISSING
@@ -100,22 +103,22 @@ class ProjectFiles:
         return FileKind.FOLDER if stat.S_ISDIR(found.st_mode) else FileKind.OTHER
 
     def exists(self, path: str) -> bool:
-        """Tell whether `path` leads to anything."""
+        """Whether the target of `path` exists."""
         return self.kind(path) is not FileKind.MISSING
 
     def is_link(self, path: str) -> bool:
-        """Tell whether the last name of `path` is a link, wherever that leads; such a file is never written."""
+        """Whether the last name of `path` is a link, to any target; links are never written."""
         return self.root.joinpath(*relative_parts(path)).is_symlink()
 
     def stamp(self, path: str) -> FileStamp | None:
-        """Return size and time of the file, None when there is none."""
+        """Return size and modification time of the file, None if there is no file."""
         found = self._stat(path)
         if found is None or not stat.S_ISREG(found.st_mode):
             return None
         return FileStamp(size=found.st_size, changed_ns=found.st_mtime_ns)
 
     def read_bytes(self, path: str, *, most: int = MOST_BYTES) -> bytes | None:
-        """Return what is in the file, None when there is none.
+        """Return the content of the file, None if there is no file.
 
         Raises DocumentUnreadableError for a folder, a device, or more than `most` bytes.
         """
@@ -124,6 +127,7 @@ class ProjectFiles:
             return None
 
         with os.fdopen(descriptor, "rb") as file:
+            # The size of the open file, which nobody can exchange any more.
             size = os.fstat(descriptor).st_size
             if size > most:
                 found = f"{size:,} bytes; expected at most {most:,}"
@@ -132,7 +136,7 @@ class ProjectFiles:
             return file.read(most + 1)
 
     def read_end(self, path: str, size: int) -> bytes | None:
-        """Return the last `size` bytes of the file, all of a shorter one, None when there is none."""
+        """Return the last `size` bytes of the file or all of it, None if there is no file."""
         descriptor = self._opened(path)
         if descriptor is None:
             return None
@@ -142,9 +146,10 @@ class ProjectFiles:
             return file.read(size)
 
     def _opened(self, path: str) -> int | None:
-        """Return a descriptor of the file, None when there is none; raises as `read_bytes`."""
+        """Return a descriptor of the file, None if there is no file; raises as `read_bytes`."""
         try:
             with self._entry(path) as (folder, name):
+                # Opening a pipe must not wait for a writer; it is refused below.
                 descriptor = folder.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -163,9 +168,10 @@ class ProjectFiles:
         return descriptor
 
     def read_text(self, path: str, *, most: int = MOST_BYTES) -> str | None:
-        """Return the text of the file as it stands (line ends, byte order mark), None when there is none.
+        """Return the text of the file with its line ends and byte order mark, None without a file.
 
-        Raises DocumentUnreadableError with the place where it is no UTF-8, and for more than `most` bytes.
+        Raises DocumentUnreadableError with the position of invalid UTF-8, and for more than `most`
+        bytes.
         """
         content = self.read_bytes(path, most=most)
         if content is None:
@@ -181,7 +187,7 @@ class ProjectFiles:
             ) from None
 
     def names(self, path: str) -> tuple[str, ...]:
-        """Return the names in a folder, sorted; none when there is no such folder."""
+        """Return the names in a folder, sorted; () if there is no such folder."""
         try:
             with open_folder(self.root, self.resolve(path)) as folder:
                 return folder.names()
@@ -196,7 +202,7 @@ class ProjectFiles:
             return None
 
         if stat.S_ISLNK(found.st_mode):
-            # Resolved a moment ago: whoever put a link there since wants something.
+            # The path was resolved before, so that this link is new and perhaps an attack.
             raise PathRefusedError(
                 f"path {self.relative(path)!r} became a link while it was looked at"
             )
@@ -211,14 +217,9 @@ class ProjectFiles:
 
 
 def _unusable(path: str, error: OSError) -> PathRefusedError | DocumentUnreadableError:
+    reason = "the system gives no reason"
+    if error.errno is not None:
+        reason = os.strerror(error.errno).lower()
     if error.errno in (errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL):
-        return PathRefusedError(f"path {path[:60]!r} cannot be followed: {_reason(error)}")
-    return DocumentUnreadableError(f"{path[:60]} cannot be read: {_reason(error)}")
-
-
-def _reason(error: OSError) -> str:
-    return (
-        os.strerror(error.errno).lower()
-        if error.errno is not None
-        else "the system gives no reason"
-    )
+        return PathRefusedError(f"path {path[:60]!r} cannot be followed: {reason}")
+    return DocumentUnreadableError(f"{path[:60]} cannot be read: {reason}")

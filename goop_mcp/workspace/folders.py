@@ -1,4 +1,4 @@
-"""Handles on folders: what is opened through one stays in it, whatever happens to the names on the way."""
+"""Handles on folders: a file opened through a handle is in that folder, whatever is renamed."""
 
 import errno
 import os
@@ -12,7 +12,7 @@ from goop_mcp.errors import PathRefusedError
 
 __all__ = ["Folder", "open_folder"]
 
-# Windows has neither: there the check after resolving is the only one.
+# Windows has neither; the check of the resolved path is the only protection there.
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -24,22 +24,22 @@ _LINK_MET = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
 class Folder:
     """An open folder.
 
-    `handle` is None where the system has no handles on folders; then `path` serves.
+    `handle` is None if the system has no handles on folders; `path` is used then.
     """
 
     path: Path
     handle: int | None
 
     def name(self, name: str) -> str:
-        """Return what the functions of `os` are given for the entry `name`, together with `handle`."""
+        """Return the path argument of `os` functions for the entry `name`, used with `handle`."""
         return name if self.handle is not None else str(self.path / name)
 
     def open(self, name: str, flags: int, mode: int = 0o644) -> int:
-        """Return a descriptor of the entry `name`, never of what a link there points to."""
+        """Return a descriptor of the entry `name`, never of the target of a link."""
         return os.open(self.name(name), flags | _NO_FOLLOW | _BINARY, mode, dir_fd=self.handle)
 
     def stat(self, name: str) -> os.stat_result:
-        """Return what is known of the entry itself, of a link too; raises FileNotFoundError."""
+        """Return the stat result of the entry or link itself; raises FileNotFoundError."""
         return os.stat(self.name(name), dir_fd=self.handle, follow_symlinks=False)
 
     def names(self) -> tuple[str, ...]:
@@ -48,34 +48,34 @@ class Folder:
             return tuple(sorted(entry.name for entry in entries))
 
     def unlink(self, name: str) -> None:
-        """Remove the entry `name`, if it is there."""
+        """Remove the entry `name` if it exists."""
         with suppress(FileNotFoundError):
             os.unlink(self.name(name), dir_fd=self.handle)
 
     def replace(self, source: str, target: str) -> None:
-        """Put the entry `source` in place of `target`."""
+        """Rename the entry `source` to `target`, replacing it atomically."""
         os.replace(
             self.name(source), self.name(target), src_dir_fd=self.handle, dst_dir_fd=self.handle
         )
 
     def link(self, source: str, target: str) -> None:
-        """Give the entry `source` the name `target` too; raises FileExistsError where something has it."""
+        """Give the entry `source` a second name `target`; raises FileExistsError if it is taken."""
         os.link(
             self.name(source), self.name(target), src_dir_fd=self.handle, dst_dir_fd=self.handle
         )
 
     def sync(self) -> None:
-        """Wait until renames in this folder are on disk; does nothing where folders cannot be synced."""
+        """Wait until renames in this folder are on disk, if the system can sync folders."""
         if self.handle is not None:
             os.fsync(self.handle)
 
 
 @contextmanager
 def open_folder(root: Path, parts: Sequence[str], *, create: bool = False) -> Iterator[Folder]:
-    """Open the folder that `parts` lead to from `root`, one step at a time, through no link.
+    """Open the folder at `parts` below `root`, one step at a time, following no link.
 
-    With `create` missing folders are made. Raises FileNotFoundError, NotADirectoryError where a
-    file stands in the way, and PathRefusedError where a link does.
+    With `create` missing folders are created. Raises FileNotFoundError, NotADirectoryError for a
+    file on the path, and PathRefusedError for a link.
     """
     if not _HAS_HANDLES:
         path = root.joinpath(*parts)
@@ -89,6 +89,7 @@ def open_folder(root: Path, parts: Sequence[str], *, create: bool = False) -> It
     handle = os.open(root, os.O_RDONLY | _DIRECTORY)
 
     try:
+        # `O_NOFOLLOW` guards only the last name of a path, so each name gets an `open` call.
         for part in parts:
             below = _step(handle, part, create=create)
             os.close(handle)

@@ -1,7 +1,7 @@
-"""Ask git which commits there are; nothing that the repository brings along is run (RELIABILITY, section 6).
+"""Look up commits with git, without running anything that the repository contains.
 
-Only `cat-file` and other commands that read objects are used: neither hooks nor filters, pagers or signature checks
-run, nothing is fetched, and no lock is taken.
+Only `cat-file` and other commands that read objects are used: no hooks, filters, pagers or
+signature checks run, nothing is fetched, and no lock is taken.
 """
 
 import os
@@ -20,10 +20,10 @@ from goop_mcp.workspace.git_links import leads_elsewhere
 __all__ = ["TIMEOUT", "CommitLookup", "GitError", "Repository"]
 
 TIMEOUT = 10.0
-"""Seconds that one call of git may take."""
+"""The time limit of one call of git, in seconds."""
 
 _LARGEST_COMMIT = 256 * 1024
-"""Bytes up to which a commit is read for its subject."""
+"""The size of the largest commit object that is read for its subject, in bytes."""
 
 _SAFE = (
     "--no-pager",
@@ -34,13 +34,13 @@ _SAFE = (
     f"core.hooksPath={os.devnull}",
     "-c",
     "core.disambiguate=commit",
-    # A folder that has the files of a repository itself, without a .git, may come with any
-    # checkout.
+    # Any checkout may contain a folder with the files of a repository, whose configuration git
+    # would follow although nobody cloned it.
     "-c",
     "safe.bareRepository=explicit",
 )
 _MOST_WALKED = 5_000
-"""How many commits are looked at for one question about what leads to a commit."""
+"""How many commits one search for the refs of a commit visits at most."""
 
 _COMPARED = (
     "--literal-pathspecs",
@@ -56,22 +56,26 @@ _STAMP = re.compile(
     r" [^\n]*\n"
     r"  size: (\d+)\t[^\n]*\n"
 )
+_REASONS = {
+    "not a git repository": "the project is no git repository",
+    "dubious ownership": "the repository belongs to another user, and git refuses to read it",
+}
 _KEPT = ("PATH", "HOME")
-# The first asks newer versions of git never to fetch; the second refuses every way to fetch,
-# whatever is configured.
+# A partial clone fetches missing objects from a remote that the repository names. Newer versions of
+# git have a switch against that; for older ones every transport is refused as well.
 _ALWAYS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
 
 
 class GitError(GoopError):
-    """Raised when git cannot be asked; the text is a clause that says why, without a path of this machine."""
+    """Raised when git fails; the text is a clause with the reason, without absolute paths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitLookup:
-    """What is known of the ids that were asked for, each in exactly one of the three.
+    """The result of a lookup: each id is found, ambiguous or missing.
 
-    `subjects` maps those found to the subject of the commit, None where the commit is too large to
-    be read, and `full` maps them to their whole ids.
+    `subjects` maps the ids found to the subject of the commit, None for a commit too large to be
+    read; `full` maps them to full ids.
     """
 
     subjects: Mapping[str, str | None] = field(default_factory=dict)
@@ -82,15 +86,16 @@ class CommitLookup:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The repository that `folder`, an absolute path, belongs to; `project` is the folder of the project around it."""
+    """The repository of the absolute path `folder`, which is in the project `project`, or is it."""
 
     folder: Path
     project: Path | None = None
 
     def look_up(self, ids: Sequence[str]) -> CommitLookup:
-        """Return which of `ids` (4 to 64 hexadecimal digits each) are commits; two processes for any number of them.
+        """Return which of `ids` (4 to 64 hexadecimal digits each) are commits.
 
-        Raises GitError where git is not installed, there is no repository, or git does not answer in time.
+        Starts two processes for any number of ids. Raises GitError if git is not installed, there
+        is no repository, or git does not answer in time.
         """
         form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
         lines = self._run(["cat-file", form], ids).decode("ascii", "replace").splitlines()
@@ -99,9 +104,8 @@ class Repository:
 
         answers = {id: line.split() for id, line in zip(ids, lines, strict=True)}
         found = {id: words for id, words in answers.items() if words[1:2] == ["commit"]}
-        subjects = self._subjects(
-            [words[0] for words in found.values() if int(words[2]) <= _LARGEST_COMMIT]
-        )
+        small = [words[0] for words in found.values() if int(words[2]) <= _LARGEST_COMMIT]
+        subjects = dict(_commits(self._run(["cat-file", "--batch"], small))) if small else {}
         ambiguous = frozenset(id for id, words in answers.items() if words[-1:] == ["ambiguous"])
 
         return CommitLookup(
@@ -112,14 +116,14 @@ class Repository:
         )
 
     def is_shallow(self) -> bool:
-        """Return whether older commits were left out of this clone.
+        """Whether this clone lacks older commits.
 
         Raises GitError as `look_up` does.
         """
         return self._run(["rev-parse", "--is-shallow-repository"], []).strip() == b"true"
 
     def parents(self) -> tuple[str, ...] | None:
-        """Return the parents of the commit that is checked out, None where there is no commit yet."""
+        """Return the parents of the checked-out commit, None if there is no commit yet."""
         try:
             ids = (
                 self._run(["rev-list", "--parents", "--max-count=1", "HEAD"], [])
@@ -132,7 +136,10 @@ class Repository:
         return tuple(ids[1:])
 
     def left_out(self, full_ids: Sequence[str], *, of: Sequence[str]) -> frozenset[str] | None:
-        """Return which of the commits the refs or ids `of` do not lead to; None where that would take too long."""
+        """Return the commits not reachable from the refs or ids `of`; None if there are too many.
+
+        The search stops after `_MOST_WALKED` commits, so that a long history costs no more time.
+        """
         found = self._run(
             ["rev-list", f"--max-count={_MOST_WALKED}", *full_ids, "--not", *of], []
         ).split()
@@ -141,12 +148,13 @@ class Repository:
         return frozenset(full_ids) & {id.decode("ascii") for id in found}
 
     def touched(self, full_ids: Sequence[str], paths: Sequence[str]) -> dict[str, set[str]]:
-        """Return which of `paths`, and of what lies below them, each commit changed against any of its parents."""
+        """Map each commit to the paths in or below `paths` that it changed against any parent."""
         found: dict[str, set[str]] = {id: set() for id in full_ids}
         names: set[str] = set()
 
         for piece in self._names([*_COMPARED, "--stdin", "-m", "--root", "--", *paths], full_ids):
-            # The id of a commit stands before its files, for a merge with the parent behind it.
+            # The output lists the id of each commit before its files. For a merge there is one list
+            # for each parent, and the parent's id follows that of the commit.
             id = piece.split(" ", 1)[0]
             if id in found:
                 names = found[id]
@@ -156,11 +164,11 @@ class Repository:
         return found
 
     def changed(self, base: str, paths: Sequence[str]) -> set[str]:
-        """Return which of `paths` differ between `base` and the commit that is checked out."""
+        """Return which of `paths` differ between `base` and the checked-out commit."""
         return set(self._names([*_COMPARED, base, "HEAD", "--", *paths], []))
 
     def staged(self, paths: Sequence[str]) -> set[str]:
-        """Return which of `paths` differ between the commit that is checked out and the index."""
+        """Return which of `paths` differ between the checked-out commit and the index."""
         options = [
             "--cached",
             "--name-only",
@@ -174,9 +182,10 @@ class Repository:
         )
 
     def stamps(self, paths: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """Return size and time of the last change (nanoseconds) of each of `paths` that git tracks, as it last saw it.
+        """Return size and modification time (nanoseconds) that the index holds of tracked `paths`.
 
-        The files themselves are not compared: that would run the filters that the repository is configured with.
+        The files themselves are not compared, because that would run the filters that the
+        repository configures.
         """
         answer = self._run(["--literal-pathspecs", "ls-files", "--debug", "-z", "--", *paths], [])
         return {
@@ -188,16 +197,15 @@ class Repository:
         answer = self._run(arguments, lines).decode("utf-8", "surrogateescape")
         return [name for name in answer.split("\0") if name]
 
-    def _subjects(self, full_ids: Sequence[str]) -> dict[str, str]:
-        if not full_ids:
-            return {}
-        return dict(_commits(self._run(["cat-file", "--batch"], full_ids)))
-
     def _run(self, arguments: Sequence[str], lines: Sequence[str]) -> bytes:
         if leads_elsewhere(self.folder, self.project or self.folder):
             raise GitError("its .git leads to another repository, which does not know this folder")
 
-        program = shutil.which("git", path=_search_path())
+        # A relative entry of PATH depends on the current folder. That may be the project, which
+        # could bring a program named git.
+        folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+        trusted = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
+        program = shutil.which("git", path=trusted)
         if program is None:
             raise GitError("git is not installed")
 
@@ -207,15 +215,9 @@ class Repository:
         return _answer(command, environment, "".join(f"{line}\n" for line in lines).encode("ascii"))
 
 
-def _search_path() -> str:
-    """Return PATH without entries that depend on the current folder, which may be the project."""
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
-
-
 def _answer(command: Sequence[str], environment: Mapping[str, str], given: bytes) -> bytes:
     try:
-        # A list of our own words; nothing of a reply is among them
+        # Arguments of this module, ids of hexadecimal digits and literal paths: no shell is used.
         process = subprocess.Popen(  # noqa: S603
             command,
             stdin=subprocess.PIPE,
@@ -233,33 +235,21 @@ def _answer(command: Sequence[str], environment: Mapping[str, str], given: bytes
         try:
             answer, complaint = process.communicate(given, timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
-            _end(process)
+            # Git may have started processes, so that its whole group is killed.
+            with suppress(ProcessLookupError):
+                if hasattr(os, "killpg"):
+                    os.killpg(process.pid, signal.SIGKILL)
+                else:
+                    process.kill()
+
             raise GitError(f"git did not answer within {TIMEOUT:g} seconds") from None
 
     if process.returncode != 0:
-        raise GitError(_reason(complaint.decode("utf-8", "replace")))
+        # The text of git itself is not shown, because it may contain paths of this machine.
+        text = complaint.decode("utf-8", "replace")
+        reasons = (reason for part, reason in _REASONS.items() if part in text)
+        raise GitError(next(reasons, "git refuses to read the repository"))
     return answer
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End git and whatever it started."""
-    with suppress(ProcessLookupError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-
-
-def _reason(complaint: str) -> str:
-    """Return git's complaint in our words; its own may name paths of this machine."""
-    known = {
-        "not a git repository": "the project is no git repository",
-        "dubious ownership": "the repository belongs to another user, and git refuses to read it",
-    }
-    return next(
-        (words for sign, words in known.items() if sign in complaint),
-        "git refuses to read the repository",
-    )
 
 
 def _commits(answer: bytes) -> Iterator[tuple[str, str]]:
@@ -274,7 +264,7 @@ def _commits(answer: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _subject(commit: bytes) -> str:
-    """Return the first paragraph of the message on one line, as git itself shows it."""
+    """Return the first paragraph of the message on one line, as git shows it."""
     head, _, message = commit.partition(b"\n\n")
     encoding = next(
         (line[9:] for line in head.split(b"\n") if line.startswith(b"encoding ")), b"utf-8"

@@ -1,8 +1,8 @@
-"""Whether the `.git` of a folder leads to a repository that knows nothing of the folder.
+"""Detect a `.git` that leads to a foreign repository.
 
-A `.git` file names any folder of the machine, and inside a repository links and alternates name any
-other. In a project that somebody else made, they could make us tell which commits another
-repository holds and what they say.
+A `.git` file can name any folder of the machine, and links and alternates inside a repository can
+name any other. In a project of somebody else they could make us disclose which commits another
+repository has, and their subjects.
 """
 
 import os
@@ -21,10 +21,11 @@ _WORKTREE: Final = re.compile(r"^[ \t]*worktree[ \t]*=[ \t]*\"?([^\"\r\n]+)", re
 
 
 def leads_elsewhere(folder: Path, within: Path) -> bool:
-    """Tell whether the `.git` in `folder` leads out of the project `within` to a repository that does not know it.
+    """Whether the `.git` in `folder` leads out of the project `within` to a foreign repository.
 
-    Working trees and submodules have such a file too; their repository names them in turn. Without a `.git` git looks
-    in the folders above, which no checkout brings along.
+    Working trees and submodules have a `.git` file too; their repository refers back to them, which
+    makes it a known one. Without a `.git`, git searches the parent folders, which are not part of a
+    checkout.
     """
     git = folder / ".git"
     try:
@@ -39,14 +40,16 @@ def leads_elsewhere(folder: Path, within: Path) -> bool:
         target = (folder / named).resolve()
         if target.is_relative_to(within.resolve()):
             return _has_foreign_parts(target, within)
-        # Out there nobody but its owner writes: a repository that names this folder means it.
+        # Only its owner writes outside the project: a repository out there that refers back to
+        # this folder does so on purpose.
         return not _knows(target, git)
     except (OSError, ValueError):
+        # What cannot be understood is treated as foreign.
         return True
 
 
 def _knows(repository: Path, git: Path) -> bool:
-    """Tell whether `repository` names `git` as that of one of its working trees, or of a submodule."""
+    """Whether `repository` names `git` as that of a working tree or submodule."""
     if (repository / "gitdir").is_file():
         return (repository / _read(repository / "gitdir").strip()).resolve() == git.resolve()
     if (repository / "config").is_file():
@@ -60,7 +63,7 @@ def _knows(repository: Path, git: Path) -> bool:
 
 
 def _has_foreign_parts(repository: Path, within: Path) -> bool:
-    """Tell whether objects of `repository` lie outside of `within`: by links, alternates or a common folder."""
+    """Whether objects of `repository` are outside `within`: by links, alternates, common folder."""
     root, common = within.resolve(), repository
     if (repository / "commondir").exists():
         common = (repository / _read(repository / "commondir").strip()).resolve()
@@ -74,7 +77,7 @@ def _has_foreign_parts(repository: Path, within: Path) -> bool:
         objects = waiting.pop()
         if len(known) > _MOST_ALTERNATES:
             return True
-        if any(not each.is_relative_to(root) for each in _places_of(objects)):
+        if any(not each.is_relative_to(root) for each in _targets_of(objects)):
             return True
 
         known.add(objects.resolve())
@@ -96,8 +99,8 @@ def _alternates(objects: Path) -> Iterator[Path]:
                 yield (objects / line.strip()).resolve()
 
 
-def _places_of(objects: Path) -> Iterator[Path]:
-    """Yield where a folder of objects lies, and where links at the places of objects in it lead."""
+def _targets_of(objects: Path) -> Iterator[Path]:
+    """Yield the real path of a folder of objects, and the targets of links to objects in it."""
     yield objects.resolve()
     for place in (objects, objects / "info", objects / "pack"):
         if place.is_symlink():

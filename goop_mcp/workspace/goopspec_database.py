@@ -1,4 +1,7 @@
-"""goopspec.db, in which GoopSpec 1.x keeps its state: workflows, waves, checks and blockers, read and never written."""
+"""Read goopspec.db, the state of GoopSpec 1.x: workflows, waves, checks and blockers.
+
+The file belongs to another program and is never written.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -34,15 +37,15 @@ _META = "_meta"
 _LONGEST_STATE = 64 * 1024
 _DONE = frozenset({"done", "completed", "complete"})
 _PASSED, _FAILED = "passed", "failed"
-# Texts are cut and rows are counted, whatever somebody put into the file.
+# Queries cut texts and limit rows, because any program may have written the file.
 _WORKFLOWS = "SELECT id, state FROM workflows ORDER BY id LIMIT 200"
 _WAVES = """
     SELECT id, wave_number, substr(coalesce(title, ''), 1, 2000) FROM waves
     WHERE workflow_id = ? ORDER BY wave_number LIMIT 500
 """
 _TASKS = """
-    SELECT wave_id, task_index, substr(coalesce(description, ''), 1, 2000), substr(coalesce(agent, ''), 1, 200),
-        lower(trim(status))
+    SELECT wave_id, task_index, substr(coalesce(description, ''), 1, 2000),
+        substr(coalesce(agent, ''), 1, 200), lower(trim(status))
     FROM wave_tasks WHERE workflow_id = ? ORDER BY wave_id, task_index LIMIT 5000
 """
 _CHECKS = """
@@ -58,7 +61,7 @@ _BLOCKERS = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaveTask:
-    """A task of a wave; `is_done` and `is_open` (begun) are False for one that is pending."""
+    """A task of a wave; `is_done` and `is_open` (begun) are both False for a pending one."""
 
     number: int
     name: str
@@ -78,9 +81,9 @@ class PlannedWave:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """The last result of a check; `wave` is None for one of the whole workflow.
+    """The last result of a check; `wave` is None for a check of the whole workflow.
 
-    `status` as GoopSpec writes it.
+    `status` is that of GoopSpec.
     """
 
     wave: int | None
@@ -91,7 +94,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkRecords:
-    """What the database says of one workflow; `blockers` are those that are open."""
+    """The records of one workflow; `blockers` are the open ones."""
 
     waves: tuple[PlannedWave, ...] = ()
     verifications: tuple[Verification, ...] = ()
@@ -99,12 +102,12 @@ class WorkRecords:
 
     @property
     def done(self) -> tuple[str, ...]:
-        """The tasks that are done, by the ids that we write."""
+        """The ids, in our spelling, of the tasks that are done."""
         return self._ids(lambda task: task.is_done)
 
     @property
     def begun(self) -> tuple[str, ...]:
-        """The tasks that are begun and not done."""
+        """The ids of the tasks that are begun and not done."""
         return self._ids(lambda task: task.is_open)
 
     @property
@@ -129,9 +132,9 @@ class WorkRecords:
 
 
 def read_state_text(files: ProjectFiles) -> str | None:
-    """Return what the workflows say in the form of a state.json of version 2; None without database or workflow.
+    """Return the workflows as a state.json of version 2; None without database or workflow.
 
-    Raises StoreError where the database cannot be read.
+    Raises StoreError if the database cannot be read.
     """
 
     def ask(rows: "_Rows") -> str | None:
@@ -153,31 +156,63 @@ def read_state_text(files: ProjectFiles) -> str | None:
 
 def read_work(files: ProjectFiles, workflow: str) -> WorkRecords | None:
     """Return waves, checks and blockers of `workflow`, None without database. Raises StoreError."""
-    return _read(files, lambda rows: _work(rows, workflow), None)
+
+    def ask(rows: "_Rows") -> WorkRecords:
+        waves = rows.of("waves", _WAVES, workflow)
+        tasks = rows.of("wave_tasks", _TASKS, workflow)
+        numbers = {id: number for id, number, _ in waves}
+        last: dict[tuple[object, object], Verification] = {}
+
+        # The newest results come first, and of each check only that one counts.
+        for wave, name, status, detail in rows.of("verifications", _CHECKS, workflow):
+            number = numbers.get(wave)
+            check = Verification(
+                wave=number if isinstance(number, int) else None,
+                name=str(name),
+                status=str(status),
+                detail=str(detail),
+            )
+            last.setdefault((wave, name), check)
+
+        blockers = [
+            f"{text} ({severity})" if severity else str(text)
+            for text, severity in rows.of("blockers", _BLOCKERS, workflow)
+            if text
+        ]
+
+        return WorkRecords(
+            waves=tuple([_wave(row, tasks) for row in waves if isinstance(row[1], int)]),
+            verifications=tuple(reversed(last.values())),
+            blockers=tuple(blockers),
+        )
+
+    return _read(files, ask, None)
 
 
 def plan_of(work: WorkRecords, written: Blueprint | None) -> Blueprint | None:
-    """Return the plan with the waves of the database, and what BLUEPRINT.md has `written` of their tasks."""
+    """Return the plan with the waves of the database and the details of `written`, BLUEPRINT.md."""
     if not work.waves:
         return written
+
     plan = written if written is not None else Blueprint(name=None, mapping={})
-    return replace(plan, waves=tuple([_planned(wave, plan) for wave in work.waves]), loose_tasks=())
+    waves = []
 
+    for wave in work.waves:
+        tasks = []
+        for task in wave.tasks:
+            id = TaskId(wave=wave.number, task=task.number)
+            known = plan.task(str(id))
+            name = task.name.partition("\n")[0]
+            new = BlueprintTask(id=id, name=name, line=1, executor=task.agent)
+            tasks.append(new if known is None else replace(known, id=id, name=name or known.name))
 
-def _planned(wave: PlannedWave, plan: Blueprint) -> Wave:
-    tasks = []
-    for task in wave.tasks:
-        id = TaskId(wave=wave.number, task=task.number)
-        known = plan.task(str(id))
-        name = task.name.partition("\n")[0]
-        new = BlueprintTask(id=id, name=name, line=1, executor=task.agent)
-        tasks.append(new if known is None else replace(known, id=id, name=name or known.name))
+        waves.append(Wave(number=wave.number, name=wave.name, line=1, tasks=tuple(tasks)))
 
-    return Wave(number=wave.number, name=wave.name, line=1, tasks=tuple(tasks))
+    return replace(plan, waves=tuple(waves), loose_tasks=())
 
 
 def with_work(records: Records, work: WorkRecords | None) -> Records:
-    """Return what reports say together with what the database says; of a task the report counts more."""
+    """Return `records` combined with the database; the report of a task takes precedence."""
     if work is None:
         return records
 
@@ -193,53 +228,20 @@ def with_work(records: Records, work: WorkRecords | None) -> Records:
     )
 
 
-def _work(rows: "_Rows", workflow: str) -> WorkRecords:
-    waves = rows.of("waves", _WAVES, workflow)
-    tasks = rows.of("wave_tasks", _TASKS, workflow)
-    checks = rows.of("verifications", _CHECKS, workflow)
-    blockers = rows.of("blockers", _BLOCKERS, workflow)
-    numbers = {id: number for id, number, _ in waves}
-    last: dict[tuple[object, object], Verification] = {}
-
-    for wave, name, status, detail in checks:
-        number = numbers.get(wave)
-        check = Verification(
-            wave=number if isinstance(number, int) else None,
-            name=str(name),
-            status=str(status),
-            detail=str(detail),
-        )
-        last.setdefault((wave, name), check)
-
-    return WorkRecords(
-        waves=tuple([_wave(row, tasks) for row in waves if isinstance(row[1], int)]),
-        verifications=tuple(reversed(last.values())),
-        blockers=tuple(
-            [
-                f"{text} ({severity})" if severity else str(text)
-                for text, severity in blockers
-                if text
-            ]
-        ),
-    )
-
-
 def _wave(row: _Row, tasks: Sequence[_Row]) -> PlannedWave:
-    id, number, title = row
-    own = [task for task in tasks if task[0] == id and isinstance(task[1], int)]
-    return PlannedWave(
-        number=_count(number), name=str(title), tasks=tuple([_task(*task[1:]) for task in own])
-    )
-
-
-def _task(number: object, name: object, agent: object, status: object) -> WaveTask:
-    return WaveTask(
-        number=_count(number),
-        name=str(name),
-        agent=str(agent) or None,
-        is_done=status in _DONE,
-        is_open=status == "in_progress",
-    )
+    id, wave, title = row
+    own = [
+        WaveTask(
+            number=_count(number),
+            name=str(name),
+            agent=str(agent) or None,
+            is_done=status in _DONE,
+            is_open=status == "in_progress",
+        )
+        for wave_id, number, name, agent, status in tasks
+        if wave_id == id and isinstance(number, int)
+    ]
+    return PlannedWave(number=_count(wave), name=str(title), tasks=tuple(own))
 
 
 def _count(value: object) -> int:
@@ -259,7 +261,10 @@ def _object(text: object) -> Mapping[str, object]:
 
 
 class _Rows:
-    """The rows of the plain tables of a database; what is no plain table, such as a view, has none."""
+    """The rows of the plain tables of a database.
+
+    A view or virtual table counts as empty: reading it would run code from the file.
+    """
 
     def __init__(self, connection: "apsw.Connection") -> None:
         self._connection = connection
@@ -285,7 +290,7 @@ def _read(files: ProjectFiles, ask: Callable[[_Rows], T], absent: T) -> T:
     except PathRefusedError:
         return absent
 
-    # Only projects of 1.x load a database for it
+    # Loaded here, because only projects of GoopSpec 1.x need a database for this.
     from goop_mcp.store.sqlite.read_only import read_only  # noqa: PLC0415
 
     try:

@@ -1,6 +1,6 @@
-"""Events of a day, `.goopspec/history/YYYY-MM-DD.json`.
+"""Read the events of each day, `.goopspec/history/YYYY-MM-DD.json`.
 
-No form of them is laid down, so all are taken.
+No specification defines their form, so a list in any JSON object is accepted.
 """
 
 import re
@@ -17,25 +17,25 @@ from goop_mcp.workspace.layout import HISTORY_FOLDER
 __all__ = ["MOST_BYTES", "MOST_DAYS", "MOST_EVENTS", "History", "HistoryEvent", "read_history"]
 
 MOST_BYTES = 1024 * 1024
-"""The largest day that is opened."""
+"""Size of the largest file that is opened, in bytes."""
 
 MOST_DAYS = 7
 """How many days are opened at most, the newest first."""
 
 MOST_EVENTS = 5
-"""How many events are told, the newest."""
+"""How many events are returned, the newest first."""
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.json")
 _SHOWN = 160
-# Makes a list an object, which is what can be parsed with places.
+# Turns a list into an object, the only form for which the parser reports line and column.
 _BEFORE = '{"":'
 _TIMES = ("timestamp", "time", "at", "createdAt", "created_at", "date")
-_WORDS = ("message", "summary", "description", "title", "event", "type", "action", "name")
+_TEXTS = ("message", "summary", "description", "title", "event", "type", "action", "name")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryEvent:
-    """One event: the day of its file, its time as it was written, None where it tells none, and what happened."""
+    """One event: the day of its file, its time as written, None if absent, and its text."""
 
     day: str
     time: str | None
@@ -44,68 +44,70 @@ class HistoryEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """The newest events, newest first; `days` counts the files of all days, `faults` say what cannot be read."""
+    """The newest events, newest first; `days` counts all files, `errors` name unreadable ones."""
 
     events: tuple[HistoryEvent, ...] = ()
     days: int = 0
-    faults: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
 
 
 def read_history(files: ProjectFiles) -> History:
-    """Read the newest events of the project; a day that cannot be read is a fault and stops no other.
+    """Read the newest events of the project; an unreadable file is an error and stops no other.
 
-    The days count by their names, the events of a day from its last to its first. Never raises, changes nothing.
+    Days are ordered by file name, the events of a day from last to first. Never raises, changes
+    nothing.
     """
     try:
         days = sorted(
             (name for name in files.names(HISTORY_FOLDER) if _DAY.fullmatch(name)), reverse=True
         )
     except WorkspaceError as error:
-        return History(faults=(str(error),))
+        return History(errors=(str(error),))
     except OSError as error:
         return History(
-            faults=(
+            errors=(
                 f"{HISTORY_FOLDER} cannot be read: {(error.strerror or 'unknown reason').lower()}",
             )
         )
 
-    faults: list[str] = []
+    errors: list[str] = []
     events: list[HistoryEvent] = []
 
     for name in days[:MOST_DAYS]:
         if len(events) >= MOST_EVENTS:
             break
 
-        events += _events(files, name, faults)
+        events += _events(files, name, errors)
 
-    return History(events=tuple(events[:MOST_EVENTS]), days=len(days), faults=tuple(faults))
+    return History(events=tuple(events[:MOST_EVENTS]), days=len(days), errors=tuple(errors))
 
 
-def _events(files: ProjectFiles, name: str, faults: list[str]) -> list[HistoryEvent]:
+def _events(files: ProjectFiles, name: str, errors: list[str]) -> list[HistoryEvent]:
     path = f"{HISTORY_FOLDER}/{name}"
     try:
         stamp = files.stamp(path)
         if stamp is not None and stamp.size > MOST_BYTES:
-            faults.append(f"{path} has {stamp.size:,} bytes; expected at most {MOST_BYTES:,}")
+            errors.append(f"{path} has {stamp.size:,} bytes; expected at most {MOST_BYTES:,}")
             return []
 
         values = _parsed(files.read_text(path) or "")
     except WorkspaceError as error:
-        faults.append(str(error))
+        errors.append(str(error))
         return []
     except OSError as error:
-        faults.append(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}")
+        errors.append(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}")
         return []
 
     if isinstance(values, JsonDefect):
-        faults.append(
+        errors.append(
             f"{path} cannot be read at line {values.line}, column {values.column}: {values.message}"
         )
         return []
 
-    listed = _listed(values)
+    inside = list(values.values()) if isinstance(values, Mapping) else [values]
+    listed = next((each for each in inside if isinstance(each, list)), None)
     if listed is None:
-        faults.append(
+        errors.append(
             f"{path} holds no list of events; expected a list of objects, or an object with one"
         )
         return []
@@ -116,7 +118,7 @@ def _events(files: ProjectFiles, name: str, faults: list[str]) -> list[HistoryEv
 
 
 def _parsed(text: str) -> "JsonValue | JsonDefect":
-    """Return the object or list that `text` is, or where it is broken."""
+    """Return the object or list in `text`, or its defect."""
     text = text.removeprefix("\ufeff")
     if not text.lstrip().startswith("["):
         values = parse_object(text)
@@ -133,14 +135,8 @@ def _parsed(text: str) -> "JsonValue | JsonDefect":
     return values[""]
 
 
-def _listed(values: JsonValue) -> "list[JsonValue] | None":
-    """Return the list of events: the value itself, or the first list that an object holds."""
-    inside = list(values.values()) if isinstance(values, Mapping) else [values]
-    return next((each for each in inside if isinstance(each, list)), None)
-
-
 def _event(value: JsonValue, day: str) -> HistoryEvent | None:
-    """Return one event, None for a value that says nothing."""
+    """Return the event in `value`, None if it has no text."""
     if not isinstance(value, Mapping):
         return (
             HistoryEvent(day=day, time=None, text=_short(value))
@@ -148,8 +144,8 @@ def _event(value: JsonValue, day: str) -> HistoryEvent | None:
             else None
         )
 
-    said = [value[key] for key in _WORDS if isinstance(value.get(key), str)]
-    text = next((_short(each) for each in said if isinstance(each, str) and each.strip()), None)
+    texts = [value[key] for key in _TEXTS if isinstance(value.get(key), str)]
+    text = next((_short(each) for each in texts if isinstance(each, str) and each.strip()), None)
     moment = next(
         (each for key in _TIMES if isinstance(each := value.get(key), str) and each.strip()), None
     )

@@ -1,4 +1,4 @@
-"""JSON as its author wrote it: find values by place, change single ones, leave every other character alone."""
+"""Edit JSON text: locate values, change single ones, keep every other character."""
 
 import json
 import re
@@ -28,7 +28,7 @@ _STRING = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonDefect:
-    """Why a text is no JSON object: in words, and where; line and column count from 1."""
+    """Why a text is not a JSON object: a message with its line and column, both from 1."""
 
     message: str
     line: int
@@ -37,7 +37,7 @@ class JsonDefect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One key of an object with the places of key and value, as offsets in the text; ends are exclusive."""
+    """One key of an object with the offsets of key and value in the text; `end` is exclusive."""
 
     key: str
     key_start: int
@@ -46,24 +46,26 @@ class Member:
 
 
 def parse_object(text: str) -> Mapping[str, JsonValue] | JsonDefect:
-    """Return the object that `text` is, or where it is broken.
+    """Return the object in `text`, or its defect; a byte order mark is ignored.
 
-    A byte order mark at the start does not count.
-
-    A key that stands twice is a fault too: nobody can tell which of its values other programs take.
+    A duplicate key is a defect too, because programs differ in which of its values they use.
     """
     start = _object_start(text)
+    # Brackets inside strings do not nest. The depth is checked first, because the decoder recurses.
     if nesting(_STRING.sub("", text)) > _DEPTH:
         return JsonDefect(message=f"it nests deeper than {_DEPTH}", line=1, column=1)
 
     decoded = decode_object(text, start) if text.startswith("{", start) else None
     if decoded is not None and not text[decoded[1] :].strip(_BLANKS):
         return decoded[0]
-    return _fault(text, start)
+    return _defect(text, start)
 
 
 def members(text: str, start: int | None = None) -> Iterator[Member]:
-    """Yield the keys of the object that begins at `start`, by default the whole text, which is sound JSON."""
+    """Yield the keys of the object at offset `start`, by default of the whole text.
+
+    The text must be valid JSON.
+    """
     at = _skip(text, (_object_start(text) if start is None else start) + 1)
     while text[at] != "}":
         key, after_key = _DECODER.raw_decode(text, at)
@@ -76,9 +78,9 @@ def members(text: str, start: int | None = None) -> Iterator[Member]:
 
 
 def set_values(text: str, changes: Sequence[tuple[tuple[str, ...], Scalar]]) -> str:
-    """Return `text` with each value at the end of its keys replaced, or added behind the last one of its object.
+    """Return `text` with each value at a path of keys replaced, or added as the last of its object.
 
-    Everything else stays as it is, character for character. The objects on the way have to exist: KeyError.
+    Every other character stays. Raises KeyError if an object on the path does not exist.
     """
     for keys, value in changes:
         text = _set_value(text, keys, json.dumps(value, ensure_ascii=False))
@@ -87,7 +89,7 @@ def set_values(text: str, changes: Sequence[tuple[tuple[str, ...], Scalar]]) -> 
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """Return the place of `offset`, both from 1; a byte order mark takes no column."""
+    """Return line and column of `offset`, both from 1; a byte order mark has no column."""
     line_start = text.rfind("\n", 0, offset) + 1
     mark = 1 if line_start == 0 and text.startswith(_BOM) else 0
     return text.count("\n", 0, offset) + 1, offset - line_start - mark + 1
@@ -110,6 +112,7 @@ def _set_value(text: str, keys: tuple[str, ...], written: str) -> str:
         return text[: start + 1] + entry + text[start + 1 :]
 
     last = found[-1]
+    # The blanks and line ends before the last key give the style of the object.
     before = found[-2].end if len(found) > 1 else start + 1
     gap = text[before : last.key_start].removeprefix(",")
 
@@ -126,8 +129,8 @@ def _skip(text: str, at: int) -> int:
     return at
 
 
-def _fault(text: str, start: int) -> JsonDefect:
-    """Say where `text`, which was refused, is broken."""
+def _defect(text: str, start: int) -> JsonDefect:
+    """Return the defect of `text`, which `parse_object` refused."""
     if not text[start:].strip(_BLANKS):
         return JsonDefect(message="it is empty", line=1, column=1)
     if text[start] != "{":
@@ -138,7 +141,9 @@ def _fault(text: str, start: int) -> JsonDefect:
         _, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
         line, column = line_and_column(text, error.pos)
-        return JsonDefect(message=_in_our_words(text, error), line=line, column=column)
+        is_cut = error.pos >= len(text.rstrip(_BLANKS))
+        message = "it ends in the middle" if is_cut else f"unexpected {text[error.pos]!r}"
+        return JsonDefect(message=message, line=line, column=column)
     except (ValueError, RecursionError):
         return JsonDefect(message="it says what no JSON may say", line=1, column=1)
 
@@ -147,11 +152,11 @@ def _fault(text: str, start: int) -> JsonDefect:
         line, column = line_and_column(text, end + len(rest) - len(rest.lstrip(_BLANKS)))
         return JsonDefect(message="something follows the object", line=line, column=column)
 
-    return _doubled(text, start)
+    return _duplicate_key(text, start)
 
 
-def _doubled(text: str, start: int) -> JsonDefect:
-    """Return the place of a key that stands twice in the text, in whatever depth."""
+def _duplicate_key(text: str, start: int) -> JsonDefect:
+    """Return the defect of valid JSON text that was refused: a duplicate key, at any depth."""
     ahead = [start]
     while ahead:
         seen: set[str] = set()
@@ -169,12 +174,6 @@ def _doubled(text: str, start: int) -> JsonDefect:
     return JsonDefect(
         message="it says what no JSON may say, such as NaN or half a character", line=1, column=1
     )
-
-
-def _in_our_words(text: str, error: json.JSONDecodeError) -> str:
-    if error.pos >= len(text.rstrip(_BLANKS)):
-        return "it ends in the middle"
-    return f"unexpected {text[error.pos]!r}"
 
 
 _DECODER = json.JSONDecoder()

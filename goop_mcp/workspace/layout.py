@@ -1,4 +1,4 @@
-"""Where everything lies in a project: names of documents, folders, sessions; and which of them we may write."""
+"""The layout of a project: documents, folders, sessions, and which files may be written."""
 
 import re
 from typing import Final
@@ -52,7 +52,7 @@ ADL: Final = "ADL.md"
 DATABASE: Final = "goop.db"
 GIT_IGNORE: Final = ".gitignore"
 GOOPSPEC_DATABASE: Final = "goopspec.db"
-"""Where GoopSpec 1.x keeps its state; it is read and never written."""
+"""The database of GoopSpec 1.x; it is read and never written."""
 
 DOCUMENTS: Final = (
     SPEC,
@@ -65,19 +65,19 @@ DOCUMENTS: Final = (
     ADL,
     STATE,
 )
-"""What surfaces show of a project (INTERFACES, section 6)."""
+"""The documents of a project, in the order in which they are listed."""
 
 READING_ORDER: Final = (STATE, KNOWLEDGE_BASE, SPEC, CHRONICLE, BLUEPRINT)
-"""What an agent reads before it starts (P-05); the search in memory stands between the second and the third."""
+"""What an agent reads before it starts (P-05); it searches memory after the second document."""
 
 CHECKPOINTS_FOLDER: Final = f"{FOLDER}/checkpoints"
 HISTORY_FOLDER: Final = f"{FOLDER}/history"
 SESSIONS_FOLDER: Final = "docs/.scratch/sessions"
 SCHEMAS_FOLDER: Final = ".claude/schemas"
-"""Where the tools of a project look for the schema of a handoff (xml-handoff-protocol)."""
+"""The folder in which the tools of a project expect the schema of a handoff."""
 
 SESSION_FILES: Final = ("state.json", "prompt.md", "result.json", "output.log", "session.log")
-"""What the folder of a spawned agent holds (H-42)."""
+"""The files in the folder of a spawned agent (H-42)."""
 
 _RESOURCES = "goop://project/"
 _DEFAULT_WORKFLOW = "default"
@@ -98,7 +98,7 @@ _OURS = re.compile(
     )""",
     re.VERBOSE,
 )
-_LAID_DOWN = re.compile(
+_CREATED_ONCE = re.compile(
     rf"""{re.escape(FOLDER)}/(?:
         (?:sessions/[a-z0-9-]{{2,50}}/)?(?:SPEC|BLUEPRINT|REQUIREMENTS)\.md
         | \.gitignore
@@ -115,34 +115,48 @@ _SESSION_ARCHIVE = re.compile(
 
 
 def document_path(name: str, *, session: str | None = None) -> str:
-    """Return where the document `name` lies, that of the named `session` instead of the project's where one is given.
+    """Return the path of the document `name` of the project, or of its named `session`.
 
-    Raises PathRefusedError for an id that is none.
+    Raises PathRefusedError for an invalid session id.
     """
-    return (
-        f"{FOLDER}/{name}" if session is None else f"{FOLDER}/sessions/{_checked(session)}/{name}"
-    )
+    if session is None:
+        return f"{FOLDER}/{name}"
+    if not is_named_session(session):
+        raise PathRefusedError(
+            f"session {excerpt(session, 60)!r} is no id; expected 2 to {_MOST_OF_A_NAME} of a-z,"
+            " 0-9 and '-', beginning and ending with a letter or digit"
+        )
+
+    return f"{FOLDER}/sessions/{session}/{name}"
 
 
 def document_uri(name: str) -> str:
-    """Return the address of the resource that shows the document `name` (INTERFACES, section 6)."""
+    """Return the URI of the resource that shows the document `name`."""
     return f"{_RESOURCES}{name}"
 
 
 def document_places(
     name: str, *, workflow: str | None = None, phase: str | None = None, has_default: bool = False
 ) -> tuple[str, ...]:
-    """Return where the document `name` of the project is looked for; the first place that has one counts.
+    """Return the paths of the document `name` in order of precedence; the first that exists counts.
 
-    The folder of a workflow other than `default` goes before the root, that of a phase behind it (WORKFLOW, section 5).
-    HANDOFF.md in the root goes first: it is the one that is written. A name that cannot be a folder's adds no place.
-    With `has_default`, as where GoopSpec 1.x keeps its state in a database, the workflow `default` has a folder too.
+    The folder of a workflow other than `default` precedes the root, that of a phase follows it.
+    HANDOFF.md in the root comes first, because that is the one we write. A name that cannot be a
+    folder adds no path. With `has_default` the workflow `default` has a folder too, as in projects
+    of GoopSpec 1.x with a database.
     """
     root = document_path(name)
     if name == STATE:
         return (root,)
 
-    own = (f"{FOLDER}/{workflow}/{name}",) if workflow is not None and _has_folder(workflow) else ()
+    # A workflow with the name of another folder of the project has no folder of its own.
+    has_folder = (
+        workflow is not None
+        and workflow != _DEFAULT_WORKFLOW
+        and is_plain_folder(workflow)
+        and workflow.lower() not in _TAKEN_FOLDERS
+    )
+    own = (f"{FOLDER}/{workflow}/{name}",) if has_folder else ()
     of_default = (
         (f"{FOLDER}/{_DEFAULT_WORKFLOW}/{name}",)
         if has_default and workflow == _DEFAULT_WORKFLOW
@@ -155,7 +169,7 @@ def document_places(
 
 
 def is_plain_folder(text: str) -> bool:
-    """Return whether `text`, a name of a workflow or a phase, can name one folder on every system."""
+    """Whether `text`, the name of a workflow or phase, is a valid folder name on every system."""
     try:
         return _PLAIN_FOLDER.fullmatch(text) is not None and relative_parts(text) == (text,)
     except PathRefusedError:
@@ -163,15 +177,16 @@ def is_plain_folder(text: str) -> bool:
 
 
 def is_named_session(text: str) -> bool:
-    """Return whether `text` can name a session below `.goopspec/sessions` (WORKFLOW, section 5)."""
-    # First and last letter
+    """Whether `text` is a valid name of a session below `.goopspec/sessions`."""
+    # The pattern requires a first and a last character, so that 2 is the least length.
     return 2 <= len(text) <= _MOST_OF_A_NAME and _NAMED_SESSION.fullmatch(text) is not None  # noqa: PLR2004
 
 
 def session_folder(id: str) -> str:
-    """Return the folder of a spawned agent's session; whether `id` has the usual form is a finding, not asked here.
+    """Return the folder of the session of a spawned agent.
 
-    Raises PathRefusedError for an id that is no plain name of a folder.
+    Raises PathRefusedError for an id that is not a plain folder name; an unusual form is accepted
+    here and reported as a finding elsewhere.
     """
     if len(relative_parts(id)) != 1 or "/" in id:
         raise PathRefusedError(
@@ -182,7 +197,7 @@ def session_folder(id: str) -> str:
 
 
 def session_archive(id: str) -> str:
-    """Return the file that the folder of a finished session is packed into.
+    """Return the path of the archive of a finished session.
 
     Raises as `session_folder`.
     """
@@ -190,30 +205,12 @@ def session_archive(id: str) -> str:
 
 
 def may_write(path: str) -> bool:
-    """Return whether `path`, relative to the project, is one of the files that this program ever writes over."""
+    """Whether this program may replace the file `path`, relative to the project."""
     return any(pattern.fullmatch(path) for pattern in (_OURS, _SESSION_FILE))
 
 
 def may_create(path: str) -> bool:
-    """Return whether `path` is one of the files that this program may lay down where nothing is yet."""
+    """Whether this program may create the missing file `path`, relative to the project."""
     return may_write(path) or any(
-        pattern.fullmatch(path) for pattern in (_LAID_DOWN, _SCHEMA_FILE, _SESSION_ARCHIVE)
+        pattern.fullmatch(path) for pattern in (_CREATED_ONCE, _SCHEMA_FILE, _SESSION_ARCHIVE)
     )
-
-
-def _has_folder(workflow: str) -> bool:
-    return (
-        workflow != _DEFAULT_WORKFLOW
-        and is_plain_folder(workflow)
-        and workflow.lower() not in _TAKEN_FOLDERS
-    )
-
-
-def _checked(session: str) -> str:
-    if not is_named_session(session):
-        raise PathRefusedError(
-            f"session {excerpt(session, 60)!r} is no id; expected 2 to {_MOST_OF_A_NAME} of a-z,"
-            " 0-9 and '-', beginning and ending with a letter or digit"
-        )
-
-    return session

@@ -1,4 +1,4 @@
-"""Which paths of a project may be opened at all, told from their text (RELIABILITY, section 5)."""
+"""Decide from the text of a path whether it may be opened in a project."""
 
 from goop_mcp.errors import PathRefusedError
 from goop_mcp.validation.findings import excerpt
@@ -15,10 +15,11 @@ _RESERVED = frozenset(
 
 
 def relative_parts(path: str) -> tuple[str, ...]:
-    """Return the names in `path`, which is relative to the project with `/`; () is the project itself, from ".".
+    """Return the names in `path`, relative to the project with `/`; () for the project itself.
 
-    Raises PathRefusedError for an empty path, one that could lead out in any spelling, and names that some system
-    cannot hold: over 255 bytes, or a device of Windows. A whole path has at most 4,095 bytes.
+    Raises PathRefusedError for an empty path, one that may lead out on any system, and names that
+    some system does not support: over 255 bytes, or a device of Windows. A path has at most 4,095
+    bytes.
     """
     if not path.strip():
         raise PathRefusedError(
@@ -33,7 +34,7 @@ def relative_parts(path: str) -> tuple[str, ...]:
 
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
     for part in parts:
-        _refuse_name(part, path)
+        _check_name(part, path)
 
     if (length := len("/".join(parts).encode())) > MOST_BYTES_OF_A_PATH:
         raise _refused(path, f"it has {length:,} bytes", f"at most {MOST_BYTES_OF_A_PATH:,}")
@@ -41,14 +42,15 @@ def relative_parts(path: str) -> tuple[str, ...]:
 
 
 def is_too_long(path: str) -> bool:
-    """Return whether no system can hold a file by this path: over 4,095 bytes, or over 255 in one name."""
+    """Whether no system supports this path: over 4,095 bytes, or over 255 in one name."""
     names = [name.encode(errors="replace") for name in path.split("/")]
     return len(b"/".join(names)) > MOST_BYTES_OF_A_PATH or any(
         len(name) > MOST_BYTES_OF_A_NAME for name in names
     )
 
 
-def _refuse_name(name: str, path: str) -> None:
+def _check_name(name: str, path: str) -> None:
+    """Raise PathRefusedError if some system does not support `name`."""
     try:
         length = len(name.encode())
     except UnicodeEncodeError:
@@ -65,7 +67,7 @@ def _refuse_name(name: str, path: str) -> None:
         raise _refused(path, f"{name!r} is a device on Windows", "another name")
 
 
-def _refused(path: str, fault: str, expected: str) -> PathRefusedError:
+def _refused(path: str, reason: str, expected: str) -> PathRefusedError:
     return PathRefusedError(
-        f"path {excerpt(path, 60)!r} cannot be used: {fault}; expected {expected}"
+        f"path {excerpt(path, 60)!r} cannot be used: {reason}; expected {expected}"
     )

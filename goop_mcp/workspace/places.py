@@ -1,4 +1,6 @@
-"""Which of its possible places a document of the project is read from: workflow, root, phase (WORKFLOW, section 5)."""
+"""Locate a document of the project in the folders of workflow, root and phase."""
+
+from contextlib import suppress
 
 from goop_mcp.errors import WorkspaceError
 from goop_mcp.workspace.files import ProjectFiles
@@ -9,12 +11,17 @@ __all__ = ["find_current_document", "find_document", "is_there"]
 
 
 def find_current_document(files: ProjectFiles, name: str) -> str:
-    """Return where the document `name` lies now; its path in the root when it lies nowhere."""
-    return find_document(files, name, state=None if name == STATE else _state(files))
+    """Return the path of the document `name` at present; its path in the root if it is missing."""
+    state = None
+    if name != STATE:
+        with suppress(WorkspaceError):
+            state = read_state(files)
+
+    return find_document(files, name, state=state if isinstance(state, ProjectState) else None)
 
 
 def find_document(files: ProjectFiles, name: str, *, state: ProjectState | None) -> str:
-    """Return where the document `name` lies for the workflow and the phase of `state`; None knows the root only."""
+    """Return the path of `name` for the workflow and phase of `state`; with None, in the root."""
     if state is None:
         return document_path(name)
 
@@ -27,16 +34,8 @@ def find_document(files: ProjectFiles, name: str, *, state: ProjectState | None)
 
 
 def is_there(files: ProjectFiles, path: str) -> bool:
-    """Return whether there is something at `path`; what may not be looked at counts, so that reading it says why."""
+    """Whether `path` exists; a refused path counts, so that reading it gives the reason."""
     try:
         return files.exists(path)
     except WorkspaceError:
         return True
-
-
-def _state(files: ProjectFiles) -> ProjectState | None:
-    try:
-        state = read_state(files)
-    except WorkspaceError:
-        return None
-    return state if isinstance(state, ProjectState) else None

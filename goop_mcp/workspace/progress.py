@@ -1,4 +1,4 @@
-"""What a report changes in state.json by itself: counters, and a phase only behind its gate (WORKFLOW, section 1)."""
+"""Derive the change of state.json from a report: counters, and the phase if its gate is passed."""
 
 from collections.abc import Callable, Mapping
 
@@ -17,38 +17,34 @@ _NEXT: Mapping[str, tuple[str, Callable[[GateFacts], bool]]] = {
     _EXECUTE: ("accept", lambda facts: judge_gate(GateName.EXECUTION, facts).passed),
     "accept": ("idle", lambda facts: facts.user_accepted),
 }
-"""Where each phase leads by itself, and what has to hold; no other phase ends without anybody asking for it."""
+"""The next phase of each phase that ends automatically, and the condition for it."""
 
 
 def progress_of(
     report: ReportView, state: ProjectState, facts: GateFacts, *, blueprint: Blueprint | None
 ) -> StateChange:
-    """Return what is to become of `state` now that `report` is recorded; `facts` know of it already.
+    """Return the change of `state` that follows from `report`; `facts` include the report already.
 
-    A report about another phase than that of `state` moves nothing and counts nothing: state.json counts.
+    A report about another phase than that of `state` changes nothing: state.json is authoritative.
     """
     if report.phase not in (None, state.phase):
         return StateChange()
 
     values = _counters(report, state, blueprint) if state.phase == _EXECUTE else {}
-
-    return StateChange(phase=_target(report, state, facts), values=values)
-
-
-def _target(report: ReportView, state: ProjectState, facts: GateFacts) -> str | None:
     if report.outcome is not Outcome.DONE or state.phase not in _NEXT:
-        return None
+        return StateChange(values=values)
 
     target, holds = _NEXT[state.phase]
     move = Move(start=state.phase, target=target, profile=state.profile)
     passed = may_progress(move, gate_passed=holds(facts), manual_override=state.manual_override)
-    return target if passed else None
+
+    return StateChange(phase=target if passed else None, values=values)
 
 
 def _counters(
     report: ReportView, state: ProjectState, blueprint: Blueprint | None
 ) -> dict[str, int]:
-    """Return the counters that change: the plan counts for the number of waves, and no wave is gone back to."""
+    """Return the changed counters; the plan gives the number of waves, a wave never decreases."""
     wave = report.wave
     planned = len(blueprint.waves) if blueprint is not None else 0
     total = planned or (wave.total if wave is not None else None) or state.total_waves

@@ -1,4 +1,4 @@
-"""All documents of a project, read at one moment."""
+"""Read all documents of a project at one moment."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -37,12 +37,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """What a project's folder says. A document that is absent or unreadable is None.
+    """The documents of a project; one that is absent or unreadable is None.
 
-    `exists` tells whether there is a folder at all. `paths` tells where each document that is there
-    was found, by name in the order of DOCUMENTS: a path, or the address of a rendered one.
-    `missing` names those of the reading order that are not. `unreadable` are sentences for people.
-    `work` is what goopspec.db says of the active workflow, None where there is none.
+    `exists` states whether the folder exists. `paths` maps each existing document, in the order of
+    DOCUMENTS, to its path, or to the URI of a rendered one. `missing` are the documents of the
+    reading order that do not exist. `unreadable` are messages for people. `work` are the records
+    of the active workflow in goopspec.db, None without that database.
     """
 
     exists: bool
@@ -60,7 +60,7 @@ class Project:
 
     @property
     def name(self) -> str | None:
-        """What the project is called: by state.json, else by its contract or its plan."""
+        """The name of the project in state.json, else in its contract, plan or requirements."""
         if self.state is not None and self.state.project:
             return self.state.project
 
@@ -77,21 +77,29 @@ def read_project(
     rendered: Mapping[str, str] | None = None,
     entries_are_known: bool = False,
 ) -> Project:
-    """Read all documents of the project, or of its named `session`; creates nothing.
+    """Read all documents of the project, or of its named `session`; create nothing.
 
-    An unreadable one stops no other.
-
-    The folders of the active workflow and of the phase are looked into for the project itself,
-    never for a session. `rendered` are texts of documents, by name, that go before what lies in the
-    folder; their path is their address. With `entries_are_known` the chronicle is what people say
-    there: our entries follow from reports the caller has. Raises PathRefusedError for a session
-    that is no id.
+    An unreadable document stops no other. The folders of the active workflow and phase are searched
+    for the project itself, never for a session. `rendered` are texts of documents, by name, that
+    take precedence over the files; their path is their URI. With `entries_are_known` only people's
+    part of the chronicle is read, because the caller has the reports from which ours follows.
+    Raises PathRefusedError for an invalid session id.
     """
-    state = _state(files, session)
+    try:
+        state = read_state(files, session=session)
+    except PathRefusedError as error:
+        state = StateDefect(message=str(error), line=1, column=1)
+
     known = state if isinstance(state, ProjectState) else None
     texts = rendered or {}
     paths = _paths(files, known, session, texts)
-    unreadable = _unusable_names(known)
+    unreadable: list[str] = []
+    workflow = known.workflow_id if known is not None else None
+    if workflow is not None and not is_plain_folder(workflow):
+        unreadable.append(
+            f"the active workflow {excerpt(workflow, 60)!r} is no name of a folder, so the"
+            " documents of the root are read; expected letters, digits, '.', '-' and '_'"
+        )
 
     def read(name: str, reader: Callable[[str], T]) -> T | None:
         if name in texts:
@@ -105,7 +113,16 @@ def read_project(
 
         return None if text is None else reader(text)
 
-    work = _work(files, known, unreadable) if session is None else None
+    def read_people_part(text: str) -> Chronicle:
+        return read_chronicle(without_blocks(text))
+
+    work = None
+    if session is None and known is not None and known.profile == "v1":
+        try:
+            work = read_work(files, known.workflow_id or "default")
+        except StoreError as error:
+            unreadable.append(str(error))
+
     blueprint = read(BLUEPRINT, read_blueprint)
 
     return Project(
@@ -115,30 +132,13 @@ def read_project(
         state_defect=state if isinstance(state, StateDefect) else None,
         spec=read(SPEC, read_spec),
         blueprint=blueprint if work is None else plan_of(work, blueprint),
-        chronicle=read(CHRONICLE, _read_without_entries if entries_are_known else read_chronicle),
+        chronicle=read(CHRONICLE, read_people_part if entries_are_known else read_chronicle),
         handoff=read(HANDOFF, read_handoff),
         interview=read(REQUIREMENTS, read_requirements),
         paths=paths,
         missing=tuple(name for name in READING_ORDER if name not in paths),
         unreadable=tuple(unreadable),
     )
-
-
-def _read_without_entries(text: str) -> Chronicle:
-    return read_chronicle(without_blocks(text))
-
-
-def _work(
-    files: ProjectFiles, state: ProjectState | None, unreadable: list[str]
-) -> WorkRecords | None:
-    if state is None or state.profile != "v1":
-        return None
-
-    try:
-        return read_work(files, state.workflow_id or "default")
-    except StoreError as error:
-        unreadable.append(str(error))
-        return None
 
 
 def _paths(
@@ -153,21 +153,3 @@ def _paths(
 
     found = {name: path(name) for name in DOCUMENTS}
     return {name: path for name, path in found.items() if name in rendered or is_there(files, path)}
-
-
-def _unusable_names(state: ProjectState | None) -> list[str]:
-    """Say so when the active workflow cannot have a folder, in which case the root alone is read."""
-    workflow = state.workflow_id if state is not None else None
-    if workflow is None or is_plain_folder(workflow):
-        return []
-    return [
-        f"the active workflow {excerpt(workflow, 60)!r} is no name of a folder, so the documents of"
-        " the root are read; expected letters, digits, '.', '-' and '_'"
-    ]
-
-
-def _state(files: ProjectFiles, session: str | None) -> ProjectState | StateDefect | None:
-    try:
-        return read_state(files, session=session)
-    except PathRefusedError as error:
-        return StateDefect(message=str(error), line=1, column=1)

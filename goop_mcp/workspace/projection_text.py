@@ -1,6 +1,7 @@
-"""Our entries inside documents of people: where they stand, how they are marked, what people added.
+"""Our entries inside documents of people: insert, find and remove them, and detect additions.
 
-Pure.
+Each entry is between two comments with the revision that added it. The marks make our text
+recognisable without a second copy of the document, and let people edit everything around it. Pure.
 """
 
 import hashlib
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 PEOPLES_KINDS = ("adopted", "imported")
-"""Kinds of events that note what people wrote; all others are what this program says."""
+"""Kinds of events that record what people wrote; all others are entries of this program."""
 
 _MARK = re.compile(r"<!-- goop:rev (\d{1,18}) -->")
 _END_MARK = re.compile(r"<!-- goop:end (\d{1,18}) -->")
@@ -64,9 +65,9 @@ _IMPORTED_FROM = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """All that one revision adds to a document, between its marks; lines end with a line feed.
+    """The entries that one revision adds to a document, between its marks, with line feeds.
 
-    `entries` counts what is between the marks, `month` is that of the first, such as 2026-11.
+    `entries` is their number, `month` that of the first entry, such as 2026-11.
     """
 
     revision: int
@@ -75,43 +76,42 @@ class Block:
     month: str = ""
 
     def in_style(self, line_end: str) -> str:
-        """Return the block with the line ends of the document it goes to."""
+        """Return the block with the line ends `line_end` of its document."""
         return self.text.replace("\n", line_end)
 
     def stands_in(self, document: str) -> bool:
-        """Tell whether the block stands in `document` as we wrote it, in whatever style of line ends."""
+        """Whether `document` contains the block as we wrote it, with any line ends."""
         return self.in_style(line_end_of(document)) in document
 
     def begins_in(self, document: str) -> bool:
-        """Tell whether the first mark of the block stands in `document`: the block was written there."""
+        """Whether `document` contains the first mark of the block, so that it was written there."""
         return _mark(self.revision) in document
 
 
 def blocks_of(events: Iterable[Event]) -> list[Block]:
-    """Return one block for each revision among `events`, in order; what people wrote themselves makes none."""
-    ours = filter(is_ours, events)
-    return [
-        _block(revision, list(group)) for revision, group in groupby(ours, key=lambda e: e.revision)
-    ]
+    """Return one block for each revision among `events`, in order, without what people wrote."""
+    blocks = []
+    for revision, group in groupby(filter(is_ours, events), key=lambda event: event.revision):
+        own = list(group)
+        texts = "\n\n".join(_harmless(event.text).strip("\n") for event in own)
+        text = "\n".join([_mark(revision), texts, f"<!-- goop:end {revision} -->"])
+        blocks.append(Block(revision, text, entries=len(own), month=own[0].created_at[:7]))
 
-
-def _block(revision: int, events: Sequence[Event]) -> Block:
-    return Block(
-        revision, _marked(revision, events), entries=len(events), month=events[0].created_at[:7]
-    )
+    return blocks
 
 
 def remove_blocks(text: str, *, before: int, find: Callable[[int], Block | None]) -> str:
-    """Return `text` without our blocks of revisions below `before`, as far as they stand in it as we wrote them.
+    """Return `text` without our unchanged blocks of revisions below `before`.
 
-    `find` returns the block of a revision. It is the way back of `insert_blocks`: all else stays, in its order.
+    `find` returns the block of a revision. This is the inverse of `insert_blocks`: all other text
+    stays, in its order, and so does a block that people edited.
     """
     line_end = line_end_of(text)
     gap = line_end * 2
     kept: list[str] = []
     at = 0
 
-    # One way through the text: an old chronicle holds thousands of them.
+    # A single pass over the text, because an old chronicle contains thousands of marks.
     for mark in _MARK.finditer(text):
         revision = int(mark[1])
         if revision >= before or mark.start() < at or (block := find(revision)) is None:
@@ -126,9 +126,10 @@ def remove_blocks(text: str, *, before: int, find: Callable[[int], Block | None]
 
 
 def insert_blocks(text: str | None, blocks: Sequence[Block], *, document: str) -> str:
-    """Return `text` with `blocks` behind the last entry of their section; None is a document that does not exist yet.
+    """Return `text` with `blocks` after the last entry of their section.
 
-    Every character of `text` stays, in its order. A chronicle without Recent Activity gets that heading at its end.
+    With None for `text` a new document is created. Every character of `text` stays, in its order. A
+    chronicle without Recent Activity gets that heading at its end.
     """
     whole = _NEW_DOCUMENTS[document] if text is None else text
     line_end = line_end_of(whole)
@@ -145,9 +146,9 @@ def insert_blocks(text: str | None, blocks: Sequence[Block], *, document: str) -
 
 
 def handoff_of(events: Sequence[Event]) -> str | None:
-    """Return HANDOFF.md as its `events` make it: the newest handoff, what people had added to the one before, its mark.
+    """Return HANDOFF.md for its `events`, None without a handoff among them.
 
-    None when no handoff is among them.
+    The text is the newest handoff, what people added to the one before it, and its mark.
     """
     handoffs = [event for event in events if is_ours(event)]
     if not handoffs:
@@ -160,26 +161,19 @@ def handoff_of(events: Sequence[Event]) -> str | None:
         if each.kind == "imported" and earlier < each.revision <= newest.revision
     ]
 
-    return _whole_document(newest, notes)
+    added = [f"## Notes From People\n\n{_harmless(note.text)}" for note in notes]
+    parts = [_harmless(newest.text).rstrip("\n"), *added, _mark(newest.revision)]
+
+    return "\n\n".join(parts) + "\n"
 
 
 def is_ours(event: Event) -> bool:
-    """Tell whether this program says something by `event`; the others note what people wrote themselves."""
+    """Whether `event` is an entry of this program and not a record of what people wrote."""
     return event.kind not in PEOPLES_KINDS
 
 
-def _whole_document(event: Event, notes: Sequence[Event]) -> str:
-    added = [f"## Notes From People\n\n{_harmless(note.text)}" for note in notes]
-    return (
-        "\n\n".join(
-            [_harmless(event.text).rstrip("\n"), *added, f"<!-- goop:rev {event.revision} -->"]
-        )
-        + "\n"
-    )
-
-
 def people_wrote(text: str, *, document: str) -> list[str]:
-    """Return the pieces of `text` under known headings that stand outside our marks, in order."""
+    """Return the pieces of `text` under known headings and outside our marks, in order."""
     root = read_markdown(without_blocks(text))
     if document == ADL:
         return [_whole(section) for section in root.walk() if section.title.startswith("[")]
@@ -192,7 +186,9 @@ def people_wrote(text: str, *, document: str) -> list[str]:
 
 
 def added_lines(before: str, after: str) -> list[str] | None:
-    """Return the pieces that `after` has under some heading and `before` has not; None when anything else changed."""
+    """Return the pieces that `after` adds to `before` under any heading; None for other changes."""
+    # Nothing but additions means that the lines of `before` are a subsequence of those of `after`,
+    # which matching each line as early as possible finds out. The lines in between are new.
     ahead = iter([*(line.rstrip() for line in before.split("\n")), None])
     wanted, seen_heading = next(ahead), False
     added: list[list[str]] = [[]]
@@ -213,19 +209,14 @@ def added_lines(before: str, after: str) -> list[str] | None:
 
 
 def chunk_hash(text: str) -> str:
-    """Return what a piece of text is recognised by; blanks do not count."""
+    """Return a digest that identifies a piece of text; blanks do not matter."""
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:16]
 
 
 def line_end_of(text: str) -> str:
-    """Return how the lines of `text` end: as its first one does."""
+    """Return the line end of the first line of `text`, by default a line feed."""
     first = _LINE_END.search(text)
     return first[0] if first else "\n"
-
-
-def _marked(revision: int, events: Iterable[Event]) -> str:
-    texts = [_harmless(event.text).strip("\n") for event in events]
-    return "\n".join([_mark(revision), "\n\n".join(texts), f"<!-- goop:end {revision} -->"])
 
 
 def _mark(revision: int) -> str:
@@ -233,14 +224,15 @@ def _mark(revision: int) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Return text that cannot be taken for a mark of ours or open a comment that hides the rest of the document."""
+    """Return `text` with comments escaped, which could imitate marks or hide other text."""
     return _LINE_END.sub("\n", text).replace("<!--", "&lt;!--")
 
 
 def _end_of_section(text: str, title: str | None) -> int | None:
-    """Return the offset behind the last line of the section with something in it; None when there is no such section.
+    """Return the offset after the last filled line of the section `title`, None without it.
 
-    Without `title` it is the end of the text. A divider before the next heading stays behind what is added.
+    With `title` None it is the end of the text. Dividers before the next heading are left after the
+    offset, since they separate the next section.
     """
     if title is None:
         return len(text.rstrip("\r\n \t"))
@@ -255,6 +247,7 @@ def _end_of_section(text: str, title: str | None) -> int | None:
     )
     body = text[headings[at].end : following].rstrip()
 
+    # Drop dividers that are alone on their line, from the last one upwards.
     while (
         following is not None
         and body.endswith(_DIVIDERS)
@@ -269,12 +262,12 @@ def _end_of_section(text: str, title: str | None) -> int | None:
 
 
 def newest_mark(text: str) -> int:
-    """Return the newest revision that a mark of ours in `text` names, 0 without any."""
+    """Return the newest revision in our marks in `text`, 0 without any."""
     return max((int(mark[1]) for mark in _MARK.finditer(text)), default=0)
 
 
 def without_blocks(text: str) -> str:
-    """Return `text` without all that stands between marks of ours."""
+    """Return `text` without our blocks, whether people edited them or not."""
     ends: dict[str, list[int]] = {}
     for end_mark in _END_MARK.finditer(text):
         ends.setdefault(end_mark[1], []).append(end_mark.end())
@@ -282,6 +275,8 @@ def without_blocks(text: str) -> str:
     kept: list[str] = []
     at = 0
 
+    # A block ends at the nearest end mark of its revision; if people removed that, only the start
+    # mark is dropped, so that no text of theirs is lost.
     while (mark := _MARK.search(text, at)) is not None:
         own = ends.get(mark[1], [])
         nearest = bisect_right(own, mark.end())
@@ -292,6 +287,7 @@ def without_blocks(text: str) -> str:
 
 
 def _pieces(section: Section) -> Iterator[str]:
+    """Yield the paragraphs of `section`, then each section below it as one piece."""
     paragraph: list[str] = []
     for text in [*(line.text for line in section.lines), ""]:
         if text.strip() and text.strip() not in _DIVIDERS:
@@ -312,6 +308,6 @@ def _whole(section: Section) -> str:
 
 
 def new_pieces(pieces: Iterable[str], known: Collection[str]) -> list[str]:
-    """Return the pieces that are not known by their hash, each once."""
+    """Return the pieces whose hash is not in `known`, each once."""
     found = {chunk_hash(piece): piece for piece in pieces}
     return [piece for key, piece in found.items() if key not in known]

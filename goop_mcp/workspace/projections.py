@@ -1,7 +1,14 @@
-"""What the database says, shown in the project's files; what people wrote there is never overwritten (STORAGE, 4).
+"""Projections: the events of the database shown in the project's files.
 
-A writer calls `plan_projections` as the last thing of its transaction and `ProjectionPlan.apply` behind the commit,
-while the queue of writers still waits. `catch_up` does at start what a killed writer could not.
+What people wrote there is never overwritten. A writer calls `plan_projections` at the end of its
+transaction and `ProjectionPlan.apply` after the commit, while the queue of writers still waits.
+
+Why this is correct: for each file a row holds the digest that was on disk when a write was decided
+(`sha256`) and the digest that was about to be written (`pending_sha256`), committed together with
+the events. A file with one of the two digests is ours, whether a writer was killed before or after
+replacing it, and is updated. Any other content is an edit of people: additions are imported as
+events, and a change of our text leads to a second file, never to a loss. `catch_up` does at start
+what a killed writer left undone.
 """
 
 import hashlib
@@ -45,12 +52,12 @@ __all__ = [
 ]
 
 PROJECTED = (CHRONICLE, ADL, HANDOFF)
-"""The documents that events are shown in."""
+"""The documents that show events."""
 
 _CONFLICT = re.compile(r"(.+)\.conflict-\d{1,18}\.md")
 
-# Versions before the archive wrote up to 16 MiB; with what people added it is still read, to be
-# made smaller.
+# Versions without an archive wrote up to 16 MiB. Such a document, with additions of people, must
+# still be read, so that its old entries can move to the archive.
 _MOST_BYTES = 64 * 1024 * 1024
 _MOST_LOOKUPS = 200
 _MOST_OF_A_REVISION = 200
@@ -60,9 +67,9 @@ Redact = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """Bytes that are to lie at `path` once the transaction is committed.
+    """The bytes to write to `path` after the commit of the transaction.
 
-    `replaces` is the sha256 of what lay there when that was decided, None for nothing.
+    `replaces` is the sha256 of the file when that was decided, None without a file.
     """
 
     path: str
@@ -72,7 +79,7 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """A document that people changed where it is ours: theirs stays at `path`, ours lies at `ours`."""
+    """A document whose entries people changed: their version stays at `path`, ours is at `ours`."""
 
     path: str
     ours: str
@@ -80,7 +87,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewerDocument:
-    """A document that shows a `revision` after `known`, that of the database: this is older than its files."""
+    """A document that shows a `revision` after `known`, that of the database, which is older."""
 
     path: str
     revision: int
@@ -96,9 +103,9 @@ class NewerDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectionPlan:
-    """What follows from a transaction.
+    """The file changes that follow from a transaction.
 
-    Entries to append to archives, files to replace, how many pieces of people's text were taken in,
+    Entries to append to archives, files to replace, the number of imported pieces of people's text,
     open conflicts, and the documents that are newer than the database.
     """
 
@@ -109,15 +116,17 @@ class ProjectionPlan:
     newer: tuple[NewerDocument, ...] = ()
 
     def apply(self, files: ProjectFiles) -> tuple[str, ...]:
-        """Replace the files and return the paths of those that somebody has saved since; they are left for later.
+        """Replace the files; return the paths of those that were changed since, which are skipped.
 
-        The caller holds the queue of writers; people's editors do not wait in it. Raises as `replace_file` does.
+        The caller holds the lock of the queue of writers, but editors of people do not wait in it.
+        The next change treats a skipped file as edited. Raises as `replace_file`.
         """
         moved = tuple(
             each.path for each in self.files if _digest(_read(files, each.path)) != each.replaces
         )
-        # An entry stands in the archive before its document goes without it: killed in between, it
-        # stands in both, and the next change sees to that.
+        # Entries are in the archive before they leave their document. A writer killed in between
+        # leaves them in both, and the next change removes them from the document; the other order
+        # would lose them.
         for append in self.appends:
             if append.document not in moved:
                 append.apply(files)
@@ -138,11 +147,12 @@ def plan_projections(
     documents: Sequence[str] = PROJECTED,
     before: int | None = None,
 ) -> ProjectionPlan:
-    """Compare `documents` with their events, and remember in this transaction what is about to be written.
+    """Compare `documents` with their events, and record in this transaction what will be written.
 
-    `documents` are paths below `.goopspec`. Text that people added is taken in as events of the author "human", after
-    `redact`; what they changed of ours is left alone, and ours goes to a file beside it. `before` is the revision
-    before this transaction, None where it has not raised it.
+    `documents` are paths below `.goopspec`. Text that people added is imported as events of the
+    author "human", after `redact`; a document whose entries they changed is left alone, and ours is
+    written to a file next to it. `before` is the revision before this transaction, None if it has
+    added nothing yet.
     """
     known = writing.revision() if before is None else before
     rows = {row.path: row for row in writing.projections()}
@@ -163,7 +173,10 @@ def plan_projections(
 def newer_documents(
     files: ProjectFiles, *, known: int, documents: Sequence[str] = PROJECTED
 ) -> tuple[NewerDocument, ...]:
-    """Return those of `documents` that show a revision after `known`, that of the database."""
+    """Return the `documents` that show a revision after `known`, that of the database.
+
+    This happens after an old copy of the database was restored, or with files of another machine.
+    """
     found = []
     for name in documents:
         path = f"{FOLDER}/{name}"
@@ -177,14 +190,14 @@ def newer_documents(
 def is_stale(
     reading: Reading, files: ProjectFiles, *, documents: Sequence[str] = PROJECTED
 ) -> bool:
-    """Tell whether `plan_projections` has anything to do: events not shown yet, or files not as they were written."""
+    """Whether `plan_projections` has work: events not shown yet, or files changed since written."""
     rows = {row.path: row for row in reading.projections()}
-    # While people's change stands, what is ours is shown beside it.
-    beside = {each.path: rows[each.ours] for each in open_conflicts(reading)}
+    # During a conflict our version of a document is in another file.
+    conflicts = {each.path: rows[each.ours] for each in open_conflicts(reading)}
 
     for name in documents:
         path = f"{FOLDER}/{name}"
-        row = beside.get(path) or rows.get(path)
+        row = conflicts.get(path) or rows.get(path)
         if reading.document_revision(name) > (row.revision if row else 0):
             return True
         if row is not None and _digest(_read(files, row.path)) != (
@@ -196,7 +209,7 @@ def is_stale(
 
 
 def open_conflicts(reading: Reading) -> tuple[Conflict, ...]:
-    """Return the documents that people changed where they are ours and have not settled since."""
+    """Return the documents whose entries people changed, unless they have resolved that since."""
     found = []
     for row in reading.projections():
         match = _CONFLICT.fullmatch(row.path)
@@ -207,7 +220,7 @@ def open_conflicts(reading: Reading) -> tuple[Conflict, ...]:
 
 
 class _Document:
-    """One document within one transaction."""
+    """Plans one document within one transaction."""
 
     def __init__(
         self,
@@ -223,7 +236,16 @@ class _Document:
         self.name, self.kind = name, name.rpartition("/")[2]
         self.path = f"{FOLDER}/{name}"
         self.row = rows.get(self.path)
-        self.conflict = next((row for row in rows.values() if self._is_open_conflict(row)), None)
+        self.conflict = next(
+            (
+                row
+                for row in rows.values()
+                if (match := _CONFLICT.fullmatch(row.path)) is not None
+                and f"{match[1]}.md" == self.path
+                and (row.sha256 or row.pending_sha256)
+            ),
+            None,
+        )
         self.archive = rows.get(archive_row(self.path))
         self.text: str | None = None
         self.old: Sequence[Block] = ()
@@ -252,14 +274,17 @@ class _Document:
 
         return replace(plan, appends=appends)
 
-    # entries that the document shows no longer
+    # Entries that move to the archive
 
     def _not_archived(self) -> list[Block]:
-        """Return the blocks that are not known to stand in the archive, oldest first."""
+        """Return the blocks that are not known to be in the archive, oldest first."""
         row = self.archive
         blocks = blocks_of(self._events(row.revision if row else 0))
         if row is None or row.pending_sha256 is None:
             return blocks
+
+        # An append was planned and its writer may have been killed. Only the file itself shows
+        # whether it was completed, and the row moves on only then.
 
         through = int(row.pending_sha256)
         planned = [block for block in blocks if block.revision <= through]
@@ -272,13 +297,13 @@ class _Document:
         return blocks[len(planned) :]
 
     def _plan_archive(self) -> tuple[PlannedAppend, ...]:
-        """Remember how far the archive is about to reach, which the next change confirms, and return what it lacks."""
+        """Return the appends, and record how far the archive will reach."""
         if not self.old:
             return ()
 
         known = self.archive.revision if self.archive is not None else 0
-        # This row is about revisions only; the column of what is under way holds the one that is
-        # aimed at.
+        # The row of an archive has no digests: its pending column holds the revision up to which
+        # entries are being appended. The next change confirms it.
         through = str(self.old[-1].revision)
         row = Projection(path=archive_row(self.path), revision=known, pending_sha256=through)
         self.writing.set_projection(row)
@@ -296,7 +321,7 @@ class _Document:
             if revision in old or next(lookups, None) is None:
                 return old.get(revision)
 
-            # Archived before, and here again with a file of an earlier time.
+            # The entry was archived before, and an older version of the file brought it back.
             events = self.writing.events(
                 after_revision=revision - 1, document=self.name, limit=_MOST_OF_A_REVISION
             )
@@ -304,43 +329,51 @@ class _Document:
 
         return remove_blocks(text, before=self.kept[0].revision, find=find)
 
-    # entries among people's text
+    # Entries among people's text
 
     def _plan_entries(self) -> ProjectionPlan:
         row, found = self.row, _digest(self.text)
         if self.text is None:
+            # Nobody has the file, so that all entries are written again.
             return self._write(self.kept)
         if row is None:
+            # The document of a project that did not use this program before.
             self._adopt(since=0)
             return self._write([block for block in self.kept if not block.stands_in(self.text)])
         if found == row.pending_sha256:
+            # Our last write is on disk: only newer entries are missing.
             return self._write([block for block in self.kept if block.revision > row.revision])
 
         since, known = self._adopted()
         blocks = [block for block in self.kept if block.revision > since]
         lost = [block for block in blocks if not block.stands_in(self.text)]
         if found == row.sha256:
+            # Our last write never reached the disk, and nobody has edited the file meanwhile.
             return self._write(lost)
         return self._plan_edited(row, lost, known)
 
     def _plan_edited(
         self, row: Projection, lost: Sequence[Block], known: frozenset[str]
     ) -> ProjectionPlan:
-        # The newest block may never have been written: its writer was killed between commit and
-        # rename.
+        """Plan an edited file: import additions, or write ours elsewhere if our entries changed."""
+        # A missing block was changed by people, unless it may never have been written: the writer
+        # of the newest one may have been killed between commit and rename. Its start mark in the
+        # file proves that it was written.
         unsure = row.revision if row.pending_sha256 is not None else row.revision + 1
         changed = [
             block for block in lost if block.revision < unsure or block.begins_in(self.text or "")
         ]
         if changed and self._dismissed():
-            # What was dismissed was there
+            # `_dismissed` is true only with a conflict.
             assert self.conflict is not None  # noqa: S101
             self._adopt(since=self.conflict.revision)
             lost = [block for block in lost if block.revision > self.conflict.revision]
         elif changed:
             return self._put_aside(_joined(lost))
 
-        return replace(self._write(lost), imported=self._import(known))
+        plan = self._write(lost)
+        pieces = [self._taken(piece) for piece in people_wrote(self.text or "", document=self.kind)]
+        return replace(plan, imported=self._add_imported(new_pieces(pieces, known)))
 
     def _write(self, blocks: Sequence[Block]) -> ProjectionPlan:
         self._settle_conflict()
@@ -358,18 +391,14 @@ class _Document:
 
         return ProjectionPlan(files=(PlannedFile(self.path, data, found),))
 
-    def _import(self, known: frozenset[str]) -> int:
-        pieces = [self._taken(piece) for piece in people_wrote(self.text or "", document=self.kind)]
-        return self._add_imported(new_pieces(pieces, known))
-
     def _adopt(self, *, since: int) -> None:
-        """Take what people have in the file for granted: it is not news later, and older blocks are not missed."""
+        """Record that people's text is known, and that blocks up to `since` may be missing."""
         pieces = people_wrote(self.text or "", document=self.kind)
-        words = [str(since), *(chunk_hash(self._taken(piece)) for piece in pieces)]
-        self._add("adopted", "goop-mcp", " ".join(words))
+        hashes = [chunk_hash(self._taken(piece)) for piece in pieces]
+        self._add("adopted", "goop-mcp", " ".join([str(since), *hashes]))
 
     def _adopted(self) -> tuple[int, frozenset[str]]:
-        """Return the revision behind which blocks are expected in the file, and the hashes of people's pieces."""
+        """Return the revision after which blocks must be present, and hashes of known pieces."""
         since, known = 0, frozenset[str]()
         for event in self.writing.events(document=self.name, kinds=PEOPLES_KINDS):
             if event.kind == "adopted":
@@ -380,7 +409,7 @@ class _Document:
 
         return since, known
 
-    # a document that is ours as a whole
+    # A document that is ours as a whole
 
     def _plan_whole(self) -> ProjectionPlan:
         row, found = self.row, _digest(self.text)
@@ -388,6 +417,7 @@ class _Document:
         ours = handoff_of(events)
         if ours is None or found == sha256(ours.encode()):
             return self._write_whole(None)
+        # Without a file, or with the one that an interrupted write was to replace, ours is written.
         if self.text is None or (
             row is not None and found == row.sha256 != row.pending_sha256 is not None
         ):
@@ -401,7 +431,16 @@ class _Document:
         return self._plan_edited_whole(ours, newer=newer)
 
     def _plan_edited_whole(self, ours: str, *, newer: bool) -> ProjectionPlan:
-        added = None if self.row is None else self._added_to(self.row)
+        """Plan an edited handoff: import additions; any other change is a conflict or accepted."""
+        added = None
+        if self.row is not None and self.text is not None:
+            # Compare with the handoff that was written last, which need not be the newest one.
+            written = self.row.revision
+            before = handoff_of(
+                [event for event in self._handoff_events() if event.revision <= written]
+            )
+            added = None if before is None else added_lines(before, self.text)
+
         if added is not None:
             imported = self._add_imported(new_pieces(map(self._taken, added), self._adopted()[1]))
             plan = self._write_whole(self._newest_handoff() if newer else None)
@@ -413,13 +452,6 @@ class _Document:
         imported = self._add_imported([self._taken(self.text or "")])
 
         return replace(self._write_whole(None), imported=imported)
-
-    def _added_to(self, row: Projection) -> list[str] | None:
-        """Return what people added to the handoff that was written last, None when they changed it otherwise."""
-        before = handoff_of(
-            [event for event in self._handoff_events() if event.revision <= row.revision]
-        )
-        return None if before is None or self.text is None else added_lines(before, self.text)
 
     def _write_whole(self, ours: str | None) -> ProjectionPlan:
         self._settle_conflict()
@@ -437,9 +469,9 @@ class _Document:
         return handoff_of(self._handoff_events())
 
     def _handoff_events(self) -> list[Event]:
-        """Return the events that the newest handoff is made of, and the one that was written last."""
+        """Return the events of the newest handoff and of the one that was written last."""
         written = self.row.revision if self.row is not None else None
-        # What people add is carried from the handoff before: of each, two.
+        # A handoff carries over what people added to the one before it, so two of each are needed.
         before = self.writing.event_revisions(
             self.name, without=PEOPLES_KINDS, up_to=written, limit=2
         )
@@ -447,43 +479,36 @@ class _Document:
 
         return self._events(min([*before, *newest], default=1) - 1)
 
-    # conflicts
-
-    def _is_open_conflict(self, row: Projection) -> bool:
-        match = _CONFLICT.fullmatch(row.path)
-        return (
-            match is not None
-            and f"{match[1]}.md" == self.path
-            and bool(row.sha256 or row.pending_sha256)
-        )
+    # Conflicts
 
     def _put_aside(self, ours: str | None) -> ProjectionPlan:
-        """Leave their file alone and write `ours` beside it, over an older one of ours that nobody touched."""
+        """Leave people's file alone and write `ours` to a conflict file next to it."""
         if ours is None:
             return ProjectionPlan()
 
         data, row = ours.encode(), self.conflict
-        beside = _digest(_read(self.files, row.path)) if row is not None else None
-        if row is not None and beside == sha256(data):
-            self._remember(row.path, sha=beside, pending=None)
+        found = _digest(_read(self.files, row.path)) if row is not None else None
+        if row is not None and found == sha256(data):
+            self._remember(row.path, sha=found, pending=None)
             return ProjectionPlan(conflicts=(Conflict(path=self.path, ours=row.path),))
-        if row is None or beside not in (None, row.sha256, row.pending_sha256):
-            self._settle_conflict()
-            row, beside = Projection(path=self._free_name(), revision=0), None
 
-        self._remember(row.path, sha=beside, pending=sha256(data))
+        # An older conflict file is replaced, unless people edited it as well: then a new one with
+        # the first free number is written.
+        if row is None or found not in (None, row.sha256, row.pending_sha256):
+            self._settle_conflict()
+            stem = self.path.removesuffix(".md")
+            numbers = count(self.writing.next_revision())
+            names = (f"{stem}.conflict-{number}.md" for number in numbers)
+            name = next(name for name in names if _read(self.files, name) is None)
+            row, found = Projection(path=name, revision=0), None
+
+        self._remember(row.path, sha=found, pending=sha256(data))
         conflict = Conflict(path=self.path, ours=row.path)
 
-        return ProjectionPlan(files=(PlannedFile(row.path, data, beside),), conflicts=(conflict,))
-
-    def _free_name(self) -> str:
-        """Return the name for a conflict of this revision; where something has that name already, the next one."""
-        stem = self.path.removesuffix(".md")
-        names = (f"{stem}.conflict-{number}.md" for number in count(self.writing.next_revision()))
-        return next(name for name in names if _read(self.files, name) is None)
+        return ProjectionPlan(files=(PlannedFile(row.path, data, found),), conflicts=(conflict,))
 
     def _dismissed(self) -> bool:
-        """Tell whether somebody has settled the conflict by removing our file, which was seen there before."""
+        """Whether people resolved the conflict by removing our file after it was seen on disk."""
         row = self.conflict
         return row is not None and row.sha256 is not None and _read(self.files, row.path) is None
 
@@ -493,7 +518,7 @@ class _Document:
                 Projection(path=self.conflict.path, revision=self.conflict.revision)
             )
 
-    # rows
+    # Rows
 
     def _events(self, after: int) -> list[Event]:
         return self.writing.events(after_revision=after, document=self.name)
@@ -505,7 +530,7 @@ class _Document:
         )
 
     def _taken(self, piece: str) -> str:
-        """Return people's text as it may be kept: redacted, and without NUL, which no database takes."""
+        """Return people's text as it is stored: redacted, and without NUL for the database."""
         return self.redact(piece).replace("\0", "\ufffd")
 
     def _add_imported(self, pieces: Sequence[str]) -> int:
@@ -526,7 +551,7 @@ def _joined(blocks: Sequence[Block]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Unreadable:
-    """Stands for a file that is there and cannot be read as text, or may not be followed."""
+    """A file that exists and cannot be read as text, or is a link that leads out."""
 
     reason: str
 
@@ -541,7 +566,7 @@ def _read(files: ProjectFiles, path: str) -> "str | _Unreadable | None":
 
 
 def _digest(text: "str | _Unreadable | None") -> str | None:
-    """Return the digest of what lies on disk, None for nothing, and "" for what is not ours to compare."""
+    """Return the digest of a file, None without a file, and "" for one that cannot be compared."""
     if text is None:
         return None
     return "" if isinstance(text, _Unreadable) else hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What recorded reports say of tasks: only the last report of each counts."""
+"""The status of tasks by recorded reports: the last report of each task counts."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,9 +18,9 @@ _VERIFIERS = frozenset({"goop-verifier", "verifier", "wave-verifier", "goop-wave
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """What the reports say, by task ids as we write them.
+    """The reports combined, with task ids in our spelling.
 
-    A task is done when its last report is COMPLETE and no check in it failed. `blockers` are those
+    A task is done if its last report is COMPLETE and no check in it failed. `blockers` are those
     of last reports that are BLOCKED, and those that unfinished tasks name. `phase` and `last_at`
     (ISO 8601) are those of the newest report, None without one.
     """
@@ -36,7 +36,7 @@ class Records:
 
 
 class _Standing(NamedTuple):
-    """What the last report of a task says, or of an agent where it names no task."""
+    """The last report of a task, or of an agent if its report names no task."""
 
     task: str | None
     status: str | None
@@ -45,33 +45,34 @@ class _Standing(NamedTuple):
 
 
 class ReportLedger:
-    """What all reports up to one say together. Does not change: `with_reports` returns another.
+    """All reports up to a revision, combined. Immutable: `with_reports` returns another ledger.
 
-    Each report is read once, when it is added, so that the cost of the next one does not grow with
-    those before.
+    Each report is read once, when it is added, so that the cost of a report does not grow with
+    the number of earlier ones.
     """
 
     def __init__(self) -> None:
         """Begin without any report."""
         self.newest: StoredReport | None = None
         self.revision = 0
-        # The task that was reported last stands last.
+        # In the order of the last reports, the newest at the end.
         self._standings: dict[str, _Standing] = {}
         self._verification: Mapping[str, JsonValue] | None = None
         self._phase: str | None = None
 
     def with_reports(self, reports: Iterable[StoredReport], *, revision: int) -> "ReportLedger":
-        """Return the ledger with `reports`, oldest first; `revision` is that of the project they bring it to."""
+        """Return the ledger with `reports`, oldest first; `revision` is that of the project."""
         later = ReportLedger()
         later.newest, later.revision = self.newest, revision
         later._verification, later._phase = self._verification, self._phase
         standings = dict(self._standings)
 
         for report in reports:
-            envelope = _envelope(report)
+            values = json.loads(report.envelope)
+            envelope = values if isinstance(values, Mapping) else {}
             task = normal_task_id(report.task_id) if report.task_id else None
-            # Reports without a task follow each other: a later one of the same agent takes the
-            # place of an earlier one.
+            # A report without a task replaces the previous one of the same agent. Removing the
+            # entry first moves it to the end of the order.
             key = task or f"({report.agent})"
             standings.pop(key, None)
             standings[key] = _Standing(
@@ -89,14 +90,14 @@ class ReportLedger:
 
     @cached_property
     def records(self) -> Records:
-        """What the reports say; those without a task count for phase and blockers only."""
+        """The reports combined; those without a task count for phase and blockers only."""
         done: list[str] = []
         unfinished: list[str] = []
         failed: list[str] = []
         blockers: list[str] = []
 
-        # Newest first, in one pass: a long project has thousands of tasks, and each report asks for
-        # this.
+        # Newest first, in a single pass: a long project has thousands of tasks, and each new report
+        # computes this again.
         for each in reversed(self._standings.values()):
             if each.blocker is not None:
                 blockers.append(each.blocker)
@@ -109,6 +110,12 @@ class ReportLedger:
             (done if is_done else unfinished).append(each.task)
 
         verification = self._verification
+        passed = frozenset(
+            id
+            for check in _checks(verification or {})
+            if check.get("passed") is True
+            for id in must_haves_in(str(check.get("name")))
+        )
 
         return Records(
             done=tuple(done),
@@ -116,23 +123,18 @@ class ReportLedger:
             failed=tuple(failed),
             blockers=tuple(blockers),
             verified=verification is not None and not _failed(verification),
-            passed_must_haves=_passed(verification),
+            passed_must_haves=passed,
             phase=self._phase,
             last_at=self.newest.created_at if self.newest is not None else None,
         )
 
 
 def read_records(reports: Iterable[StoredReport]) -> Records:
-    """Return what `reports`, newest first, say together.
+    """Return `reports`, newest first, combined.
 
-    The newest of each task, agent and phase are enough: the others count for nothing.
+    The newest of each task, agent and phase are sufficient: older ones do not count.
     """
     return ReportLedger().with_reports(reversed(list(reports)), revision=0).records
-
-
-def _envelope(report: StoredReport) -> Mapping[str, JsonValue]:
-    values = json.loads(report.envelope)
-    return values if isinstance(values, Mapping) else {}
 
 
 def _checks(envelope: Mapping[str, JsonValue]) -> Sequence[Mapping[str, JsonValue]]:
@@ -146,18 +148,11 @@ def _failed(envelope: Mapping[str, JsonValue]) -> bool:
     return any(check.get("passed") is False for check in _checks(envelope))
 
 
-def _passed(envelope: Mapping[str, JsonValue] | None) -> frozenset[str]:
-    checks = _checks(envelope or {})
-    return frozenset(
-        id
-        for check in checks
-        if check.get("passed") is True
-        for id in must_haves_in(str(check.get("name")))
-    )
-
-
 def _blocker(report: StoredReport, envelope: Mapping[str, JsonValue]) -> str | None:
-    """Return what stands in the way; a finished task has nobody left who could take its blocker back."""
+    """Return the blocker of a report, None without one.
+
+    A finished task has none: nobody would ever withdraw it.
+    """
     if report.status == "COMPLETE":
         return None
 

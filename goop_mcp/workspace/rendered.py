@@ -1,7 +1,7 @@
-"""The documents that what is recorded shows in, where no file is written: as they would stand in the folder.
+"""Render documents from the database, with the text that a written file would have.
 
-Many machines share one database then (STORAGE, section 4). What people keep in the folder of this machine, if it has
-one, stays part of the document; nothing here changes a row or a file.
+This is for databases that many machines share, where no file is written. If this machine has the
+project's folder, people's text in it is part of the document; no row and no file is changed here.
 """
 
 from collections.abc import Mapping
@@ -24,14 +24,14 @@ __all__ = ["recorded_documents", "render_archive", "render_document", "render_do
 
 
 def recorded_documents(reading: Reading) -> tuple[str, ...]:
-    """Return the names of the documents that something recorded shows in."""
+    """Return the names of the documents with recorded entries."""
     return tuple(name for name in PROJECTED if reading.document_revision(name) > 0)
 
 
 def render_documents(reading: Reading, files: ProjectFiles) -> Mapping[str, str]:
-    """Return the text of each document that something recorded shows in, by name.
+    """Return the text of each document with recorded entries, by name.
 
-    One whose file cannot be read is left out; whoever reads the folder says so.
+    A document whose file cannot be read is left out; reading the folder reports it.
     """
     texts: dict[str, str] = {}
     for name in PROJECTED:
@@ -43,10 +43,10 @@ def render_documents(reading: Reading, files: ProjectFiles) -> Mapping[str, str]
 
 
 def render_document(reading: Reading, files: ProjectFiles, name: str) -> str | None:
-    """Return the document `name` with what is recorded; None where the file, if there is one, is all there is.
+    """Return the document `name` with its recorded entries, None if the file needs no change.
 
-    Entries stand behind those of people, each between its marks. Of two handoffs the one that was generated later
-    counts. Raises WorkspaceError for a file that is there and cannot be read.
+    Entries follow those of people, each between its marks. Of two handoffs the one generated later
+    counts. Raises WorkspaceError for an unreadable file.
     """
     if not reading.document_revision(name):
         return None
@@ -54,7 +54,14 @@ def render_document(reading: Reading, files: ProjectFiles, name: str) -> str | N
     found = files.read_text(find_current_document(files, name))
     if name == HANDOFF:
         ours = handoff_of(_newest_events(reading, name, 2))
-        return None if ours is None or (found is not None and _is_later(found, ours)) else ours
+        if ours is None or found is None:
+            return ours
+
+        # A handoff of people that only has a date counts as generated at the start of that day, so
+        # that one of ours from the same day precedes it.
+        theirs = comparable_moment(read_handoff(found).generated or "", of_day=time.min)
+        own = comparable_moment(read_handoff(ours).generated or "") or ""
+        return None if theirs is not None and theirs > own else ours
 
     _, kept = newest_blocks(blocks_of(_newest_events(reading, name, MOST_ENTRIES + 1)))
     missing = [block for block in kept if found is None or not block.stands_in(found)]
@@ -63,7 +70,7 @@ def render_document(reading: Reading, files: ProjectFiles, name: str) -> str | N
 
 
 def render_archive(reading: Reading, document: str, month: str) -> str | None:
-    """Return the entries of `month` that `document` shows no longer, None where there are none."""
+    """Return the archive of `document` for `month`, None without archived entries."""
     newest = blocks_of(_newest_events(reading, document, MOST_ENTRIES + 1))
     _, kept = newest_blocks(newest)
     shown = kept[0].revision if kept else 0
@@ -73,14 +80,6 @@ def render_archive(reading: Reading, document: str, month: str) -> str | None:
 
 
 def _newest_events(reading: Reading, name: str, wanted: int) -> list[Event]:
-    """Return the newest `wanted` entries of ours, at least, and what people's text left since."""
+    """Return at least the newest `wanted` of our entries, and all events since the oldest."""
     revisions = reading.event_revisions(name, without=PEOPLES_KINDS, limit=wanted)
     return reading.events(after_revision=min(revisions, default=1) - 1, document=name)
-
-
-def _is_later(found: str, ours: str) -> bool:
-    """Tell whether `found` says that it was generated after `ours`; one that names but the same day does not."""
-    theirs = comparable_moment(read_handoff(found).generated or "", of_day=time.min)
-    return theirs is not None and theirs > (
-        comparable_moment(read_handoff(ours).generated or "") or ""
-    )

@@ -1,4 +1,9 @@
-"""Replace a file whole or not at all, and clear away what killed writers left (STORAGE, section 4)."""
+"""Replace files atomically, and remove the temporary files of killed writers.
+
+Data goes to a temporary file in the same folder, which is synced and then renamed. A reader sees
+the old or the new content as a whole, and so does the next start after a power failure, because the
+folder is synced as well.
+"""
 
 import contextlib
 import errno
@@ -8,7 +13,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from io import FileIO
 from typing import Protocol
 
@@ -52,21 +57,20 @@ _REASONS = {
 
 
 def sha256(data: bytes) -> str:
-    """Return the digest by which projections are compared, in hex."""
+    """Return the hexadecimal digest that is used to compare projections."""
     return hashlib.sha256(data).hexdigest()
 
 
 def replace_file(
     files: ProjectFiles, path: str, data: bytes, *, allowed: Callable[[str], bool] = may_write
 ) -> str:
-    """Put `data` in place of the file at `path`, or create it; a reader sees the old or the new, whole.
+    """Replace the file at `path` with `data`, or create it; return the sha256 of `data`.
 
-    `allowed` tells which paths the caller may write; the default is what belongs to us in a project.
-
-    Missing folders are made; the mode of an existing file is kept. The caller holds the queue of writers. Returns the
-    sha256 of `data`. Raises PathRefusedError for a path outside the list of what we write and where a link stands in
-    place of the file or of a folder, UnwritableFileError when the system refuses; the old file then lies there as it
-    was, but for a fault of the last step, where it may be the new one.
+    `allowed` decides which paths the caller may write; the default are our files of a project.
+    Missing folders are created; the mode of an existing file is kept. The caller holds the lock of
+    the queue of writers. Raises PathRefusedError for any other path and for a link in place of the
+    file or a folder, and UnwritableFileError if the system refuses; the old file is unchanged then,
+    except after an error in the last step, when it may be the new one.
     """
     with _writing(files, path, allowed) as (folder, name):
         _put(folder, name, data, mode=_mode(folder, name), into_place=_rename)
@@ -75,21 +79,21 @@ def replace_file(
 
 
 class Missing(Protocol):
-    """Says what has to follow the bytes that a file ends with; `is_whole` tells that these are all."""
+    """Returns the bytes to append after `found`, the end of a file, or all of it if `is_whole`."""
 
     def __call__(self, found: bytes, *, is_whole: bool) -> bytes:
-        """Return nothing where nothing is missing."""
+        """Return b"" if nothing is missing."""
         ...
 
 
 def append_file(files: ProjectFiles, path: str, *, end: int, missing: Missing) -> None:
-    """Append to the file at `path`, or create it, what `missing` returns for its last `end` bytes.
+    """Append what `missing` returns for the last `end` bytes of the file at `path`, or create it.
 
-    A file that cannot take all of it keeps what fitted. The caller holds the queue of writers.
-    Raises as replace_file.
+    On a full disk the file keeps the part that was written. The caller holds the lock of the queue
+    of writers. Raises as `replace_file`.
     """
     with _writing(files, path, may_write) as (folder, name):
-        _mode(folder, name)
+        _mode(folder, name)  # raises for a link and for anything that is not a file
         descriptor = folder.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND, _NEW_FILE_MODE)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
             size = os.fstat(descriptor).st_size
@@ -98,6 +102,7 @@ def append_file(files: ProjectFiles, path: str, *, end: int, missing: Missing) -
             if not data:
                 return
 
+            # A raw write may take only a part, for instance just before the disk is full.
             written = 0
             while written < len(data):
                 written += file.write(data[written:]) or 0
@@ -118,11 +123,9 @@ def _all_of(file: FileIO) -> bytes:
 
 
 def create_file(files: ProjectFiles, path: str, data: bytes) -> bool:
-    """Write `data` to `path` unless something is there already; tell whether it was written.
+    """Write `data` to `path` unless it exists already; return whether it was written.
 
-    Raises as replace_file.
-
-    Nobody has to hold the queue of writers: of two who write at once one succeeds.
+    Needs no lock: of two concurrent writers exactly one succeeds. Raises as `replace_file`.
     """
     with _writing(files, path, may_create) as (folder, name):
         with contextlib.suppress(FileNotFoundError):
@@ -139,9 +142,9 @@ def create_file(files: ProjectFiles, path: str, data: bytes) -> bool:
 def place_file(
     files: ProjectFiles, path: str, data: bytes, *, advice: str = "move it away first"
 ) -> None:
-    """Write `data` to `path`; a file that says the same is left as it is. Raises as replace_file.
+    """Write `data` to `path`; a file with the same content is left as it is.
 
-    UnwritableFileError also where another file is there already; `advice` says what to do then.
+    Raises as `replace_file`, and UnwritableFileError with `advice` if another file exists there.
     """
     if create_file(files, path, data):
         return
@@ -156,14 +159,14 @@ def place_file(
 
 
 def is_stray(name: str) -> bool:
-    """Tell whether `name` is that of a temporary file of ours."""
+    """Whether `name` is that of one of our temporary files."""
     return _STRAY.fullmatch(name) is not None
 
 
 def sweep_strays(files: ProjectFiles, folder: str = FOLDER) -> tuple[str, ...]:
-    """Remove the temporary files that killed writers left in `folder`; return their names.
+    """Remove the temporary files of killed writers from `folder`; return their names.
 
-    The caller holds the queue of writers, so that none of them is in use.
+    The caller holds the lock of the queue of writers, so that none of these files is in use.
     """
     parts = files.resolve(folder)
     try:
@@ -183,6 +186,7 @@ def sweep_strays(files: ProjectFiles, folder: str = FOLDER) -> tuple[str, ...]:
 def _writing(
     files: ProjectFiles, path: str, allowed: Callable[[str], bool]
 ) -> Iterator[tuple[Folder, str]]:
+    """Open the folder of `path`, creating it if necessary, and yield it with the file name."""
     parts = relative_parts(path)
     if not allowed("/".join(parts)):
         raise PathRefusedError(
@@ -190,7 +194,9 @@ def _writing(
         )
 
     try:
-        with open_folder(files.root, _real_parts(files, parts[:-1]), create=True) as folder:
+        # A link to another folder of the project is followed.
+        parents = files.resolve("/".join(parts[:-1])) if parts[:-1] else ()
+        with open_folder(files.root, parents, create=True) as folder:
             yield folder, parts[-1]
     except PathRefusedError:
         raise
@@ -198,13 +204,8 @@ def _writing(
         raise _not_written(path, error) from error
 
 
-def _real_parts(files: ProjectFiles, parts: Sequence[str]) -> Sequence[str]:
-    """Return where a folder really lies; a link to another folder of the project is followed."""
-    return files.resolve("/".join(parts)) if parts else ()
-
-
 def _mode(folder: Folder, name: str) -> int | None:
-    """Return the mode of the file that is to be replaced, None when there is none yet."""
+    """Return the mode of the file to replace, None without a file; raise for anything else."""
     try:
         found = folder.stat(name)
     except FileNotFoundError:
@@ -262,22 +263,22 @@ def _write_whole(folder: Folder, temporary: str, data: bytes, *, mode: int | Non
 
 
 def _link(folder: Folder, temporary: str, name: str) -> None:
-    """Give the temporary file its name, if nobody has it: raises FileExistsError then."""
+    """Give the temporary file its name; raise FileExistsError if the name is taken."""
     try:
         folder.link(temporary, name)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
 
-        # Such a disk has no names that two can ask for at once; somebody may come between the look
-        # and this.
+        # A file system without hard links has no atomic "create unless it exists" for a whole file:
+        # another writer may create the file between the check of the caller and this rename.
         _rename(folder, temporary, name)
     else:
         folder.unlink(temporary)
 
 
 def _rename(folder: Folder, temporary: str, name: str) -> None:
-    """Put the temporary file in place; on Windows wait for whoever reads the old one."""
+    """Rename the temporary file to `name`; on Windows wait until nobody reads the old file."""
     deadline = time.monotonic() + _PATIENCE_ON_WINDOWS
     while True:
         try:

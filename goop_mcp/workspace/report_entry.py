@@ -1,4 +1,4 @@
-"""What an agent's report leaves in the documents: an entry of CHRONICLE.md (G-49), and entries of ADL.md."""
+"""Derive the entries of CHRONICLE.md (G-49) and ADL.md from an agent's report."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,15 +13,16 @@ _DONE: Mapping[int, str] = {
     2: "The safeguard was added.",
     3: "The obstacle was removed.",
 }
-"""What an executor does by each of the rules that need nobody's word (WORKFLOW, section 4)."""
+"""The action for each of the deviation rules that need no approval."""
 
 _DECISION = "decision"
 
 
 def entry_of_report(report: ReportView, *, time: str) -> ChronicleEntry:
-    """Return what `report` leaves in the diary: files and commits from its artifacts, the position from its state.
+    """Return the entry of `report`, with files, commits and position.
 
-    `time` is ISO 8601, of the recording. The texts are those of the agent; redact them before they are stored.
+    `time` is that of the recording, in ISO 8601. The texts are those of the agent; redact them
+    before they are stored.
     """
     task = " ".join(filter(None, (report.task_id, report.task_name)))
     return ChronicleEntry(
@@ -38,10 +39,10 @@ def entry_of_report(report: ReportView, *, time: str) -> ChronicleEntry:
 
 
 def log_of_report(report: ReportView, *, time: str) -> tuple[AdlEntry, ...]:
-    """Return the deviations by rules 1 to 3 and the decisions that `report` tells of, each once.
+    """Return the deviations by rules 1 to 3 and the decisions in `report`, each once.
 
-    A deviation reads `RULE n DEVIATION: …`; rule 4 waits for the user and leaves nothing yet.
-    Redact as above.
+    A deviation has the form `RULE n DEVIATION: …`. Rule 4 needs the user's approval and has no
+    entry before that. Redact the texts before they are stored.
     """
     files = tuple(file.path for file in report.files)
     found = [

@@ -1,4 +1,7 @@
-"""What `goop-mcp init` lays down: the documents with their headings, and state.json; nothing is overwritten."""
+"""Scaffold a project for `goop-mcp init`: documents with headings, and state.json.
+
+Nothing is overwritten.
+"""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +31,7 @@ _DOCUMENTS: Mapping[str, str] = {
     CHRONICLE: "chronicle",
     ADL: "adl",
 }
-"""What is laid down, with the name of its template."""
+"""The documents that are created, with the names of their templates."""
 
 _NOT_FOR_GIT = """\
 # The database of goop-mcp, copies of it, locks and files that are being written: they belong to
@@ -41,18 +44,17 @@ _NOT_FOR_GIT = """\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaffolded:
-    """Which files were created and which were there already, as paths relative to the project."""
+    """The files that were created and those that existed, as paths relative to the project."""
 
     created: tuple[str, ...]
     kept: tuple[str, ...]
 
 
 def create_project(files: ProjectFiles, *, name: str, now: str) -> Scaffolded:
-    """Create the documents of a project and its state.json, each only where nothing is there.
+    """Create the documents and state.json of a project that do not exist yet.
 
-    Calling again is safe.
-
-    `now` is ISO 8601 in UTC. Raises PathRefusedError and UnwritableFileError.
+    Calling it again is safe. `now` is ISO 8601 in UTC. Raises PathRefusedError and
+    UnwritableFileError.
     """
     title = line(name)
     texts = {
@@ -62,17 +64,14 @@ def create_project(files: ProjectFiles, *, name: str, now: str) -> Scaffolded:
     texts[STATE] = json.dumps(_state(title, now), indent=2, ensure_ascii=False) + "\n"
     texts[GIT_IGNORE] = _NOT_FOR_GIT
     done = {
-        document_path(document): _create(files, document, text) for document, text in texts.items()
+        (path := document_path(document)): create_file(files, path, text.encode())
+        for document, text in texts.items()
     }
 
     return Scaffolded(
         created=tuple(path for path, created in done.items() if created),
         kept=tuple(path for path, created in done.items() if not created),
     )
-
-
-def _create(files: ProjectFiles, document: str, text: str) -> bool:
-    return create_file(files, document_path(document), text.encode())
 
 
 def _state(name: str, now: str) -> Mapping[str, object]:

@@ -1,7 +1,8 @@
-"""Pack the folders of finished sessions, each into one file beside it; nothing is lost on the way (H-58).
+"""Pack the folder of each finished session into an archive next to it, without losing data (H-58).
 
-A folder goes only when its archive was written, synced and read back, and only those of its files that are still as
-they were packed. Packing the same folder again gives the same bytes, so that a run that was ended half way goes on.
+Files are removed only after the archive was written, synced and read back, and only if they have
+not changed since they were packed. The same folder always gives the same bytes, so that an
+interrupted run can be repeated: it finds its own archive and continues with the removal.
 """
 
 import gzip
@@ -23,7 +24,7 @@ from goop_mcp.workspace.sessions import SessionFolder, list_sessions, read_sessi
 __all__ = ["FINISHED", "ArchivedSession", "archive_session", "finished_sessions", "is_finished"]
 
 FINISHED = frozenset({"CANCELLED", "COMPLETE", "COMPLETED", "DONE", "FAILED", "KILLED"})
-"""The words of state.json that say that nobody works in a session any more; any other may."""
+"""The values in state.json of a session that has ended; any other value may be a running one."""
 
 _DATE = "%Y%m%d-%H%M%S"
 _LENGTH_OF_DATE = len("20260114-093000")
@@ -33,9 +34,9 @@ _MODE = 0o644
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedSession:
-    """A session that was packed: where, from how many bytes to how many.
+    """A packed session: the path of its archive, and the sizes before and after packing.
 
-    `kept` are files that changed meanwhile.
+    `kept` are files that changed during packing.
     """
 
     id: str
@@ -54,28 +55,29 @@ class _Packed:
 
 
 def finished_sessions(files: ProjectFiles, *, before: datetime | None = None) -> tuple[str, ...]:
-    """Return the sessions whose state is one of FINISHED, oldest first; with `before`, those begun earlier only.
+    """Return the finished sessions, oldest first; with `before` only those begun earlier.
 
-    When a session began is told by its id; one without a date counts as begun just now.
+    The id states when a session began; one without a date counts as begun now.
     """
     sessions = (read_session(files, id) for id in list_sessions(files))
     return tuple(
         each.id
         for each in sessions
-        if is_finished(each) and (before is None or _began(each.id) < before)
+        if is_finished(each) and (before is None or _start_of(each.id) < before)
     )
 
 
 def is_finished(session: SessionFolder) -> bool:
-    """Tell whether the state of a session says that nobody works in it any more."""
+    """Whether the session has ended, by its state."""
     return (session.status or "").upper() in FINISHED
 
 
 def archive_session(files: ProjectFiles, id: str, *, dry_run: bool = False) -> ArchivedSession:
-    """Pack the folder of session `id` into `<id>.tar.gz` beside it, and remove the folder; with `dry_run` only look.
+    """Pack the folder of session `id` into `<id>.tar.gz` next to it, and remove the folder.
 
-    Raises WorkspaceError for a session that is not there or not finished, or holds what cannot be packed: links,
-    devices, more than MOST_BYTES or 1,000 files. Raises UnwritableFileError where another archive has its name.
+    With `dry_run` nothing is written or removed. Raises WorkspaceError for a session that does not
+    exist, is not finished, or contains links, devices, more than MOST_BYTES or more than 1,000
+    files. Raises UnwritableFileError if another archive has its name.
     """
     session = read_session(files, id)
     if not is_finished(session):
@@ -88,7 +90,12 @@ def archive_session(files: ProjectFiles, id: str, *, dry_run: bool = False) -> A
     archive = _archive(id, packed)
     if not dry_run:
         place_file(files, session_archive(id), archive, advice="another archive has its name")
-        _check(files, session_archive(id), archive)
+        # Reading the archive back detects a disk that lost data, before the files are removed.
+        if files.read_bytes(session_archive(id)) != archive:
+            raise UnwritableFileError(
+                f"{session_archive(id)} was not written as it should be; the session's folder is"
+                " left as it is"
+            )
 
     return ArchivedSession(
         id=id,
@@ -100,7 +107,7 @@ def archive_session(files: ProjectFiles, id: str, *, dry_run: bool = False) -> A
     )
 
 
-def _began(id: str) -> datetime:
+def _start_of(id: str) -> datetime:
     try:
         return datetime.strptime(id[:_LENGTH_OF_DATE], _DATE).astimezone(UTC)
     except ValueError:
@@ -108,7 +115,7 @@ def _began(id: str) -> datetime:
 
 
 def _contents(files: ProjectFiles, folder: str) -> Iterator[_Packed]:
-    """Read every file below `folder`, in order. Raises WorkspaceError for what cannot be packed."""
+    """Yield every file below `folder`, in order. Raises WorkspaceError if one cannot be packed."""
     left = MOST_BYTES
     for number, path in enumerate(_walk(files, folder)):
         stamp, content = files.stamp(path), files.read_bytes(path)
@@ -141,8 +148,9 @@ def _walk(files: ProjectFiles, folder: str) -> Iterator[str]:
 
 
 def _archive(id: str, packed: list[_Packed]) -> bytes:
-    """Return a tar with the files below the name of the session, compressed; the same files give the same bytes."""
+    """Return the compressed archive of the session; the same files give the same bytes."""
     buffer = io.BytesIO()
+    # Owner, group and the time of packing would differ between runs, so none of them is stored.
     with (
         gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as zipped,
         tarfile.open(fileobj=zipped, mode="w") as tar,
@@ -156,15 +164,8 @@ def _archive(id: str, packed: list[_Packed]) -> bytes:
     return buffer.getvalue()
 
 
-def _check(files: ProjectFiles, path: str, archive: bytes) -> None:
-    if files.read_bytes(path) != archive:
-        raise UnwritableFileError(
-            f"{path} was not written as it should be; the session's folder is left as it is"
-        )
-
-
 def _remove(files: ProjectFiles, folder: str, packed: list[_Packed]) -> Iterator[str]:
-    """Remove the files that are still as they were packed and the folders that are empty; yield what is left."""
+    """Remove the files that are unchanged since packing, and empty folders; yield those left."""
     for each in packed:
         parent, _, name = each.path.rpartition("/")
         with open_folder(files.root, files.resolve(parent)) as place:

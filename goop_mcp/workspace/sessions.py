@@ -1,7 +1,11 @@
-"""The folders of spawned agents, `docs/.scratch/sessions/<id>/` with five files (xml-handoff-protocol, section 5.1)."""
+"""The folders of spawned agents, `docs/.scratch/sessions/<id>/`, with five files each.
+
+The layout is that of the xml-handoff-protocol, section 5.1.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from goop_mcp.errors import DocumentUnreadableError, PathRefusedError
@@ -20,12 +24,10 @@ _STATE, _PROMPT, _RESULT, _OUTPUT, _LOG = SESSION_FILES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFolder:
-    """What lies in a session's folder.
+    """The content of a session's folder.
 
-    `status` is the word of its state.json, None where it has none.
-
-    `result` is result.json, None while it is missing; `faults` say in words what is missing or
-    cannot be read.
+    `status` is that of state.json, None if absent. `result` is result.json, None while it is
+    missing or empty. `errors` are messages about missing and unreadable files.
     """
 
     id: str
@@ -33,7 +35,7 @@ class SessionFolder:
     status: str | None = None
     prompt: str | None = None
     result: Mapping[str, JsonValue] | None = None
-    faults: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
 
 
 def create_session(
@@ -41,10 +43,8 @@ def create_session(
 ) -> str:
     """Create the folder of session `id` with its five files and return its path.
 
-    What is there already stays.
-
-    result.json is the agent's to write and begins as an empty object. Raises PathRefusedError for
-    an id of another form than YYYYMMDD-HHMMSS-slug, and UnwritableFileError.
+    Existing files stay. The agent writes result.json, which begins as an empty object. Raises
+    PathRefusedError for an id of another form than YYYYMMDD-HHMMSS-slug, and UnwritableFileError.
     """
     if not is_session_id(id):
         raise PathRefusedError(
@@ -67,22 +67,28 @@ def create_session(
 
 
 def list_sessions(files: ProjectFiles) -> tuple[str, ...]:
-    """Return the names of all session folders, sorted, which is by time where they have the usual form."""
-    return tuple(name for name in files.names(SESSIONS_FOLDER) if _is_folder(files, name))
+    """Return the names of all session folders, sorted: by time if they have the usual form."""
+    names = []
+    for name in files.names(SESSIONS_FOLDER):
+        with suppress(PathRefusedError):
+            if files.kind(f"{SESSIONS_FOLDER}/{name}") is FileKind.FOLDER:
+                names.append(name)
+
+    return tuple(names)
 
 
 def read_session(files: ProjectFiles, id: str) -> SessionFolder:
-    """Return what lies in the folder of session `id`; what is missing or broken is told and stops nothing.
+    """Return the content of the folder of session `id`, with a message for each unusable file.
 
-    Raises PathRefusedError for an id that is no name of a folder.
+    Raises PathRefusedError for an id that is not a valid folder name.
     """
     folder = session_folder(id)
     present = tuple(name for name in SESSION_FILES if name in files.names(folder))
-    faults = [f"{name} is missing in session {id}" for name in SESSION_FILES if name not in present]
-    state = _object(files, f"{folder}/{_STATE}", faults)
-    result = _object(files, f"{folder}/{_RESULT}", faults)
+    errors = [f"{name} is missing in session {id}" for name in SESSION_FILES if name not in present]
+    state = _object(files, f"{folder}/{_STATE}", errors)
+    result = _object(files, f"{folder}/{_RESULT}", errors)
     if result is not None and not result:
-        faults.append(f"{_RESULT} is empty in session {id}")
+        errors.append(f"{_RESULT} is empty in session {id}")
 
     status = (state or {}).get("status")
 
@@ -90,37 +96,30 @@ def read_session(files: ProjectFiles, id: str) -> SessionFolder:
         id=id,
         files=present,
         status=status if isinstance(status, str) else None,
-        prompt=_text(files, f"{folder}/{_PROMPT}", faults),
+        prompt=_text(files, f"{folder}/{_PROMPT}", errors),
         result=result or None,
-        faults=tuple(faults),
+        errors=tuple(errors),
     )
 
 
 def read_sessions(files: ProjectFiles, ids: Sequence[str]) -> tuple[SessionFolder, ...]:
-    """Return the sessions in the order of `ids`; one without a folder or a result is reported, not fatal (H-46)."""
+    """Return the sessions in the order of `ids`; a missing folder or result is not fatal (H-46)."""
     return tuple(read_session(files, id) for id in ids)
 
 
-def _is_folder(files: ProjectFiles, name: str) -> bool:
-    try:
-        return files.kind(f"{SESSIONS_FOLDER}/{name}") is FileKind.FOLDER
-    except PathRefusedError:
-        return False
-
-
-def _text(files: ProjectFiles, path: str, faults: list[str]) -> str | None:
+def _text(files: ProjectFiles, path: str, errors: list[str]) -> str | None:
     try:
         return files.read_text(path)
     except (DocumentUnreadableError, PathRefusedError) as error:
-        faults.append(str(error))
+        errors.append(str(error))
         return None
 
 
-def _object(files: ProjectFiles, path: str, faults: list[str]) -> Mapping[str, JsonValue] | None:
-    text = _text(files, path, faults)
+def _object(files: ProjectFiles, path: str, errors: list[str]) -> Mapping[str, JsonValue] | None:
+    text = _text(files, path, errors)
     parsed = parse_object(text) if text is not None else None
     if isinstance(parsed, JsonDefect):
-        faults.append(
+        errors.append(
             f"{path} cannot be read at line {parsed.line}, column {parsed.column}: {parsed.message}"
         )
         return None

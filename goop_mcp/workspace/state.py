@@ -1,4 +1,4 @@
-"""state.json as it lies on disk: four shapes read into one value (WORKFLOW, section 5)."""
+"""Read state.json, which has four shapes, into one value."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {"acceptanceConfirmed": ("user_acc
 
 
 class StateShape(StrEnum):
-    """Which of the forms a file has. Only the first is ever written."""
+    """The form of a file. Only VERSION_1 is ever written."""
 
     VERSION_1 = "version 1"
     VERSION_2 = "version 2, like version 1 with a map of workflows"
@@ -49,11 +49,11 @@ class PendingTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectState:
-    """What state.json says. A key that is absent has the value that the packages take for it.
+    """The content of state.json; an absent key has the default of the packages.
 
-    `phase` is the text as found, in lower case. `revision` is the file's own key, None when another
-    program dropped it; `token` names exactly these bytes, for whoever wants to change what was
-    read. `text` is the whole file.
+    `phase` is the text as found, in lower case. `revision` is a key of the file, None if another
+    program removed it. `token` identifies exactly these bytes, for a change of what was read.
+    `text` is the whole file.
     """
 
     shape: StateShape
@@ -87,7 +87,7 @@ class ProjectState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateDefect:
-    """Why state.json cannot be read: in words, with line and column from 1."""
+    """Why state.json cannot be read: a message, with line and column from 1."""
 
     message: str
     line: int
@@ -100,19 +100,19 @@ _Values: TypeAlias = Mapping[str, JsonValue]
 def read_state(
     files: ProjectFiles, *, session: str | None = None
 ) -> ProjectState | StateDefect | None:
-    """Return what the project's state.json says, where it is broken, or None when there is none.
+    """Return the state of the project, the defect of its state.json, or None without one.
 
-    With `session` it is that of the named session. A project of GoopSpec 1.x has its state in
-    goopspec.db, which goes before the file. Nothing is changed. Raises PathRefusedError when the
-    file lies outside of the project.
+    With `session` it is the state of that named session. A project of GoopSpec 1.x has its state in
+    goopspec.db, which takes precedence over the file. Nothing is changed. Raises PathRefusedError
+    if the file is outside the project.
     """
     try:
-        kept = read_state_text(files) if session is None else None
+        stored = read_state_text(files) if session is None else None
     except StoreError as error:
         return StateDefect(message=str(error), line=1, column=1)
 
-    if kept is not None:
-        return parse_state(kept)
+    if stored is not None:
+        return parse_state(stored)
 
     try:
         text = files.read_text(document_path(STATE, session=session))
@@ -123,10 +123,10 @@ def read_state(
 
 
 def parse_state(text: str) -> ProjectState | StateDefect:
-    """Return what the text of a state.json says, or where it is broken.
+    """Return the state in the text of a state.json, or its defect.
 
-    A key that counts for decisions and has a value of another type makes the file unreadable: a
-    lock that is neither true nor false must not be taken for open.
+    A wrong type of a key that decisions depend on makes the file unreadable: a lock that is neither
+    true nor false must not count as open.
     """
     parsed = parse_object(text)
     if isinstance(parsed, JsonDefect):
@@ -134,29 +134,37 @@ def parse_state(text: str) -> ProjectState | StateDefect:
 
     reader = _Reader(parsed)
     state = reader.state(text)
-    if reader.fault is None:
+    if reader.wrong is None:
         return state
 
-    keys, expected = reader.fault
-    line, column = line_and_column(text, _place(text, keys))
+    keys, expected = reader.wrong
+    line, column = line_and_column(text, _offset_of(text, keys))
 
     return StateDefect(message=f"{'.'.join(keys)} is not {expected}", line=line, column=column)
 
 
 def snake_case(key: str) -> str:
-    """Return a camelCase key as some files have it: specLocked as spec_locked."""
+    """Return a camelCase key in the spelling of some files: specLocked as spec_locked."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
 
 
 class _Reader:
-    """Looks keys up in a parsed file and remembers the first one whose type is wrong."""
+    """Looks up keys in a parsed file and records the first one with a wrong type."""
 
     def __init__(self, values: _Values) -> None:
         self.values = values
-        self.fault: tuple[tuple[str, ...], str] | None = None
+        self.wrong: tuple[tuple[str, ...], str] | None = None
         self.shape = _shape(values)
-        self.way = self._way()
-        self.places = [(self.way, self._object(self.way)), *([((), values)] if self.way else [])]
+
+        # The path of keys to the object with the state of the workflow. Some files have a part of
+        # its keys at the top level, which is searched second.
+        path: tuple[str, ...] = ("workflow",)
+        if self.shape is StateShape.VERSION_2_WORKFLOWS:
+            path = ("workflows", _as_text(values.get("activeWorkflowId")) or "default")
+        elif self.shape is StateShape.BEFORE_VERSION_1:
+            path = ("project_state",) if "project_state" in values else ()
+
+        self.objects = [(path, self._object(path)), *([((), values)] if path else [])]
 
     def state(self, text: str) -> ProjectState:
         phase = (self._text("phase") or "idle").strip().lower()
@@ -165,12 +173,18 @@ class _Reader:
             revision if isinstance(revision, int) and not isinstance(revision, bool) else None
         )
         execution = self._object(("execution",))
+        is_v1 = self.shape is StateShape.VERSION_2_WORKFLOWS or (
+            phase in PHASES["v1"] and phase not in PHASES["0.x"]
+        )
+        # The hash is always part of the token: another program may keep our revision and change
+        # the rest of the file.
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
 
         return ProjectState(
             shape=self.shape,
-            profile=_profile(self.shape, phase),
+            profile="v1" if is_v1 else "0.x",
             phase=phase,
-            token=_token(text, revision),
+            token=digest if revision is None else f"{revision}-{digest}",
             text=text,
             revision=revision,
             project=_as_text(self._object(("project",)).get("name")),
@@ -193,35 +207,28 @@ class _Reader:
             pending_tasks=_pending_tasks(execution.get("pendingTasks")),
         )
 
-    def _way(self) -> tuple[str, ...]:
-        if self.shape is StateShape.VERSION_2_WORKFLOWS:
-            return "workflows", _as_text(self.values.get("activeWorkflowId")) or "default"
-        if self.shape is StateShape.BEFORE_VERSION_1:
-            return ("project_state",) if "project_state" in self.values else ()
-        return ("workflow",)
-
-    def _object(self, way: tuple[str, ...]) -> _Values:
+    def _object(self, path: tuple[str, ...]) -> _Values:
         value: JsonValue = self.values
-        for depth, key in enumerate(way, start=1):
+        for depth, key in enumerate(path, start=1):
             value = value.get(key, {}) if isinstance(value, Mapping) else {}
             if not isinstance(value, Mapping):
-                self._wrong(way[:depth], "an object")
+                self._record_wrong(path[:depth], "an object")
                 return {}
 
         return value if isinstance(value, Mapping) else {}
 
     def _find(self, key: str) -> tuple[tuple[str, ...], JsonValue]:
-        for way, values in self.places:
+        for path, values in self.objects:
             for name in (key, snake_case(key), *_OTHER_NAMES.get(key, ())):
                 if name in values:
-                    return (*way, name), values[name]
+                    return (*path, name), values[name]
         return (), None
 
     def _flag(self, key: str) -> bool:
         keys, value = self._find(key)
         if value is None or isinstance(value, bool):
             return bool(value)
-        self._wrong(keys, "true or false")
+        self._record_wrong(keys, "true or false")
         return False
 
     def _count(self, key: str) -> int:
@@ -231,18 +238,18 @@ class _Reader:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return value
 
-        self._wrong(keys, "an integer from 0")
+        self._record_wrong(keys, "an integer from 0")
         return 0
 
     def _text(self, key: str) -> str | None:
         keys, value = self._find(key)
         if value is None or isinstance(value, str):
             return value
-        self._wrong(keys, "a text")
+        self._record_wrong(keys, "a text")
         return None
 
-    def _wrong(self, keys: tuple[str, ...], expected: str) -> None:
-        self.fault = self.fault or (keys, expected)
+    def _record_wrong(self, keys: tuple[str, ...], expected: str) -> None:
+        self.wrong = self.wrong or (keys, expected)
 
 
 def _shape(values: _Values) -> StateShape:
@@ -255,31 +262,13 @@ def _shape(values: _Values) -> StateShape:
     if isinstance(version, bool) or version not in (1, 2):
         return StateShape.UNKNOWN
 
+    # A map of workflows is part of version 2, whatever the number in the file.
     workflows = isinstance(values.get("workflows"), Mapping)
-
-    # The version
     return StateShape.VERSION_2 if version == 2 or workflows else StateShape.VERSION_1  # noqa: PLR2004
 
 
-def _profile(shape: StateShape, phase: str) -> Profile:
-    if shape is StateShape.VERSION_2_WORKFLOWS or (
-        phase in PHASES["v1"] and phase not in PHASES["0.x"]
-    ):
-        return "v1"
-    return "0.x"
-
-
-def _token(text: str, revision: int | None) -> str:
-    """Name these bytes.
-
-    The hash is always part of it: another program may keep our revision and change the rest.
-    """
-    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return digest if revision is None else f"{revision}-{digest}"
-
-
-def _place(text: str, keys: tuple[str, ...]) -> int:
-    """Return where the value at the end of `keys` begins, or the last that is there."""
+def _offset_of(text: str, keys: tuple[str, ...]) -> int:
+    """Return the offset of the value at the path `keys`, or of the last one that exists."""
     at: int | None = None
     for key in keys:
         found = next((member for member in members(text, at) if member.key == key), None)

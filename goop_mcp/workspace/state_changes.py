@@ -1,4 +1,4 @@
-"""Change state.json: legal moves only, in the text that lies on disk, and only if it is still the one that was read."""
+"""Plan changes of state.json: legal moves only, as edits of the text that was read."""
 
 import json
 from collections.abc import Mapping
@@ -41,10 +41,10 @@ _KEYS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateChange:
-    """What is to become of state.json. `phase` None stays where it is.
+    """A requested change of state.json; `phase` None keeps the phase.
 
-    `values` are keys of `workflow` in camelCase with what they shall be. `forced` writes an illegal
-    move all the same, for `reason`, which goes into ADL.md.
+    `values` are keys of `workflow` in camelCase with their new values. `forced` writes an illegal
+    move, for `reason`, which is recorded in ADL.md.
     """
 
     phase: str | None = None
@@ -53,7 +53,7 @@ class StateChange:
     reason: str | None = None
 
     def to_json(self) -> str:
-        """Return the change as JSON, from which `change_from_json` makes it again."""
+        """Return the change as JSON, for `change_from_json`."""
         values = {
             "phase": self.phase,
             "values": dict(self.values),
@@ -65,10 +65,10 @@ class StateChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedState:
-    """A change that may be written: the whole new text, and the state before and after it.
+    """A change that may be written: the state before and after it.
 
-    `move` says how the change of phase stands to the profile: REWORK is to be reported, FORCED
-    belongs into ADL.md.
+    `move` classifies the change of phase: REWORK must be reported, FORCED must be recorded in
+    ADL.md.
     """
 
     before: ProjectState
@@ -77,7 +77,7 @@ class PlannedState:
 
 
 def change_from_json(text: str) -> StateChange:
-    """Return the change that `StateChange.to_json` wrote."""
+    """Return the change in the JSON of `StateChange.to_json`."""
     values = json.loads(text)
     return StateChange(
         phase=values["phase"],
@@ -90,9 +90,10 @@ def change_from_json(text: str) -> StateChange:
 def current_state(
     files: ProjectFiles, *, seen: str | None = None, session: str | None = None
 ) -> ProjectState:
-    """Return the state that is about to be changed; `seen` is the token of the one that a caller decided on.
+    """Return the state to change; `seen` is the token of the state that the caller decided on.
 
-    Raises StateCorruptError, StateReadOnlyError, and StateMovedError when `seen` is not the file's token any more.
+    Raises StateCorruptError, StateReadOnlyError, and StateMovedError if the file no longer has the
+    token `seen`.
     """
     state = read_state(files, session=session)
     name = document_path(STATE, session=session)
@@ -101,7 +102,7 @@ def current_state(
     if isinstance(state, StateDefect):
         raise StateCorruptError(
             f"{name} cannot be read at line {state.line}, column {state.column}: {state.message};"
-            " it is left as it is, mend it by hand or take the newest checkpoint"
+            " it is left as it is, fix it by hand or take the newest checkpoint"
         )
 
     if not state.writable:
@@ -122,10 +123,10 @@ def current_state(
 def plan_change(
     state: ProjectState, change: StateChange, *, now: str, revision: int | None = None
 ) -> PlannedState:
-    """Return `state` with `change` made: our keys replaced where they stand, every other character as it was.
+    """Return `state` with `change` applied: our keys edited in place, every other character kept.
 
-    `now` is the time in ISO 8601 for lastActivity, `revision` that of the database. Raises IllegalMoveError for a move
-    that the profile does not have; with `forced` it is made and told by `move`.
+    `now` is the time in ISO 8601 for lastActivity, `revision` that of the database. Raises
+    IllegalMoveError for a move that the profile does not have, unless it is `forced`.
     """
     unknown = sorted(set(change.values) - _KEYS)
     if unknown:
@@ -138,9 +139,14 @@ def plan_change(
         forced=change.forced,
     )
     kind = weigh_move(move)
-    # An unknown phase that is kept is nobody's move.
+    # Keeping an unknown phase is not a move.
     if kind is MoveKind.ILLEGAL and change.phase is not None:
-        raise _illegal(move)
+        moves = MOVES[move.profile].get(move.start)
+        allowed = (*moves.legal, *moves.rework) if moves is not None else MOVES[move.profile]
+        raise IllegalMoveError(
+            f"phase {move.start} does not lead to {move.target}; expected one of"
+            f" {', '.join(allowed)}, nothing was written"
+        )
 
     values: dict[str, Scalar] = dict(change.values)
     if move.start != move.target:
@@ -157,15 +163,6 @@ def plan_change(
     return PlannedState(before=state, after=after, move=kind)
 
 
-def _illegal(move: Move) -> IllegalMoveError:
-    moves = MOVES[move.profile].get(move.start)
-    allowed = (*moves.legal, *moves.rework) if moves is not None else tuple(MOVES[move.profile])
-    return IllegalMoveError(
-        f"phase {move.start} does not lead to {move.target}; expected one of {', '.join(allowed)},"
-        " nothing was written"
-    )
-
-
 def _written(text: str, values: Mapping[str, Scalar], *, revision: int | None, phase: str) -> str:
     top = {member.key: member for member in members(text)}
     if "workflow" not in top:
@@ -175,12 +172,12 @@ def _written(text: str, values: Mapping[str, Scalar], *, revision: int | None, p
     changes: list[_Change] = []
 
     for key, value in values.items():
-        # Absent means false or 0: an old file gains no keys that say nothing.
+        # Absent means false or 0, so that such values add no keys to an old file.
         names = [name for name in (key, snake_case(key)) if name in found] or (
             [] if value in (False, 0) else [key]
         )
         changes += [(("workflow", name), value) for name in names]
-        # A gate fact that some files carry at the top would contradict ours; it is kept in step.
+        # Some files have a copy of such a key at the top level, which must not contradict this one.
         changes += [
             ((name,), value)
             for name in (key, snake_case(key))

@@ -1,4 +1,9 @@
-"""Write state.json behind a transaction, so that the change and what is recorded of it stay together."""
+"""Write state.json after a transaction, so that the change and its record stay consistent.
+
+The transaction records the change with the digests of the file before and after it. A writer that
+is killed before the file is replaced leaves both, and recovery makes the same change later, but
+only if nobody has touched the file since.
+"""
 
 from dataclasses import dataclass
 
@@ -26,9 +31,9 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatePlan:
-    """A change of state.json that is recorded and about to be written.
+    """A change of state.json that is recorded and will be written.
 
-    `seen` is the token that the caller decided on, None when it takes the state as it comes.
+    `seen` is the token of the state that the caller decided on, None if any state will do.
     """
 
     planned: PlannedState
@@ -38,11 +43,11 @@ class StatePlan:
     seen: str | None = None
 
     def apply(self, files: ProjectFiles) -> ProjectState:
-        """Replace state.json and return what it says then; the caller holds the queue of writers.
+        """Replace state.json and return the new state; the caller holds the lock of the writers.
 
-        Other programs do not wait in that queue: when one has written meanwhile, the change is
-        decided again on what lies there now. Raises StateMovedError instead when the caller named
-        the state it had seen, and whatever `current_state` and `plan_change` raise.
+        Other programs do not wait for that lock: if one has written meanwhile, the change is
+        planned again for the present file. Raises StateMovedError instead if the caller gave a
+        token, and whatever `current_state` and `plan_change` raise.
         """
         planned = self.planned
         for _ in range(_ATTEMPTS):
@@ -69,21 +74,30 @@ def plan_state(
     author: str,
     seen: str | None = None,
 ) -> StatePlan:
-    """Decide on `change` as the file lies there, and record it in this transaction.
-
-    Nothing is written yet.
+    """Plan `change` for the present file, and record it in this transaction; write nothing yet.
 
     A forced move adds an entry for ADL.md; call `plan_projections` after this. Raises what
-    `current_state` and `plan_change` raise; the transaction is then to be given up.
+    `current_state` and `plan_change` raise; the transaction must be rolled back then.
     """
     state = current_state(files, seen=seen)
     revision = writing.next_revision()
     planned = plan_change(state, change, now=now, revision=revision)
     writing.add_event(NewEvent(kind="state", author=author, text=change.to_json(), created_at=now))
     if planned.move is MoveKind.FORCED:
-        text = adl_text(_forced_entry(planned, change, now=now))
+        start, target = state.phase, planned.after.phase
+        entry = AdlEntry(
+            kind="DECISION",
+            time=now,
+            description=(
+                f"The phase was forced from {start} to {target}. Reason:"
+                f" {change.reason or 'none was given'}"
+            ),
+            action=f"state.json is in phase {target}; the gates between were not asked.",
+        )
         writing.add_event(
-            NewEvent(kind="decision", author=author, text=text, created_at=now, document=ADL)
+            NewEvent(
+                kind="decision", author=author, text=adl_text(entry), created_at=now, document=ADL
+            )
         )
 
     before, after = sha256(state.text.encode()), sha256(planned.after.text.encode())
@@ -96,9 +110,9 @@ def plan_state(
 
 
 def interrupted_change(reading: Reading, files: ProjectFiles) -> StatePlan | None:
-    """Return the change that was recorded and never written because its writer was killed; None when there is none.
+    """Return the change that a killed writer recorded and did not write, None without one.
 
-    It is only taken up while the file is byte for byte the one that the change was decided on.
+    The change counts only if the file still has exactly the bytes for which it was planned.
     """
     row = next((row for row in reading.projections() if row.path == document_path(STATE)), None)
     if row is None or row.pending_sha256 is None:
@@ -124,16 +138,3 @@ def interrupted_change(reading: Reading, files: ProjectFiles) -> StatePlan | Non
     planned = plan_change(state, change, now=event.created_at, revision=row.revision)
 
     return StatePlan(planned=planned, change=change, now=event.created_at, revision=row.revision)
-
-
-def _forced_entry(planned: PlannedState, change: StateChange, *, now: str) -> AdlEntry:
-    start, target = planned.before.phase, planned.after.phase
-    return AdlEntry(
-        kind="DECISION",
-        time=now,
-        description=(
-            f"The phase was forced from {start} to {target}. Reason:"
-            f" {change.reason or 'none was given'}"
-        ),
-        action=f"state.json is in phase {target}; the gates between were not asked.",
-    )

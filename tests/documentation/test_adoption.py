@@ -52,20 +52,20 @@ def create_session(project: Path, text: str) -> subprocess.CompletedProcess[str]
 
 
 @requirement("H-70")
-def test_the_checklist_names_every_step_of_the_way() -> None:
+def test_the_checklist_names_every_step() -> None:
     steps = re.findall(r"^- \[ \] \*\*(.+?)\*\*", read_page(PAGE), re.MULTILINE)
     assert [step.rstrip(".") for step in steps] == [
         "Agree",
-        "Put the schema in place",
+        "Install the schema",
         "Check before each spawn",
-        "Say it in the orchestrator's specification",
+        "Add it to the orchestrator's specification",
         "Pilot with three kinds of agents",
-        "Look at the figures, then improve",
+        "Look at the numbers, then improve",
     ]
 
 
 @requirement("H-70")
-def test_the_schema_is_put_in_place_and_sessions_are_created_only_with_a_sound_prompt(
+def test_the_schema_is_put_in_place_and_sessions_are_created_only_with_a_valid_prompt(
     tmp_path: Path,
 ) -> None:
     assert run("schema", "agent_request", "--install", "--project", tmp_path).code == 0
@@ -91,13 +91,13 @@ def test_the_text_for_the_specification_of_an_orchestrator_is_where_the_guide_sa
 
 
 @requirement("H-70")
-def test_the_figures_are_printed_as_the_guide_shows_them(tmp_path: Path) -> None:
+def test_the_numbers_are_printed_as_the_guide_shows_them(tmp_path: Path) -> None:
     for number, text in enumerate((prompt("a"), prompt("b"), "Just do it.")):
         folder = tmp_path / "docs" / ".scratch" / "sessions" / f"2026011{number}-093000-x"
         folder.mkdir(parents=True)
         (folder / "prompt.md").write_text(text, encoding="utf-8")
 
-    assert f"`{names_of(PAGE)['figures'](tmp_path)}`" in read_page(PAGE)
+    assert f"`{names_of(PAGE)['adoption'](tmp_path)}`" in read_page(PAGE)
 
 
 @pytest.mark.parametrize("phase", ["pilot", "expanded", "mandatory"])

@@ -1,6 +1,7 @@
 """References lead somewhere: decisions to docs/decisions.md, requirements to docs/requirements.md."""
 
 import re
+import tomllib
 
 from tests.documentation.pages import DOCS
 from tests.repository import ROOT
@@ -41,3 +42,16 @@ def test_every_requirement_that_a_decision_names_is_in_the_ledger() -> None:
 def test_the_page_of_requirements_is_the_ledger() -> None:
     page = (DOCS / "requirements.md").read_text(encoding="utf-8")
     assert page == requirements_page(), "run make docs"
+
+
+def test_the_architecture_page_and_its_diagram_show_every_module_of_the_layers() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["id"] == "layers")
+    modules = set(re.findall(r"\((\w+)\)", " ".join(layers))) - {"__main__"}
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    diagram = (DOCS / "_static" / "layers.svg").read_text(encoding="utf-8")
+
+    assert len(modules) > 15
+    assert {name for name in modules if f"`{name}`" not in page} == set()
+    assert {name for name in modules if f">{name}<" not in diagram} == set()

@@ -93,7 +93,7 @@ def test_the_same_key_with_the_same_words_is_a_duplicate(store: Store) -> None:
 def test_the_same_key_with_other_words_is_refused_with_the_first_id(store: Store) -> None:
     first = save_memory(store, replace(DRAFT, idempotency_key="k"))
 
-    with pytest.raises(MemoryRefusedError, match=f"memory {first.id}, which says something else"):
+    with pytest.raises(MemoryRefusedError, match=f"memory {first.id}, which has another text"):
         save_memory(store, replace(DRAFT, content="30 s", idempotency_key="k"))
     assert store.read(lambda reading: reading.revision()) == first.revision
 
@@ -263,7 +263,7 @@ def test_content_of_exactly_64_kib_is_kept(store: Store) -> None:
     assert len(get_memory(store, saved.id).content) == 65_536
 
 
-def test_all_reasons_are_told_at_once() -> None:
+def test_all_reasons_are_reported_together() -> None:
     error = refused(
         MemoryDraft(title=" ", content="\u200b", type="idea", importance=8, facts=["a\0b"])
     )

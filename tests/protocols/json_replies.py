@@ -17,7 +17,7 @@ FAMILIES: dict[str, pipeline.Family] = {"speckit": SPECKIT, "factory": FACTORY}
 
 @dataclass(frozen=True, slots=True)
 class JsonCase:
-    """One reply of `tests/cases`; `rules` are its warnings and errors, `expected` the outcome by mode."""
+    """One reply of `tests/cases`; `rules` are its warnings and errors, `expected` the outcomes."""
 
     file: str
     protocol: str
@@ -54,7 +54,7 @@ def judge(
 def judge_both(
     text: str, protocol: str, expected: Expectations | None = None
 ) -> tuple[Verdict, Verdict]:
-    """Return the verdicts of both modes, lenient first, after making sure that both saw the same (D-18)."""
+    """Return the verdicts of both modes, lenient first; both must have seen the same (D-18)."""
     lenient, strict = (judge(text, protocol, mode, expected) for mode in MODES)
     assert rules_of(lenient) == rules_of(strict)
     assert lenient.envelope == strict.envelope

@@ -1,4 +1,4 @@
-"""Documents that contradict themselves are found; consistent ones that look alike are left alone (D-93)."""
+"""Contradictory documents are found; consistent ones that look similar are not (D-93)."""
 
 import copy
 import json

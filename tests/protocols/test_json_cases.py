@@ -1,4 +1,4 @@
-"""Every reply of `tests/cases` in a JSON protocol gets the verdict that the specification gives it."""
+"""Every JSON reply of `tests/cases` gets the verdict that the specification requires."""
 
 import json
 

@@ -65,7 +65,7 @@ def test_page_of_factory_names_every_field() -> None:
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_prompt_of_speckit_leads_to_an_answer_without_a_fault(agent: str) -> None:
+def test_prompt_of_speckit_leads_to_an_answer_without_an_error(agent: str) -> None:
     answer, error = (
         filled_in(block) for block in blocks(render_prompt("speckit", {"agent": agent}))
     )
@@ -95,7 +95,7 @@ def test_prompt_of_speckit_leads_to_an_answer_without_a_fault(agent: str) -> Non
     assert judge(json.dumps(whole), "speckit", "strict").accepted
 
 
-def test_prompt_of_factory_leads_to_replies_without_a_fault() -> None:
+def test_prompt_of_factory_leads_to_replies_without_an_error() -> None:
     success, questions, failure = (
         filled_in(block) for block in blocks(render_prompt("factory", {}))
     )

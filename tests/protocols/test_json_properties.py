@@ -1,4 +1,4 @@
-"""Laws that hold for every text in a JSON protocol (RELIABILITY, section 9)."""
+"""Laws that hold for every text in a JSON protocol."""
 
 import json
 import time
@@ -43,7 +43,7 @@ def test_any_text_gets_a_sound_verdict_that_is_the_same_in_both_modes_but_for_it
 
 @MORE
 @given(st.data(), PROTOCOLS)
-def test_repaired_text_has_no_fault_of_form_and_says_the_same(
+def test_repaired_text_has_no_error_of_form_and_the_same_meaning(
     data: st.DataObject, protocol: str
 ) -> None:
     lenient = judge(data.draw(slipped(protocol) | any_text(protocol)), protocol)
@@ -77,14 +77,14 @@ def test_slips_of_form_do_not_change_what_is_read(data: st.DataObject, protocol:
 @MORE
 @given(st.data(), PROTOCOLS, PROSE, PROSE)
 def test_prose_around_a_reply_changes_nothing(
-    data: st.DataObject, protocol: str, before: str, behind: str
+    data: st.DataObject, protocol: str, before: str, after: str
 ) -> None:
     whole = data.draw(
         st.sampled_from([each for each in WHOLE[protocol] if each.lstrip().startswith("{")])
     )
-    assume("Task" not in before + behind and "_CONTEXT" not in before + behind)
+    assume("Task" not in before + after and "_CONTEXT" not in before + after)
 
-    inside = judge(f"{before}\n{whole}\n{behind}", protocol)
+    inside = judge(f"{before}\n{whole}\n{after}", protocol)
 
     assert inside.accepted
     assert inside.envelope == judge(whole, protocol).envelope

@@ -1,4 +1,4 @@
-"""A JSON reply that was cut off is never accepted, but for its last brace alone in a fence that ends (D-16, D-100)."""
+"""A truncated JSON reply is accepted only without its last brace in a closed fence (D-100)."""
 
 import json
 
@@ -29,7 +29,7 @@ ANSWER = read_case("speckit/concrete_review.json").strip()
 
 
 @pytest.mark.parametrize(
-    ("before", "behind"),
+    ("before", "after"),
     [
         ("", ""),
         ("The work is done.\n\n```json\n", ""),
@@ -38,17 +38,17 @@ ANSWER = read_case("speckit/concrete_review.json").strip()
 )
 @pytest.mark.parametrize(("protocol", "whole"), WHOLE)
 def test_reply_cut_at_any_character_is_not_accepted_as_whole(
-    protocol: str, whole: str, before: str, behind: str
+    protocol: str, whole: str, before: str, after: str
 ) -> None:
     every = 1 if len(whole) < 350 else 7
     for length in range(0, len(whole), every):
         cut = whole[:length]
-        lenient, strict = judge_both(f"{before}{cut}{behind}", protocol)
+        lenient, strict = judge_both(f"{before}{cut}{after}", protocol)
 
         assert not strict.accepted
         if lenient.accepted:
             # Only what may be left out is missing, and the model ended its block (D-16, D-100).
-            assert behind
+            assert after
             closed = judge(f"{cut}}}", protocol, "strict")
             assert closed.accepted, f"…{cut[-40:]!r}"
             assert lenient.envelope == closed.envelope
@@ -105,15 +105,15 @@ def test_critic_that_is_cut_before_its_verdict_is_no_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    "behind", ["\n\nAnd there is more.", ',\n  "no', "\n```\n\nThat was all.", ",", '\n  "x": 1']
+    "after", ["\n\nAnd there is more.", ',\n  "no', "\n```\n\nThat was all.", ",", '\n  "x": 1']
 )
-def test_last_brace_is_not_closed_when_more_than_a_fence_follows(behind: str) -> None:
-    for verdict in judge_both(f"```json\n{REPLY[:-1]}{behind}", "factory"):
+def test_last_brace_is_not_closed_when_more_than_a_fence_follows(after: str) -> None:
+    for verdict in judge_both(f"```json\n{REPLY[:-1]}{after}", "factory"):
         assert not verdict.accepted
         assert weighty_rules(verdict) & {"envelope/truncated", "json/malformed"}
 
 
-def test_last_brace_is_not_closed_behind_a_number_that_may_go_on() -> None:
+def test_last_brace_is_not_closed_after_a_number_that_may_go_on() -> None:
     text = (
         read_case("factory/concrete_critic_pass.json").strip().removesuffix("}").rstrip()
         + ', "requirements_left": 9'
@@ -150,7 +150,7 @@ def test_cut_off_reply_has_one_error_that_names_the_line_and_its_fields_are_mark
 
 
 @pytest.mark.parametrize("cut_at", ['"confidence"', '"path"', '"summary"', "with 4 agents"])
-def test_cut_off_reply_behind_a_whole_draft_is_not_answered_with_the_draft(cut_at: str) -> None:
+def test_cut_off_reply_after_a_whole_draft_is_not_answered_with_the_draft(cut_at: str) -> None:
     text = f"```json\n{DRAFT}\n```\nNow the reply:\n\n```json\n{REPLY[: REPLY.index(cut_at)]}"
 
     for verdict in judge_both(text, "factory"):
@@ -158,7 +158,7 @@ def test_cut_off_reply_behind_a_whole_draft_is_not_answered_with_the_draft(cut_a
         assert [candidate.chosen for candidate in verdict.candidates] == [False, True]
 
 
-def test_draft_that_was_never_closed_does_not_hide_the_whole_reply_behind_it() -> None:
+def test_draft_that_was_never_closed_does_not_hide_the_whole_reply_after_it() -> None:
     text = f"```json\n{DRAFT[:150]}\n```\n\nOnce more:\n\n```json\n{REPLY}\n```\n"
 
     for verdict in judge_both(text, "factory"):
@@ -178,7 +178,7 @@ def test_objects_inside_of_a_cut_off_reply_are_no_replies() -> None:
 @pytest.mark.parametrize(
     "mention", ['Begin with `{"status":` and go on.', "Use {id} in paths.", "if (x) {\n  y();\n"]
 )
-def test_brace_in_prose_behind_a_whole_reply_is_no_cut_off_one(mention: str) -> None:
+def test_brace_in_prose_after_a_whole_reply_does_not_truncate_it(mention: str) -> None:
     verdict = judge(f"```json\n{REPLY}\n```\n{mention}", "factory")
 
     assert verdict.accepted

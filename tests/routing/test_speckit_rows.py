@@ -122,7 +122,7 @@ def test_s7b_a_prerequisite_that_nobody_knows_is_not_started_unless_the_caller_c
     decision = speckit(text)
 
     assert (decision.rule, actions(decision), decision.next_agent) == ("S7b", ["ask_user"], None)
-    assert "nobody knows the agent baker" in decision.reason
+    assert "unknown agent baker" in decision.reason
     assert speckit(text, {"known_agents": ["baker"]}).next_agent == "baker"
 
 

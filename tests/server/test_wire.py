@@ -1,4 +1,4 @@
-"""The streams of a server on stdio: every kind that a host may give it, in whatever pieces the bytes come."""
+"""The streams of a server on stdio: every kind that a host may give it, in pieces of any size."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from goop_mcp.server.wire import LONGEST_LINE, Incoming, Outgoing, Owed
+from goop_mcp.server.wire import LONGEST_LINE, Incoming, Outgoing, Unanswered
 from tests.repository import ROOT
 from tests.server.network.serving import PATIENCE, environment
 from tests.server.test_stdio import INITIALIZE, SERVE, running
@@ -66,7 +66,7 @@ def test_lines_are_whole_however_the_bytes_come(backend: str, ends: tuple[int, i
 
     async def read() -> list[str]:
         with anyio.fail_after(PATIENCE):
-            return [line async for line in Incoming(reading, Owed())]
+            return [line async for line in Incoming(reading, Unanswered())]
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -88,7 +88,7 @@ def test_other_work_goes_on_while_nobody_reads(backend: str, ends: tuple[int, in
     async def write() -> None:
         with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(Outgoing(writing, Owed()).write, text)
+                tasks.start_soon(Outgoing(writing, Unanswered()).write, text)
                 # Nothing reads before this thread is started, which a writer that blocks would
                 # never let happen.
                 await anyio.lowlevel.checkpoint()
@@ -104,7 +104,7 @@ def test_reader_that_has_gone_is_a_broken_pipe(backend: str, ends: tuple[int, in
     os.close(reading)
 
     async def write() -> None:
-        await Outgoing(writing, Owed()).write("x" * 1_000_000)
+        await Outgoing(writing, Unanswered()).write("x" * 1_000_000)
 
     with pytest.raises(BrokenPipeError):
         anyio.run(write, backend=backend)

@@ -91,7 +91,7 @@ GOOD: Mapping[str, Any] = validate(fenced(EXECUTOR)).to_dict()
             {"envelope": {"version": "1", "status": "DONE", "agent": None}},
             "status is 'DONE'; expected one of COMPLETE",
         ),
-        ({"envelope": {"extensions": {"a": 1}}}, "extensions is no object of lists"),
+        ({"envelope": {"extensions": {"a": 1}}}, "extensions is not an object of lists"),
         (
             {"findings": [{"rule": "a/b", "severity": "error", "message": "m", "fix": "f"}]},
             "accepted although there are errors",

@@ -1,4 +1,4 @@
-"""Names of agents and how they are compared (WORKFLOW, section 3)."""
+"""Names of agents and how they are compared."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The commands of the packages and their form (WORKFLOW, section 3)."""
+"""The commands of the packages and their form."""
 
 import pytest
 

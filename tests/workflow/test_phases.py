@@ -1,4 +1,4 @@
-"""Which phase leads to which (WORKFLOW, section 1)."""
+"""Which phase leads to which."""
 
 import pytest
 

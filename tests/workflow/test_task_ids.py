@@ -1,4 +1,4 @@
-"""One task, many spellings (WORKFLOW, section 6)."""
+"""One task, many spellings."""
 
 import pytest
 from hypothesis import given

@@ -45,7 +45,7 @@ def test_a_list_of_events_or_an_object_with_one_is_read_newest_first(
     )
 
 
-def test_newer_days_come_first_and_only_so_many_events_are_told(tmp_path: Path) -> None:
+def test_newer_days_come_first_and_the_number_of_events_is_limited(tmp_path: Path) -> None:
     save(tmp_path, "2026-01-15", json.dumps([f"old {number}" for number in range(9)]))
     save(tmp_path, "2026-01-16", '["new"]')
     save(tmp_path, "notes", '["no day"]')
@@ -70,7 +70,7 @@ def test_a_day_that_cannot_be_read_is_named_and_stops_no_other(tmp_path: Path) -
     history = read_history(ProjectFiles(root))
 
     assert [event.text for event in history.events] == ["sound"]
-    assert history.faults == (
+    assert history.errors == (
         f"path '{FOLDER}/2026-01-16.json' leads out of the project through a link; remove the link",
         f"{FOLDER}/2026-01-15.json is no text in UTF-8: byte 0xff in line 1; save it as UTF-8",
         f"{FOLDER}/2026-01-14.json has 1,048,577 bytes; expected at most 1,048,576",

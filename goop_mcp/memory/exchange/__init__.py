@@ -1,1 +1,1 @@
-"""Memories as files: written whole, read back without losing anything in silence."""
+"""Import and export of memories as files."""

@@ -1,4 +1,4 @@
-"""One memory of a file, between its text and the database."""
+"""A memory in an imported or exported file."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,13 +21,13 @@ _UID: Final = re.compile(r"[\w.:-]{1,100}")
 _TEXTS: Final = ("title", "content", "type", "agent", "session_id", "idempotency_key", "uid")
 _LISTS: Final = ("concepts", "facts", "source_files")
 _NAMES: Final = (*_TEXTS, *_LISTS, "importance", "created_at")
-# The packages write in camel case.
+# The packages' names of these fields, in camel case.
 _OTHER_NAMES: Final = {
     "sourceFiles": "source_files",
     "sessionId": "session_id",
     "createdAt": "created_at",
 }
-# Numbers above are milliseconds: as seconds they would lie in the year 5138.
+# Larger numbers are milliseconds: as seconds they would be after the year 5138.
 _LARGEST_SECONDS: Final = 100_000_000_000
 _LARGEST_MILLISECONDS: Final = _LARGEST_SECONDS * 1000
 
@@ -38,7 +38,7 @@ class EntryError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LineRemark:
-    """Something about a line of an imported file, counted from 1."""
+    """A remark about a line of an imported file; lines count from 1."""
 
     line: int
     message: str
@@ -46,10 +46,7 @@ class LineRemark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A memory as a file has it.
-
-    `uid` and `created_at` are None where the file does not say them.
-    """
+    """A memory of a file; `uid` and `created_at` are None if the file does not contain them."""
 
     line: int
     draft: MemoryDraft
@@ -59,7 +56,7 @@ class Entry:
 
 
 def values_of(memory: StoredMemory, scale: ImportanceScale = "ours") -> dict[str, Value]:
-    """Return a memory as JSON values; what is empty is left out, and a key that follows from the words as well."""
+    """Return a memory as JSON values without empty ones and without a key derived from the text."""
     importance = (
         packages_importance(memory.importance) if scale == "packages" else memory.importance
     )
@@ -86,14 +83,14 @@ def values_of(memory: StoredMemory, scale: ImportanceScale = "ours") -> dict[str
 
 
 def entry_from_values(given: Mapping[str, Value], *, line: int) -> Entry:
-    """Return the entry of JSON values that stand at `line`; raises EntryError when they are no memory."""
+    """Return the entry of JSON values at `line`; raise EntryError when they are not a memory."""
     values = {
         _OTHER_NAMES.get(name, name): value for name, value in given.items() if value is not None
     }
     unknown = [excerpt(name, 40) for name in values if name not in _NAMES]
     remarks = [f"{', '.join(unknown)} left out: a memory has no such field"] if unknown else []
     texts = {name: _text(name, values[name]) for name in _TEXTS if name in values}
-    lists = {name: _list(name, values[name]) for name in _LISTS if name in values}
+    lists = {name: _texts(name, values[name]) for name in _LISTS if name in values}
     uid = texts.get("uid")
     if uid is not None and not _UID.fullmatch(uid):
         raise EntryError(
@@ -113,9 +110,14 @@ def entry_from_values(given: Mapping[str, Value], *, line: int) -> Entry:
         idempotency_key=texts.get("idempotency_key"),
     )
     created_at = _time(values["created_at"]) if "created_at" in values else None
-    said = tuple(LineRemark(line, message) for message in remarks)
 
-    return Entry(line=line, draft=draft, uid=uid, created_at=created_at, remarks=said)
+    return Entry(
+        line=line,
+        draft=draft,
+        uid=uid,
+        created_at=created_at,
+        remarks=tuple(LineRemark(line, message) for message in remarks),
+    )
 
 
 def _text(name: str, value: Value) -> str:
@@ -124,7 +126,7 @@ def _text(name: str, value: Value) -> str:
     return value
 
 
-def _list(name: str, value: Value) -> tuple[str, ...]:
+def _texts(name: str, value: Value) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise EntryError(f"{name} is {excerpt(str(value), 40)}; expected a list of texts")
     return tuple(_text(name, each) for each in value)
@@ -156,4 +158,4 @@ def _read_time(value: Value) -> datetime:
 
 
 Reader = Callable[[Iterable[str]], "Iterator[Entry | LineRemark]"]
-"""Yields the entries of lines, and what of them could not be read, as soon as either is known."""
+"""Yields the entries of lines, and remarks on lines that could not be read, as it reads them."""

@@ -1,4 +1,4 @@
-"""Bring memories of a file into the store: redacted, once each, with a word on every line that was not taken."""
+"""Import memories of a file: redacted, each once, with a remark on every line that is skipped."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,9 +23,9 @@ ExchangeFormat = Literal["jsonl", "markdown"]
 
 _READERS: Final[dict[ExchangeFormat, Reader]] = {"jsonl": read_jsonl, "markdown": read_markdown}
 MOST_LISTED: Final = 1000
-"""How many lines that were not taken are listed, and how many remarks; the others are counted."""
+"""How many skipped lines and how many remarks are listed; the others are counted."""
 
-# Other writers wait no longer than these take.
+# Other writers wait for one transaction, so it must not hold too many entries.
 _ENTRIES_A_TRANSACTION: Final = 200
 
 Outcome = Literal["saved", "duplicate", "forgotten", "unread"]
@@ -33,25 +33,29 @@ Outcome = Literal["saved", "duplicate", "forgotten", "unread"]
 
 @dataclass(slots=True)
 class ImportReport:
-    """What became of a file: how many memories were saved, were there before, or were forgotten on purpose before.
+    """The outcome of an import.
 
-    `unread` names each line that was not taken and why, `remarks` what was changed or left out on lines that were.
+    Counts the memories that were saved, existed before, or were forgotten before, and the lines
+    that were skipped. `unread` lists the first of the skipped lines and why, `remarks` what was
+    changed or left out on other lines; `left_out` counts what these two do not list.
     """
 
     saved: int = 0
     duplicates: int = 0
     forgotten: int = 0
     redactions: int = 0
+    skipped: int = 0
     unread: list[LineRemark] = field(default_factory=list)
     remarks: list[LineRemark] = field(default_factory=list)
     left_out: int = 0
 
     def leave_out(self, line: LineRemark) -> None:
-        """Note a line that was not taken."""
+        """Add a line that was skipped."""
+        self.skipped += 1
         self._list(self.unread, line)
 
     def remark(self, line: LineRemark) -> None:
-        """Note something about a line that was taken."""
+        """Add a remark on a line that was imported."""
         self._list(self.remarks, line)
 
     def _list(self, into: list[LineRemark], line: LineRemark) -> None:
@@ -67,6 +71,7 @@ class ImportReport:
             "duplicates": self.duplicates,
             "forgotten": self.forgotten,
             "redactions": self.redactions,
+            "skipped": self.skipped,
             "unread": [{"line": each.line, "message": each.message} for each in self.unread],
             "remarks": [{"line": each.line, "message": each.message} for each in self.remarks],
             "left_out": self.left_out,
@@ -94,16 +99,18 @@ def import_memories(
     clock: Clock = utc_now,
     timeout: float = 30.0,
 ) -> ImportReport:
-    """Save the memories of `text`, whole or line by line, that are not there yet, and say what became of each line.
+    """Save the memories of `text`, a string or lines, that do not exist yet.
 
-    A second import of the same file adds nothing: a memory is known by its uid, else by its words. One that was
-    forgotten is not brought back. `scale` says how the file counts importance: "packages" for data of the packages.
-    Raises the errors of the store; what was saved until then stays.
+    A second import of the same file adds nothing: a memory is identified by its uid, or else by its
+    text. Forgotten memories are not restored. `scale` is the scale of importance in the file,
+    "packages" for data of the original packages. Raises the errors of the store; what was saved
+    before the error stays.
     """
     report = ImportReport()
     lines = text.split("\n") if isinstance(text, str) else text
     ready = _ready(_READERS[format](lines), scale, report)
     while some := list(islice(ready, _ENTRIES_A_TRANSACTION)):
+        # Counted only after the commit, so that the report holds nothing that was rolled back.
         outcomes = store.write(partial(_add_all, some, clock), timeout=timeout)
         _count(some, outcomes, report)
 
@@ -116,29 +123,26 @@ def import_memories(
 def _ready(
     found: Iterable[Entry | LineRemark], scale: ImportanceScale, report: ImportReport
 ) -> Iterator[_Ready]:
-    for each in found:
-        if isinstance(each, LineRemark):
-            report.leave_out(each)
-        elif (prepared := _prepare(each, scale, report)) is not None:
-            yield prepared
+    """Yield the entries that may be saved, and add remarks on all others to `report`."""
+    for entry in found:
+        if isinstance(entry, LineRemark):
+            report.leave_out(entry)
+            continue
 
+        try:
+            prepared = prepare(entry.draft, scale=scale, types=MEMORY_TYPES)
+        except MemoryRefusedError as error:
+            report.leave_out(LineRemark(entry.line, str(error)))
+            continue
 
-def _prepare(entry: Entry, scale: ImportanceScale, report: ImportReport) -> _Ready | None:
-    try:
-        prepared = prepare(entry.draft, scale=scale, types=MEMORY_TYPES)
-    except MemoryRefusedError as error:
-        report.leave_out(LineRemark(entry.line, str(error)))
-        return None
+        for remark in entry.remarks:
+            report.remark(remark)
+        for finding in prepared.findings:
+            # Redactions are counted instead.
+            if finding.rule != REDACTED.id:
+                report.remark(LineRemark(entry.line, finding.message))
 
-    said = [
-        LineRemark(entry.line, finding.message)
-        for finding in prepared.findings
-        if finding.rule != REDACTED.id
-    ]
-    for remark in (*entry.remarks, *said):
-        report.remark(remark)
-
-    return _Ready(entry, prepared)
+        yield _Ready(entry, prepared)
 
 
 def _add_all(some: Sequence[_Ready], clock: Clock, writing: Writing) -> list[_Added]:
@@ -153,7 +157,7 @@ def _add(ready: _Ready, clock: Clock, writing: Writing) -> _Added:
     if known is not None and known.fingerprint != prepared.fingerprint:
         return _Added(
             "unread",
-            f"memory {known.id} has this uid and says something else; it was kept as it is",
+            f"memory {known.id} has this uid and another text; it was kept as it is",
         )
 
     if known is not None or writing.memory_by_fingerprint(prepared.fingerprint) is not None:
@@ -171,7 +175,7 @@ def _add(ready: _Ready, clock: Clock, writing: Writing) -> _Added:
 
 
 def _count(some: Sequence[_Ready], outcomes: Sequence[_Added], report: ImportReport) -> None:
-    """Add up what a transaction has done once it is on disk."""
+    """Add the outcomes of a committed transaction to `report`."""
     for ready, added in zip(some, outcomes, strict=True):
         if added.remark:
             remark = LineRemark(ready.entry.line, added.remark)

@@ -1,4 +1,4 @@
-"""Memories as JSONL: one JSON object a line."""
+"""Memories as JSONL: one JSON object on each line."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -19,13 +19,13 @@ __all__ = ["read_jsonl", "write_jsonl"]
 def write_jsonl(
     memories: Iterable[StoredMemory], *, scale: ImportanceScale = "ours"
 ) -> Iterator[str]:
-    """Yield a line a memory, each with its line feed; `scale` "packages" writes importance from 1 to 10."""
+    """Yield a line with its line feed for each memory; `scale` is that of the importance."""
     for memory in memories:
         yield json.dumps(values_of(memory, scale), ensure_ascii=False) + "\n"
 
 
 def read_jsonl(lines: Iterable[str]) -> Iterator[Entry | LineRemark]:
-    """Yield the memories of `lines`, and those that are none with the reason; blank lines are neither."""
+    """Yield the memories of `lines`, and a remark for each line without one; ignore blank lines."""
     for number, given in enumerate(lines, 1):
         line = given.removeprefix("\ufeff") if number == 1 else given
         if not line.strip():

@@ -1,6 +1,6 @@
 """Memories as Markdown: a section each, with its fields as a list and its content in a fence.
 
-A value of the list is as it is, or JSON where it would not come back otherwise.
+A value in the list is plain text, or JSON if plain text would not be read back unchanged.
 """
 
 import json
@@ -32,12 +32,13 @@ Lines = list[tuple[int, str]]
 
 
 def write_markdown(memories: Iterable[StoredMemory]) -> Iterator[str]:
-    """Yield the document piece by piece."""
+    """Yield the document in pieces, a section for each memory."""
     yield f"{_TITLE}\n"
     for memory in memories:
         values = values_of(memory)
         title, content = values.pop("title"), str(values.pop("content"))
         fields = "".join(f"- {name}: {_shown(value)}\n" for name, value in values.items())
+        # Longer than any run of backticks in the content, so that no line of it ends the fence.
         fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(content)), default=0))
         yield f"\n{_SECTION}{title}\n\n{fields}\n{fence}text\n{content}\n{fence}\n"
 
@@ -50,7 +51,7 @@ def _shown(value: Value) -> str:
 
 
 def read_markdown(lines: Iterable[str]) -> Iterator[Entry | LineRemark]:
-    """Yield the memories of `lines` and what of them belongs to none, with the line where it begins."""
+    """Yield the memories of `lines`, and remarks on lines that belong to no memory."""
     unread: list[LineRemark] = []
     for start, title, section in _sections(lines, unread):
         try:
@@ -79,7 +80,7 @@ def _sections(given: Iterable[str], unread: list[LineRemark]) -> Iterator[tuple[
             continue
 
         size += len(line) + 1
-        # No memory is as long: what follows changes nothing about its being refused.
+        # No memory may be this long. The section is refused anyway, so the rest is not kept.
         if size <= _LONGEST_SECTION:
             lines.append((number, line))
 

@@ -30,7 +30,7 @@ _MOST_CHARACTERS = 60
 
 
 def read_duration(text: str) -> Duration | None:
-    """Return the time that `text` tells as numbers with s, m, h or d; None when it tells none.
+    """Return the duration that `text` gives as numbers with s, m, h or d; None for other text.
 
     >>> read_duration("1h30m").seconds
     5400.0
@@ -44,7 +44,7 @@ def read_duration(text: str) -> Duration | None:
 
 
 def read_number(text: str) -> int | None:
-    """Return the whole number from 0 that `text` is, of nine digits at most; None when it is none."""
+    """Return `text` as a whole number from 0, of nine digits at most; None for other text."""
     return int(text) if _NUMBER.fullmatch(text) else None
 
 

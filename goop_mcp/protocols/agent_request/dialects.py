@@ -1,4 +1,4 @@
-"""Requests in other dialects, read on demand only: what is there is carried over, what is not stays a gap (D-82)."""
+"""Requests in other dialects, read on demand only; what a dialect lacks stays a gap (D-82)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ _MESSAGE = "conversation_message"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialectRequest:
-    """One request as far as the dialect tells it.
+    """One request as far as the dialect expresses it.
 
     `gaps` names what an `<agent_request>` must have and it has not.
     """
@@ -80,6 +80,8 @@ def _fan_out(whole: Request) -> Iterator[Request]:
     ]
     for spawn in spawns:
         if spawn.name == "spawn":
+            # What a spawn does not set itself comes from the whole request, except what describes
+            # the whole only: summary and session id stay gaps (D-82).
             yield replace(
                 whole,
                 task_details=_text(spawn, _INSTRUCTION),

@@ -1,4 +1,4 @@
-"""Elements that the schema does not have: kept whole, readable by their namespace, written back (H-16, D-66)."""
+"""Elements outside the schema: kept whole, readable by namespace, written back (H-16, D-66)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _XML = "http://www.w3.org/XML/1998/namespace"
 
 
 def read_extension(element: Element, *, parent: str, own: str) -> Extension:
-    """Return `element` with all below it; `own` is the namespace of the protocol, which counts as none.
+    """Return `element` with its descendants; `own` is the protocol's namespace and counts as none.
 
     White space between elements is left out unless there are words between them as well.
     """
@@ -59,7 +59,8 @@ def write_extension(extension: Extension, declared: Mapping[str | None, str] | N
 def _write(extension: Extension, declared: dict[str | None, str]) -> Iterator[str]:
     if not _NAME.fullmatch(extension.name):
         raise NotWritableError(
-            f"extension {extension.name[:40]!r} is no element name; use letters, digits, - and _"
+            f"extension {extension.name[:40]!r} is not an element name; use letters, digits, -"
+            " and _"
         )
 
     prefix = extension.prefix if extension.namespace else None

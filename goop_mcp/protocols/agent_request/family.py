@@ -52,7 +52,7 @@ _FILE = re.compile(r"/agent_request/deliverables(?:\[\d+\])?/file(?:\[\d+\])?")
 _REFERENCE = re.compile(r"&#(?:0*(?:[12]?\d|3[01])|[xX]0*1?[0-9a-fA-F]);")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class PromptExtraction(Extraction):
     """What was found in a prompt, and the fences in it."""
 
@@ -60,7 +60,7 @@ class PromptExtraction(Extraction):
 
 
 class AgentRequestFamily:
-    """Everything the core asks of the agent_request protocol; see `goop_mcp.validation.pipeline.Family`."""
+    """Implements `goop_mcp.validation.pipeline.Family` for the agent_request protocol."""
 
     name = "agent_request"
     marks = ("agent_request",)
@@ -68,7 +68,7 @@ class AgentRequestFamily:
     no_envelope = NO_ENVELOPE
 
     def find(self, source: SourceText, limits: Limits) -> Extraction:
-        """Return the `<agent_request>` blocks of `source`, and what is to be said of other XML in it."""
+        """Return the `<agent_request>` blocks of `source`, and findings about other XML in it."""
         cleaned = clean_tags(source, GRAMMAR)
         found = cleaned.remarked(extract(cleaned.source, _ROOTS, most=limits.candidates))
         read = found.source.read
@@ -160,7 +160,7 @@ class AgentRequestFamily:
         return read_xml(block, text, GRAMMAR, limits, read_tree)
 
     def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
-        """Return `text` with `envelope` in place of `span`, in a fence marked xml that nothing in it closes."""
+        """Return `text` with `envelope` in place of `span`, in an xml fence it cannot close."""
         return put_in_fence(text, span, envelope)
 
     def envelope_from(self, values: object) -> Envelope:
@@ -201,7 +201,10 @@ class AgentRequestFamily:
 
 
 def _control_characters(reading: XmlReading[Request]) -> Iterator[Problem]:
-    """Yield a problem for each file whose tag held a control character: without it the path is another one."""
+    """Yield a problem for each file whose tag held a control character.
+
+    Without the character, the path would be a different one.
+    """
     if reading.repaired is None:
         return
 

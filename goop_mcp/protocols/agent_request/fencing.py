@@ -18,17 +18,20 @@ _RUNS = {mark: re.compile(rf"^[ \t]*({mark}{{3,}})", re.MULTILINE) for mark in "
 
 
 def put_in_fence(text: str, span: tuple[int, int], envelope: str) -> str:
-    """Return `text` with `envelope` in place of `span`, in a fence marked xml that no line of the request closes.
+    """Return `text` with `envelope` in place of `span`, in an xml fence that it does not close.
 
-    A fence that is there is kept: its mark is set right, and it is made longer only where a fence inside the request
-    had closed it. What else stands in the text stays as it is.
+    An existing fence is kept: it is marked xml, and it is made longer only where a fence inside the
+    request had closed it. The rest of the text does not change.
     """
     start, end = span
     line_end = "\r\n" if "\r\n" in text else "\n"
     fence = next((each for each in find_fences(text) if each.holds(start)), None)
+    # Without a fence, a run longer than any in the request is chosen, so that no line closes it.
     if fence is None:
         return _wrapped(text[:start], envelope, text[end:], line_end)
 
+    # The request reaches past the end of its fence only if a line inside closed it. The closing run
+    # that was found then belongs to the request, and a new one must be written after it.
     before, run, longer = _opened(text, fence, envelope, collides=end > fence.end)
     after = _closed(text[end:], longer, line_end) if longer != run else text[end:]
 
@@ -50,7 +53,7 @@ def _wrapped(before: str, envelope: str, after: str, line_end: str) -> str:
 
 
 def _opened(text: str, fence: Fence, envelope: str, *, collides: bool) -> tuple[str, str, str]:
-    """Return all up to the content of the fence with its opening set right, its run as it was, and as it is now."""
+    """Return the text up to the fence's content with a corrected opening, its old and new run."""
     at = text.rfind("\n", 0, fence.start - 1) + 1
     line = text[at : fence.start].rstrip("\r\n")
     ending = text[at + len(line) : fence.start]
@@ -64,13 +67,14 @@ def _opened(text: str, fence: Fence, envelope: str, *, collides: bool) -> tuple[
         rest = f" {opening['rest']}" if opening["rest"] else ""
         line = f"{opening['indent']}{longer}xml{rest}"
     else:
+        # The first occurrence only: the rest of the opening may contain backticks as well.
         line = line.replace(run, longer, 1)
 
     return text[:at] + line + ending, run, longer
 
 
 def _closed(after: str, run: str, line_end: str) -> str:
-    """Return what stands behind the request, with the fence closed by `run`."""
+    """Return the text after the request, with the fence closed by `run`."""
     closing = _CLOSING.match(after)
     if closing is None:
         gap = "" if not after or after.startswith(("\n", "\r\n")) else line_end

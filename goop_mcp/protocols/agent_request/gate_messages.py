@@ -1,7 +1,7 @@
-"""What the gate says, in the forms of the specification: sections 3.3 and 3.4 for people, 7.1 for the session's log.
+"""Messages of the gate in the forms of the specification: 3.3 and 3.4 for people, 7.1 for the log.
 
-Older than the visual style, these messages keep their own form: two blanks behind an icon, three before a detail. Line
-numbers are those of the prompt file (D-75).
+These messages are older than the visual style and keep their form: two blanks after an icon, three
+before a detail. Line numbers are those of the prompt file (D-75).
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,13 +50,22 @@ def for_people(
     schema_present: bool,
     place: str | None,
 ) -> Iterator[str]:
-    """Yield the message block of section 3.4 and, where an error refuses the prompt, the pair of section 3.3.
+    """Yield the message block of section 3.4, and the pair of 3.3 if an error refuses the prompt.
 
-    `place` is the session's folder that paths must not leave, None when they may lead anywhere in the workspace.
+    `place` is the session's folder that paths must not leave, None to allow the whole workspace.
     """
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if not errors:
-        yield from _warnings(findings, file_name, schema=schema, schema_present=schema_present)
+        for each in findings:
+            if each.severity is not Severity.WARNING:
+                continue
+            if each.rule == _NO_ENVELOPE:
+                yield from no_block_warning(file_name)
+            elif each.rule == "agent_request/schema-missing" and not schema_present:
+                yield f"⚠️  Warning: Schema file not found: {schema}"
+                yield "ℹ️  Proceeding without schema validation (only well-formedness checked)"
+            else:
+                yield f"⚠️  Warning: {_placed(each)}"
         return
 
     yield from refusal(errors, verdict, file_name=file_name, schema=schema, place=place)
@@ -65,22 +74,22 @@ def for_people(
 
 
 def refusal(
-    faults: Sequence[Finding],
+    errors: Sequence[Finding],
     verdict: Verdict,
     *,
     file_name: str = "prompt.md",
     schema: str = SCHEMA,
     place: str | None = None,
 ) -> Iterator[str]:
-    """Yield the message block of section 3.4 on the `faults` for which a prompt is refused (H-36, H-37)."""
-    malformed = [each for each in faults if _is_malformed(each)]
-    paths = [each for each in faults if each.rule.startswith("path/")]
+    """Yield the message block of section 3.4 on the `errors` that refuse a prompt (H-36, H-37)."""
+    malformed = [each for each in errors if _is_malformed(each)]
+    paths = [each for each in errors if each.rule.startswith("path/")]
     invalid = [
         each
-        for each in faults
+        for each in errors
         if each not in malformed and each not in paths and each.rule != _NO_ENVELOPE
     ]
-    if any(each.rule == _NO_ENVELOPE for each in faults):
+    if any(each.rule == _NO_ENVELOPE for each in errors):
         yield f"❌ No XML handoff block found in {line(file_name)}"
         yield "ℹ️  XML handoff is mandatory here; only SPIKE and research may go without"
     if malformed:
@@ -91,8 +100,14 @@ def refusal(
     if invalid:
         yield from _schema_block(invalid, schema)
 
-    for each in paths:
-        yield from _path_block(each, place)
+    for finding in paths:
+        yield f"❌ Invalid deliverable path: {_found(finding)}"
+        if finding.rule == "path/template-variable":
+            yield "   Must not hold a variable of the template"
+        elif place is not None:
+            yield f"   Must be within session directory: {place}"
+        else:
+            yield "   Must be within workspace directory"
 
 
 def no_block_warning(file_name: str = "prompt.md") -> Iterator[str]:
@@ -113,25 +128,16 @@ def for_log(errors: Sequence[Finding], verdict: Verdict, *, file_name: str) -> I
 
     if others:
         yield "❌ XML handoff validation failed (schema violation)"
-        for each in others:
-            yield from _log_lines(each)
+        for finding in others:
+            if finding.expected and finding.found and _name(finding) in _TYPES:
+                yield f"   Element {_owner(finding)}: '{_found(finding)}' is not valid"
+                yield f"   Allowed values: {', '.join(finding.expected)}"
+            elif finding.rule.startswith("path/"):
+                yield f"   Invalid deliverable path: {_found(finding)}"
+            else:
+                yield f"   {_element_line(finding)}"
 
         yield from _log_advice(others, file_name)
-
-
-def _warnings(
-    findings: Sequence[Finding], file_name: str, *, schema: str, schema_present: bool
-) -> Iterator[str]:
-    for each in findings:
-        if each.severity is not Severity.WARNING:
-            continue
-        if each.rule == _NO_ENVELOPE:
-            yield from no_block_warning(file_name)
-        elif each.rule == "agent_request/schema-missing" and not schema_present:
-            yield f"⚠️  Warning: Schema file not found: {schema}"
-            yield "ℹ️  Proceeding without schema validation (only well-formedness checked)"
-        else:
-            yield f"⚠️  Warning: {_placed(each)}"
 
 
 def _is_malformed(finding: Finding) -> bool:
@@ -139,7 +145,7 @@ def _is_malformed(finding: Finding) -> bool:
 
 
 def _syntax_lines(errors: Sequence[Finding], verdict: Verdict) -> Iterator[str]:
-    """Yield one line for each fault of form; where tags do not match, the first end tags that do not."""
+    """Yield one line for each error of form; first the end tags that do not match, if any."""
     malformed = any(each.rule == "xml/malformed" for each in errors)
     mismatches = list(islice(_mismatches(verdict), _MOST_LINES)) if malformed else []
     for number, words in mismatches:
@@ -194,7 +200,7 @@ def _schema_block(errors: Sequence[Finding], schema: str) -> Iterator[str]:
 
 
 def _schema_of(errors: Sequence[Finding], schema: str) -> str:
-    """Return the schema the request was held against; of a version that has none, the file that is missing."""
+    """Return the schema of the request; for a version without one, the missing file."""
     version = next((_found(each) for each in errors if each.rule == _VERSION), "")
     if not version.replace(".", "").isalnum():
         return schema
@@ -206,7 +212,9 @@ def _element_line(finding: Finding) -> str:
     if finding.rule == _VERSION:
         return f"Unsupported XML handoff version: {_found(finding)}"
     if finding.rule == _MISSING_FIELD:
-        return _missing(finding)
+        path = finding.path or ""
+        kind = "attribute" if "/@" in path else "element"
+        return f"Missing required {kind}: {_name(finding)}"
     if finding.expected and finding.found and name in _TYPES:
         return (
             f"Element {_owner(finding)}: '{_found(finding)}' is not a valid value of the atomic"
@@ -214,12 +222,6 @@ def _element_line(finding: Finding) -> str:
         )
 
     return _placed(finding)
-
-
-def _missing(finding: Finding) -> str:
-    path = finding.path or ""
-    kind = "attribute" if "/@" in path else "element"
-    return f"Missing required {kind}: {_name(finding)}"
 
 
 def _name(finding: Finding) -> str:
@@ -234,26 +236,6 @@ def _owner(finding: Finding) -> str:
 
     element = path.rpartition("/@")[0].rpartition("/")[2].partition("[")[0]
     return f"'{element}', attribute '{_name(finding)}'"
-
-
-def _path_block(finding: Finding, place: str | None) -> Iterator[str]:
-    yield f"❌ Invalid deliverable path: {_found(finding)}"
-    if finding.rule == "path/template-variable":
-        yield "   Must not hold a variable of the template"
-    elif place is not None:
-        yield f"   Must be within session directory: {place}"
-    else:
-        yield "   Must be within workspace directory"
-
-
-def _log_lines(finding: Finding) -> Iterator[str]:
-    if finding.expected and finding.found and _name(finding) in _TYPES:
-        yield f"   Element {_owner(finding)}: '{_found(finding)}' is not valid"
-        yield f"   Allowed values: {', '.join(finding.expected)}"
-    elif finding.rule.startswith("path/"):
-        yield f"   Invalid deliverable path: {_found(finding)}"
-    else:
-        yield f"   {_element_line(finding)}"
 
 
 def _log_advice(errors: Sequence[Finding], file_name: str) -> Iterator[str]:

@@ -77,7 +77,7 @@ class Extension:
 
     `parent` is "constraints" or "deliverables" where it stands in one of them. `namespace` is None
     for an element without one of its own. Names of `attributes` are in Clark notation. `tail` is
-    text behind an element inside another extension. The name `#text` stands for text outside of any
+    text after an element inside another extension. The name `#text` stands for text outside of any
     element.
     """
 
@@ -155,11 +155,11 @@ class Request:
     def from_dict(cls, values: object) -> Self:
         """Return the request that `to_dict` wrote. Raises ValueError, which names the place."""
         if not isinstance(values, Mapping):
-            raise ValueError("the request is no object; expected what to_dict wrote")
+            raise ValueError("the request is not an object; expected what to_dict wrote")
 
         attributes = values.get("extra_attributes", {})
         if not isinstance(attributes, Mapping):
-            raise ValueError("extra_attributes is no object; expected what to_dict wrote")
+            raise ValueError("extra_attributes is not an object; expected what to_dict wrote")
         return model_from(
             cls, {**values, "extra_attributes": [list(each) for each in attributes.items()]}
         )

@@ -1,4 +1,4 @@
-"""Where a request stands in its prompt: which fence it is in, what else is in that fence, other XML blocks."""
+"""The position of a request in its prompt: its fence, what else is in it, other XML blocks."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ _BLANK = re.compile(_NO_ELEMENT, re.DOTALL | re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A fenced block: where its content begins and ends, and the first word behind its opening, in lower case."""
+    """A fenced block: the span of its content and the first word of its opening, in lower case."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class Fence:
 
 
 def find_fences(text: str) -> tuple[Fence, ...]:
-    """Return the fences of `text` in order; instead of one that is marked as Markdown, those inside it, if any."""
+    """Return the fences of `text` in order; a Markdown fence is replaced by those inside it."""
     return tuple(_fences(text, 0))
 
 
@@ -50,18 +50,21 @@ def _fences(text: str, base: int) -> Iterator[Fence]:
     for start, end, info in fence_spans(text):
         match = _LANGUAGE.match(info)
         language = match[0].lower() if match is not None else ""
+        # A request is often shown inside an example of a Markdown file: the inner fence is the one
+        # that decides, so that a prompt wrapped as a whole is not reported as marked with the wrong
+        # language.
         inside = tuple(_fences(text[start:end], base + start)) if language in _MARKDOWN else ()
         yield from inside or (Fence(base + start, base + end, language),)
 
 
 def foreign_blocks(text: str, fences: Sequence[Fence]) -> list[Problem]:
-    """Return a problem for each `xml` fence that begins with another element than a request (D-10)."""
+    """Return a problem for each `xml` fence whose root is not a request (D-10)."""
     problems = []
     for fence in fences:
         root = _ROOT.match(text, fence.start, fence.end) if fence.language == "xml" else None
         if root is not None and root[1].lower() != "agent_request":
             shown = excerpt(root[1], 60)
-            message = f"an xml block with the root <{shown}> is no handoff; ignored"
+            message = f"an xml block with the root <{shown}> is not a handoff; ignored"
             problems.append(
                 FOREIGN_BLOCK.problem(message, offset=root.start(1) - 1, found=f"<{shown}>")
             )
@@ -70,7 +73,7 @@ def foreign_blocks(text: str, fences: Sequence[Fence]) -> list[Problem]:
 
 
 def shares_fence(block: Block, others: Sequence[Block], fences: Sequence[Fence]) -> Block | None:
-    """Return another request that stands in the same fence as `block`, None when there is none (D-11)."""
+    """Return another request in the same fence as `block`, None when there is none (D-11)."""
     fence = _fence_of(block, fences)
     if fence is None:
         return None
@@ -126,6 +129,7 @@ def _fence_problems(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
             after=f"{run}xml",
         )
 
+    # Declarations, comments and a DOCTYPE may precede a root; only text and elements may not.
     before = _BLANK.match(text, fence.start, block.start)
     if before is not None and before.end() < block.start:
         message = "text in the fence before <agent_request>; expected the request and nothing else"
@@ -143,11 +147,11 @@ def _fence_problems(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
 
 
 def _after_root(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
-    """Yield a problem when the fence holds more than the request: it is read as one document (D-11)."""
-    behind = _BLANK.match(text, block.end, fence.end) if block.complete else None
-    if behind is not None and behind.end() < fence.end:
+    """Yield a problem when the fence holds more than the request: it is one document (D-11)."""
+    after = _BLANK.match(text, block.end, fence.end) if block.complete else None
+    if after is not None and after.end() < fence.end:
         message = (
-            "extra content at the end of the document: text in the fence behind </agent_request>;"
+            "extra content at the end of the document: text in the fence after </agent_request>;"
             " expected none"
         )
-        yield xml_rules.MALFORMED.problem(message, offset=behind.end() - block.start)
+        yield xml_rules.MALFORMED.problem(message, offset=after.end() - block.start)

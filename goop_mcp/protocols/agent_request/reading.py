@@ -85,7 +85,7 @@ _PRIORITIES = {each.value: each for each in Priority}
 
 
 class RequestReader(XmlValueReader):
-    """Reads one `<agent_request>` tree into the model; paths are held against `bounds`."""
+    """Reads one `<agent_request>` tree into the model; paths are checked by `bounds`."""
 
     def __init__(self, bounds: PathBounds) -> None:
         """Begin without findings."""
@@ -138,7 +138,7 @@ class RequestReader(XmlValueReader):
     # Elements
 
     def _parts(self, root: Element) -> dict[str, Element]:
-        """Return the known children of the root by name; note doubles and a wrong order, keep the others."""
+        """Return the known children of the root by name; report duplicates and a wrong order."""
         parts: dict[str, Element] = {}
         stray = root.text if root.text and not root.text.isspace() else ""
         order: list[int] = []
@@ -148,7 +148,9 @@ class RequestReader(XmlValueReader):
             if name not in _PLACES:
                 self._extension(child, _ROOT)
             elif name in parts:
-                self._double(name)
+                self._doubled.add(name)
+                message = f"<{name}> occurs more than once; expected once"
+                self.report(structure.DUPLICATE_ELEMENT.problem(message, path=f"{_ROOT}/{name}[2]"))
             else:
                 parts[name] = child
                 order.append(_PLACES[name])
@@ -179,13 +181,16 @@ class RequestReader(XmlValueReader):
                 after=", ".join(proper),
             )
         )
+        # The text after an element is stored as its tail in lxml and would move along with it.
+        # Tails stay at their positions, so that sorting changes the order of elements and nothing
+        # else.
         tails = [child.tail for child in root]
         root[:] = sorted(root, key=lambda child: _PLACES.get(_own_name(child), len(_PLACES)))
         for child, tail in zip(root, tails, strict=True):
             child.tail = tail
 
     def _word(self, parts: Mapping[str, Element], name: str, words: Words[T]) -> T | None:
-        """Return what the word in a part means; None when there are two, since taking either would be a guess."""
+        """Return the meaning of a part's word; None for two words, as either would be a guess."""
         word = self.required_word(parts.get(name), f"{_ROOT}/{name}", words)
         return None if name in self._doubled else word
 
@@ -197,7 +202,10 @@ class RequestReader(XmlValueReader):
         return self._without_slots(self.text(element), path)
 
     def _without_slots(self, text: str | None, path: str) -> str | None:
-        """Return `text`, noting unfilled slots of our templates; where it names a template language, they are its."""
+        """Return `text`, reporting unfilled slots of our templates.
+
+        Slots in a text that names a template language belong to that language.
+        """
         if (
             text
             and "{{" in text
@@ -240,7 +248,7 @@ class RequestReader(XmlValueReader):
         words = " ".join("".join(element.itertext()).split())
         if words:
             message = (
-                f"constraints could not be read: {excerpt(words, 60)!r} stands in no <constraint>;"
+                f"constraints could not be read: {excerpt(words, 60)!r} is outside of <constraint>;"
                 " the list is empty"
             )
             self.report(
@@ -324,15 +332,10 @@ class RequestReader(XmlValueReader):
 
         if stray:
             # Constraints of which none can be read have a finding of their own.
-            self._stray_text(stray, path, told=not items and "constraint" in names)
+            self._stray_text(stray, path, reported=not items and "constraint" in names)
         if element.attrib:
             self._strange_attributes(element, path, frozenset())
         return items
-
-    def _double(self, name: str) -> None:
-        self._doubled.add(name)
-        message = f"<{name}> stands more than once; expected once"
-        self.report(structure.DUPLICATE_ELEMENT.problem(message, path=f"{_ROOT}/{name}[2]"))
 
     # What the schema does not have
 
@@ -344,7 +347,7 @@ class RequestReader(XmlValueReader):
         where = self._numbered(f"{path}/{written}")
         shown = excerpt(written, 60)
         if extension.namespace is not None:
-            message = f"element <{shown}> is in a namespace of its own; kept"
+            message = f"element <{shown}> is in a separate namespace; kept"
             self.report(structure.EXTENSION_ELEMENT.problem(message, path=where))
             return
 
@@ -361,12 +364,12 @@ class RequestReader(XmlValueReader):
         number = self._met[path] = self._met.get(path, 0) + 1
         return path if number == 1 else f"{path}[{number}]"
 
-    def _stray_text(self, text: str, path: str, *, told: bool = False) -> None:
+    def _stray_text(self, text: str, path: str, *, reported: bool = False) -> None:
         words = clean_text(text)
         self._extensions.append(
             Extension(name=STRAY_TEXT, text=words, parent=path[len(_ROOT) + 1 :])
         )
-        if told:
+        if reported:
             return
 
         message = f"text outside of any element: {excerpt(words, 60)!r}; kept"
@@ -436,5 +439,5 @@ class RequestReader(XmlValueReader):
 
 
 def _own_name(element: Element) -> str:
-    """Return the name of an element of the protocol; that of a foreign one keeps its namespace in front."""
+    """Return an element's name; one of a foreign namespace keeps it as a prefix."""
     return str(element.tag).removeprefix(_OWN)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 __all__ = ["SESSIONS_FOLDER", "find_cycle", "is_session_id", "mentioned_sessions"]
 
 SESSIONS_FOLDER = "docs/.scratch/sessions"
-"""Holds one folder a session, named by its id, relative to the project (xml-handoff-protocol, section 5.1)."""
+"""Holds one folder per session, named by its id, relative to the project (section 5.1)."""
 
 _SESSION_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]+(?>(?:-[a-z0-9]+)*)")
 _MENTION = re.compile(rf"(?<![\w\-]){_SESSION_ID.pattern}(?![\w])")
@@ -23,11 +23,15 @@ def mentioned_sessions(text: str) -> tuple[str, ...]:
 
 
 def find_cycle(start: str, waits_for: Mapping[str, Collection[str]]) -> tuple[str, ...]:
-    """Return the sessions that wait for each other among those that `start` leads to, () when there are none.
+    """Return the sessions of a cycle of waiting that `start` leads to, () when there is none.
 
-    `waits_for` maps a session to those that have to be done before it. The first session of a cycle stands at its end
-    again.
+    `waits_for` maps a session to those that must be done before it. The first session of a cycle is
+    repeated at its end.
     """
+    # Depth-first search with an explicit stack, because chains of sessions can be deeper than the
+    # recursion limit. `way` is the current path in order; a session found on it again closes a
+    # cycle. Each session is expanded once, so that the search is linear in the number of
+    # dependencies.
     way: dict[str, None] = {}
     done: set[str] = set()
     ahead = [iter((start,))]

@@ -1,4 +1,4 @@
-"""Faults of a request in the words of the specification, sections 3.4 and 7.1, with the lines where they really are."""
+"""Errors of a request in the wording of the specification (3.4 and 7.1), with true line numbers."""
 
 import re
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ _ENDS = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 
 
 def tag_mismatches(source: str) -> Iterator[tuple[int, str]]:
-    """Yield (offset, words) of each end tag in `source` that closes another element than the last one opened.
+    """Yield (offset, message) of each end tag in `source` that does not match the last open tag.
 
-    An end tag of a name that is neither open nor one of the protocol is passed over, as is what stands in comments and
+    An end tag whose name is neither open nor one of the protocol is skipped, as are comments and
     CDATA.
     """
     opened: list[str] = []
@@ -31,6 +31,8 @@ def tag_mismatches(source: str) -> Iterator[tuple[int, str]]:
                 opened.append(found[2])
         elif opened and opened[-1] == found[2]:
             opened.pop()
+        # Like libxml2, name the innermost open element. Names foreign to both are text that looks
+        # like a tag, and reporting them would hide the mismatch that matters.
         elif opened and (found[2] in opened or found[2] in GRAMMAR.names):
             yield found.start(), f"Opening and ending tag mismatch: {opened[-1]} vs. {found[2]}"
             del opened[

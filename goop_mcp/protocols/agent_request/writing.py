@@ -1,4 +1,4 @@
-"""From the typed model to an `<agent_request>` and to a whole prompt; reading what is written gives the model again."""
+"""Write the typed model as an `<agent_request>` or a whole prompt; reading it gives the model."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[^\W\d][\w.\-]*")
 
 
 def normal_text(text: str) -> str:
-    """Return `text` as a request can carry it and give it back: without outer blanks and shared indentation."""
+    """Return `text` as a request can carry it: without outer blanks and shared indentation."""
     return clean_text("\n" + text.replace("\r\n", "\n"))
 
 
@@ -48,10 +48,10 @@ def write_request(request: Request, *, xsd_compat: bool = False) -> str:
 def write_prompt(
     request: Request, *, title: str, context: str = "", xsd_compat: bool = False
 ) -> str:
-    """Return a whole `prompt.md`: the title, the request in a fence, and `context` as prose behind it (H-44).
+    """Return a whole `prompt.md`: title, request in a fence, and `context` as prose (H-44).
 
-    The fence has four backticks, or one more than the longest run in the request (D-83). Raises NotWritableError as
-    `write_request` does.
+    The fence has four backticks, or one more than the longest run in the request (D-83). Raises
+    NotWritableError as `write_request` does.
     """
     envelope = write_request(request, xsd_compat=xsd_compat)
     longest = max((len(run) for run in _BACKTICKS.findall(envelope)), default=0)
@@ -140,7 +140,7 @@ def _extra_attributes(request: Request) -> Iterator[str]:
         namespace, _, local = name.rpartition("}")
         if not _NAME.fullmatch(local):
             raise NotWritableError(
-                f"{local[:40]!r} is no name of an attribute; use letters, digits, - and _"
+                f"{local[:40]!r} is not an attribute name; use letters, digits, - and _"
             )
 
         if namespace:
@@ -172,7 +172,7 @@ def _deliverable(deliverable: Deliverable) -> Iterator[str]:
 def _leaf(
     name: str, text: str | None, *, indent: str = "  ", attributes: str = ""
 ) -> Iterator[str]:
-    """Yield an element with text; lines of a longer text stand on their own, indented, so that no fence ends there."""
+    """Yield an element with text; longer text gets indented lines, so that no fence ends there."""
     if text is None:
         return
 

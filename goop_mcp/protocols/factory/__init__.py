@@ -1,4 +1,4 @@
-"""The JSON that Factory agents answer with, and the Markdown that stands for it."""
+"""The JSON that Factory agents answer with, and the Markdown in its place."""
 
 from goop_mcp.protocols.factory.family import FACTORY
 from goop_mcp.protocols.factory.model import Reply

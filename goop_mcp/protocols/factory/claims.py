@@ -30,12 +30,12 @@ def claims_of(reply: Reply) -> Claims:
 
 
 def _kind(path: str) -> FileClaimKind:
-    # A folder may be delivered whole, and says so by the slash behind its name.
+    # A folder may be delivered whole, which the slash after its name shows.
     return "present" if path.rstrip().endswith("/") else "created"
 
 
 def unchecked_files(reply: Reply, expected: Expectations) -> list[Problem]:
-    """Say that nobody looks for the files that `reply` delivers, unless the caller does (D-60)."""
+    """Report that the delivered files of `reply` are unchecked, unless the caller checks (D-60)."""
     # "Always verify existence" (Implementation Notes)
     if expected.files_checked or reply.partial:
         return []
@@ -50,5 +50,5 @@ def unchecked_files(reply: Reply, expected: Expectations) -> list[Problem]:
         " lies"
     )
 
-    # Said of the reply as a whole: where it begins will do.
+    # About the reply as a whole: the position of its start is enough.
     return [NOT_CHECKED.problem(message, path="/deliverables", offset=0)]

@@ -40,7 +40,7 @@ _LEAST_KEYS = 2
 
 
 def _rank(value: Mapping[str, object]) -> int:
-    """Return how much an object looks like a reply: by a known status or two fields, or by a status alone."""
+    """Rank an object by how much it looks like a reply: known status or two fields, or a status."""
     if _is_marked(value) or len(tables.KEYS & value.keys()) >= _LEAST_KEYS:
         return _REPLY
 
@@ -54,7 +54,7 @@ def _rank(value: Mapping[str, object]) -> int:
 
 
 def _is_marked(value: Mapping[str, object]) -> bool:
-    """Return whether `value` has a known status and no agent; beside foreign keys only, a status marks nothing."""
+    """Return whether `value` has a known status and no agent, and not only foreign keys besides."""
     if "agent" in value or not _has_known_status(value):
         return False
     return len(value) == 1 or not _OWN_KEYS.isdisjoint(value)
@@ -69,7 +69,7 @@ _SHAPE = JsonShape(name="factory", keys=tables.KEYS, rank=_rank)
 
 
 class FactoryFamily:
-    """Everything the core asks of the Factory protocol; see `goop_mcp.validation.pipeline.Family`."""
+    """Implements `goop_mcp.validation.pipeline.Family` for the Factory protocol."""
 
     name = "factory"
     marks = ('status"', "status'", "status”", "status’", "status:")
@@ -92,7 +92,7 @@ class FactoryFamily:
         )
 
     def is_marked(self, block: Block) -> bool:
-        """Return whether `block` is told from other objects by its keys alone: a known status and no agent (D-01)."""
+        """Return whether the keys of `block` alone identify it: known status, no agent (D-01)."""
         return block.root == FORM or _is_marked(_values(block))
 
     def read(
@@ -109,7 +109,7 @@ class FactoryFamily:
             text,
             limits,
             name=self.name,
-            read_values=lambda values: read_reply(values, bounds),
+            read_values=lambda values, strings: read_reply(values, bounds, strings),
         )
         reply, problems = reading.model, reading.problems
         if reply is not None and reading.partial:

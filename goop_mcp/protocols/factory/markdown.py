@@ -110,7 +110,7 @@ class _MarkdownPlaces:
     places: dict[str, int] = field(default_factory=dict)
 
     def locate(self, path: str, found: str | None) -> int | None:
-        """Return the offset of the item at `path`, or of what it stands in."""
+        """Return the offset of the item at `path`, or of its container."""
         del found
         while path and path not in self.places:
             path = path.rpartition("/")[0]
@@ -118,11 +118,13 @@ class _MarkdownPlaces:
 
 
 def find_markdown(text: str) -> Block | None:
-    """Return the last Markdown reply in `text`, fences and thinking blocks aside; None when there is none."""
+    """Return the last Markdown reply in `text` outside fences and thinking blocks, or None."""
     openings = list(_OPENING.finditer(text))
     if not openings:
         return None
 
+    # An opening inside a fence quotes the form. Of the others the last one counts, as agents draft
+    # first, and it reaches to the end of the text because the form has no end mark.
     fences = Regions((start, end) for start, end, _ in fence_spans(text))
     starts = [each.start() + len(each[0]) - len(each[0].lstrip()) for each in openings]
     blocks = [
@@ -138,6 +140,7 @@ def find_markdown(text: str) -> Block | None:
 def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
     """Convert the reply in `block` and judge what its form can hold (D-21)."""
     places = _MarkdownPlaces()
+    # Half of a surrogate pair cannot be written as JSON.
     source = _HALF_PAIR.sub("\ufffd", text[block.start : block.end])
     values = _converted(source, places)
     read = read_reply(values, bounds_of(expected))
@@ -149,6 +152,8 @@ def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
         before=form,
         after=f'{{"status": "{values["status"]}", …}}',
     )
+    # The form cannot hold every field of the JSON, so that most missing fields are not the agent's
+    # error; only findings about values that it can hold are reported (D-21).
     problems = [named, *(problem for problem in read.problems if _is_known_problem(problem))]
     problems += [*run_checks(_RULES, read.model, expected), *unchecked_files(read.model, expected)]
 
@@ -181,7 +186,16 @@ def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
     elif status == "failure":
         values["error"] = _error(sections, places)
     else:
-        _success(values, sections, places)
+        if "summary" in sections and (summary := sections["summary"].words()):
+            values["summary"] = summary
+            places.places["/summary"] = sections["summary"].start
+        if "deliverables" in sections:
+            values["deliverables"] = _deliverables(sections["deliverables"], places)
+        if "concerns" in sections:
+            values["concerns"] = [text for text, _, _ in sections["concerns"].items()]
+        if "blocking_issues" in sections:
+            values["blocking_issues"] = _issues(sections["blocking_issues"])
+            places.places["/blocking_issues"] = sections["blocking_issues"].start
 
     for name in ("recommendation", "attempted"):
         if name in sections and (words := sections[name].words()):
@@ -190,23 +204,8 @@ def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
     return values
 
 
-def _success(
-    values: JsonObjectValue, sections: Mapping[str, _Section], places: _MarkdownPlaces
-) -> None:
-    if "summary" in sections and (summary := sections["summary"].words()):
-        values["summary"] = summary
-        places.places["/summary"] = sections["summary"].start
-    if "deliverables" in sections:
-        values["deliverables"] = _deliverables(sections["deliverables"], places)
-    if "concerns" in sections:
-        values["concerns"] = [text for text, _, _ in sections["concerns"].items()]
-    if "blocking_issues" in sections:
-        values["blocking_issues"] = _issues(sections["blocking_issues"])
-        places.places["/blocking_issues"] = sections["blocking_issues"].start
-
-
 def _sections(source: str, after: int) -> dict[str, _Section]:
-    """Return the known sections; the words of the last one end with its paragraph."""
+    """Return the known sections; the last one ends with its paragraph."""
     headings = [
         each
         for each in _HEADING.finditer(source, after)
@@ -218,6 +217,8 @@ def _sections(source: str, after: int) -> dict[str, _Section]:
         end = headings[number + 1].start() if number + 1 < len(headings) else len(source)
         name = _SECTIONS[heading["name"].strip().lower()]
         text = source[heading.end() : end]
+        # These are prose of one paragraph. Without this, closing words after the report would be
+        # part of the last section.
         if name in ("summary", "recommendation", "attempted", "error", "context"):
             text = text[: len(text) - len(text.lstrip())] + text.lstrip().partition("\n\n")[0]
 
@@ -248,12 +249,14 @@ def _deliverables(section: _Section, places: _MarkdownPlaces) -> list[JsonObject
 
 
 def _questions(sections: Mapping[str, _Section], places: _MarkdownPlaces) -> list[JsonObjectValue]:
-    """Return the questions in order; items below one are its options, and the context is that of all."""
+    """Return the questions in order; nested items are options, and all share the context."""
     found: list[JsonObjectValue] = []
     context = sections["context"].words() if "context" in sections else None
     least: int | None = None
 
     for text, offset, indent in sections["questions"].items() if "questions" in sections else ():
+        # Lists may be indented as a whole: an item is nested only if it is deeper than the
+        # shallowest.
         least = indent if least is None else min(least, indent)
         if indent > least and found:
             found[-1].setdefault("options", []).append(text)

@@ -89,7 +89,7 @@ class ErrorDetail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockingIssue:
-    """Something that has to be mended before the work may go on (F-22)."""
+    """Something to fix before the work may go on (F-22)."""
 
     id: str | None = None
     category: str | None = None
@@ -106,7 +106,7 @@ class Reply:
     None stands for a value that is absent or could not be read, never for a default.
 
     `deliverables`, `questions` and `blocking_issues` are None when absent and empty when they are
-    there without an item. `confidence` and `next_action` may be words that no list has.
+    there without an item. `confidence` and `next_action` may be in no list.
     `unreadable` names the fields that are there and could not be read. `partial` marks a reply that
     was cut off; nothing may be routed on it (D-16).
     """

@@ -1,6 +1,6 @@
 """From the values of a JSON object to a Factory reply; what is odd is noted on the way."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from goop_mcp.protocols.factory import tables
@@ -40,7 +40,7 @@ _OTHER_FIELDS = {
     status: [field for field in tables.OPTIONAL if field.name not in own]
     for status, own in _OWN_KEYS.items()
 }
-"""What a reply may hold beside the fields of its status."""
+"""What a reply may hold in addition to the fields of its status."""
 _DELIVERABLE_KEYS = frozenset({"path", "type", "description"})
 _QUESTION_KEYS = frozenset({"id", "question", "context", "default", "options"})
 _ISSUE_KEYS = frozenset({"id", "category", "title", "description", "resolution"})
@@ -48,10 +48,15 @@ _ERROR_KEYS = frozenset({"type", "message", "recoverable"})
 _WORK_KEYS = frozenset({"completed", "blocked_on"})
 
 
-def read_reply(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Reply]:
-    """Read a reply; what lenient mode mends is set in `values` too."""
+def read_reply(
+    values: JsonObjectValue, bounds: PathBounds, strings: Sequence[str] | None = None
+) -> ValuesReading[Reply]:
+    """Read a reply; what lenient mode repairs is set in `values` too.
+
+    `strings` are all texts in `values`, if the caller has them already.
+    """
     reader = ValueReader(tables.VALUE_RULES, bounds)
-    reader.look_for_template_text(values)
+    reader.look_for_template_text(values, strings)
     reader.fields(tables.STATUS, values, "")
     status = _STATUSES.get(str(values.get("status")))
     own = tables.FIELDS[status] if status is not None else ()
@@ -65,7 +70,10 @@ def read_reply(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Rep
         values, status
     )
 
-    return ValuesReading(_reply(values, status), reader.problems, whole)
+    # What cannot be read has been reported.
+    unreadable = _unreadable(values) if reader.problems else ()
+
+    return ValuesReading(_reply(values, status, unreadable), reader.problems, whole)
 
 
 def _holds_its_part(values: Values, status: Status | None) -> bool:
@@ -75,14 +83,23 @@ def _holds_its_part(values: Values, status: Status | None) -> bool:
     return bool(values.get(_PARTS[status]) or (status is Status.SUCCESS and values.get("verdict")))
 
 
-def _reply(values: Values, status: Status | None) -> Reply:
+def _reply(values: Values, status: Status | None, unreadable: tuple[str, ...]) -> Reply:
     metrics, error, work = values.get("metrics"), values.get("error"), values.get("partial_work")
     verdict = values.get("verdict")
     return Reply(
         status=status,
         confidence=text_in(values, "confidence"),
         confidence_notes=text_in(values, "confidence_notes"),
-        deliverables=_each(values, "deliverables", _deliverable),
+        deliverables=_each(
+            values,
+            "deliverables",
+            lambda values: Deliverable(
+                path=text_in(values, "path"),
+                type=text_in(values, "type"),
+                description=text_in(values, "description"),
+                extensions=others_in(values, _DELIVERABLE_KEYS),
+            ),
+        ),
         summary=text_in(values, "summary"),
         metrics=metrics if isinstance(metrics, dict) else None,
         next_action=text_in(values, "next_action"),
@@ -91,12 +108,25 @@ def _reply(values: Values, status: Status | None) -> Reply:
         concerns=texts_in(values, "concerns"),
         blocking_issues=_each(values, "blocking_issues", _issue),
         questions=_each(values, "questions", _question),
-        partial_work=_partial_work(work) if isinstance(work, dict) else None,
+        partial_work=PartialWork(
+            completed=texts_in(work, "completed"),
+            blocked_on=texts_in(work, "blocked_on"),
+            extensions=others_in(work, _WORK_KEYS),
+        )
+        if isinstance(work, dict)
+        else None,
         recommendation=text_in(values, "recommendation"),
-        error=_error(error) if isinstance(error, dict) else None,
+        error=ErrorDetail(
+            type=text_in(error, "type"),
+            message=text_in(error, "message"),
+            recoverable=flag_in(error, "recoverable"),
+            extensions=others_in(error, _ERROR_KEYS),
+        )
+        if isinstance(error, dict)
+        else None,
         attempted=text_in(values, "attempted"),
         extensions=others_in(values, tables.KEYS),
-        unreadable=_unreadable(values),
+        unreadable=unreadable,
     )
 
 
@@ -114,15 +144,6 @@ def _unreadable(values: Values) -> tuple[str, ...]:
 def _is_readable(value: JsonValue) -> bool:
     """Return whether `value` is a list, and not the template text of one."""
     return isinstance(value, list) and not is_elided(value)
-
-
-def _deliverable(values: Values) -> Deliverable:
-    return Deliverable(
-        path=text_in(values, "path"),
-        type=text_in(values, "type"),
-        description=text_in(values, "description"),
-        extensions=others_in(values, _DELIVERABLE_KEYS),
-    )
 
 
 def _question(values: Values) -> Question:
@@ -144,23 +165,6 @@ def _issue(values: Values) -> BlockingIssue:
         description=text_in(values, "description"),
         resolution=text_in(values, "resolution"),
         extensions=others_in(values, _ISSUE_KEYS),
-    )
-
-
-def _partial_work(values: Values) -> PartialWork:
-    return PartialWork(
-        completed=texts_in(values, "completed"),
-        blocked_on=texts_in(values, "blocked_on"),
-        extensions=others_in(values, _WORK_KEYS),
-    )
-
-
-def _error(values: Values) -> ErrorDetail:
-    return ErrorDetail(
-        type=text_in(values, "type"),
-        message=text_in(values, "message"),
-        recoverable=flag_in(values, "recoverable"),
-        extensions=others_in(values, _ERROR_KEYS),
     )
 
 

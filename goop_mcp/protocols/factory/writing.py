@@ -18,7 +18,7 @@ def write_reply(reply: Reply) -> str:
 
     Parts that are None, and empty ones that may be left out, are not written. Raises
     NotWritableError when the reply is marked as partial, and when something is called like a field
-    of the reply or cannot be said in JSON.
+    of the reply or cannot be expressed in JSON.
     """
     if reply.partial:
         raise NotWritableError(
@@ -31,7 +31,7 @@ def write_reply(reply: Reply) -> str:
         return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except (TypeError, ValueError) as error:
         raise NotWritableError(
-            "a value cannot be said in JSON; use texts, numbers, lists and objects"
+            "a value cannot be expressed in JSON; use texts, numbers, lists and objects"
         ) from error
 
 

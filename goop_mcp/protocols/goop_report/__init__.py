@@ -1,4 +1,4 @@
-"""The `<goop_report>` envelope of GoopSpec subagents, and the older forms of it that are still met."""
+"""The `<goop_report>` envelope of GoopSpec subagents, and its older forms that still occur."""
 
 from goop_mcp.protocols.goop_report.family import GOOP_REPORT
 from goop_mcp.protocols.goop_report.model import Report

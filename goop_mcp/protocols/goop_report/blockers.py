@@ -1,6 +1,6 @@
-"""What `<blockers>` says: a real blocker, or in whatever form and language that there is none (D-91).
+"""The meaning of `<blockers>`: a real blocker, or none in whatever form and language (D-91).
 
-One list for all readers: BLOCKED without a blocker and COMPLETE with one are judged by the same forms.
+All readers share one list, so that BLOCKED without a blocker and COMPLETE with one agree on it.
 """
 
 import unicodedata
@@ -85,7 +85,7 @@ _SEPARATORS: Final = ".;,—–:(\n-"
 
 
 def real_blocker(text: str) -> str | None:
-    """Return `text`, or None where it says that nothing blocks: "None", "No blockers at this time", "Keine", "[]"."""
+    """Return `text`, or None where it means none: "None", "No blockers at this time", "[]"."""
     return None if _says_none(text) else text
 
 
@@ -100,9 +100,13 @@ def is_open_slot(text: str) -> bool:
 
 
 def _says_none(text: str) -> bool:
+    # Order of the tests: whole texts first, then sentences word by word, then a denial followed by
+    # good news. Whatever is left over counts as a blocker, because a false blocker costs a question
+    # and a missed one lets broken work pass as done.
     if len(text) > _LONGEST:
         return False
 
+    # NFKC turns full-width letters and ligatures into plain ones; casefold also handles ß and İ.
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     bare = folded.strip(_EDGES)
     if bare in _NONE:
@@ -128,11 +132,14 @@ def _denies(text: str) -> bool:
     """Return whether each word of `text` belongs to a statement that nothing blocks."""
     words = _bare_words(text)
     denials = [word for word in words if word in _DENIALS]
+    # One denial exactly: "no tests, no database" lists what is missing, and "nothing is not
+    # blocked" means the opposite.
     if len(denials) != 1 or not all(
         word in _DENIALS or word in _OBSTACLES or word in _FILLERS for word in words
     ):
         return False
 
+    # "not" denies only the word that means blocking; "not now" says nothing about blockers.
     if denials[0] == "not":
         return "blocked" in words or "blocking" in words
     return denials[0] in _ALONE or any(word in _OBSTACLES for word in words)

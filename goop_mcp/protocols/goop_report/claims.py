@@ -27,7 +27,7 @@ _KINDS: dict[FileAction | None, FileClaimKind] = {
 
 
 def claims_of(report: Envelope) -> Claims:
-    """Return the claims of `report`; one that was cut off claims nothing (D-16), nor does any other envelope."""
+    """Return the claims of `report`; a truncated report (D-16) or another envelope has none."""
     if not isinstance(report, Report) or report.partial:
         return NO_CLAIMS
 

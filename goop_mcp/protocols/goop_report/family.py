@@ -52,7 +52,7 @@ _NEAR_MISS = re.compile(
 
 
 class GoopReportFamily:
-    """Everything the core asks of the goop_report protocol; see `goop_mcp.validation.pipeline.Family`."""
+    """Implements `goop_mcp.validation.pipeline.Family` for the goop_report protocol."""
 
     name = "goop_report"
     marks: tuple[str, ...] = ("goop_report",)
@@ -140,7 +140,7 @@ class GoopReportFamily:
         return "no <goop_report> envelope was found; expected one at the end of the reply"
 
     def skeleton(self, expected: Expectations) -> str:
-        """Return the smallest envelope for the expected agent and phase; the choices left open must be made."""
+        """Return the smallest envelope for the expected agent and phase, with open choices."""
         agent = plain_agent_name(expected.agent) if expected.agent else ""
         agent = agent if may_report_as(agent, expected.agents) else "goop-[type]"
         phase = (

@@ -58,7 +58,7 @@ class FileAction(StrEnum):
 
 
 class MemoryType(StrEnum):
-    """Kinds of memory an envelope can tell of (G-26, P-07)."""
+    """Kinds of memory an envelope can name (G-26, P-07)."""
 
     DECISION = "decision"
     OBSERVATION = "observation"
@@ -67,7 +67,7 @@ class MemoryType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counter:
-    """A position within a total, both from 0 upwards; None where the number could not be read (G-16, G-17)."""
+    """A position within a total, both from 0; None where a number is unreadable (G-16, G-17)."""
 
     current: int | None
     total: int | None
@@ -111,7 +111,7 @@ class Artifacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedMemory:
-    """A memory the agent says it saved; `importance` is 0 to 1, None where it is no number (G-26, G-27)."""
+    """A memory the agent claims to have saved; `importance` is 0 to 1 or None (G-26, G-27)."""
 
     type: MemoryType | None
     importance: float | None
@@ -139,7 +139,7 @@ class NextAction:
 class Handoff:
     """What comes next.
 
-    `blockers` is None when there is no blocker, in whatever words that is said (D-30, D-91).
+    `blockers` is None when there is no blocker, however that is expressed (D-30, D-91).
     """
 
     ready: bool | None = None
@@ -205,18 +205,18 @@ class Report:
 
     @classmethod
     def from_dict(cls, values: object) -> Self:
-        """Return the report that `to_dict` wrote; its extensions stand in the order of their names, each as text.
+        """Return the report that `to_dict` wrote; its extensions are text, ordered by name.
 
         Raises ValueError, which names the place.
         """
         if not isinstance(values, Mapping):
-            raise ValueError("the report is no object; expected what to_dict wrote")
+            raise ValueError("the report is not an object; expected what to_dict wrote")
 
         written = values.get("extensions", {})
         if not isinstance(written, Mapping) or not all(
             isinstance(each, list) for each in written.values()
         ):
-            raise ValueError("extensions is no object of lists; expected what to_dict wrote")
+            raise ValueError("extensions is not an object of lists; expected what to_dict wrote")
 
         extensions = [
             {"name": name, "content": each}

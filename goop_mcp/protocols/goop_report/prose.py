@@ -1,4 +1,4 @@
-"""Files and commits that stand as text where elements belong: what a line says beyond doubt (D-94)."""
+"""Files and commits given as text where elements belong: what a line certainly means (D-94)."""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _ACTIONS = {
 _LETTERS = {"A": FileAction.CREATED, "M": FileAction.MODIFIED, "D": FileAction.DELETED}
 _MARKER = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])[ \t]")
 _SHA = re.compile(r"[0-9a-fA-F]{7,64}")
-# Words of English that have seven letters or more and none behind f.
+# English words of seven letters or more that consist of a to f only, like a sha.
 _WORDS = frozenset({"acceded", "defaced", "effaced"})
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}")
 _DASHES = frozenset({"-", "\u2013", "\u2014", ":"})
@@ -44,7 +44,7 @@ class ProseClaims:
 
 
 def read_prose(text: str) -> ProseClaims:
-    """Return the files (`- path (action)`) and commits (`sha message`) that the lines of `text` claim."""
+    """Return the files (`- path (action)`) and commits (`sha message`) that `text` claims."""
     files: list[FileChange] = []
     commits: list[Commit] = []
     rest: list[str] = []
@@ -55,6 +55,8 @@ def read_prose(text: str) -> ProseClaims:
         if not bare:
             continue
 
+        # A wrong claim would be checked against the workspace and rejected. A line must therefore
+        # be certain to count; the rest is kept as text and only marked as suspicious.
         readable = number < _MOST_LINES and len(bare) <= _LONGEST_LINE
         if readable and (commit := commit_in(bare)) is not None:
             commits.append(commit)
@@ -87,7 +89,7 @@ def commit_in(line: str) -> Commit | None:
 
 
 def _file_in(line: str) -> FileChange | None:
-    """Return the file of a line that is a path, or a path with what was done to it before or after it."""
+    """Return the file of a line: a path, with an action before or after it, or without one."""
     words = line.split()
     first, rest = words[0], words[1:]
     if (
@@ -105,6 +107,7 @@ def _file_in(line: str) -> FileChange | None:
 
     described = rest[1:] if rest[0] in _DASHES else rest
     action = action_of(described[0]) if described else None
+    # Without a dash or an action, the words after a path make it the beginning of a sentence.
     if rest[0] in _DASHES or action is not None:
         text = (
             described if action is None else [word for word in described[1:] if word not in _DASHES]
@@ -115,12 +118,12 @@ def _file_in(line: str) -> FileChange | None:
 
 
 def action_of(word: str) -> FileAction | None:
-    """Return what `word`, with or without brackets, says was done to a file; None where it says nothing of that."""
+    """Return the file action that `word` names, with or without brackets; None for others."""
     return _ACTIONS.get(word.strip("()[]:,;*_`").lower())
 
 
 def is_path(word: str) -> bool:
-    """Return whether `word` can only be a path: with a slash between names, or with an extension."""
+    """Return whether `word` is certainly a path: a slash between names, or an extension."""
     if not word or word.startswith(("http:", "https:", "<")):
         return False
 

@@ -121,7 +121,7 @@ _MEMORY_TYPE = Words({each.value: each for each in MemoryType}, memory.UNKNOWN_M
 
 
 class ReportReader(ValueReader):
-    """Reads one `<goop_report>` tree into the model, with the phases of the project's profile in mind."""
+    """Reads one `<goop_report>` tree into the model, with the phases of the project's profile."""
 
     def __init__(self, expected: "Expectations") -> None:
         """Take the profile from what the caller expects."""
@@ -196,7 +196,7 @@ class ReportReader(ValueReader):
         )
 
     def _content_of_counter(self, element: Element | None, path: str) -> None:
-        """Keep what stands inside a counter, which should be empty, as part of the state."""
+        """Keep the content of a counter, which should be empty, as part of the state."""
         if element is None or (element.text is None and len(element) == 0):
             return
         self._items(element, path, "")
@@ -399,7 +399,11 @@ class ReportReader(ValueReader):
             if tag not in known:
                 self._extension(child, path)
             elif tag in parts:
-                self._double(str(tag), path)
+                name = str(tag)
+                self._doubled.add(f"{path}/{name}")
+                where = f"{path}/{name}[2]"
+                message = f"<{name}> occurs more than once; expected once"
+                self.report(structure.DUPLICATE_ELEMENT.problem(message, path=where))
             else:
                 parts[str(tag)] = child
 
@@ -485,9 +489,3 @@ class ReportReader(ValueReader):
         found = excerpt(text, 60)
         message = f"claimed as text: {found!r}; {expected}"
         self.report(artifacts.CLAIM_IN_PROSE.problem(message, path=path, found=found))
-
-    def _double(self, name: str, path: str) -> None:
-        self._doubled.add(f"{path}/{name}")
-        where = f"{path}/{name}[2]"
-        message = f"<{name}> stands more than once; expected once"
-        self.report(structure.DUPLICATE_ELEMENT.problem(message, path=where))

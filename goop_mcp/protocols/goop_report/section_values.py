@@ -64,7 +64,7 @@ _PROSE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SectionLine:
-    """A line of a section without its list mark, and its place in the text; `fenced` means that it stands in code."""
+    """A line of a section without its list mark, and its offset; `fenced` if it is in code."""
 
     text: str
     offset: int
@@ -72,7 +72,7 @@ class SectionLine:
 
 
 def lines_of(text: str, start: int, end: int) -> Iterator[SectionLine]:
-    """Yield the lines of `text` from `start` to `end` that say something; the fences themselves do not."""
+    """Yield the lines of `text` from `start` to `end` with content; fences have none."""
     at, fence = start, ""
     for line in text[start:end].splitlines(keepends=True):
         bare = line.strip()
@@ -89,13 +89,13 @@ def lines_of(text: str, start: int, end: int) -> Iterator[SectionLine]:
 
 
 def is_nothing(text: str) -> bool:
-    """Return whether `text` says that there is nothing, as `none` and `n/a` do, with or without a reason."""
-    said = text.strip("*_` \t\r\n-\u2013\u2014")
-    return not said or _NOTHING.match(said) is not None
+    """Return whether `text` means nothing, as `none` and `n/a` do, with or without a reason."""
+    bare = text.strip("*_` \t\r\n-\u2013\u2014")
+    return not bare or _NOTHING.match(bare) is not None
 
 
 def template_weight(text: str) -> Severity | None:
-    """Return how much it weighs that `text`, a line or a section, is or holds text of a template."""
+    """Return the severity of template text in `text`, a line or a section; None without any."""
     bare = text.strip("* ")
     for after in _AFTER_SLOTS:
         bare = bare.removesuffix(after)
@@ -109,7 +109,7 @@ def template_weight(text: str) -> Severity | None:
 
 
 def files_and_commits(line: str) -> tuple[list[FileChange], list[Commit]]:
-    """Return what a line of ARTIFACTS names: a commit, several files, or one file, whatever its name."""
+    """Return what a line of ARTIFACTS names: a commit, several files, or one file."""
     if is_nothing(line) or _NO_FILES.match(line.lstrip("*_` ")):
         return [], []
 
@@ -121,6 +121,8 @@ def files_and_commits(line: str) -> tuple[list[FileChange], list[Commit]]:
     path, description = _at_dash(line)
     path, action = _with_action(path)
     action = action or _deleted(description)
+    # A comma separates files only if every part is certainly a path; otherwise it belongs to a
+    # name.
     several = [part.strip().strip("`*") for part in path.split(",")]
     paths = (
         several
@@ -134,7 +136,7 @@ def files_and_commits(line: str) -> tuple[list[FileChange], list[Commit]]:
 
 
 def _at_dash(line: str) -> tuple[str, str]:
-    """Return what stands before and after the first dash, or the colon behind a path."""
+    """Split a line at the first dash, or at the colon after a path."""
     places = [(line.find(dash), dash) for dash in _DASHES if dash in line]
     if places:
         at, dash = min(places)
@@ -147,7 +149,7 @@ def _at_dash(line: str) -> tuple[str, str]:
 
 
 def _with_action(path: str) -> tuple[str, FileAction | None]:
-    """Return `path` without the action behind it in brackets, as in `src/a.ts (created)`."""
+    """Return `path` without the action after it in brackets, as in `src/a.ts (created)`."""
     before, bracket, word = path.rstrip().rstrip(")]").rpartition(" (")
     if not bracket:
         before, bracket, word = path.rstrip().rstrip("]").rpartition(" [")
@@ -157,7 +159,7 @@ def _with_action(path: str) -> tuple[str, FileAction | None]:
 
 
 def _deleted(description: str) -> FileAction | None:
-    """Return DELETED where the description says that the file is gone, and nothing that may be about its content."""
+    """Return DELETED if the description clearly means the file itself and not its content."""
     first, _, rest = description.strip("(").partition(" ")
     word = first.strip("*_`.,;:)").lower()
     alone = not rest.strip() or first[-1:] in ".,;:)" or rest.lstrip()[:1] in "(\u2014\u2013-"
@@ -165,7 +167,7 @@ def _deleted(description: str) -> FileAction | None:
 
 
 def read_checks(lines: Iterable[SectionLine]) -> list[tuple[Check, int]]:
-    """Return the check of each line and its offset; code in a fence belongs to the line before it."""
+    """Return the check of each line and its offset; fenced code belongs to the line before."""
     found: list[tuple[list[str], int]] = []
     for line in lines:
         if line.fenced and found:
@@ -173,19 +175,19 @@ def read_checks(lines: Iterable[SectionLine]) -> list[tuple[Check, int]]:
         elif not is_nothing(line.text):
             found.append(([line.text], line.offset))
 
-    return [(_check(_name(texts[0]), "\n".join(texts)), offset) for texts, offset in found]
+    checks: list[tuple[Check, int]] = []
+    for texts, offset in found:
+        name, evidence = (
+            excerpt(_at_dash(texts[0])[0].strip("`* "), _LONGEST_NAME),
+            "\n".join(texts),
+        )
+        checks.append((Check(name=name, passed=_result(evidence), evidence=evidence), offset))
 
-
-def _check(name: str | None, evidence: str) -> Check:
-    return Check(name=name, passed=_result(evidence), evidence=evidence)
-
-
-def _name(line: str) -> str:
-    return excerpt(_at_dash(line)[0].strip("`* "), _LONGEST_NAME)
+    return checks
 
 
 def _result(text: str) -> bool | None:
-    """Return whether a check passed by the counts of its runner, else by clear words; None where nothing is clear."""
+    """Return whether a check passed by its runner's counts, else by clear words, else None."""
     shown = parse_result(text)
     if shown.failure is not None:
         return False
@@ -194,6 +196,8 @@ def _result(text: str) -> bool | None:
     if shown.passed or shown.all_passed or shown.exit_status == 0:
         return True
 
+    # "0 failed" contains the word for a failure and means the opposite: it is removed before the
+    # words are compared. Words for both outcomes leave the result open.
     rest, no_defects = _NO_DEFECTS.subn("", text)
     passed = _PASS.search(rest) is not None or no_defects > 0
     failed = _FAIL.search(rest) is not None
@@ -207,6 +211,6 @@ def shows_no_run(check: Check) -> bool:
 
 
 def is_code(path: str) -> bool:
-    """Return whether a change of the file asks for a check: it is neither text for people nor a picture."""
+    """Return whether a changed file requires a check: it is neither prose nor a picture."""
     name = path.rstrip("/").rpartition("/")[2]
     return name.rpartition(".")[2].lower() not in _PROSE

@@ -1,4 +1,4 @@
-"""The report of GoopSpec 1.x: five Markdown sections in place of the envelope (D-96, WORKFLOW section 8.2)."""
+"""The report of GoopSpec 1.x: five Markdown sections in place of the envelope (D-96)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -126,7 +126,7 @@ class _Section:
 
 
 class SectionsFamily(GoopReportFamily):
-    """The goop_report protocol as projects of profile v1 speak it; an XML envelope counts where no section is."""
+    """The goop_report protocol of profile v1: sections, or an XML envelope without sections."""
 
     marks = ("goop_report", "## status", "## summary")
     no_envelope = replace(
@@ -138,8 +138,10 @@ class SectionsFamily(GoopReportFamily):
     )
 
     def find(self, source: SourceText, limits: Limits) -> Extraction:
-        """Return the reports in sections of `source`, the last of them chosen, else its `<goop_report>` blocks."""
+        """Return the reports in sections, the last one chosen, else the `<goop_report>` blocks."""
         groups = _groups(source.read)
+        # Sections win only if STATUS and SUMMARY are both present: single headings of these names
+        # are common in prose, and an XML envelope next to them is then the report.
         if not any(
             {"STATUS", "SUMMARY"} <= {section.name for section in group} for group in groups
         ):
@@ -173,7 +175,7 @@ class SectionsFamily(GoopReportFamily):
         return _SectionReader(extraction.source.read, block, expected).reading()
 
     def claims(self, envelope: Envelope) -> "Claims":
-        """Return what `envelope` says is true of the project: each artifact is a file that is there."""
+        """Return the claims of `envelope`: each artifact is a file that exists."""
         claims = super().claims(envelope)
         artifacts = envelope.artifacts if isinstance(envelope, Report) else None
         changes = {file.path: file for file in (artifacts.files if artifacts is not None else ())}
@@ -211,7 +213,7 @@ def _claim(claim: "FileClaim", changes: Mapping[str | None, FileChange]) -> "Fil
 
 
 def _is_url(path: str) -> bool:
-    # "Bullet list of files or resources": what was read on the net is no file of the project.
+    # "Bullet list of files or resources": a page on the net is not a file of the project.
     return path.strip().lower().startswith(("https://", "http://"))
 
 
@@ -226,6 +228,7 @@ def _groups(text: str) -> list[list[_Section]]:
 
     for heading, end in zip(headings, ends, strict=False):
         name = heading[2].strip()
+        # Agents repeat a report after a draft; sections before a first STATUS still belong to it.
         if not groups or (name == "STATUS" and has_status):
             groups.append([])
             has_status = False
@@ -237,7 +240,7 @@ def _groups(text: str) -> list[list[_Section]]:
 
 
 class _SectionReader:
-    """Reads one report in sections, and says what is wrong with it in the words of this form."""
+    """Reads one report in sections, and reports errors in the terms of this form."""
 
     def __init__(self, text: str, block: Block, expected: Expectations) -> None:
         self._text, self._block, self._expected = text, block, expected
@@ -264,6 +267,8 @@ class _SectionReader:
         summary, following = self._content("SUMMARY"), self._content("NEXT")
         artifacts, checks = self._artifacts(), self._checks()
         next_text = "" if is_nothing(following) else following
+        # The form has no field for agent, phase and command: they come from the caller and from the
+        # text of NEXT, so that such a report can be routed like any other.
         agent, command = AGENT_IN_TEXT.search(next_text), COMMAND_IN_TEXT.search(next_text)
         report = Report(
             version=None,
@@ -393,7 +398,7 @@ class _SectionReader:
         return tuple([check for check, _ in checks])
 
     def _unchecked_code(self, report: Report) -> list[Problem]:
-        """Remark a complete report that changed code and ran nothing; research and documents need no check."""
+        """Report a complete report that changed code and ran nothing; documents need no check."""
         files = report.artifacts.files if report.artifacts is not None else ()
         changed = [
             file.path
@@ -421,7 +426,7 @@ class _SectionReader:
         )
 
     def _in_this_form(self, problem: Problem) -> Problem:
-        """Return `problem` with a fix that speaks of sections; the paths of the model lead to their lines."""
+        """Return `problem` with a fix about sections; the model's paths lead to their lines."""
         fix = _FIXES.get(problem.rule.id)
         if fix is None and "<" in (problem.hit.fix or problem.rule.fix):
             fix = _CORRECT_LINE

@@ -1,4 +1,4 @@
-"""Single values of a report: what it has beside the words and names of every XML envelope."""
+"""Values that only a report has, in addition to the words and names of every XML envelope."""
 
 from goop_mcp.protocols.goop_report.model import Counter
 from goop_mcp.protocols.goop_report.rules import structure, values
@@ -26,7 +26,7 @@ BOOLEAN = Words({"true": True, "false": False}, values.NOT_A_BOOLEAN)
 
 
 def clean(text: str | None) -> str:
-    """Return `text` without outer blanks and the indentation its lines share; "" when nothing of it can be seen."""
+    """Return `text` without outer blanks and shared indentation; "" if nothing is visible."""
     if not text:
         return ""
 
@@ -63,7 +63,7 @@ class ValueReader(XmlValueReader):
     def required_name(
         self, element: Element | None, path: str, known: frozenset[str]
     ) -> str | None:
-        """Return a required name of an open list, as `name` does; None when it is absent, blank or template text."""
+        """Return a required name of an open list, as `name` does; None when absent or blank."""
         raw = self.required_text(element, path)
         if not raw or element is None or raw in known:
             return raw or None
@@ -72,7 +72,7 @@ class ValueReader(XmlValueReader):
     def name(
         self, element: Element | None, path: str, *, known: frozenset[str] = frozenset()
     ) -> str | None:
-        """Return a name of an open list; the case of those in `known` is mended."""
+        """Return a name of an open list; the case of those in `known` is repaired."""
         raw = self.text(element)
         if not raw or element is None or raw in known:
             return raw
@@ -87,7 +87,7 @@ class ValueReader(XmlValueReader):
         )
 
     def number(self, element: Element, name: str, path: str) -> int | None:
-        """Return the whole number in an attribute; None when it is none."""
+        """Return the whole number in an attribute; None for any other text."""
         raw = self.attribute(element, name) or ""
         if _is_number(raw):
             return int(raw)

@@ -156,7 +156,7 @@ def _extensions(extensions: tuple[Extension, ...], parent: str, indent: str) -> 
             yield f"{indent}<{name}>{_text(extension.content)}</{name}>"
         else:
             raise NotWritableError(
-                f"extension {name[:40]!r} is no element name; use letters, digits, - and _"
+                f"extension {name[:40]!r} is not an element name; use letters, digits, - and _"
             )
 
 

@@ -7,8 +7,7 @@ from goop_mcp.validation.json_values import Fields
 
 __all__ = ["claims_of"]
 
-# Where the review tells of files that are no longer there, and which lists name files by their last
-# part.
+# Where the review lists files that no longer exist, and which lists name files by their last part.
 _CHANGES = "/result/changes_made"
 _GONE = (f"{_CHANGES}/files_deleted/", f"{_CHANGES}/files_moved/")
 _MADE: dict[str, FileClaimKind] = {
@@ -32,11 +31,15 @@ def claims_of(response: Response) -> Claims:
 
     named = Fields(table).paths(dict(response.result), "/result")
 
-    return Claims(files=tuple([_claim(where, path) for where, path in named if path.strip()]))
-
-
-def _claim(where: str, path: str) -> FileClaim:
-    return FileClaim(path=path, where=where, kind=_kind(where), loose=where.startswith(_LISTS))
+    return Claims(
+        files=tuple(
+            [
+                FileClaim(path=path, where=where, kind=_kind(where), loose=where.startswith(_LISTS))
+                for where, path in named
+                if path.strip()
+            ]
+        )
+    )
 
 
 def _kind(where: str) -> FileClaimKind:

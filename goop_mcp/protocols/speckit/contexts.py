@@ -1,4 +1,4 @@
-"""Find and read what an agent is given: WORKFLOW_CONTEXT, FEEDBACK_CONTEXT and the user's request (S-01, S-05)."""
+"""Find and read an agent's input: WORKFLOW_CONTEXT, FEEDBACK_CONTEXT, request (S-01, S-05)."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -37,9 +37,9 @@ _MARKER = re.compile(
 _REQUEST = re.compile(r"^[ \t>#*_`-]*USER_REQUEST[*_`]*:[*_`]*[ \t]*", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ContextBlock(Block):
-    """All that an agent is given in one text; `request` is the place of the user's words."""
+    """The whole input of an agent in one text; `request` is the span of the user's request."""
 
     workflow: JsonObject | None = None
     feedback: JsonObject | None = None
@@ -52,14 +52,15 @@ def holds_marker(text: str) -> bool:
 
 
 def find_contexts(text: str, objects: Sequence[JsonObject], answers: Iterable[int]) -> list[Block]:
-    """Return what an agent is given in `text`: contexts up to the next of the same kind make one block.
+    """Return the inputs in `text`: contexts up to the next of the same kind make one block.
 
-    `objects` are those of the text, `answers` where envelopes begin: the user's words end before one.
+    `objects` are those of the text; the user's request ends before an offset in `answers`.
     """
     by_start = {each.start: each for each in objects}
     found: list[ContextBlock] = []
 
     for marker in _MARKER.finditer(text):
+        # A marker counts only if an object follows it directly: prose may mention its name.
         each = by_start.get(marker.end())
         if each is None:
             continue
@@ -83,6 +84,8 @@ def find_contexts(text: str, objects: Sequence[JsonObject], answers: Iterable[in
             )
             given = joined or replace(given, feedback=each)
 
+        # A context of the other kind completes the block before it; a second one of the same kind
+        # starts a new block, since an agent has one of each.
         if joined is not None:
             found.pop()
 
@@ -91,6 +94,7 @@ def find_contexts(text: str, objects: Sequence[JsonObject], answers: Iterable[in
     if not found:
         return []
 
+    # A request belongs to the block before it and ends where the next block begins.
     ends = [*(each.start for each in found[1:]), len(text)]
     stops = sorted(answers)
 
@@ -103,12 +107,15 @@ def _with_request(text: str, block: ContextBlock, end: int, stops: Sequence[int]
     if request is None:
         return replace(block, complete=complete)
 
+    # The request is free text without an end mark. An answer after it, or the end of the fence
+    # around the block, is the only sign that it is over.
     end = next((stop for stop in stops if request.end() <= stop < end), end)
     for fence in fence_spans(text):
         if fence[0] <= block.start < fence[1]:
             end = min(end, fence[1])
 
     words = text[request.end() : end]
+    # A fence that closes without having been opened in the request is the one around the block.
     if "```" not in words.partition("\n")[2].rstrip().rpartition("\n")[0]:
         words = _without_closing_fence(words)
 
@@ -163,8 +170,9 @@ def read_contexts(
             return None
 
         reading = read_json(
-            found, text, limits, name=name, read_values=lambda values: read(values, bounds)
+            found, text, limits, name=name, read_values=lambda values, _: read(values, bounds)
         )
+        # Offsets of a part count from its object, those of the block from its first marker.
         shift = found.start - block.start
         problems.extend(_moved(problem, f"/{name}", shift) for problem in reading.problems)
         places.parts[name] = (shift, reading)
@@ -203,6 +211,7 @@ def _moved(problem: Problem, prefix: str, shift: int) -> Problem:
     """Return `problem` as seen from the start of the block."""
     hit = problem.hit
     path = prefix if hit.path is None else prefix + hit.path
+    # The closing brace that is missing belongs to the context, not to a field of it.
     if problem.rule is ROOT_NOT_CLOSED or hit.path is None:
         path = prefix
     return replace(
@@ -236,7 +245,7 @@ def _written(
     ],
     request: str | None,
 ) -> str | None:
-    """Return the contexts as they read after all repairs, None when one of them could not be read."""
+    """Return the contexts after all repairs, None when one of them could not be read."""
     parts = []
     for name, reading in readings:
         if reading is None:

@@ -16,7 +16,6 @@ from goop_mcp.validation.extraction import Block, Extraction
 from goop_mcp.validation.families import Reading, put_in_place
 from goop_mcp.validation.json_extraction import (
     JsonBlock,
-    JsonObject,
     JsonShape,
     extract_json,
     find_objects,
@@ -46,7 +45,7 @@ _LEAST_FIELDS = 2
 
 
 def _rank(value: Mapping[str, object]) -> int:
-    """Return how much an object looks like an answer: a whole one, a part of one, or a result without envelope."""
+    """Rank an object by how much it looks like an answer: whole, in part, or a bare result."""
     keys = len(_ENVELOPE_KEYS & value.keys())
     part = "result" in value or "error" in value
     if keys >= _LEAST_KEYS or (part and "agent" in value):
@@ -60,6 +59,7 @@ def _agent_of_result(value: Mapping[str, object]) -> str | None:
     """Return the agent whose fields make up most of `value`, None when there is none."""
     counts = {agent: len(keys & value.keys()) for agent, keys in _RESULT_KEYS.items()}
     agent = max(counts, key=lambda name: counts[name])
+    # One shared field is chance, and an object of mostly other fields is another document.
     return agent if counts[agent] >= _LEAST_FIELDS and 2 * counts[agent] >= len(value) else None
 
 
@@ -89,7 +89,7 @@ class SpeckitFamily:
         return None
 
     def is_marked(self, block: Block) -> bool:
-        """Return whether `block` is told from other objects by its keys alone: agent, status and their part (D-01).
+        """Return whether the keys of `block` alone identify it: agent, status, their part (D-01).
 
         One that was cut off may lack the part.
         """
@@ -112,6 +112,8 @@ class SpeckitFamily:
             raise TypeError(f"a block of {block.root} is none of speckit's")
 
         value = _values(block)
+        # A bare result is shown as such: reading it as an answer would report every field as
+        # missing.
         if value and _rank(value) == _FRAGMENT and block.complete:
             return Reading(start=block.start, problems=[_without_envelope(value)])
 
@@ -121,7 +123,7 @@ class SpeckitFamily:
             text,
             limits,
             name=self.name,
-            read_values=lambda values: read_response(values, bounds),
+            read_values=lambda values, strings: read_response(values, bounds, strings),
         )
         response, problems = reading.model, reading.problems
         if response is not None and reading.partial:
@@ -148,7 +150,7 @@ class SpeckitFamily:
         return model_from(Response, values)
 
     def claims(self, envelope: Envelope) -> Claims:
-        """Return what `envelope` says is true of the project; what an agent is given says nothing."""
+        """Return what `envelope` claims about the project; an agent's input claims nothing."""
         return claims_of(envelope) if isinstance(envelope, Response) else NO_CLAIMS
 
     def absence(self, text: str) -> str:
@@ -184,9 +186,15 @@ def _blocks(source: SourceText, limits: Limits) -> list[Block]:
     if "_CONTEXT" not in text:
         return rank_blocks(text, objects, _SHAPE)
 
+    # Two passes: the contexts show which objects are no answers, and only the remaining answers
+    # show where the request of a context ends.
     given = find_contexts(text, objects, ())
     starts = {
-        each.start for block in given if isinstance(block, ContextBlock) for each in _parts(block)
+        each.start
+        for block in given
+        if isinstance(block, ContextBlock)
+        for each in (block.workflow, block.feedback)
+        if each is not None
     }
     if not starts:
         return rank_blocks(text, objects, _SHAPE)
@@ -198,10 +206,6 @@ def _blocks(source: SourceText, limits: Limits) -> list[Block]:
     given = find_contexts(text, objects, [block.start for block in answers])
 
     return hide_thoughts(text, sorted([*given, *answers], key=lambda block: block.start))
-
-
-def _parts(block: ContextBlock) -> list[JsonObject]:
-    return [each for each in (block.workflow, block.feedback) if each is not None]
 
 
 def _values(block: Block) -> Mapping[str, object]:

@@ -1,4 +1,4 @@
-"""The typed models of speckit: what an agent is given, and what it answers (speckit-agent-response)."""
+"""The typed models of speckit: the input of an agent, and its answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ AGENTS = (
     "taskstoissues",
 )
 SEVERITIES = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
-"""From the worst down; this is also the order in which issues are mended (S-07)."""
+"""From the worst down; this is also the order in which issues are fixed (S-07)."""
 
 ERROR_TYPES = (
     "PrerequisiteError",
@@ -103,7 +103,7 @@ class SuggestedAction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorDetail:
-    """What went wrong (S-12). `type` and `recovery_strategy` may be words that no table has."""
+    """What went wrong (S-12). `type` and `recovery_strategy` may be in no table."""
 
     type: str | None
     code: str | None
@@ -152,7 +152,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """Something that an agent further down asks to be mended (S-06)."""
+    """Something that a later agent asks to have fixed (S-06)."""
 
     severity: str | None
     type: str | None
@@ -198,7 +198,7 @@ class WorkflowContext:
 
     @property
     def files(self) -> dict[str, str]:
-        """The files that earlier agents name in their results, by field; the last agent's word counts (S-03)."""
+        """The files that earlier agents name in their results, by field; later ones win (S-03)."""
         found: dict[str, str] = {}
         for answer in self.previous_results.values():
             result = answer.get("result")
@@ -212,7 +212,7 @@ class WorkflowContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInput:
-    """What the orchestrator gives an agent: its contexts, each None when absent, and the user's own words (S-01)."""
+    """The input of an agent: its contexts, each None when absent, and the user's request (S-01)."""
 
     workflow_context: WorkflowContext | None = None
     feedback_context: FeedbackContext | None = None

@@ -1,5 +1,6 @@
 """From the values of a JSON object to the models of speckit; what is odd is noted on the way."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from goop_mcp.protocols.speckit import tables
@@ -42,15 +43,33 @@ _FEEDBACK_KEYS = frozenset(field.name for field in tables.FEEDBACK)
 _ISSUE_KEYS = frozenset({"severity", "type", "message", "location", "recommendation"})
 
 
-def read_response(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Response]:
-    """Read an agent's answer; what lenient mode mends is set in `values` too."""
+def read_response(
+    values: JsonObjectValue, bounds: PathBounds, strings: Sequence[str] | None = None
+) -> ValuesReading[Response]:
+    """Read an agent's answer; what lenient mode repairs is set in `values` too.
+
+    `strings` are all texts in `values`, if the caller has them already.
+    """
     reader = ValueReader(tables.VALUE_RULES, bounds)
-    reader.look_for_template_text(values)
+    reader.look_for_template_text(values, strings)
     reader.fields(tables.ENVELOPE, values, "")
     status = _STATUSES.get(str(values.get("status")))
     _read_result(values, status, reader)
     _read_error(values, status, reader)
-    _contradiction(values, status, reader)
+    # "status is success or error; success has result and no error, error has error and no result"
+    # (S-13)
+    wrong = (
+        {Status.SUCCESS: "error", Status.ERROR: "result"}.get(status)
+        if status is not None
+        else None
+    )
+    both = values.get("result") is not None and values.get("error") is not None
+    if wrong is None and both:
+        message = "both result and error are there; expected the one that fits the status"
+        reader.problems.append(structure.RESULT_AND_ERROR.problem(message, path="/error"))
+    elif wrong is not None and values.get(wrong) is not None:
+        message = f"status is {status}, and {wrong} is there; expected none"
+        reader.problems.append(structure.RESULT_AND_ERROR.problem(message, path=f"/{wrong}"))
     reader.template_texts(values)
     result, error = values.get("result"), values.get("error")
     response = Response(
@@ -98,23 +117,6 @@ def _read_error(values: JsonObjectValue, status: Status | None, reader: ValueRea
         reader.fields(tables.ERROR, error, "/error")
 
 
-def _contradiction(values: JsonObjectValue, status: Status | None, reader: ValueReader) -> None:
-    # "status is success or error; success has result and no error, error has error and no result"
-    # (S-13)
-    wrong = (
-        {Status.SUCCESS: "error", Status.ERROR: "result"}.get(status)
-        if status is not None
-        else None
-    )
-    both = values.get("result") is not None and values.get("error") is not None
-    if wrong is None and both:
-        message = "both result and error are there; expected the one that fits the status"
-        reader.problems.append(structure.RESULT_AND_ERROR.problem(message, path="/error"))
-    elif wrong is not None and values.get(wrong) is not None:
-        message = f"status is {status}, and {wrong} is there; expected none"
-        reader.problems.append(structure.RESULT_AND_ERROR.problem(message, path=f"/{wrong}"))
-
-
 def _error(values: Values) -> ErrorDetail:
     details, action = values.get("details"), values.get("suggested_action")
     return ErrorDetail(
@@ -124,16 +126,14 @@ def _error(values: Values) -> ErrorDetail:
         recoverable=flag_in(values, "recoverable"),
         recovery_strategy=text_in(values, "recovery_strategy"),
         details=details if isinstance(details, dict) else None,
-        suggested_action=_action(action) if isinstance(action, dict) else None,
+        suggested_action=SuggestedAction(
+            agent=text_in(action, "agent") or None,
+            reason=text_in(action, "reason"),
+            extensions=others_in(action, _ACTION_KEYS),
+        )
+        if isinstance(action, dict)
+        else None,
         extensions=others_in(values, _ERROR_KEYS),
-    )
-
-
-def _action(values: Values) -> SuggestedAction:
-    return SuggestedAction(
-        agent=text_in(values, "agent") or None,
-        reason=text_in(values, "reason"),
-        extensions=others_in(values, _ACTION_KEYS),
     )
 
 

@@ -42,10 +42,12 @@ RESEARCH_REPLY = """\
   "result": {
     "research_cache_file": "specs/007-oauth-login/research.json",
     "technologies_researched": [
-      {"name": "FastAPI", "context7_id": "/tiangolo/fastapi", "topics": ["security"], "snippet_count": 10}
+      {"name": "FastAPI", "context7_id": "/tiangolo/fastapi", "topics": ["security"],
+       "snippet_count": 10}
     ],
     "decisions": [
-      {"decision": "Where sessions live", "choice": "Redis", "rationale": "Shared by all", "alternatives": []}
+      {"decision": "Where sessions live", "choice": "Redis", "rationale": "Shared by all",
+       "alternatives": []}
     ],
     "confidence_level": "HIGH",
     "next_steps": ["plan"]

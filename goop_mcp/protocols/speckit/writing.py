@@ -11,7 +11,6 @@ from goop_mcp.protocols.speckit.model import (
     FeedbackContext,
     Issue,
     Response,
-    SuggestedAction,
     Values,
     WorkflowContext,
 )
@@ -24,7 +23,7 @@ def write_response(response: Response) -> str:
     """Return `response` as JSON, indented by two blanks, ending with a line feed.
 
     Parts that are None are left out. Raises NotWritableError when the answer is marked as partial,
-    or when something is called like a field of the envelope or cannot be said in JSON.
+    or when something is called like a field of the envelope or cannot be expressed in JSON.
     """
     _refuse_partial(partial=response.partial)
     error = response.error
@@ -43,7 +42,7 @@ def write_response(response: Response) -> str:
 
 
 def write_workflow_context(context: WorkflowContext, *, user_request: str | None = None) -> str:
-    """Return the text that tells an agent where it works, and what the user asked for (S-01).
+    """Return the text about the workflow for an agent, and the user's request (S-01).
 
     Raises NotWritableError as `write_response` does.
     """
@@ -51,7 +50,7 @@ def write_workflow_context(context: WorkflowContext, *, user_request: str | None
 
 
 def write_feedback_context(context: FeedbackContext) -> str:
-    """Return the text that tells an agent why it is called again; the issues stay in their order (S-05).
+    """Return the text that explains a repeated call; the issues keep their order (S-05).
 
     Raises NotWritableError as `write_response` does.
     """
@@ -59,9 +58,10 @@ def write_feedback_context(context: FeedbackContext) -> str:
 
 
 def write_input(given: AgentInput) -> str:
-    """Return all that an agent is given: its contexts, then the user's words, ending with a line feed.
+    """Return the whole input of an agent: contexts, then the user's request and a line feed.
 
-    Raises NotWritableError as `write_response` does, also when the user's words would be read as a context.
+    Raises NotWritableError as `write_response` does, also when the request would be read as a
+    context.
     """
     _refuse_partial(partial=given.partial)
     parts = []
@@ -70,22 +70,19 @@ def write_input(given: AgentInput) -> str:
     if given.feedback_context is not None:
         parts.append(f"FEEDBACK_CONTEXT:\n{_feedback(given.feedback_context)}")
     if given.user_request is not None:
-        _check_request(given.user_request)
+        words = given.user_request
+        if not words or words != words.strip():
+            raise NotWritableError(
+                "the user's request is blank or has blanks around it; give the request alone"
+            )
+
+        if holds_marker(f"{words}\n"):
+            raise NotWritableError(
+                "a line of the user's request reads like a context; indent or reword it"
+            )
         parts.append(f"USER_REQUEST: {given.user_request}\n")
 
     return "\n".join(parts)
-
-
-def _check_request(words: str) -> None:
-    if not words or words != words.strip():
-        raise NotWritableError(
-            "the user's request is blank or has blanks around it; give the words alone"
-        )
-
-    if holds_marker(f"{words}\n"):
-        raise NotWritableError(
-            "a line of the user's request reads like a context; indent or reword it"
-        )
 
 
 def _workflow(context: WorkflowContext) -> str:
@@ -122,14 +119,12 @@ def _error(error: ErrorDetail) -> Values:
             "details": error.details,
             "recoverable": error.recoverable,
             "recovery_strategy": error.recovery_strategy,
-            "suggested_action": None if action is None else _action(action),
+            "suggested_action": None
+            if action is None
+            else _together({"agent": action.agent, "reason": action.reason}, action.extensions),
         },
         error.extensions,
     )
-
-
-def _action(action: SuggestedAction) -> Values:
-    return _together({"agent": action.agent, "reason": action.reason}, action.extensions)
 
 
 def _issue(issue: Issue) -> Values:
@@ -161,7 +156,7 @@ def _json(values: Mapping[str, JsonValue], extensions: Values) -> str:
         text = json.dumps(together, indent=2, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise NotWritableError(
-            "a value cannot be said in JSON; use texts, numbers, lists and objects"
+            "a value cannot be expressed in JSON; use texts, numbers, lists and objects"
         ) from error
 
     return f"{text}\n"

@@ -12,7 +12,7 @@ __all__ = ["Adapter", "OutcomeRow", "first_outcome"]
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRow:
-    """One native state in words, how it is recognised in the native model, and what it comes to."""
+    """One native state as text, how the native model shows it, and its outcome."""
 
     native: str
     fits: Callable[[Any], bool]

@@ -1,6 +1,6 @@
 """`<agent_request>` in the common model."""
 
-from goop_mcp.protocols.agent_request.model import Deliverable, Request
+from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow
 from goop_mcp.routing.views import DeliverableView, Outcome, RequestView
 from goop_mcp.validation.findings import Severity
@@ -20,22 +20,22 @@ def _asks_for_repair(verdict: Verdict) -> bool:
     )
 
 
-def _has_no_block(verdict: Verdict) -> bool:
-    return any(finding.rule == _NO_ENVELOPE for finding in verdict.findings)
-
-
-def _is_refused(verdict: Verdict) -> bool:
-    return not verdict.accepted and _asks_for_repair(verdict)
-
-
-def _has_request(verdict: Verdict) -> bool:
-    return isinstance(verdict.envelope, Request) and not verdict.envelope.partial
-
-
 OUTCOMES = (
-    OutcomeRow("rejected", _is_refused, Outcome.INVALID),
-    OutcomeRow("no block", _has_no_block, Outcome.FREEFORM),
-    OutcomeRow("accepted", _has_request, Outcome.REQUEST),
+    OutcomeRow(
+        "rejected",
+        lambda verdict: not verdict.accepted and _asks_for_repair(verdict),
+        Outcome.INVALID,
+    ),
+    OutcomeRow(
+        "no block",
+        lambda verdict: any(finding.rule == _NO_ENVELOPE for finding in verdict.findings),
+        Outcome.FREEFORM,
+    ),
+    OutcomeRow(
+        "accepted",
+        lambda verdict: isinstance(verdict.envelope, Request) and not verdict.envelope.partial,
+        Outcome.REQUEST,
+    ),
 )
 
 
@@ -64,7 +64,12 @@ def _view(request: Request, outcome: Outcome, text: str) -> RequestView:
         workflow=request.workflow.value if request.workflow else None,
         details=request.task_details,
         constraints=request.constraints or (),
-        deliverables=tuple([_deliverable(each) for each in request.deliverables or ()]),
+        deliverables=tuple(
+            [
+                DeliverableView(each.kind, each.path, each.required is not False, each.text)
+                for each in request.deliverables or ()
+            ]
+        ),
         backlog=request.backlog_notes,
         session_id=request.session_id,
         parent=request.parent_agent,
@@ -78,10 +83,6 @@ def _view(request: Request, outcome: Outcome, text: str) -> RequestView:
         extensions={each.name: each.text for each in request.extensions},
         text=text,
     )
-
-
-def _deliverable(each: Deliverable) -> DeliverableView:
-    return DeliverableView(each.kind, each.path, each.required is not False, each.text)
 
 
 ADAPTER = Adapter(

@@ -1,7 +1,7 @@
 """Factory replies in the common model."""
 
-from goop_mcp.protocols.factory.model import BlockingIssue, Reply, Status
 from goop_mcp.protocols.factory.model import Question as FactoryQuestion
+from goop_mcp.protocols.factory.model import Reply, Status
 from goop_mcp.protocols.factory.model import Verdict as Judgement
 from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow, first_outcome
 from goop_mcp.routing.views import (
@@ -59,7 +59,19 @@ def _read(verdict: Verdict) -> ReportView:
             [_question(number, each) for number, each in enumerate(reply.questions or (), 1)]
         ),
         error=_error(reply),
-        issues=tuple([_issue(each) for each in reply.blocking_issues or ()]),
+        issues=tuple(
+            [
+                Issue(
+                    id=each.id,
+                    severity="BLOCKING",
+                    type=each.category or "issue",
+                    message=": ".join(filter(None, (each.title, each.description)))
+                    or "no description",
+                    fix=each.resolution,
+                )
+                for each in reply.blocking_issues or ()
+            ]
+        ),
         confidence=reply.confidence,
         confidence_notes=reply.confidence_notes,
         recommendation=reply.recommendation,
@@ -80,7 +92,7 @@ def _question(number: int, question: FactoryQuestion) -> Question:
     ]
     return Question(
         id=question.id or f"q{number}",
-        text=question.question or "a question without words",
+        text=question.question or "a question without text",
         context=question.context,
         default=question.default,
         options=tuple(options),
@@ -96,16 +108,6 @@ def _error(reply: Reply) -> ErrorView | None:
         message=error.message or "",
         recoverable=error.recoverable,
         attempted=reply.attempted,
-    )
-
-
-def _issue(issue: BlockingIssue) -> Issue:
-    return Issue(
-        id=issue.id,
-        severity="BLOCKING",
-        type=issue.category or "issue",
-        message=": ".join(filter(None, (issue.title, issue.description))) or "no description",
-        fix=issue.resolution,
     )
 
 

@@ -24,14 +24,15 @@ _CONTRADICTED = "goop_report/complete-with-failed-check"
 _NO_STATE = State(phase=None)
 
 
-def _contradicted(report: Report) -> bool:
-    return report.status is Status.COMPLETE and any(
-        check.passed is False for check in report.verification or ()
-    )
-
-
 OUTCOMES = (
-    OutcomeRow("COMPLETE with a failed check", _contradicted, Outcome.GATE_FAILED),
+    OutcomeRow(
+        "COMPLETE with a failed check",
+        lambda report: (
+            report.status is Status.COMPLETE
+            and any(check.passed is False for check in report.verification or ())
+        ),
+        Outcome.GATE_FAILED,
+    ),
     OutcomeRow("COMPLETE", lambda report: report.status is Status.COMPLETE, Outcome.DONE),
     OutcomeRow("PARTIAL", lambda report: report.status is Status.PARTIAL, Outcome.PARTIAL),
     OutcomeRow("BLOCKED", lambda report: report.status is Status.BLOCKED, Outcome.BLOCKED),

@@ -31,10 +31,6 @@ def _above_zero(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 
-def _tests_failed(response: Response) -> bool:
-    return _agent(response) == "test" and _result(response).get("overall_status") == "FAILED"
-
-
 def _has_critical_findings(response: Response) -> bool:
     """Return whether an analysis counts or lists a critical finding; either is enough."""
     if _agent(response) != "analyze":
@@ -46,34 +42,6 @@ def _has_critical_findings(response: Response) -> bool:
     return _above_zero(_inner(result, "findings_by_severity", "CRITICAL")) or any(
         isinstance(each, Mapping) and each.get("severity") == "CRITICAL"
         for each in (listed if isinstance(listed, list | tuple) else ())
-    )
-
-
-def _violates_constitution(response: Response) -> bool:
-    return _agent(response) == "plan" and bool(_result(response).get("constitution_violations"))
-
-
-def _breaks_compliance(response: Response) -> bool:
-    return (
-        _agent(response) == "review"
-        and _inner(_result(response), "constitution_compliance", "status") == "FAIL"
-    )
-
-
-def _wants_review(response: Response) -> bool:
-    return (
-        _agent(response) == "review"
-        and _result(response).get("overall_status") == "NEEDS_MANUAL_REVIEW"
-    )
-
-
-def _is_unsure(response: Response) -> bool:
-    return _agent(response) == "research" and _result(response).get("confidence_level") == "LOW"
-
-
-def _leaves_ambiguities(response: Response) -> bool:
-    return _agent(response) == "clarify" and _above_zero(
-        _result(response).get("remaining_ambiguities")
     )
 
 
@@ -94,18 +62,53 @@ OUTCOMES = (
     OutcomeRow(
         "no status", lambda response: response.status is not Status.SUCCESS, Outcome.UNKNOWN
     ),
-    OutcomeRow("success, test FAILED", _tests_failed, Outcome.GATE_FAILED),
+    OutcomeRow(
+        "success, test FAILED",
+        lambda response: (
+            _agent(response) == "test" and _result(response).get("overall_status") == "FAILED"
+        ),
+        Outcome.GATE_FAILED,
+    ),
     OutcomeRow(
         "success, analyze with CRITICAL above 0", _has_critical_findings, Outcome.GATE_FAILED
     ),
     OutcomeRow(
-        "success, plan with constitution_violations", _violates_constitution, Outcome.GATE_FAILED
+        "success, plan with constitution_violations",
+        lambda response: (
+            _agent(response) == "plan" and bool(_result(response).get("constitution_violations"))
+        ),
+        Outcome.GATE_FAILED,
     ),
-    OutcomeRow("success, review with compliance FAIL", _breaks_compliance, Outcome.GATE_FAILED),
-    OutcomeRow("success, review NEEDS_MANUAL_REVIEW", _wants_review, Outcome.DONE_WITH_REVIEW),
-    OutcomeRow("success, research LOW", _is_unsure, Outcome.DONE_WITH_REVIEW),
     OutcomeRow(
-        "success, clarify with remaining_ambiguities", _leaves_ambiguities, Outcome.QUESTIONS
+        "success, review with compliance FAIL",
+        lambda response: (
+            _agent(response) == "review"
+            and _inner(_result(response), "constitution_compliance", "status") == "FAIL"
+        ),
+        Outcome.GATE_FAILED,
+    ),
+    OutcomeRow(
+        "success, review NEEDS_MANUAL_REVIEW",
+        lambda response: (
+            _agent(response) == "review"
+            and _result(response).get("overall_status") == "NEEDS_MANUAL_REVIEW"
+        ),
+        Outcome.DONE_WITH_REVIEW,
+    ),
+    OutcomeRow(
+        "success, research LOW",
+        lambda response: (
+            _agent(response) == "research" and _result(response).get("confidence_level") == "LOW"
+        ),
+        Outcome.DONE_WITH_REVIEW,
+    ),
+    OutcomeRow(
+        "success, clarify with remaining_ambiguities",
+        lambda response: (
+            _agent(response) == "clarify"
+            and _above_zero(_result(response).get("remaining_ambiguities"))
+        ),
+        Outcome.QUESTIONS,
     ),
     OutcomeRow("success, implement below 100 %", _leaves_tasks, Outcome.PARTIAL),
     OutcomeRow("any other success", lambda _response: True, Outcome.DONE),

@@ -87,17 +87,11 @@ def _missing(case: Case) -> tuple[str, ...]:
         [
             each.path
             for each in case.request.deliverables
-            if each.required and each.path and any(_names(finding, each.path) for finding in lost)
+            if each.required
+            and each.path
+            and any(finding.found == each.path or each.path in finding.message for finding in lost)
         ]
     )
-
-
-def _names(finding: Finding, path: str) -> bool:
-    return finding.found == path or path in finding.message
-
-
-def _retries_left(case: Case) -> bool:
-    return case.context.counters.session_retries < _retry_limit(case)
 
 
 def _retry_limit(case: Case) -> int:
@@ -119,10 +113,6 @@ def _may_start(case: Case, mode: str) -> bool:
 
 
 # What the decision carries
-
-
-def _prose(case: Case) -> Filling:
-    return {"instruction": case.request.text}
 
 
 def _request(case: Case) -> Filling:
@@ -158,15 +148,6 @@ def _give_up(case: Case) -> Filling:
     return {"blockers": (*missing, *notify)}
 
 
-def _results(case: Case) -> tuple[SessionResult, ...]:
-    return tuple(
-        [
-            SessionResult(session_id=name, state=each.state, result=each.result)
-            for name, each in case.context.batch.items()
-        ]
-    )
-
-
 def _session_in_words(session: SessionResult) -> str:
     return (
         f"{session.session_id}:"
@@ -175,7 +156,12 @@ def _session_in_words(session: SessionResult) -> str:
 
 
 def _gather(case: Case) -> Filling:
-    results = _results(case)
+    results = tuple(
+        [
+            SessionResult(session_id=name, state=each.state, result=each.result)
+            for name, each in case.context.batch.items()
+        ]
+    )
     lines = [f"- {_session_in_words(each)}" for each in results]
     return {
         "next_agent": case.request.parent,
@@ -189,14 +175,6 @@ def _gather(case: Case) -> Filling:
 
 def _target(case: Case) -> str:
     return excerpt(case.request.target, 60) if case.request.target else "the child"
-
-
-def _refused_message(case: Case, _filling: Filling) -> str:
-    return "\n".join(refusal(case.errors, case.verdict)) or f"❌ {FAILED}"
-
-
-def _mandatory_message(case: Case, _filling: Filling) -> str:
-    return "\n".join(refusal([_NO_BLOCK], case.verdict))
 
 
 def _handoff_with(step: str) -> Callable[[Case, Filling], str]:
@@ -268,7 +246,7 @@ ROWS = (
         fits=lambda case: _is_freeform(case) and _may_be_freeform(case),
         actions=(Action.PROVIDE_CONTEXT,),
         carries=("instruction",),
-        fill=_prose,
+        fill=lambda case: {"instruction": case.request.text},
         reason=lambda _case: "no XML block in the prompt: the agent gets the prose, with a warning",
         message=lambda _case, _filling: "\n".join(no_block_warning()),
     ),
@@ -282,7 +260,7 @@ ROWS = (
         reason=lambda _case: (
             "no XML block in the prompt, and the adoption policy is mandatory: the spawn is refused"
         ),
-        message=_mandatory_message,
+        message=lambda case, _filling: "\n".join(refusal([_NO_BLOCK], case.verdict)),
     ),
     Row(
         rule="H2",
@@ -294,7 +272,9 @@ ROWS = (
         reason=lambda case: (
             f"{counted_noun(len(case.errors), 'error')} in the request: the spawn is refused"
         ),
-        message=_refused_message,
+        message=lambda case, _filling: (
+            "\n".join(refusal(case.errors, case.verdict)) or f"❌ {FAILED}"
+        ),
     ),
     Row(
         rule="H3b",
@@ -343,7 +323,9 @@ ROWS = (
         protocol=PROTOCOL,
         when="the session has ended and a required file deliverable is missing, retries left",
         requirements=("H-10", "H-14"),
-        fits=lambda case: bool(_missing(case)) and _retries_left(case),
+        fits=lambda case: (
+            bool(_missing(case)) and case.context.counters.session_retries < _retry_limit(case)
+        ),
         actions=(Action.RESUME_SAME,),
         carries=("next_agent", "instruction"),
         fill=_resume,

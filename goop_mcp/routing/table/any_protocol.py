@@ -29,10 +29,6 @@ def _no_response(case: Case) -> bool:
     return not case.context.responded and case.protocol != "agent_request"
 
 
-def _may_ask_again(case: Case) -> bool:
-    return case.context.attempt <= case.context.policy.limits.response_retries
-
-
 def _ask_again(case: Case) -> Filling:
     limit = case.context.policy.limits.response_retries
     retry = another_try(case.context.attempt - 1, limit, message="send the same request again")
@@ -55,10 +51,6 @@ def _only_evidence(case: Case) -> bool:
     if case.protocol == "agent_request" or not case.errors or not case.rejected:
         return False
     return all(error.rule.startswith("evidence/") for error in case.errors)
-
-
-def _first_evidence_repair(case: Case) -> bool:
-    return case.context.counters.evidence_repairs < case.context.policy.limits.evidence_repairs
 
 
 def _ask_for_evidence(case: Case) -> Filling:
@@ -101,6 +93,8 @@ def _failed_the_same(case: Case) -> bool:
     An entry without a digest of its values, which callers write who keep only ids, matches the
     rule whatever its values.
     """
+    # Asking again is useless only if nothing changed. The same rule with another value is progress:
+    # the agent tried, and may succeed with the next feedback.
     before = dict(entry.partition(_VALUES)[::2] for entry in case.context.previous_rules)
     failed = dict(entry.partition(_VALUES)[::2] for entry in _failed_rules(case))
     if not before or before.keys() != failed.keys():
@@ -126,6 +120,8 @@ def _digest(values: set[str]) -> str:
 
 def _feedback(case: Case) -> str:
     """Return the feedback for the agent: that of the verdict where it names every error."""
+    # The feedback of the verdict has quotes and skeleton, which cannot be composed again from the
+    # findings. It is used unless the caller added errors that it does not mention.
     in_verdict = case.verdict.of_severity(Severity.ERROR)
     if case.verdict.feedback and len(in_verdict) == len(case.errors):
         return case.verdict.feedback
@@ -242,7 +238,10 @@ FIRST_ROWS = (
         protocol=ANY,
         when="no response in time, attempts left",
         requirements=("S-22", "F-10"),
-        fits=lambda case: _no_response(case) and _may_ask_again(case),
+        fits=lambda case: (
+            _no_response(case)
+            and case.context.attempt <= case.context.policy.limits.response_retries
+        ),
         actions=(Action.RETRY,),
         carries=("next_agent", "retry"),
         fill=_ask_again,
@@ -276,7 +275,12 @@ FIRST_ROWS = (
             "the only errors are `evidence/*` (a claimed file or commit does not exist), first time"
         ),
         requirements=("F-15", "G-49"),
-        fits=lambda case: _only_evidence(case) and _first_evidence_repair(case),
+        fits=lambda case: (
+            _only_evidence(case)
+            and (
+                case.context.counters.evidence_repairs < case.context.policy.limits.evidence_repairs
+            )
+        ),
         actions=(Action.REQUEST_REPAIR, Action.RESUME_SAME),
         carries=("instruction",),
         fill=_ask_for_evidence,

@@ -66,10 +66,6 @@ def _named_in_recommendation(case: Case) -> str | None:
 # What the decision carries
 
 
-def _ask(case: Case) -> Filling:
-    return {"questions": case.report.questions}
-
-
 def _take_defaults(case: Case) -> Filling:
     answers = [f"- {each.id}: {each.default}" for each in case.report.questions]
     return {
@@ -87,29 +83,7 @@ def _failure_in_words(case: Case) -> Filling:
         f"attempted: {error.attempted}" if error and error.attempted else None,
         f"recommendation: {case.report.recommendation}" if case.report.recommendation else None,
     ]
-    return {"blockers": tuple(filter(None, words)) or ("a failure that says nothing",)}
-
-
-def _run_prerequisite(case: Case) -> Filling:
-    return {"next_agent": _named_in_recommendation(case), "instruction": case.report.recommendation}
-
-
-def _ask_for_input(case: Case) -> Filling:
-    return {"instruction": case.report.recommendation or _message(case)}
-
-
-def _ask_what_was_meant(case: Case) -> Filling:
-    return {
-        "questions": (Question(id="q1", text=_message(case), context=case.report.recommendation),)
-    }
-
-
-def _fix(case: Case) -> Filling:
-    return {
-        "next_agent": case.same_agent,
-        "instruction": _message(case),
-        "state_changes": counted(fix_retries=case.context.counters.fix_retries + 1),
-    }
+    return {"blockers": tuple(filter(None, words)) or ("a failure without a reason",)}
 
 
 def _try_again(case: Case) -> Filling:
@@ -168,22 +142,6 @@ def _render_failure(_case: Case, filling: Filling) -> str:
     return notice("Manual Resolution", *lines, "→ Resolve this by hand, then run the agent again")
 
 
-def _render_missing_input(case: Case, filling: Filling) -> str:
-    return decision_required(
-        _message(case), question=filling.get("instruction") or "How should it go on?"
-    )
-
-
-def _render_prerequisite(case: Case, filling: Filling) -> str:
-    return render_notice(
-        "Prerequisite", f"⚠️ {_words(case)}", f"{named(filling.get('next_agent'))} runs first"
-    )
-
-
-def _render_fix(case: Case, _filling: Filling) -> str:
-    return render_fix(_words(case), case)
-
-
 def _render_retry(case: Case, filling: Filling) -> str:
     retry = filling.get("retry")
     count = f" (attempt {retry.attempt} of {retry.max_attempts})" if retry else ""
@@ -215,7 +173,7 @@ ROWS = (
         fits=_asks,
         actions=(Action.ASK_USER, Action.RESUME_SAME),
         carries=("questions",),
-        fill=_ask,
+        fill=lambda case: {"questions": case.report.questions},
         reason=lambda case: (
             f"{counted_noun(len(case.report.questions), 'question')}: you answer, and the agent"
             " goes on"
@@ -246,11 +204,16 @@ ROWS = (
         fits=lambda case: _misses_input(case) and _named_in_recommendation(case) is not None,
         actions=(Action.RUN_PREREQUISITE,),
         carries=("next_agent", "instruction"),
-        fill=_run_prerequisite,
+        fill=lambda case: {
+            "next_agent": _named_in_recommendation(case),
+            "instruction": case.report.recommendation,
+        },
         reason=lambda case: (
             f"missing_input: {_words(case)}: {_named_in_recommendation(case)} runs first"
         ),
-        message=_render_prerequisite,
+        message=lambda case, filling: render_notice(
+            "Prerequisite", f"⚠️ {_words(case)}", f"{named(filling.get('next_agent'))} runs first"
+        ),
     ),
     Row(
         rule="F2a",
@@ -260,9 +223,11 @@ ROWS = (
         fits=_misses_input,
         actions=(Action.ASK_USER,),
         carries=("instruction",),
-        fill=_ask_for_input,
+        fill=lambda case: {"instruction": case.report.recommendation or _message(case)},
         reason=lambda case: f"missing_input: {_words(case)}: you decide",
-        message=_render_missing_input,
+        message=lambda case, filling: decision_required(
+            _message(case), question=filling.get("instruction") or "How should it go on?"
+        ),
     ),
     Row(
         rule="F2b",
@@ -272,7 +237,11 @@ ROWS = (
         fits=_fails_with("ambiguous_requirements"),
         actions=(Action.ASK_USER,),
         carries=("questions",),
-        fill=_ask_what_was_meant,
+        fill=lambda case: {
+            "questions": (
+                Question(id="q1", text=_message(case), context=case.report.recommendation),
+            )
+        },
         reason=lambda case: f"ambiguous_requirements: {_words(case)}: you decide",
         message=_render_questions,
     ),
@@ -287,11 +256,15 @@ ROWS = (
         ),
         actions=(Action.FIX_AND_RETRY,),
         carries=("next_agent", "instruction"),
-        fill=_fix,
+        fill=lambda case: {
+            "next_agent": case.same_agent,
+            "instruction": _message(case),
+            "state_changes": counted(fix_retries=case.context.counters.fix_retries + 1),
+        },
         reason=lambda case: (
             f"invalid_config: {_words(case)}: {named(case.same_agent)} fixes it and runs again"
         ),
-        message=_render_fix,
+        message=lambda case, _filling: render_fix(_words(case), case),
     ),
     Row(
         rule="F2d",

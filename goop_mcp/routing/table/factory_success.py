@@ -59,14 +59,6 @@ def _is_unsure(case: Case) -> bool:
 # What the decision carries
 
 
-def _send_back(case: Case) -> Filling:
-    return {
-        "next_agent": _ENGINEER if _hint(case) == "return_to_engineer" else _ARCHITECT,
-        "issues": case.report.issues,
-        "state_changes": counted(critic_rejections=_rejections(case)),
-    }
-
-
 def _open_issues(case: Case) -> Filling:
     words = tuple(f"{issue.id or issue.type}: {issue.message}" for issue in case.report.issues)
     return {
@@ -75,16 +67,8 @@ def _open_issues(case: Case) -> Filling:
     }
 
 
-def _notes(case: Case) -> Filling:
-    return {"instruction": case.report.confidence_notes}
-
-
 def _to_critic(case: Case) -> Filling:
     return {"next_agent": _CRITIC, "state_changes": progressed(case.context.counters)}
-
-
-def _to_critic_with_files(case: Case) -> Filling:
-    return {**_to_critic(case), "files_to_read": tuple(file.path for file in case.report.files)}
 
 
 def _ask_for_build(case: Case) -> Filling:
@@ -94,10 +78,6 @@ def _ask_for_build(case: Case) -> Filling:
         context=case.report.summary,
     )
     return {"questions": (question,), "next_agent": _ENGINEER, "state_changes": _accepted(case)}
-
-
-def _build(case: Case) -> Filling:
-    return {"next_agent": _ENGINEER, "state_changes": _accepted(case)}
 
 
 def _accepted(case: Case) -> dict[str, object]:
@@ -111,12 +91,6 @@ def _carry_hint(case: Case) -> Filling:
 
 
 # What people read
-
-
-def _render_approval(case: Case, _filling: Filling) -> str:
-    return decision_required(
-        case.report.summary or "The review has passed.", question="Approve the build?"
-    )
 
 
 def _render_issues(case: Case, filling: Filling) -> str:
@@ -143,10 +117,6 @@ def _render_next(case: Case, filling: Filling) -> str:
     return render_notice("Next Agent", words, f"{named(filling.get('next_agent'))} goes on")
 
 
-def _render_finished(case: Case, _filling: Filling) -> str:
-    return phase_complete("Review", summary=case.report.summary or "the review has passed")
-
-
 def _render_hint(case: Case, filling: Filling) -> str:
     hint = filling.get("instruction")
     words = f"The hint is {excerpt(hint, 60)!r}." if hint else "No hint says what comes next."
@@ -166,7 +136,11 @@ ROWS = (
         ),
         actions=(Action.FEEDBACK_LOOP,),
         carries=("next_agent", "issues"),
-        fill=_send_back,
+        fill=lambda case: {
+            "next_agent": _ENGINEER if _hint(case) == "return_to_engineer" else _ARCHITECT,
+            "issues": case.report.issues,
+            "state_changes": counted(critic_rejections=_rejections(case)),
+        },
         reason=lambda case: (
             "success, but the verdict is BLOCKING with "
             f"{counted_noun(len(case.report.issues), 'issue')}: the work goes back"
@@ -193,7 +167,7 @@ ROWS = (
         fits=_is_unsure,
         actions=(Action.HUMAN_REVIEW,),
         carries=("instruction",),
-        fill=_notes,
+        fill=lambda case: {"instruction": case.report.confidence_notes},
         reason=lambda case: (
             f"success, but confidence is {excerpt(case.report.confidence or '', 40)}: a person"
             " looks at it"
@@ -227,7 +201,9 @@ ROWS = (
         carries=("questions", "next_agent"),
         fill=_ask_for_build,
         reason=lambda _case: "the verdict is PASS: you approve the build",
-        message=_render_approval,
+        message=lambda case, _filling: decision_required(
+            case.report.summary or "The review has passed.", question="Approve the build?"
+        ),
     ),
     Row(
         rule="F5b",
@@ -237,7 +213,7 @@ ROWS = (
         fits=_may_build,
         actions=(Action.CONTINUE_NEXT,),
         carries=("next_agent",),
-        fill=_build,
+        fill=lambda case: {"next_agent": _ENGINEER, "state_changes": _accepted(case)},
         reason=lambda _case: "the verdict is PASS: the engineer builds it",
         message=_render_next,
     ),
@@ -253,7 +229,9 @@ ROWS = (
         reason=lambda case: (
             f"the verdict is PASS, and the hint is {excerpt(_hint(case) or 'absent', 60)}: finished"
         ),
-        message=_render_finished,
+        message=lambda case, _filling: phase_complete(
+            "Review", summary=case.report.summary or "the review has passed"
+        ),
     ),
     Row(
         rule="F6",
@@ -263,7 +241,10 @@ ROWS = (
         fits=lambda case: _succeeded(case) and _hint(case) == "ready_for_review",
         actions=(Action.CONTINUE_NEXT,),
         carries=("next_agent", "files_to_read"),
-        fill=_to_critic_with_files,
+        fill=lambda case: {
+            **_to_critic(case),
+            "files_to_read": tuple(file.path for file in case.report.files),
+        },
         reason=lambda _case: "success, ready_for_review: the critic looks at the deliverables",
         message=_render_next,
     ),

@@ -101,14 +101,6 @@ def _blocked(case: Case) -> Filling:
     }
 
 
-def _not_ready(case: Case) -> Filling:
-    return {
-        "blockers": (case.report.blockers or NOT_READY,),
-        "instruction": _next_text(case),
-        "next_agent": _next_agent(case),
-    }
-
-
 def _fix_checks(case: Case) -> Filling:
     checks = [
         f"- {excerpt(check.name, 80)}: {excerpt(check.evidence, 300) or 'no evidence given'}"
@@ -145,10 +137,6 @@ def _resume(case: Case) -> Filling:
     }
 
 
-def _resume_in_new_session(case: Case) -> Filling:
-    return {**_resume(case), "next_command": _command(case), "new_session": True}
-
-
 def _hand_over(case: Case) -> Filling:
     return {
         "next_command": _command(case),
@@ -159,27 +147,11 @@ def _hand_over(case: Case) -> Filling:
     }
 
 
-def _hand_over_to_agent(case: Case) -> Filling:
-    return {**_hand_over(case), "next_agent": _next_agent(case)}
-
-
 def _go_on(case: Case) -> Filling:
     return {
         "next_agent": _next_agent(case),
         "instruction": _next_text(case),
         "files_to_read": case.report.files_to_read,
-        "state_changes": progressed(case.context.counters),
-    }
-
-
-def _go_on_with_command(case: Case) -> Filling:
-    return {**_go_on(case), "next_command": _command(case)}
-
-
-def _hand_to_user(case: Case) -> Filling:
-    return {
-        "instruction": _next_text(case),
-        "next_command": _command(case),
         "state_changes": progressed(case.context.counters),
     }
 
@@ -255,20 +227,6 @@ def _render_failed_checks(case: Case, _filling: Filling) -> str:
     return gate_blocked(f"{_task(case)} is COMPLETE, but {failed_checks(case)}", details=details)
 
 
-def _render_no_progress(_case: Case, filling: Filling) -> str:
-    return decision_required((filling.get("blockers") or ("",))[0], question="How should it go on?")
-
-
-def _render_partial(case: Case, _filling: Filling) -> str:
-    return progress(
-        phase=_phase(case) or "–",
-        wave=_position(case.report.wave),
-        task=_position(case.report.task),
-        in_progress=[_task_line(case.report)],
-        remarks=_remarks(case),
-    )
-
-
 def _render_progress(case: Case, filling: Filling) -> str:
     return progress(
         phase=_phase(case) or "–",
@@ -300,15 +258,6 @@ def _accomplished(report: ReportView) -> list[str]:
 def _render_user(case: Case, filling: Filling) -> str:
     words = filling.get("instruction") or "How should it go on?"
     return decision_required(case.report.summary or f"{_task(case)} is COMPLETE", question=words)
-
-
-def _render_last_task(case: Case, filling: Filling) -> str:
-    return phase_complete(
-        "Execute",
-        summary=case.report.summary or "every wave is done",
-        next_command=filling.get("next_command"),
-        remarks=_remarks(case),
-    )
 
 
 def _is_done(case: Case) -> bool:
@@ -360,7 +309,11 @@ ROWS = (
         fits=lambda case: is_held_back(case.outcome, case.report),
         actions=(Action.ASK_USER,),
         carries=("blockers", "instruction", "next_agent"),
-        fill=_not_ready,
+        fill=lambda case: {
+            "blockers": (case.report.blockers or NOT_READY,),
+            "instruction": _next_text(case),
+            "next_agent": _next_agent(case),
+        },
         reason=lambda case: (
             f"COMPLETE, but {excerpt(case.report.blockers or NOT_READY, 120)}: you decide"
         ),
@@ -381,7 +334,9 @@ ROWS = (
         reason=lambda case: (
             f"PARTIAL {_partials_before(case) + 1} times in a row on {_task(case)}: you decide"
         ),
-        message=_render_no_progress,
+        message=lambda _case, filling: decision_required(
+            (filling.get("blockers") or ("",))[0], question="How should it go on?"
+        ),
     ),
     Row(
         rule="G7b",
@@ -391,7 +346,7 @@ ROWS = (
         fits=lambda case: _is_partial(case) and case.report.new_session is True,
         actions=(Action.SAVE_STATE, Action.NEW_SESSION, Action.RESUME_SAME),
         carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
-        fill=_resume_in_new_session,
+        fill=lambda case: {**_resume(case), "next_command": _command(case), "new_session": True},
         reason=lambda case: (
             f"PARTIAL with a new session suggested: {named(case.same_agent)} resumes {_task(case)}"
             " there"
@@ -408,7 +363,13 @@ ROWS = (
         carries=("next_agent", "instruction", "files_to_read"),
         fill=_resume,
         reason=lambda case: f"PARTIAL: {named(case.same_agent)} resumes {_task(case)}",
-        message=_render_partial,
+        message=lambda case, _filling: progress(
+            phase=_phase(case) or "–",
+            wave=_position(case.report.wave),
+            task=_position(case.report.task),
+            in_progress=[_task_line(case.report)],
+            remarks=_remarks(case),
+        ),
     ),
     Row(
         rule="G8",
@@ -452,7 +413,7 @@ ROWS = (
         fits=lambda case: _is_done(case) and case.report.new_session is True,
         actions=(Action.SAVE_STATE, Action.NEW_SESSION),
         carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
-        fill=_hand_over_to_agent,
+        fill=lambda case: {**_hand_over(case), "next_agent": _next_agent(case)},
         reason=lambda _case: (
             "COMPLETE with a new session suggested: the state is saved and handed over"
         ),
@@ -466,7 +427,11 @@ ROWS = (
         fits=lambda case: _is_done(case) and _next_agent(case) in SPECIAL_NEXT_AGENTS,
         actions=(Action.ASK_USER,),
         carries=("instruction", "next_command"),
-        fill=_hand_to_user,
+        fill=lambda case: {
+            "instruction": _next_text(case),
+            "next_command": _command(case),
+            "state_changes": progressed(case.context.counters),
+        },
         reason=lambda case: f"COMPLETE, and the next step is for the {_next_agent(case)}",
         message=_render_user,
     ),
@@ -488,7 +453,12 @@ ROWS = (
             f"COMPLETE, and {_task(case)} was the last task of the last wave: {_VERIFIER} takes"
             " over"
         ),
-        message=_render_last_task,
+        message=lambda case, filling: phase_complete(
+            "Execute",
+            summary=case.report.summary or "every wave is done",
+            next_command=filling.get("next_command"),
+            remarks=_remarks(case),
+        ),
     ),
     Row(
         rule="G6",
@@ -498,7 +468,7 @@ ROWS = (
         fits=lambda case: _is_done(case) and _goes_to_agent(case) and not _is_last_task(case),
         actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
         carries=("next_agent", "instruction", "files_to_read", "next_command"),
-        fill=_go_on_with_command,
+        fill=lambda case: {**_go_on(case), "next_command": _command(case)},
         reason=lambda case: f"COMPLETE: {_next_agent(case)} goes on with the next task",
         message=_render_progress,
     ),

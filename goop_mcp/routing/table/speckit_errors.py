@@ -1,7 +1,6 @@
 """The rows for speckit errors and failed gates."""
 
 import re
-from collections.abc import Callable
 
 from goop_mcp.messages import notice
 from goop_mcp.routing.counting import another_try, counted
@@ -44,10 +43,6 @@ def _strategy(case: Case) -> str | None:
     )
 
 
-def _asks_for(strategy: str) -> Callable[[Case], bool]:
-    return lambda case: _strategy(case) == strategy
-
-
 def _violations(case: Case) -> tuple[str, ...]:
     found = case.report.result.get("constitution_violations")
     return tuple(map(_in_words, found)) if isinstance(found, list | tuple) else ()
@@ -55,12 +50,6 @@ def _violations(case: Case) -> tuple[str, ...]:
 
 def _in_words(value: object) -> str:
     return value if isinstance(value, str) else str(value)
-
-
-def _stops_for_people(case: Case) -> bool:
-    return _strategy(case) == "manual_resolution" or (
-        case.outcome is Outcome.GATE_FAILED and case.report.agent == "plan"
-    )
 
 
 def _suggested_agent(case: Case) -> str | None:
@@ -87,10 +76,6 @@ def _feedback_limit(case: Case) -> int:
         return case.context.max_iterations
     limits = case.context.policy.limits
     return limits.feedback_edges.get(case.report.agent or "", limits.feedback_iterations)
-
-
-def _within_feedback(case: Case) -> bool:
-    return case.context.iteration < _feedback_limit(case)
 
 
 def _feedback_exhausted(case: Case) -> bool:
@@ -123,7 +108,7 @@ def _error_in_words(case: Case) -> tuple[str, ...]:
 
 def _blocked_by_error(case: Case) -> Filling:
     return {
-        "blockers": (*_error_in_words(case), *_violations(case)) or ("an error that says nothing",)
+        "blockers": (*_error_in_words(case), *_violations(case)) or ("an error without a message",)
     }
 
 
@@ -184,6 +169,7 @@ def _issue_in_words(issue: Issue) -> str:
 
 def _back_off(case: Case) -> Filling:
     used, limits = case.context.counters.backoff_retries, case.context.policy.limits
+    # Doubling by shifting; the shift is bounded, as a stored counter may be any number.
     delay = min(limits.backoff_first_delay << min(used, 30), limits.backoff_longest_delay)
     return {
         "next_agent": case.same_agent,
@@ -229,7 +215,7 @@ def _kind(case: Case) -> str:
 def _nothing_left(case: Case) -> str:
     suggested = case.report.error.suggested_agent if case.report.error else None
     if _strategy(case) == "run_prerequisite_agent" and suggested:
-        return f"nobody knows the agent {excerpt(suggested, 60)}"
+        return f"unknown agent {excerpt(suggested, 60)}"
     return "no automatic way is left"
 
 
@@ -280,10 +266,6 @@ def _render_retry(case: Case, filling: Filling) -> str:
     )
 
 
-def _render_fix(case: Case, _filling: Filling) -> str:
-    return render_fix(_words(case), case)
-
-
 def _render_prerequisite(case: Case, filling: Filling) -> str:
     agent = named(filling.get("next_agent"))
     return render_notice(
@@ -300,7 +282,10 @@ ROWS = (
             "plan with constitution_violations"
         ),
         requirements=("S-20", "S-27", "S-33"),
-        fits=_stops_for_people,
+        fits=lambda case: (
+            _strategy(case) == "manual_resolution"
+            or (case.outcome is Outcome.GATE_FAILED and case.report.agent == "plan")
+        ),
         actions=(Action.MANUAL_RESOLUTION,),
         carries=("blockers",),
         fill=_blocked_by_error,
@@ -312,7 +297,7 @@ ROWS = (
         protocol=PROTOCOL,
         when="error with ask_user or BranchExistsError",
         requirements=("S-21",),
-        fits=_asks_for("ask_user"),
+        fits=lambda case: _strategy(case) == "ask_user",
         actions=(Action.ASK_USER,),
         carries=("questions",),
         fill=_ask_about_error,
@@ -356,7 +341,7 @@ ROWS = (
             " review compliance FAIL), iteration below max"
         ),
         requirements=("S-07", "S-19", "S-28", "S-36", "S-38", "S-40"),
-        fits=lambda case: _wants_feedback(case) and _within_feedback(case),
+        fits=lambda case: _wants_feedback(case) and case.context.iteration < _feedback_limit(case),
         actions=(Action.FEEDBACK_LOOP,),
         carries=("next_agent", "issues", "instruction"),
         fill=_feed_back,
@@ -432,7 +417,7 @@ ROWS = (
         reason=lambda case: (
             f"{_kind(case)}: {_words(case)}: {_agent(case)} fixes it and runs again"
         ),
-        message=_render_fix,
+        message=lambda case, _filling: render_fix(_words(case), case),
     ),
     Row(
         rule="S7b",

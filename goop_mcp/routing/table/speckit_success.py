@@ -23,10 +23,6 @@ def _first_step(case: Case) -> str | None:
     return next(iter(next_names(case.report)), None)
 
 
-def _goes_to_known_agent(case: Case) -> bool:
-    return can_start(case, _first_step(case))
-
-
 def _succeeded(case: Case) -> bool:
     return case.outcome is Outcome.DONE
 
@@ -38,14 +34,6 @@ def _count(case: Case, name: str) -> float:
 # What the decision carries
 
 
-def _clarify(case: Case) -> Filling:
-    return {
-        "next_agent": "clarify",
-        "files_to_read": paths_of(case.report, "spec_file"),
-        "state_changes": _progress(case),
-    }
-
-
 def _ask_ambiguities(case: Case) -> Filling:
     left = _count(case, "remaining_ambiguities")
     file = next(iter(paths_of(case.report, "spec_file")), None)
@@ -54,14 +42,6 @@ def _ask_ambiguities(case: Case) -> Filling:
         " be settled?"
     )
     return {"questions": (Question(id="q1", text=text, context=file),), "next_agent": "clarify"}
-
-
-def _resume_tasks(case: Case) -> Filling:
-    return {"next_agent": "implement", "files_to_read": paths_of(case.report, "tasks_file")}
-
-
-def _review(case: Case) -> Filling:
-    return {"issues": case.report.issues}
 
 
 def _hold_back(case: Case) -> Filling:
@@ -104,22 +84,6 @@ def _render_unfinished(case: Case, _filling: Filling) -> str:
     return progress(phase="implement", in_progress=[], remarks=[f"{words}; implement goes on"])
 
 
-def _render_findings(_case: Case, filling: Filling) -> str:
-    return render_review("the review asks for a person", filling)
-
-
-def _render_unsure(case: Case, filling: Filling) -> str:
-    return render_review(f"{_agent(case)} has finished with confidence_level LOW", filling)
-
-
-def _render_checkpoint(case: Case, filling: Filling) -> str:
-    return render_review(f"{_agent(case)} has finished; the next step is implement", filling)
-
-
-def _render_finished(case: Case, _filling: Filling) -> str:
-    return phase_complete(_agent(case), summary="There is no next step.")
-
-
 ROWS = (
     Row(
         rule="S8",
@@ -133,7 +97,11 @@ ROWS = (
         ),
         actions=(Action.CONTINUE_NEXT,),
         carries=("next_agent", "files_to_read"),
-        fill=_clarify,
+        fill=lambda case: {
+            "next_agent": "clarify",
+            "files_to_read": paths_of(case.report, "spec_file"),
+            "state_changes": _progress(case),
+        },
         reason=lambda case: (
             f"success, with clarifications_needed {_count(case, 'clarifications_needed'):g}:"
             " clarify goes on"
@@ -163,7 +131,10 @@ ROWS = (
         fits=lambda case: case.outcome is Outcome.PARTIAL,
         actions=(Action.RESUME_SAME,),
         carries=("next_agent", "files_to_read"),
-        fill=_resume_tasks,
+        fill=lambda case: {
+            "next_agent": "implement",
+            "files_to_read": paths_of(case.report, "tasks_file"),
+        },
         reason=lambda case: (
             f"success, but completion_percentage is {_count(case, 'completion_percentage'):g}:"
             " implement resumes"
@@ -180,11 +151,11 @@ ROWS = (
         ),
         actions=(Action.HUMAN_REVIEW,),
         carries=("issues",),
-        fill=_review,
+        fill=lambda case: {"issues": case.report.issues},
         reason=lambda _case: (
             "success, but overall_status is NEEDS_MANUAL_REVIEW: a person looks at it"
         ),
-        message=_render_findings,
+        message=lambda _case, filling: render_review("the review asks for a person", filling),
     ),
     Row(
         rule="S12",
@@ -198,7 +169,9 @@ ROWS = (
         reason=lambda _case: (
             "success, but confidence_level is LOW: a person looks at it before the next step"
         ),
-        message=_render_unsure,
+        message=lambda case, filling: render_review(
+            f"{_agent(case)} has finished with confidence_level LOW", filling
+        ),
     ),
     Row(
         rule="S13",
@@ -214,14 +187,16 @@ ROWS = (
         carries=("next_agent",),
         fill=_hold_back,
         reason=lambda _case: "success, and the next step is implement: a person approves it first",
-        message=_render_checkpoint,
+        message=lambda case, filling: render_review(
+            f"{_agent(case)} has finished; the next step is implement", filling
+        ),
     ),
     Row(
         rule="S14",
         protocol=PROTOCOL,
         when="success with next_steps, the first a known agent",
         requirements=("S-10", "S-11", "S-03"),
-        fits=lambda case: _succeeded(case) and _goes_to_known_agent(case),
+        fits=lambda case: _succeeded(case) and can_start(case, _first_step(case)),
         actions=(Action.CONTINUE_NEXT,),
         carries=("next_agent", "instruction", "files_to_read"),
         fill=_go_on,
@@ -236,6 +211,8 @@ ROWS = (
         fits=lambda case: _succeeded(case) and _first_step(case) is None,
         actions=(Action.FINISH,),
         reason=lambda _case: "success, and next_steps names nobody: the work is finished",
-        message=_render_finished,
+        message=lambda case, _filling: phase_complete(
+            _agent(case), summary="There is no next step."
+        ),
     ),
 )

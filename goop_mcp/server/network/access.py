@@ -1,4 +1,4 @@
-"""Ask each request for its token, before its body is read, and say whose it is to everything behind."""
+"""Check the token of each request before its body is read, and put its caller into the scope."""
 
 import logging
 from collections.abc import Mapping
@@ -24,22 +24,22 @@ _logger = logging.getLogger(__name__)
 
 _SCHEME = "bearer "
 _MAY_NOT_READ = "this token may not read; ask whoever runs the server for one with the scope read"
-_UNREACHABLE = "the keys of the issuer cannot be had, so no token can be checked; try again"
+_UNREACHABLE = "the keys of the issuer are unavailable, so no token can be checked; try again"
 
 
 class VerifierUnavailableError(Exception):
-    """Raised when nobody can say at present whose token it is."""
+    """Raised if a token cannot be verified at present."""
 
 
 class Verifier(Protocol):
-    """Finds out whose token it is."""
+    """Finds the caller that a token belongs to."""
 
     def recall(self, token: str) -> Caller | None:
-        """Return whose token it is where that is known without any work, else None."""
+        """Return the caller of a token that is known without any waiting, else None."""
         ...
 
     async def verify_token(self, token: str) -> Caller | None:
-        """Return whose token it is, None when it opens nothing here.
+        """Return the caller of a token, None if the token is not valid here.
 
         Raises VerifierUnavailableError.
         """
@@ -47,17 +47,17 @@ class Verifier(Protocol):
 
 
 class KnownTokens:
-    """The tokens that a setting or a file holds."""
+    """The tokens from a setting or a file."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
 
     async def verify_token(self, token: str) -> Caller | None:
-        """Return whose token it is, None for an unknown one."""
+        """Return the caller of a token, None for an unknown token."""
         return self.recall(token)
 
     def recall(self, token: str) -> Caller | None:
-        """Return whose token it is, None for an unknown one."""
+        """Return the caller of a token, None for an unknown token."""
         holder = self._tokens.holder(token)
         if holder is None:
             return None
@@ -67,19 +67,19 @@ class KnownTokens:
 
 
 class FirstKnown:
-    """Several ways to know a token, asked in turn."""
+    """Several verifiers, asked in order."""
 
     def __init__(self, *verifiers: Verifier) -> None:
         self._verifiers = verifiers
 
     def recall(self, token: str) -> Caller | None:
-        """Return the answer of the first who knows the token without any work."""
+        """Return the caller from the first verifier that knows the token without waiting."""
         return next(
             (caller for each in self._verifiers if (caller := each.recall(token)) is not None), None
         )
 
     async def verify_token(self, token: str) -> Caller | None:
-        """Return the answer of the first who knows the token."""
+        """Return the caller from the first verifier that knows the token."""
         for verifier in self._verifiers:
             if (caller := await verifier.verify_token(token)) is not None:
                 return caller
@@ -87,14 +87,14 @@ class FirstKnown:
 
 
 class Access:
-    """Answers 401 where no token opens this server, 403 to one that may not even read."""
+    """Answers 401 to a request without a valid token, 403 to a token without the scope read."""
 
     def __init__(
         self, app: ASGIApp, verifier: Verifier, rates: Rates, *, metadata_url: str | None = None
     ) -> None:
         """Let `rates` limit how often an address may guess.
 
-        `metadata_url` tells clients of OAuth where to get a token, None where there is no issuer.
+        `metadata_url` leads OAuth clients to the issuer of tokens; None without one.
         """
         self._app = app
         self._verifier = verifier
@@ -103,18 +103,25 @@ class Access:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        # A missing token takes the same way as a wrong one, and the same time.
-        token, address = _token(Headers(scope=scope)), limited_as(scope)
+        # A missing token becomes an empty one, which is verified like a wrong one: in the same
+        # time, by the same steps.
+        given = Headers(scope=scope).getlist("authorization")
+        is_bearer = len(given) == 1 and given[0].lower().startswith(_SCHEME)
+        token = given[0][len(_SCHEME) :].strip(" ") if is_bearer else ""
+
+        address = limited_as(scope)
         refused: Response | None = None
         caller = self._verifier.recall(token)
         if caller is None:
-            # Each token that opens nothing costs its address a request; who has none left is not
-            # verified any more.
+            # Each invalid token costs its address one request of its rate. An address with none
+            # left is refused before the verification, which may be expensive.
             refused = self._rates.refusal(address, take=False)
             try:
                 caller = None if refused is not None else await self._verifier.verify_token(token)
             except VerifierUnavailableError:
-                refused = self._rates.refusal(address) or _unreachable()
+                refused = self._rates.refusal(address) or refusal(
+                    503, "issuer_unreachable", _UNREACHABLE, headers={"Retry-After": "10"}
+                )
 
         if caller is None:
             answer = refused or self._rates.refusal(address) or self._unknown(scope)
@@ -128,7 +135,7 @@ class Access:
             await self._admit(caller, scope, receive, send)
 
     def _unknown(self, scope: Scope) -> Response:
-        # Behind the limit, so that guessing fills no disk.
+        # Called after the rate limit, so that guessing cannot fill the disk with log lines.
         _logger.warning(
             "refused a request from %s without a token that is known", address_of(scope)
         )
@@ -138,7 +145,7 @@ class Access:
         return refusal(401, "invalid_token", description, headers=self._challenge("invalid_token"))
 
     async def _admit(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
-        # The SDK binds sessions to the user, and hands it on to whatever serves the request.
+        # The SDK binds sessions to the user, and passes it on to the handlers of the request.
         user = scope["user"] = AuthenticatedUser(caller)
         before = auth_context_var.set(user)
         try:
@@ -151,14 +158,3 @@ class Access:
     def _challenge(self, error: str, *, scope: str | None = None) -> Mapping[str, str]:
         wanted = f', scope="{scope}"' if scope else ""
         return {"WWW-Authenticate": f'Bearer error="{error}"{wanted}{self._hint}'}
-
-
-def _unreachable() -> Response:
-    return refusal(503, "issuer_unreachable", _UNREACHABLE, headers={"Retry-After": "10"})
-
-
-def _token(headers: Headers) -> str:
-    given = headers.getlist("authorization")
-    if len(given) != 1 or not given[0].lower().startswith(_SCHEME):
-        return ""
-    return given[0][len(_SCHEME) :].strip(" ")

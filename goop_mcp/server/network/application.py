@@ -1,4 +1,4 @@
-"""Put the network application together: what a request passes on its way, and where it ends."""
+"""Assemble the network application: middleware, routes and tenants."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -40,7 +40,7 @@ __all__ = ["NetworkApplication"]
 _READY_WITHIN = 5.0
 
 _OTHER_METHOD = (
-    "this address is asked with GET, POST or DELETE; whether the server runs is told at /health"
+    "this address accepts GET, POST or DELETE; whether the server runs is shown at /health"
 )
 _TOO_MANY_TENANTS = (
     "as many tenants are at work as this server holds; try again in a second, or ask another"
@@ -51,7 +51,7 @@ _EXPOSED = ("Mcp-Session-Id", "MCP-Protocol-Version", "Retry-After", "WWW-Authen
 
 
 class NetworkApplication:
-    """The ASGI application that serves MCP; `network` says over which transports and to whom."""
+    """The ASGI application that serves MCP; `network` sets the transports and who may connect."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class NetworkApplication:
         *,
         extend: Callable[[GoopServer], None] | None = None,
     ) -> None:
-        """Let `extend` add to each server that is made, before it serves."""
+        """Call `extend` with each new server, before it serves."""
         self._settings, self._network, self._extend = settings, network, extend
         self._rates = Rates(network.rate)
         self._traffic = Traffic()
@@ -68,14 +68,28 @@ class NetworkApplication:
         self.tenants = Tenants(
             settings, self._server, stateless=network.stateless, body_bytes=BODY_BYTES
         )
-        self._app = self._guarded(InOneForm(self._served()))
+
+        # From the outside in: request ids go onto every answer; Host and Origin are checked before
+        # anything else is read; CORS; one form for all errors.
+        app: ASGIApp = InOneForm(self._routes())
+        if network.cors_origins:
+            app = CORSMiddleware(
+                app,
+                allow_origins=network.cors_origins,
+                allow_methods=_METHODS,
+                allow_headers=["*"],
+                expose_headers=_EXPOSED,
+            )
+
+        guard = Guard(app, hosts=network.allowed_hosts, origins=network.allowed_origins)
+        self._app = RequestIds(guard)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         await self._app(scope, receive, send)
 
     async def drain(self, within: float) -> None:
-        """Take nothing new, give what runs `within` seconds to end, then end what stays open."""
+        """Refuse new requests, let calls end for `within` seconds, then end open streams."""
         await self._traffic.drain(within)
 
     def _server(self, application: Application) -> GoopServer:
@@ -91,29 +105,17 @@ class NetworkApplication:
             self._extend(server)
         return server
 
-    def _guarded(self, app: ASGIApp) -> ASGIApp:
-        network = self._network
-        if network.cors_origins:
-            app = CORSMiddleware(
-                app,
-                allow_origins=network.cors_origins,
-                allow_methods=_METHODS,
-                allow_headers=["*"],
-                expose_headers=_EXPOSED,
-            )
-
-        return RequestIds(Guard(app, hosts=network.allowed_hosts, origins=network.allowed_origins))
-
-    def _served(self) -> ASGIApp:
-        """Return what serves every address: those of MCP at once, as the router takes as long as all else of ours."""
+    def _routes(self) -> ASGIApp:
+        """Return the application for all addresses."""
+        # The addresses of MCP bypass the router, which takes as long as the rest of this package.
         served: dict[str, ASGIApp] = {}
         if self._network.streamable:
-            served["/mcp"] = self._asked(lambda to: to.streamable)
+            served["/mcp"] = self._endpoint(lambda to: to.streamable)
         if self._network.sse:
-            served["/sse"] = self._asked(lambda to: to.sse)
-            served["/messages/"] = self._asked(lambda to: to.sse, judge=judged_whole)
+            served["/sse"] = self._endpoint(lambda to: to.sse)
+            served["/messages/"] = self._endpoint(lambda to: to.sse, judge=judged_whole)
 
-        others = self._others()
+        others = self._other_routes()
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
             app = served.get(scope["path"], others) if scope["type"] == "http" else others
@@ -121,33 +123,37 @@ class NetworkApplication:
 
         return serve
 
-    def _others(self) -> Starlette:
+    def _other_routes(self) -> Starlette:
+        async def health(_: Request) -> Response:
+            return JSONResponse({"status": "ok"})
+
+        @asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncIterator[None]:
+            async with self.tenants.running():
+                yield
+
         ready = RateLimit(_Answer(self._ready), self._rates)
         routes = [
-            Route("/health", _health, methods=["GET"]),
+            Route("/health", health, methods=["GET"]),
             Route("/ready", ready, methods=["GET"]),
         ]
         if self._network.issuer is not None:
             routes.append(metadata_route(self._network.issuer))
 
         app = Starlette(
-            routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _refused}
+            routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused}
         )
-        # A redirect would lead clients that came through a proxy with TLS to plain HTTP, token and
-        # all.
+        # A redirect would send clients of a proxy that terminates TLS to plain HTTP, with their
+        # token.
         app.router.redirect_slashes = False
 
         return app
 
-    @asynccontextmanager
-    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        async with self.tenants.running():
-            yield
-
-    def _asked(self, endpoint: Callable[[Tenant], ASGIApp], *, judge: Judge = judged) -> ASGIApp:
-        """Return what serves one address: whose token it is says which tenant's endpoint it is."""
+    def _endpoint(self, endpoint: Callable[[Tenant], ASGIApp], *, judge: Judge = judged) -> ASGIApp:
+        """Return the application for an address of MCP; the token selects the tenant."""
         app: ASGIApp = _Dispatch(self.tenants, endpoint, tenant=self._settings.tenant)
-        # Only what has arrived counts as under way: a slow body must not keep others out.
+        # Only a request with a whole body counts as in progress: slow bodies must not keep others
+        # out.
         app = Bodies(self._traffic.limited(app), judge=judge, charge=self._rates.charge)
         app = RateLimit(app, self._rates)
         if self._verifier is not None:
@@ -166,7 +172,7 @@ class NetworkApplication:
         is_ready = False
         with anyio.move_on_after(_READY_WITHIN):
             is_ready = await anyio.to_thread.run_sync(
-                _reads, own.application, abandon_on_cancel=True
+                _is_readable, own.application, abandon_on_cancel=True
             )
 
         return JSONResponse(
@@ -175,7 +181,7 @@ class NetworkApplication:
 
 
 def _verifier(network: NetworkSettings) -> Verifier | None:
-    """Return what knows the tokens, None where none are asked for."""
+    """Return the verifier of tokens, None if no tokens are required."""
     verifiers: list[Verifier] = []
     if network.tokens is not None:
         verifiers.append(KnownTokens(network.tokens))
@@ -185,7 +191,7 @@ def _verifier(network: NetworkSettings) -> Verifier | None:
 
 
 class _Answer:
-    """Serves an address whose answer depends on nothing in the request."""
+    """Serves an address whose answer does not depend on the request."""
 
     def __init__(self, make: Callable[[], Awaitable[Response]]) -> None:
         self._make = make
@@ -195,7 +201,7 @@ class _Answer:
 
 
 class _Dispatch:
-    """Hands a request to the server of the caller's tenant."""
+    """Passes a request to the server of the caller's tenant."""
 
     def __init__(
         self, tenants: Tenants, endpoint: Callable[[Tenant], ASGIApp], *, tenant: str
@@ -205,7 +211,7 @@ class _Dispatch:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["method"] not in _METHODS:
-            # The SDK would open a session, and for HEAD a stream of which nobody reads a word.
+            # The SDK would open a session, and for HEAD a stream that nobody reads.
             answer = refusal(
                 405, "not_allowed", _OTHER_METHOD, headers={"Allow": ", ".join(_METHODS)}
             )
@@ -229,12 +235,8 @@ class _Dispatch:
             await self._endpoint(tenant)({**scope, CLIENT_KEY: client_of(scope)}, receive, send)
 
 
-async def _health(_: Request) -> Response:
-    return JSONResponse({"status": "ok"})
-
-
-def _reads(application: Application) -> bool:
-    """Tell whether the database answers; one that was never written to does."""
+def _is_readable(application: Application) -> bool:
+    """Whether the database answers; one that does not exist yet counts as readable."""
     try:
         application.store.read(lambda reading: reading.revision())
     except GoopError:
@@ -244,13 +246,13 @@ def _reads(application: Application) -> bool:
 
 
 def _refused(_: Request, error: Exception) -> Response:
-    """Say in our form what the router refuses: an address that there is not, or a method it does not take."""
+    """Return the refusal of an unknown address, or of a method that the address does not accept."""
     if isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         allowed = (error.headers or {}).get("Allow", "GET")
         return refusal(
             405,
             "not_allowed",
-            f"this address is asked with {allowed} only",
+            f"this address accepts {allowed} only",
             headers={"Allow": allowed},
         )
 

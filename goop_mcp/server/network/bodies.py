@@ -1,4 +1,4 @@
-"""Read the body of a request before anything works on it: whole, not too large, and not too slowly."""
+"""Read the whole body of a request first, within limits of size and time."""
 
 from collections.abc import Callable
 from typing import Final
@@ -16,7 +16,7 @@ from goop_mcp.server.tallies import Tally
 __all__ = ["BODY_BYTES", "Bodies", "Judge", "replay"]
 
 Judge = Callable[[Headers, bytes], Response | None]
-"""Tells how a body is refused that came with these headers, None where nothing speaks against it."""
+"""Returns the refusal of a body with these headers, None if it is acceptable."""
 
 BODY_BYTES: Final = 4 * 1024 * 1024
 _TOGETHER: Final = 64 * BODY_BYTES
@@ -24,13 +24,14 @@ _SECONDS: Final = 30.0
 
 
 class _GoneError(Exception):
-    """Raised when the other side has gone before its body was whole."""
+    """Raised if the client disconnects before its body is complete."""
 
 
 class Bodies:
-    """Answers 413 to a body that is too large, 408 to one that does not arrive, 415 to one that is compressed.
+    """Answers 413 to a body that is too large, 408 to a slow one, 415 to a compressed one.
 
-    And 503 where all together, or half of that from one client, are too much.
+    And 503 if the bodies in memory are too large together, or those of one client exceed half of
+    that.
     """
 
     def __init__(
@@ -42,9 +43,9 @@ class Bodies:
         together: int = _TOGETHER,
         charge: Callable[[str, int], None] = lambda *_: None,
     ) -> None:
-        """Let `judge` refuse what was posted once it is there; `charge` is told how much of a client was read.
+        """Let `judge` refuse complete bodies; call `charge` with each client and its bytes read.
 
-        Wait `seconds` for a body to arrive; hold at most `together` bytes of all that are under way.
+        Wait `seconds` for a body; hold at most `together` bytes of all bodies in progress.
         """
         self._app = app
         self._judge = judge
@@ -56,7 +57,7 @@ class Bodies:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         headers = Headers(scope=scope)
-        if (refused := _refused_by_its_head(headers)) is not None:
+        if (refused := _refused_by_headers(headers)) is not None:
             await refused(scope, receive, send)
             return
 
@@ -68,8 +69,8 @@ class Bodies:
             finally:
                 self._charge(client, len(body))
 
-            # Other methods have no body: what came all the same is not held for as long as a stream
-            # is open.
+            # Other methods have no body. If one came nevertheless, it is not held for as long as
+            # the stream of a GET is open.
             whole = bytes(body) if scope["method"] == "POST" else b""
             self._held.add(client, len(whole) - len(body))
             held = scope[SIZE_KEY] = len(whole)
@@ -84,7 +85,7 @@ class Bodies:
             self._held.add(client, -held - len(body))
 
     async def _read(self, receive: Receive, body: bytearray, client: str) -> Response | None:
-        """Read into `body`; return what to answer in place of going on."""
+        """Read into `body`; return the refusal if it is too large or too slow."""
         with anyio.move_on_after(self._seconds):
             is_whole = False
             while not is_whole:
@@ -123,21 +124,19 @@ def _too_large() -> Response:
     )
 
 
-def _refused_by_its_head(headers: Headers) -> Response | None:
+def _refused_by_headers(headers: Headers) -> Response | None:
     if headers.get("content-encoding", "identity").strip().lower() != "identity":
         return refusal(
             415, "compressed", "bodies are read as they are; send this one without Content-Encoding"
         )
-    return _too_large() if _declared(headers) > BODY_BYTES else None
 
-
-def _declared(headers: Headers) -> int:
     length = headers.get("content-length", "0")
-    return int(length) if length.isascii() and length.isdecimal() else 0
+    is_number = length.isascii() and length.isdecimal()
+    return _too_large() if is_number and int(length) > BODY_BYTES else None
 
 
 def replay(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives `body` once, then whatever comes after it."""
+    """Return a `receive` that returns `body` once, then the messages that follow it."""
     left: bytes | None = body
 
     async def replayed() -> Message:
@@ -145,7 +144,7 @@ def replay(body: bytes, receive: Receive) -> Receive:
         if left is None:
             return await receive()
 
-        # Whoever keeps the request keeps this function, but not the body.
+        # The SDK may keep the request, and this function with it; the body is released.
         whole, left = left, None
         return {"type": "http.request", "body": whole, "more_body": False}
 

@@ -1,4 +1,4 @@
-"""Who asks: everything behind the door is told by the scope of the request."""
+"""Identify the caller of a request by its ASGI scope."""
 
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
@@ -13,20 +13,20 @@ __all__ = ["Caller", "address_of", "caller_of", "client_of", "limited_as"]
 
 
 class Caller(AccessToken):
-    """Who asks: the name is `client_id`. The token itself is not kept."""
+    """The caller of a request, named by `client_id`. The token itself is not kept."""
 
     tenant: str = DEFAULT_TENANT
 
 
 def caller_of(scope: Scope) -> Caller | None:
-    """Return who asks, None where nobody has to say so."""
+    """Return the caller, None if no token is required."""
     user = scope.get("user")
     token = user.access_token if isinstance(user, AuthenticatedUser) else None
     return token if isinstance(token, Caller) else None
 
 
 def client_of(scope: Scope) -> str:
-    """Return what counts as one client: a token, or where there are none an address."""
+    """Return the client for limits: the holder of a token, or an address without tokens."""
     caller = caller_of(scope)
     return (
         limited_as(scope)
@@ -36,7 +36,7 @@ def client_of(scope: Scope) -> str:
 
 
 def limited_as(scope: Scope) -> str:
-    """Return the address of the other end as far as limits are concerned: what one host can have at will is one."""
+    """Return the client's address for limits; all addresses that one host can take are the same."""
     client = scope.get("client")
     return f"address {_network_of(client[0])}" if client else "address unknown"
 
@@ -52,7 +52,7 @@ def _network_of(host: str) -> str:
         address = address.ipv4_mapped
     if address.is_loopback:
         return "loopback"
-    # A host has 2^64 addresses of IPv6, and takes any of them.
+    # A host may use any address of its /64 network.
     return (
         str(IPv6Network((address, 64), strict=False))
         if isinstance(address, IPv6Address)
@@ -61,6 +61,6 @@ def _network_of(host: str) -> str:
 
 
 def address_of(scope: Scope) -> str:
-    """Return the address of the other end, without its port."""
+    """Return the client's address without its port."""
     client = scope.get("client")
     return f"address {client[0]}" if client else "address unknown"

@@ -1,8 +1,8 @@
-"""Answer what is judged at once without a stream.
+"""Answer quick calls without a stream.
 
-For each request of the later era the SDK opens a stream and starts two tasks, so that something can
-be told on the way and the work ends with the client. A short reply is judged in one go, with
-nothing to tell and nowhere to stop: there all that takes longer than the judging itself.
+For each request of 2026-07-28 the SDK opens a stream and starts two tasks: for notifications during
+the work, and to cancel the work when the client disconnects. A short reply is judged without
+notifications and without a point to cancel at, and the stream would take longer than the judging.
 """
 
 from typing import Final
@@ -21,7 +21,7 @@ _LOOKS_AT_FILES: Final = WORKSPACE_ARGUMENT.encode()
 
 
 class DirectWhereItCan:
-    """Hands a request with a whole body to the one of two managers that answers it in the way it needs."""
+    """Passes a request with a whole body to the manager that answers directly, or by a stream."""
 
     def __init__(
         self, *, streaming: StreamableHTTPSessionManager, direct: StreamableHTTPSessionManager
@@ -31,7 +31,16 @@ class DirectWhereItCan:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if not _names_a_quick_tool(Headers(scope=scope)):
+        headers = Headers(scope=scope)
+        # The SDK refuses the request if its body names another tool than its headers. Both media
+        # types have to be accepted, as with a stream.
+        names_a_quick_tool = (
+            headers.get("mcp-name") in JUDGED_AT_ONCE
+            and headers.get("mcp-method") == "tools/call"
+            and headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS
+            and "text/event-stream" in headers.get("accept", "")
+        )
+        if not names_a_quick_tool:
             await self._streaming.handle_request(scope, receive, send)
             return
 
@@ -39,14 +48,3 @@ class DirectWhereItCan:
         is_quick = len(body) <= LONGEST_AT_ONCE and _LOOKS_AT_FILES not in body
         manager = self._direct if is_quick else self._streaming
         await manager.handle_request(scope, replay(body, receive), send)
-
-
-def _names_a_quick_tool(headers: Headers) -> bool:
-    """Tell whether a request says that it calls one; the SDK refuses it when its body says something else."""
-    return (
-        headers.get("mcp-name") in JUDGED_AT_ONCE
-        and headers.get("mcp-method") == "tools/call"
-        and headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS
-        # Both have to be accepted here as well as elsewhere.
-        and "text/event-stream" in headers.get("accept", "")
-    )

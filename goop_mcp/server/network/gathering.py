@@ -1,6 +1,6 @@
-"""Send an answer in one piece: uvicorn hands over its head, each part of its body and its end one by one.
+"""Send an answer in one piece: uvicorn writes its head, the parts of its body and its end singly.
 
-Each of them is a system call here, and wakes the client up once more.
+Each write would be a system call here, and would wake up the client once more.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ _MOST: Final = 65_536
 
 
 class Gathering:
-    """A transport that keeps what is written for a millisecond, or until there are 64 KiB of it."""
+    """A transport that buffers writes for a millisecond, or up to 64 KiB."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        """Wrap `transport`, which belongs to `loop`; all but writing and closing goes to it."""
+        """Wrap `transport`, which belongs to `loop`; only writing and closing are changed."""
         self._transport = transport
         self._loop = loop
         self._kept = bytearray()
@@ -26,7 +26,7 @@ class Gathering:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Keep `data` for a moment."""
+        """Buffer `data`."""
         self._kept += data
         if len(self._kept) >= _MOST:
             self.flush()
@@ -34,7 +34,7 @@ class Gathering:
             self._due = self._loop.call_later(_SECONDS, self.flush)
 
     def flush(self) -> None:
-        """Send what is kept."""
+        """Send what is buffered."""
         if self._due is not None:
             self._due.cancel()
             self._due = None
@@ -43,6 +43,6 @@ class Gathering:
             self._transport.write(kept)
 
     def close(self) -> None:
-        """Send what is kept, then close."""
+        """Send what is buffered, then close."""
         self.flush()
         self._transport.close()

@@ -1,7 +1,7 @@
-"""Let in only requests that name a host we are known by, and come from no page of another site.
+"""Accept only requests that name an allowed host, and come from no page of another site.
 
 A page in a browser can make its name point to this machine (DNS rebinding); the header Host then
-bears that name. The SDK has such a guard too, but takes it down for addresses other than loopback.
+holds that name. The SDK has such a guard too, but disables it for addresses other than loopback.
 """
 
 import logging
@@ -15,19 +15,19 @@ __all__ = ["Guard"]
 
 _logger = logging.getLogger(__name__)
 
-# A proxy that believes the one header while we believe the other lets a second request through
-# inside the first.
+# If a proxy uses the one header and this server the other, a second request could be hidden inside
+# the first (request smuggling).
 _TWO_LENGTHS = "Content-Length and Transfer-Encoding say where the body ends; send one of them"
 
 
 class Guard:
-    """Answers 421 to a foreign Host and 403 to a foreign Origin, before anything else looks at the request.
+    """Answers 421 to a foreign Host and 403 to a foreign Origin, before anything else is read.
 
-    And 400 to a request with two lengths, of which another server may believe the other one.
+    And 400 to a request with two lengths, as a proxy may use the other one.
     """
 
     def __init__(self, app: ASGIApp, *, hosts: tuple[str, ...], origins: tuple[str, ...]) -> None:
-        """Take names with or without a port, and origins, of which `:*` at the end stands for any port."""
+        """Allow names with or without a port, and origins, in which a final `:*` is any port."""
         self._app = app
         self._hosts = frozenset(hosts)
         self._origins = frozenset(origins)
@@ -42,9 +42,11 @@ class Guard:
         answer = None
         if "content-length" in headers and "transfer-encoding" in headers:
             answer = refusal(400, "two_lengths", _TWO_LENGTHS, headers={"Connection": "close"})
-        elif not self._is_known(headers.get("host", "").lower()):
+        elif (host := headers.get("host", "").lower()) not in self._hosts and _without_port(
+            host
+        ) not in self._hosts:
             _logger.warning(
-                "refused a request for the host %.200r; --allowed-host lets it in",
+                "refused a request for the host %.200r; --allowed-host accepts it",
                 headers.get("host"),
             )
             answer = refusal(
@@ -52,9 +54,9 @@ class Guard:
                 "unknown_host",
                 "this server is not known by that name; ask for an allowed host",
             )
-        elif not all(self._is_welcome(origin.lower()) for origin in headers.getlist("origin")):
+        elif not all(self._is_allowed(origin.lower()) for origin in headers.getlist("origin")):
             _logger.warning(
-                "refused a request from %.200r; --allowed-origin lets it in", headers.get("origin")
+                "refused a request from %.200r; --allowed-origin accepts it", headers.get("origin")
             )
             answer = refusal(
                 403,
@@ -64,14 +66,11 @@ class Guard:
 
         await (answer or self._app)(scope, receive, send)
 
-    def _is_known(self, host: str) -> bool:
-        return host in self._hosts or _without_port(host) in self._hosts
-
-    def _is_welcome(self, origin: str) -> bool:
+    def _is_allowed(self, origin: str) -> bool:
         return origin in self._origins or f"{_without_port(origin)}:*" in self._origins
 
 
 def _without_port(place: str) -> str:
-    """Return `place` without the digits behind its last colon, where there are any."""
+    """Return `place` without the digits after its last colon, if there are any."""
     name, colon, port = place.rpartition(":")
     return name if colon and port.isascii() and port.isdecimal() else place

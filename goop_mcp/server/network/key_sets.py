@@ -1,4 +1,4 @@
-"""The keys of an issuer: fetched when they are needed, seldom, within a time and a size, or not to be had."""
+"""Fetch the keys of an issuer: only when needed, seldom, and within limits of time and size."""
 
 import json
 import logging
@@ -21,7 +21,8 @@ _FRESH: Final = 300.0
 _COOL_DOWN: Final = 10.0
 _BETWEEN_LINES: Final = 10.0
 
-# What a key of a kind may sign with; a key that both sides know is none of them.
+# Algorithms by type and curve of a key. Symmetric keys are left out: with the key that verifies a
+# token, anybody could sign one.
 _ALGORITHMS: Final[Mapping[tuple[str, str | None], tuple[str, ...]]] = {
     ("RSA", None): ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     ("EC", "P-256"): ("ES256",),
@@ -35,12 +36,12 @@ _logger = logging.getLogger(__name__)
 
 
 class KeySetUnavailableError(Exception):
-    """Raised when the keys of the issuer cannot be had at present."""
+    """Raised if the keys of the issuer are not available at present."""
 
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A public key, and with which algorithms a token may be signed with it."""
+    """A public key, and the algorithms with which it may verify a token."""
 
     key: Any
     algorithms: tuple[str, ...]
@@ -49,15 +50,15 @@ class SigningKey:
 class KeySet:
     """The keys at `url`, by their ids.
 
-    They are fetched again when they are five minutes old, or when a token names one that is not
-    among them. Between two attempts lie ten seconds, whether the first was of use or not; who asks
-    meanwhile hears at once what came of it.
+    They are fetched again when they are five minutes old, or when a token names an unknown key.
+    Between two attempts are at least ten seconds, also after a success; in the meantime the result
+    of the last attempt is returned at once.
     """
 
     def __init__(
         self, url: str, *, seconds: float = _SECONDS, clock: Callable[[], float] = monotonic
     ) -> None:
-        """Give a whole answer `seconds` to arrive."""
+        """Wait `seconds` for a whole answer."""
         self._url = url
         self._seconds = seconds
         self._clock = clock
@@ -65,11 +66,11 @@ class KeySet:
         self._fetched_at = self._tried_at = self._logged_at = float("-inf")
         self._has_failed = False
         self._unlogged = 0
-        # One fetches, and all others who need keys wait for that.
+        # One task fetches, and all others that need keys wait for it.
         self._fetching = anyio.Lock()
 
     async def key(self, id: str) -> SigningKey | None:
-        """Return the key with an id, None where the issuer has none.
+        """Return the key with an id, None if the issuer has none.
 
         Raises KeySetUnavailableError.
         """
@@ -99,7 +100,7 @@ class KeySet:
         else:
             self._has_failed, self._fetched_at = False, self._clock()
         finally:
-            # The time that a fetch took is no part of the pause after it.
+            # Taken after the fetch, so that its duration does not shorten the pause.
             self._tried_at = self._clock()
 
     async def _fetch(self) -> Mapping[str, SigningKey]:
@@ -116,8 +117,8 @@ class KeySet:
     async def _download(self) -> bytes:
         context = ssl.create_default_context()
         content = bytearray()
-        # The time is limited as a whole: one that is limited for each read has no end where single
-        # bytes come.
+        # The caller limits the time as a whole: a limit for each read never ends where single bytes
+        # keep coming.
         async with (
             httpx2.AsyncClient(timeout=None, verify=context) as client,
             client.stream("GET", self._url, headers={"Accept-Encoding": "identity"}) as answer,
@@ -147,9 +148,9 @@ class KeySet:
 
 
 def _read_keys(content: bytes) -> Mapping[str, SigningKey]:
-    """Return the keys of a set that signatures can be checked with.
+    """Return the keys of a set that can verify signatures, by id.
 
-    Raises KeySetUnavailableError for none.
+    Raises KeySetUnavailableError if there is none.
     """
     try:
         listed = json.loads(content)["keys"]
@@ -169,7 +170,7 @@ def _read_keys(content: bytes) -> Mapping[str, SigningKey]:
 
 
 def _signing_key(described: Mapping[str, Any]) -> SigningKey | None:
-    """Return a key of a set, None for one that no signature is checked with."""
+    """Return a key of a set, None if it is not for verifying signatures."""
     id, use, operations = (
         described.get("kid"),
         described.get("use", "sig"),

@@ -1,8 +1,8 @@
-"""Whether a body is one message of JSON-RPC, as far as a look at it tells; what is wrong in it the SDK finds out later.
+"""Refuse bodies that cannot be one message of JSON-RPC; the SDK checks its content later.
 
-Batches came with revision 2025-03-26 of MCP and went with 2025-06-18. The SDK takes none, and tells so in the words of
-its validator. A request whose id is neither a text nor an integer it takes for a notification, so that nobody would
-ever answer it.
+Batches came with revision 2025-03-26 of MCP and went with 2025-06-18. The SDK supports none, and
+refuses them with its validator's text. It reads a request whose id is neither a text nor an integer
+as a notification, which would never be answered.
 """
 
 import json
@@ -20,36 +20,35 @@ from goop_mcp.server.network.refusals import NO_JSON, NO_MESSAGE, refusal, rpc_r
 __all__ = ["judged", "judged_whole"]
 
 _BATCHES: Final = "2025-03-26"
-_NO_BATCHES: Final = "send each message in a request of its own"
-_TOLD_NO_BATCHES: Final = (
-    f"a list of messages (a batch) came, which this revision of MCP has not; {_NO_BATCHES}"
+_SEND_SINGLY: Final = "send each message in its own request"
+_NO_BATCHES: Final = (
+    f"a list of messages (a batch) came, which this revision of MCP lacks; {_SEND_SINGLY}"
 )
-_TOLD_NO_BATCHES_HERE: Final = (
+_NO_BATCHES_HERE: Final = (
     f"a list of messages (a batch) came, which revision {_BATCHES} of MCP has and this server does"
-    f" not take; {_NO_BATCHES}, or initialize with 2025-06-18 or later"
+    f" not accept; {_SEND_SINGLY}, or initialize with 2025-06-18 or later"
 )
 _NO_OBJECT: Final = "the body is no JSON object; send one message of JSON-RPC, in UTF-8"
-_TOLD_TYPE: Final = "a message of MCP is JSON; send it with Content-Type: application/json"
+_NO_JSON_TYPE: Final = "a message of MCP is JSON; send it with Content-Type: application/json"
 _BAD_ID: Final = (
     "the id of the request is neither a text nor an integer; send it again with one that is"
 )
 
-# Looking is enough for nearly every message; those that are seen twice are read as well.
+# A search is enough for nearly every message. The pattern also finds ids inside arguments, so a
+# message in which it is found is parsed as well.
 _STRANGE_ID: Final = re.compile(rb'"id"\s*:(?!\s*(?:"|-?\d+\s*[,}]))')
 
 
 def judged(headers: Headers, body: bytes) -> Response | None:
-    """Return the refusal of a body that was posted and cannot be one message, None where nothing speaks against it."""
+    """Return the refusal of a posted body that cannot be one message, None if it can."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        return refusal(415, "wrong_type", _TOLD_TYPE)
+        return refusal(415, "wrong_type", _NO_JSON_TYPE)
 
     begins = body.lstrip()[:1]
     if begins == b"[":
         # The header came with the revision after the one that had batches.
         is_earlier = headers.get("mcp-protocol-version", _BATCHES) <= _BATCHES
-        return rpc_refusal(
-            400, INVALID_REQUEST, _TOLD_NO_BATCHES_HERE if is_earlier else _TOLD_NO_BATCHES
-        )
+        return rpc_refusal(400, INVALID_REQUEST, _NO_BATCHES_HERE if is_earlier else _NO_BATCHES)
 
     if begins != b"{":
         return rpc_refusal(400, INVALID_REQUEST if _is_json(body) else PARSE_ERROR, _NO_OBJECT)
@@ -61,10 +60,10 @@ def judged(headers: Headers, body: bytes) -> Response | None:
 
 
 def judged_whole(headers: Headers, body: bytes) -> Response | None:
-    """Return the refusal of a body that is no message, as `judged` does, and read it to be sure.
+    """Return the refusal of a body that is not a message, after parsing it completely.
 
-    Over SSE the SDK has one word for all that it cannot read, and logs a traceback for what is the
-    client's fault.
+    Over SSE the SDK has one message for everything that it cannot parse, and logs a traceback for
+    errors of the client.
     """
     if (refused := judged(headers, body)) is not None:
         return refused
@@ -92,7 +91,7 @@ def _has_strange_id(body: bytes) -> bool:
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
-        # The SDK reads it again, and says where it stops being JSON.
+        # The SDK parses it again, and reports where the JSON ends.
         return False
 
     if not isinstance(message, dict) or "method" not in message or "id" not in message:

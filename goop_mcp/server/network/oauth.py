@@ -1,4 +1,4 @@
-"""Believe an issuer: tokens that it signed for this server (OAuth 2.1, RFC 9068 and RFC 9728)."""
+"""Accept tokens that an issuer signed for this server (OAuth 2.1, RFC 9068 and RFC 9728)."""
 
 import logging
 from collections import OrderedDict
@@ -36,23 +36,23 @@ _logger = logging.getLogger(__name__)
 
 
 class IssuedTokens:
-    """The tokens of one issuer, whose keys are fetched when they are needed."""
+    """Verifies tokens of one issuer, whose keys are fetched when they are needed."""
 
     def __init__(self, issuer: Issuer) -> None:
         self._issuer = issuer
         self._keys = KeySet(issuer.jwks_url)
-        # By the digest of a token that was good a moment ago, and until when that counts.
+        # Callers by the digest of a valid token, with the time until which that counts.
         self._good: OrderedDict[bytes, tuple[float, Caller]] = OrderedDict()
 
     def recall(self, token: str) -> Caller | None:
-        """Return whose token it is if that was found out within the last minute and it has not expired since."""
+        """Return the caller of a token that was verified within the last minute and is valid."""
         until, caller = self._good.get(_digest(token), (0.0, None))
         return caller if time() < until else None
 
     async def verify_token(self, token: str) -> Caller | None:
-        """Return whose token it is, None for one that the issuer did not sign for this server or that has expired.
+        """Return the caller of a token, None if it has expired or was not signed for this server.
 
-        Raises VerifierUnavailableError when the issuer's keys cannot be had.
+        Raises VerifierUnavailableError if the issuer's keys are not available.
         """
         if token.count(".") != _PARTS - 1 or len(token) > _LONGEST:
             return None
@@ -62,12 +62,16 @@ class IssuedTokens:
         except KeySetUnavailableError as error:
             raise VerifierUnavailableError from error
         except (jwt.PyJWTError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
-            # The header of a token is read before its signature, so it can hold anything.
+            # The header of a token is read before its signature is verified, and can hold anything.
             _logger.info("refused a token of the issuer: %s", type(error).__name__)
             return None
 
         if caller is not None:
-            self._remember(token, caller)
+            until = min(time() + _REMEMBERED, (caller.expires_at or 0) + _LEEWAY)
+            self._good[_digest(token)] = until, caller
+            if len(self._good) > _MOST_REMEMBERED:
+                self._good.popitem(last=False)
+
         return caller
 
     async def _claims(self, token: str) -> Mapping[str, Any]:
@@ -90,21 +94,28 @@ class IssuedTokens:
         return claims
 
     def _caller(self, claims: Mapping[str, Any]) -> Caller | None:
-        subject, tenant = _name(claims["sub"]), self._tenant(claims)
+        tenant_claim = self._issuer.tenant_claim
+        tenant = DEFAULT_TENANT if tenant_claim is None else _name(claims.get(tenant_claim))
+        subject = _name(claims["sub"])
         if subject is None:
             _logger.warning("refused a token of the issuer: its claim 'sub' names nobody")
             return None
         if tenant is None:
             _logger.warning(
-                "refused a token of the issuer: its claim %r names no tenant",
-                self._issuer.tenant_claim,
+                "refused a token of the issuer: its claim %r names no tenant", tenant_claim
             )
             return None
+
+        # Scopes may have a prefix, as other services use the same issuer: `goop:read` is `read`.
+        given = claims.get("scope", claims.get("scp"))
+        listed = given.split() if isinstance(given, str) else given
+        named = listed if isinstance(listed, list) else []
+        known = [each.removeprefix(_PREFIX) for each in named if isinstance(each, str)]
 
         return Caller(
             token="",
             client_id=_name(claims.get("client_id")) or _name(claims.get("azp")) or subject,
-            scopes=_scopes(claims.get("scope", claims.get("scp"))),
+            scopes=[each for each in SCOPES if each in known],
             expires_at=int(claims["exp"]),
             resource=self._issuer.audience,
             subject=subject,
@@ -112,24 +123,13 @@ class IssuedTokens:
             tenant=tenant,
         )
 
-    def _tenant(self, claims: Mapping[str, Any]) -> str | None:
-        if self._issuer.tenant_claim is None:
-            return DEFAULT_TENANT
-        return _name(claims.get(self._issuer.tenant_claim))
-
-    def _remember(self, token: str, caller: Caller) -> None:
-        until = min(time() + _REMEMBERED, (caller.expires_at or 0) + _LEEWAY)
-        self._good[_digest(token)] = until, caller
-        if len(self._good) > _MOST_REMEMBERED:
-            self._good.popitem(last=False)
-
 
 def _digest(token: str) -> bytes:
     return sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
 def _name(claim: object) -> str | None:
-    """Return a claim that names somebody, None for anything else: it goes into logs and limits."""
+    """Return a claim if it is a printable name, else None: names go into logs and limits."""
     is_name = (
         isinstance(claim, str)
         and 0 < len(claim) <= _LONGEST_NAME
@@ -140,12 +140,12 @@ def _name(claim: object) -> str | None:
 
 
 def metadata_url(issuer: Issuer) -> str:
-    """Return where clients read which issuer to ask for a token."""
+    """Return the address of the metadata that names the issuer."""
     return str(build_resource_metadata_url(AnyHttpUrl(issuer.resource_url)))
 
 
 def metadata_route(issuer: Issuer) -> Route:
-    """Return the route that serves it. Other than the SDK's it lets in no page of any origin."""
+    """Return the route of the metadata. Unlike the SDK's, it allows no pages of other origins."""
     metadata = ProtectedResourceMetadata(
         resource=AnyHttpUrl(issuer.resource_url),
         authorization_servers=[AnyHttpUrl(issuer.url)],
@@ -154,16 +154,9 @@ def metadata_route(issuer: Issuer) -> Route:
     )
     written = metadata.model_dump(mode="json", exclude_none=True)
 
-    async def tell(_: Request) -> Response:
+    async def serve(_: Request) -> Response:
         return JSONResponse(written)
 
     path = AnyHttpUrl(metadata_url(issuer)).path or "/"
 
-    return Route(path, tell, methods=["GET"])
-
-
-def _scopes(given: object) -> list[str]:
-    """Return the scopes of ours among those of a token, which may bear a prefix: `goop:read` is `read`."""
-    named = given.split() if isinstance(given, str) else given if isinstance(given, list) else []
-    known = [each.removeprefix(_PREFIX) for each in named if isinstance(each, str)]
-    return [each for each in SCOPES if each in known]
+    return Route(path, serve, methods=["GET"])

@@ -1,4 +1,4 @@
-"""The options of `serve` that are about the network; light, as every start of the server reads them."""
+"""The network options of `serve`, without heavy imports: every start of the server loads them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ __all__ = ["Options"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The options of `serve` that are about the network, None or empty where they were not given."""
+    """The network options of `serve`; those that were not given are None or empty."""
 
     host: str | None = None
     port: int | None = None
@@ -19,7 +19,7 @@ class Options:
     stateless: bool | None = None
 
     def given(self) -> list[str]:
-        """Return the names of those that were given."""
+        """Return the names of the options that were given."""
         values = {
             "--host": self.host,
             "--port": self.port,

@@ -1,9 +1,11 @@
-"""Take the port before anything else is started, and say who has it when it is taken."""
+"""Bind the port before anything else is started; if it is in use, name the process that has it."""
 
 import errno
 import os
 import socket
 import sys
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -18,9 +20,9 @@ _FILES: Final = 256
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on `host` and `port`; 0 takes any port that is free.
+    """Return a socket that listens on `host` and `port`; port 0 is any that is free.
 
-    Raises SettingsError.
+    Raises SettingsError if that is not possible, with the reason and what to do.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -35,8 +37,8 @@ def bind(host: str, port: int) -> socket.socket:
 
     try:
         if os.name == "posix":
-            # The last server's connections may not be forgotten yet. On Windows the option would
-            # share the port.
+            # Connections of the last server may still be closing, which must not block the port.
+            # On Windows the option would let two servers share the port.
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 
         opened.bind(address)
@@ -74,59 +76,53 @@ def _refusal(error: OSError, host: str, port: int) -> str:
 
 
 def _owner(port: int) -> str | None:
-    """Return number and name of the process that listens on `port`, None where the system does not tell."""
-    inodes = {f"socket:[{inode}]" for inode in _listening(port)}
-    if not inodes:
-        return None
-
-    for process in Path("/proc").glob("[0-9]*"):
-        if any(_target(handle) in inodes for handle in _handles(process)):
-            return f"{process.name} ({_name(process)})"
-
-    return None
-
-
-def _listening(port: int) -> list[str]:
-    """Return the inodes of the sockets that listen on `port`, on any address."""
-    found = []
+    """Return number and name of the process that listens on `port`, None if the system hides it."""
+    # /proc/net lists listening sockets with their inodes, and each process links to its sockets.
+    inodes = set()
     for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
         try:
             rows = [line.split() for line in table.read_text(encoding="ascii").splitlines()[1:]]
         except OSError:
             continue
 
-        found += [
-            row[_INODE]
+        inodes |= {
+            f"socket:[{row[_INODE]}]"
             for row in rows
             if row[_STATE] == _LISTENING and int(row[_LOCAL].rpartition(":")[2], 16) == port
-        ]
+        }
 
-    return found
-
-
-def _handles(process: Path) -> list[Path]:
-    try:
-        return list((process / "fd").iterdir())
-    except OSError:
-        return []
-
-
-def _target(handle: Path) -> str | None:
-    try:
-        return str(handle.readlink())
-    except OSError:
+    if not inodes:
         return None
 
+    for process in Path("/proc").glob("[0-9]*"):
+        if _has_socket(process, inodes):
+            try:
+                name = (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
+            except OSError:
+                name = "unknown"
 
-def _name(process: Path) -> str:
+            return f"{process.name} ({name})"
+
+    return None
+
+
+def _has_socket(process: Path, inodes: Collection[str]) -> bool:
     try:
-        return (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
+        handles = list((process / "fd").iterdir())
     except OSError:
-        return "unknown"
+        return False
+
+    for handle in handles:
+        # A file may be closed, or its process end, in the meantime.
+        with suppress(OSError):
+            if str(handle.readlink()) in inodes:
+                return True
+
+    return False
 
 
 def allow_many_sockets(count: int) -> None:
-    """Let this process open `count` sockets beside its files, as far as the system lets it."""
+    """Let this process open `count` sockets in addition to its files, if the system allows it."""
     if sys.platform == "win32":
         return
 

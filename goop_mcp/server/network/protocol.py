@@ -1,4 +1,4 @@
-"""HTTP as uvicorn speaks it, but not for ever: a request has to arrive in time, and TLS is told from HTTP."""
+"""Uvicorn's HTTP protocol with time limits for requests, and answers to clients that speak TLS."""
 
 import asyncio
 import json
@@ -31,10 +31,10 @@ _logger = logging.getLogger(__name__)
 
 
 class TimedProtocol(H11Protocol):
-    """Closes a connection whose next request has begun, or should have, and is not whole after ten seconds.
+    """Closes a connection on which the head of the next request is not complete after ten seconds.
 
-    What counts is the head. A body that is still wanted is waited for by whoever reads it; one that has been answered
-    already must end within the same time. What is sent has to be read: who takes nothing for a minute is let go.
+    `Bodies` limits the time of a body, unless its request is answered already: then it must end
+    within ten seconds as well. A client that does not read its answer for a minute is disconnected.
     """
 
     _due: asyncio.TimerHandle | None = None
@@ -43,33 +43,29 @@ class TimedProtocol(H11Protocol):
     _gathering: Gathering
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Give a new connection its time for the first request."""
+        """Start the time limit for the first request of a new connection."""
         self._gathering = Gathering(cast("asyncio.Transport", transport), self.loop)
         super().connection_made(cast("asyncio.Transport", self._gathering))
         if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
-            # In place of uvicorn's own answer, which is plain text and does not say when to come
-            # back.
+            # Uvicorn's own answer would be plain text without Retry-After.
             self.app, self.limit_concurrency = _FULL, None
-            _logger.warning(
-                "%d connections are open, which is all there may be", len(self.connections)
-            )
+            _logger.warning("%d connections are open, which is the limit", len(self.connections))
 
         self._expect()
 
     def data_received(self, data: bytes) -> None:
-        """Take what has come, and see whether anything is still missing."""
+        """Parse the data, and start or stop the time limit."""
         if not self._has_spoken and tuple(data[:2]) == _TLS:
             _logger.warning(
-                "%s spoke TLS, and this port is plain HTTP; use http:// here, or a proxy that ends"
-                " TLS before it",
+                "%s spoke TLS, and this port is plain HTTP; use http:// here, or a proxy that"
+                " terminates TLS",
                 self.client[0] if self.client else "a client",
             )
-            # No answer in TLS can be given; from one in HTTP, clients of TLS conclude what is
-            # wrong.
+            # An answer in TLS is not possible; TLS clients recognize one in HTTP and report it.
             self._refuse(
                 400,
                 "no_tls",
-                "this port is plain HTTP; use http://, or a proxy that ends TLS before it",
+                "this port is plain HTTP; use http://, or a proxy that terminates TLS",
             )
             return
 
@@ -81,30 +77,37 @@ class TimedProtocol(H11Protocol):
 
         self._has_spoken = True
         super().data_received(data)
-        if self._is_owed():
+
+        # The time runs while a head has begun and not ended, and while the client still sends the
+        # body of a request that is answered already.
+        is_awaiting_client = self.conn.their_state is h11.IDLE or (
+            self.conn.their_state is h11.SEND_BODY
+            and self.conn.our_state in {h11.DONE, h11.MUST_CLOSE}
+        )
+        if is_awaiting_client:
             self._expect()
         else:
             self._expect_nothing()
 
     def on_response_complete(self) -> None:
-        """Send what is kept of an answer that has come to its end."""
+        """Send what is buffered of a complete answer."""
         self._gathering.flush()
         super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the time limit with the connection."""
+        """Stop the time limits with the connection."""
         self._expect_nothing()
         self._note_reading()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Give a client that does not read what is sent some time to do so."""
+        """Start the time limit for a client that does not read its answer."""
         super().pause_writing()
         self._note_reading()
         self._unread = self.loop.call_later(_UNREAD_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on with a client that reads again."""
+        """Stop the time limit: the client reads again."""
         self._note_reading()
         super().resume_writing()
 
@@ -114,7 +117,7 @@ class TimedProtocol(H11Protocol):
             self._unread = None
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP in the form of all other refusals; `msg` is uvicorn's own word for it."""
+        """Refuse data that is not HTTP in the usual form; `msg` is the reason from uvicorn."""
         self._refuse(
             400,
             "no_http",
@@ -122,16 +125,9 @@ class TimedProtocol(H11Protocol):
         )
 
     def _unsupported_upgrade_warning(self) -> None:
-        # In place of uvicorn's advice to install something for WebSocket.
+        # Uvicorn would advise to install a package for WebSocket.
         _logger.warning(
             "a client asked for another protocol than HTTP/1.1, and is answered in that"
-        )
-
-    def _is_owed(self) -> bool:
-        """Tell whether the other side has begun a head and not ended it, or still sends a body nobody wants."""
-        return self.conn.their_state is h11.IDLE or (
-            self.conn.their_state is h11.SEND_BODY
-            and self.conn.our_state in {h11.DONE, h11.MUST_CLOSE}
         )
 
     def _expect(self) -> None:
@@ -161,8 +157,8 @@ class TimedProtocol(H11Protocol):
 
     def _refuse(self, status: int, error: str, description: str) -> None:
         if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
-            # The request has its answer already, or part of it; a second one would be read as more
-            # of that.
+            # The request has its answer already, or part of it: the client would read a second
+            # answer as the rest of the first.
             self.transport.close()
             return
 

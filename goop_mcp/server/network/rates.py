@@ -1,4 +1,4 @@
-"""How many requests a client may send: a bucket each that fills at a steady rate and lets a burst through."""
+"""Limit how many requests a client may send, by a token bucket for each client."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -27,10 +27,13 @@ class _Bucket:
 
 
 class Rates:
-    """The buckets of all clients; those who asked longest ago are forgotten first, when their bucket is full anyway."""
+    """The buckets of all clients.
+
+    The clients that asked longest ago are forgotten first, as their buckets have filled meanwhile.
+    """
 
     def __init__(self, per_second: float, *, clock: Callable[[], float] = monotonic) -> None:
-        """Let `per_second` requests through, and three seconds' worth of them at once; 0 is no limit."""
+        """Allow `per_second` requests, in bursts of up to three seconds' worth; 0 is no limit."""
         self._per_second = per_second
         self._burst = max(per_second * _BURST_SECONDS, 1.0)
         self._clock = clock
@@ -41,9 +44,9 @@ class Rates:
         return len(self._buckets)
 
     def wait(self, client: str, *, take: bool = True) -> float:
-        """Take one request from the bucket of `client`; return 0, or the seconds until there is one again.
+        """Take one request from the bucket of `client`; return 0, or the seconds to wait.
 
-        Without `take` only look.
+        Without `take` the bucket stays as it is.
         """
         if not self._per_second:
             return 0.0
@@ -64,10 +67,10 @@ class Rates:
         return 0.0
 
     def charge(self, client: str, size: int) -> None:
-        """Take from the bucket of `client` what a body of `size` bytes costs besides its request.
+        """Take what a body of `size` bytes costs, in addition to its request, from the bucket.
 
-        It has been read already, so that the requests after it have to wait; at most for as long as
-        a burst takes.
+        The body has been read already: later requests of `client` have to wait, at most for as long
+        as a burst lasts.
         """
         if (more := size // _BYTES_A_REQUEST) and self._per_second:
             self.wait(client, take=False)
@@ -75,15 +78,15 @@ class Rates:
             bucket.level = max(bucket.level - more, -self._burst)
 
     def refusal(self, client: str, *, take: bool = True) -> Response | None:
-        """Take one request from the bucket of `client`; return the answer to one too many, None where all is well.
+        """Take one request from the bucket of `client`; return the refusal if there is none left.
 
-        Without `take` only look.
+        Without `take` the bucket stays as it is.
         """
         wait = self.wait(client, take=take)
         if not wait:
             return None
 
-        description = "you ask faster than you may; wait as long as Retry-After says"
+        description = "you send requests faster than allowed; wait as long as Retry-After says"
 
         return refusal(
             429, "too_many_requests", description, headers={"Retry-After": str(ceil(wait))}
@@ -91,7 +94,7 @@ class Rates:
 
 
 class RateLimit:
-    """Answers 429 to a client that asks faster than it may; a client is a token, and without tokens an address."""
+    """Answers 429 to a client over its rate; a client is a token, or an address without tokens."""
 
     def __init__(self, app: ASGIApp, rates: Rates) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""How a request is turned away: one shape of JSON with the cause and the next step, and nothing about this machine."""
+"""Refuse requests in one form of JSON: the cause and a next step, nothing about this machine."""
 
 import json
 from collections.abc import Mapping
@@ -34,19 +34,18 @@ _NEXT: Final[Mapping[int, tuple[str, str]]] = {
     406: ("not_acceptable", "send Accept: application/json, text/event-stream"),
     500: (
         "fault",
-        "this is a fault of the server, and its log says more; try once more, then report it",
+        "this is an error of the server, and its log says more; try once more, then report it",
     ),
 }
 _OTHERWISE: Final = ("refused", "see the status for what is wrong")
 _NO_REPLAY: Final = (
-    "what a stream has told is not kept, so none goes on where it broke off; ask without"
-    " Last-Event-ID"
+    "sent events are not kept, and no stream can be resumed; ask without Last-Event-ID"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
-    """What is told in place of an error of the SDK that begins with `begins`."""
+class _Replacement:
+    """The error that replaces an error of the SDK whose message begins with `begins`."""
 
     begins: str
     code: int
@@ -56,21 +55,21 @@ class _Words:
 
 _GONE: Final = "the session has ended or never was; send initialize to open another"
 _RPC: Final = (
-    _Words("Validation error", INVALID_REQUEST, NO_MESSAGE),
-    _Words("Parse error", PARSE_ERROR, NO_JSON),
-    _Words(
+    _Replacement("Validation error", INVALID_REQUEST, NO_MESSAGE),
+    _Replacement("Parse error", PARSE_ERROR, NO_JSON),
+    _Replacement(
         "Bad Request: Missing session ID",
         INVALID_REQUEST,
         "the request names no session; send initialize first, and its Mcp-Session-Id with all that"
         f" follows, or speak revision {MODERN_PROTOCOL_VERSIONS[-1]}, which has no sessions",
     ),
-    _Words("Session not found", INVALID_REQUEST, _GONE),
-    _Words("Not Found: ", INVALID_REQUEST, _GONE),
-    _Words(
+    _Replacement("Session not found", INVALID_REQUEST, _GONE),
+    _Replacement("Not Found: ", INVALID_REQUEST, _GONE),
+    _Replacement(
         "Too many open sessions",
         INTERNAL_ERROR,
-        "as many sessions are open as there may be; end those you need no more with DELETE, or try"
-        " again later",
+        "all sessions that this server allows are open; end those you need no more with DELETE, or"
+        " try again later",
         retry_after="60",
     ),
 )
@@ -80,7 +79,7 @@ _NO_ENVELOPE: Final = "params._meta must be"
 def refusal(
     status: int, error: str, description: str, *, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return the answer to a request that is turned away; `error` is a short name for programs (after RFC 6750)."""
+    """Return the refusal of a request; `error` is a short name for programs, as in RFC 6750."""
     return JSONResponse(
         {"error": error, "error_description": description}, status_code=status, headers=headers
     )
@@ -89,26 +88,26 @@ def refusal(
 def rpc_refusal(
     status: int, code: int, message: str, *, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return the answer to a message that is turned away before anybody has read its id."""
+    """Return the refusal of a message whose id has not been read."""
     error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
     return JSONResponse(error, status_code=status, headers=headers)
 
 
 class InOneForm:
-    """Puts what libraries refuse in words of their own, and what fails, into ours; what succeeds passes through."""
+    """Rewrites refusals of libraries, and failures, into this form; other answers pass through."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; what is none passes by."""
+        """Serve one HTTP request; pass anything else on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
 
         is_answered = False
         head: Message | None = None
-        words = bytearray()
+        body = bytearray()
 
         async def in_form(message: Message) -> None:
             nonlocal is_answered, head
@@ -116,6 +115,7 @@ class InOneForm:
                 message["type"] == "http.response.start"
                 and message["status"] >= HTTPStatus.BAD_REQUEST
             ):
+                # The head waits for the body, from which the new answer is made.
                 head = message
                 return
 
@@ -124,10 +124,10 @@ class InOneForm:
                 await send(message)
                 return
 
-            words.extend(message.get("body", b""))
+            body.extend(message.get("body", b""))
             if not message.get("more_body", False):
                 is_answered = True
-                await _in_our_words(head, bytes(words), Headers(scope=scope))(scope, receive, send)
+                await _rewritten(head, bytes(body), Headers(scope=scope))(scope, receive, send)
 
         try:
             await self._app(scope, receive, in_form)
@@ -138,14 +138,13 @@ class InOneForm:
             raise
 
         if not is_answered and "last-event-id" in Headers(scope=scope):
-            # The SDK leaves such a request without any answer.
+            # The SDK does not answer such a request.
             await refusal(400, "no_replay", _NO_REPLAY)(scope, receive, send)
 
 
-def _in_our_words(head: Message, words: bytes, asked: Headers) -> Response:
+def _rewritten(head: Message, body: bytes, asked: Headers) -> Response:
     status, headers = head["status"], MutableHeaders(raw=head.get("headers", []))
-    # The length follows from the words, and a session that was never opened has no id that anybody
-    # should keep.
+    # The body gets another length, and a client must not keep the id of a session that was refused.
     for name in ("content-length", "mcp-session-id"):
         del headers[name]
 
@@ -156,39 +155,38 @@ def _in_our_words(head: Message, words: bytes, asked: Headers) -> Response:
             status, error, f"{HTTPStatus(status).phrase.lower()}; {step}", headers=headers
         )
 
-    told = json.loads(words) if words else {}
+    answer = json.loads(body) if body else {}
     if (
-        isinstance(told.get("error"), dict)
-        and (better := _better(told["error"].get("message", ""), asked)) is not None
+        isinstance(answer.get("error"), dict)
+        and (better := _better_error(answer["error"].get("message", ""), asked)) is not None
     ):
-        told["error"], again = better
-        headers.update(again)
-        words = json.dumps(told, separators=(",", ":")).encode()
+        answer["error"], more_headers = better
+        headers.update(more_headers)
+        body = json.dumps(answer, separators=(",", ":")).encode()
 
-    return Response(words, status_code=status, headers=headers)
+    return Response(body, status_code=status, headers=headers)
 
 
-def _better(message: str, asked: Headers) -> tuple[Mapping[str, Any], Mapping[str, str]] | None:
-    """Return an error of JSON-RPC in our words and headers to go with it, None where `message` is as good as ours."""
+def _better_error(
+    message: str, asked: Headers
+) -> tuple[Mapping[str, Any], Mapping[str, str]] | None:
+    """Return a clearer JSON-RPC error with its headers, None if `message` is clear enough."""
     version = asked.get("mcp-protocol-version", KNOWN_PROTOCOL_VERSIONS[0])
     if message.startswith(_NO_ENVELOPE) and version not in KNOWN_PROTOCOL_VERSIONS:
-        return _unknown_version(version), {}
+        # The SDK reads an unknown version as the latest one, and misses what that requires.
+        expected = (
+            f"{', '.join(MODERN_PROTOCOL_VERSIONS)}, and after initialize"
+            f" {', '.join(HANDSHAKE_PROTOCOL_VERSIONS)}"
+        )
+        return {
+            "code": UNSUPPORTED_PROTOCOL_VERSION,
+            "message": f"MCP-Protocol-Version names no revision known here; expected {expected}",
+            "data": {"supported": list(MODERN_PROTOCOL_VERSIONS), "requested": version[:64]},
+        }, {}
 
-    for words in _RPC:
-        if message.startswith(words.begins):
-            again = {"Retry-After": words.retry_after} if words.retry_after else {}
-            return {"code": words.code, "message": words.message}, again
+    for each in _RPC:
+        if message.startswith(each.begins):
+            more_headers = {"Retry-After": each.retry_after} if each.retry_after else {}
+            return {"code": each.code, "message": each.message}, more_headers
 
     return None
-
-
-def _unknown_version(version: str) -> Mapping[str, Any]:
-    spoken = (
-        f"{', '.join(MODERN_PROTOCOL_VERSIONS)}, and after initialize"
-        f" {', '.join(HANDSHAKE_PROTOCOL_VERSIONS)}"
-    )
-    return {
-        "code": UNSUPPORTED_PROTOCOL_VERSION,
-        "message": f"MCP-Protocol-Version names no revision that is spoken here; expected {spoken}",
-        "data": {"supported": list(MODERN_PROTOCOL_VERSIONS), "requested": version[:64]},
-    }

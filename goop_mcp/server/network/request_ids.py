@@ -1,4 +1,4 @@
-"""The id of an HTTP request: that of the caller where it can be used, told in the answer too."""
+"""The id of an HTTP request: the caller's id if it is usable; the answer states it too."""
 
 from typing import Final
 
@@ -15,12 +15,10 @@ _NAME: Final = HEADER.lower().encode()
 
 
 class RequestIds:
-    """Wraps an ASGI application.
+    """ASGI middleware that gives each request an id; the outermost one, so that refusals have it.
 
-    Put it outermost, so that refusals and failures bear the id as well.
-
-    The id stands in the scope under REQUEST_ID_KEY too: a session may answer in a task that knows
-    nothing of the request by itself.
+    The id is in the scope under REQUEST_ID_KEY too: a session may answer in a task that does not
+    inherit the context of the request.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -28,7 +26,7 @@ class RequestIds:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Give the request its id; what is no HTTP request passes by."""
+        """Give an HTTP request its id; pass anything else on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""Run the network application: from the port that is taken to the last answer after a signal."""
+"""Run the network application, from binding its port to the last answer after a signal."""
 
 import logging
 import os
@@ -38,22 +38,22 @@ def serve_network(
     *,
     extend: Callable[[GoopServer], None] | None = None,
 ) -> int:
-    """Serve until a signal comes, give what runs five seconds, and return the exit code.
+    """Serve until a signal comes, let calls end within five seconds, and return the exit code.
 
-    The signal is raised again at the end, for whoever handled it before. The addresses are told on
-    stderr once clients can connect. `extend` adds to each server that is made. Raises SettingsError
-    when the port cannot be had.
+    The signal is raised again at the end, for the handler that was there before. The addresses are
+    printed to stderr once clients can connect. `extend` is called with each new server. Raises
+    SettingsError if the port cannot be bound.
     """
     if network.is_open_under_other_names:
         _logger.warning(
-            "clients of other names are let in without a token: whoever reaches the proxy in front"
-            " may do everything; set GOOP_TOKEN or --token-file, or take --allowed-host out"
+            "clients of other names need no token: whoever reaches the proxy in front may do"
+            " everything; set GOOP_TOKEN or --token-file, or remove --allowed-host"
         )
 
     listening = bind(network.host, network.port)
     allow_many_sockets(_MOST_CONNECTIONS)
-    # It would end the streams at the signal, and with them the answers that are still to be
-    # written.
+    # Otherwise sse-starlette ends all streams at the signal, and loses answers that are still to be
+    # written to them.
     AppStatus.enable_automatic_graceful_drain = False
     application = NetworkApplication(settings, network, extend=extend)
     config = uvicorn.Config(
@@ -70,8 +70,12 @@ def serve_network(
         timeout_graceful_shutdown=_LAST_GRACE,
         h11_max_incomplete_event_size=_LONGEST_HEAD,
     )
-    told = _told(listening.getsockname()[1], network)
-    server = _Server(config, application, told=told, as_record=settings.log_format == "json")
+    server = _Server(
+        config,
+        application,
+        addresses=_addresses(listening.getsockname()[1], network),
+        as_record=settings.log_format == "json",
+    )
     exporting = start_exporting(os.environ)
 
     try:
@@ -83,39 +87,45 @@ def serve_network(
 
 
 class _Server(uvicorn.Server):
-    """Tells where it serves once it does, and lets calls end before streams."""
+    """Prints its addresses once it serves, and lets calls end before streams."""
 
     def __init__(
-        self, config: uvicorn.Config, application: NetworkApplication, *, told: str, as_record: bool
+        self,
+        config: uvicorn.Config,
+        application: NetworkApplication,
+        *,
+        addresses: str,
+        as_record: bool,
     ) -> None:
         super().__init__(config)
-        self._application, self._told, self._as_record = application, told, as_record
+        self._application, self._addresses, self._as_record = application, addresses, as_record
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
+        """Start, and print the addresses."""
         await super().startup(sockets)
         if self._as_record:
-            # Whatever the level is: whoever reads the log as JSON waits for it too.
+            # Handled directly, whatever the level is: programs that start the server wait for this
+            # record.
             record = _logger.makeRecord(
-                _logger.name, logging.INFO, "", 0, "serving %s", (self._told,), None
+                _logger.name, logging.INFO, "", 0, "serving %s", (self._addresses,), None
             )
             _logger.handle(record)
             return
 
-        sys.stderr.write(f"goop-mcp: serving {self._told}\n")
+        sys.stderr.write(f"goop-mcp: serving {self._addresses}\n")
         sys.stderr.flush()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no new connections, let what runs end, then close everything."""
+        """Accept no new connections, let calls end, then close everything."""
         for server in self.servers:
             server.close()
         await self._application.drain(_GRACE)
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to stop; a second signal does not wait.
+        """Begin to stop; a second signal ends the process at once.
 
-        A thread that never returns is ended with the process.
+        A timer ends it in any case, as a worker thread may never return.
         """
         if self.should_exit:
             os._exit(128 + sig)
@@ -126,8 +136,8 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def _told(port: int, network: NetworkSettings) -> str:
-    """Return where clients reach the server; where they do so by other names, also its place, and all names."""
+def _addresses(port: int, network: NetworkSettings) -> str:
+    """Return the addresses for clients; if there are other names, also host, port and all names."""
     paths = [
         path for path, served in (("/mcp", network.streamable), ("/sse", network.sse)) if served
     ]
@@ -138,6 +148,6 @@ def _told(port: int, network: NetworkSettings) -> str:
     place = "" if network.is_local else f" on {network.host} port {port}"
 
     return (
-        f"{addresses}{place}; requests are let in that name {' or '.join(network.allowed_hosts)} as"
+        f"{addresses}{place}; accepts requests that name {' or '.join(network.allowed_hosts)} as"
         " their host"
     )

@@ -1,4 +1,4 @@
-"""Sessions of the earlier protocol version: each client may have a share of those that there may be."""
+"""Limit the sessions of each client; only protocol versions up to 2025-11-25 have sessions."""
 
 from collections.abc import Callable, Collection
 from typing import Final
@@ -25,8 +25,8 @@ _MOST_CLIENTS: Final = 10_000
 class SessionShares:
     """Answers 503 to a client that opens more sessions than its share.
 
-    The SDK does not say when a session ends, so `is_open` names the open ones; it is asked only
-    when a client seems to have had its share.
+    The SDK does not report when a session ends: `open_sessions` returns the open ones. It is called
+    only if a client seems to have reached its share.
     """
 
     def __init__(
@@ -44,7 +44,10 @@ class SessionShares:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if not _opens(Headers(scope=scope)):
+        headers = Headers(scope=scope)
+        version = headers.get("mcp-protocol-version")
+        has_sessions = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
+        if _SESSION in headers or not has_sessions:
             await self._app(scope, receive, send)
             return
 
@@ -89,14 +92,9 @@ class SessionShares:
         opening = self._opening.of(client)
         seems_full = len(self._sessions.get(client, ())) + opening >= self._most
         if seems_full or len(self._sessions) > _MOST_CLIENTS:
-            # Those of others are looked at as well: nobody else forgets the clients that have left.
+            # The sessions of all clients are checked: clients that have left are dropped only here.
             still_open = set(self._open_sessions())
             kept = {name: sessions & still_open for name, sessions in self._sessions.items()}
             self._sessions = {name: sessions for name, sessions in kept.items() if sessions}
 
         return len(self._sessions.get(client, ())) + opening
-
-
-def _opens(headers: Headers) -> bool:
-    version = headers.get("mcp-protocol-version")
-    return _SESSION not in headers and (version is None or version in HANDSHAKE_PROTOCOL_VERSIONS)

@@ -1,4 +1,4 @@
-"""What the environment and the options say about serving on a network, as one frozen value; without the SDK."""
+"""Read the settings of the network from environment and options; imports nothing of the SDK."""
 
 import ipaddress
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ _HIGHEST_RATE: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issuer:
-    """Who issues tokens, where OAuth is used: what a token must say, and where the keys are that it is signed with."""
+    """The issuer of OAuth tokens: what its tokens must state, and where its public keys are."""
 
     url: str
     resource_url: str
@@ -37,14 +37,14 @@ class Issuer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSettings:
-    """Everything about the network that is decided before the program starts to work.
+    """All settings of the network.
 
-    `streamable` and `sse` say which transports there are. `allowed_hosts` are names as in the
-    header Host, those without a port for any port; `allowed_origins` whole origins, those that end
-    in `:*` for any port, `cors_origins` those that browsers are let in from. `rate` is in requests
-    a second for each client, 0 for no limit. `stateless` means that no session of the earlier
-    protocol era is kept, so that any replica can answer. `state_keys` seal what clients carry from
-    one request to the next; none means keys of this process.
+    `streamable` and `sse` select the transports. `allowed_hosts` are names as in the header Host,
+    without a port for any port. `allowed_origins` are whole origins, with `:*` at the end for any
+    port; `cors_origins` those whose pages may call this server. `rate` is in requests a second for
+    each client, 0 for no limit. With `stateless` no sessions of protocol versions up to 2025-11-25
+    are kept, so that any replica can answer. `state_keys` seal what clients carry from one request
+    to the next; none means keys of this process.
     """
 
     streamable: bool = True
@@ -62,27 +62,27 @@ class NetworkSettings:
 
     @property
     def asks_for_tokens(self) -> bool:
-        """Whether a caller has to show who it is."""
+        """Whether callers need a token."""
         return self.tokens is not None or self.issuer is not None
 
     @property
     def is_open_under_other_names(self) -> bool:
-        """Whether clients that know it by a name that is not of this machine, as through a proxy, need no token."""
+        """Whether clients need no token under a name of another machine, as through a proxy."""
         return not self.asks_for_tokens and bool(self.other_names)
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Whether only clients on this machine reach it."""
         return _is_loopback(self.host)
 
     @property
     def other_names(self) -> tuple[str, ...]:
-        """The hosts that requests may name beside those of this machine."""
+        """The allowed hosts without the names of this machine."""
         own = {*_LOOPBACK_NAMES, _in_an_address(self.host)} if self.is_local else set()
         return tuple(name for name in self.allowed_hosts if name not in own)
 
     def name_with(self, port: int) -> str:
-        """Return a host with its port that a request to `port` may name: clients that ask for it are let in."""
+        """Return a host and port, such as `localhost:8000`, that requests to `port` may name."""
         if self.is_local:
             return f"{_in_an_address(self.host)}:{port}"
 
@@ -96,20 +96,33 @@ def read_network_settings(
 ) -> NetworkSettings:
     """Return the settings for `transport`, one of sse, streamable-http and http, which is both.
 
-    An option beats the environment. Raises SettingsError for the first setting that cannot be used.
+    Options override the environment. Raises SettingsError for the first setting that is not valid.
     """
     source = "--host" if options.host else "GOOP_HOST"
     host = options.host or environment.get("GOOP_HOST") or "127.0.0.1"
     tokens, issuer = _tokens(environment, options), _issuer(environment)
-    hosts = _allowed_hosts(environment, options)
+    names = "--allowed-host" if options.allowed_hosts else "GOOP_ALLOWED_HOSTS"
+    given = list(options.allowed_hosts) or _listed(environment.get("GOOP_ALLOWED_HOSTS"))
+    hosts = tuple(_host_name(each, names) for each in given)
     local = _is_loopback(host)
     if not local:
-        _refuse_open_door(
+        _require_token_and_name(
             f"{source} {host}", guarded=tokens is not None or issuer is not None, hosts=hosts
         )
 
-    _refuse_shared_file(settings, tokens, issuer)
-    cors = _origins(environment, options)
+    # One file holds one project, and would mix the rows of several tenants.
+    several_tenants = (tokens is not None and tokens.tenants != {settings.tenant}) or (
+        issuer and issuer.tenant_claim
+    )
+    if several_tenants and settings.database_in_a_file:
+        raise SettingsError(
+            "tokens name tenants, but a database in a file belongs to one project; "
+            "use postgresql:// (--database URL), or name no tenants"
+        )
+
+    origins = "--allowed-origin" if options.allowed_origins else "GOOP_ALLOWED_ORIGINS"
+    given = list(options.allowed_origins) or _listed(environment.get("GOOP_ALLOWED_ORIGINS"))
+    cors = tuple(_origin(each, origins) for each in given)
 
     return NetworkSettings(
         streamable=transport != "sse",
@@ -147,7 +160,7 @@ def _in_an_address(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _refuse_open_door(given: str, *, guarded: bool, hosts: Sequence[str]) -> None:
+def _require_token_and_name(given: str, *, guarded: bool, hosts: Sequence[str]) -> None:
     missing = []
     if not guarded:
         missing.append("a token (GOOP_TOKEN or --token-file FILE)")
@@ -155,20 +168,8 @@ def _refuse_open_door(given: str, *, guarded: bool, hosts: Sequence[str]) -> Non
         missing.append("the name by which clients reach it (--allowed-host NAME)")
     if missing:
         raise SettingsError(
-            f"{given} lets other machines in, which needs {' and '.join(missing)}; "
+            f"{given} serves other machines, which needs {' and '.join(missing)}; "
             f"give that, or leave {given.partition(' ')[0]} out to serve this machine only"
-        )
-
-
-def _refuse_shared_file(settings: Settings, tokens: Tokens | None, issuer: Issuer | None) -> None:
-    """Refuse several tenants on a database that does not tell them apart."""
-    several = (tokens is not None and tokens.tenants != {settings.tenant}) or (
-        issuer and issuer.tenant_claim
-    )
-    if several and settings.database_in_a_file:
-        raise SettingsError(
-            "tokens name tenants, but a database in a file belongs to one project; "
-            "use postgresql:// (--database URL), or name no tenants"
         )
 
 
@@ -178,11 +179,11 @@ def _tokens(environment: Mapping[str, str], options: Options) -> Tokens | None:
 
     file, token = environment.get("GOOP_TOKEN_FILE"), environment.get("GOOP_TOKEN")
     for name, value in (("GOOP_TOKEN_FILE", file), ("GOOP_TOKEN", token)):
-        # A secret that could not be read leaves an empty variable behind; that must not open the
-        # server.
+        # A secret that a deployment failed to read becomes an empty variable, which must not
+        # disable tokens.
         if value == "":
             raise SettingsError(
-                f"{name} is set, but empty, so no token would be asked for; fill it, or unset it"
+                f"{name} is set, but empty, so no token would be needed; fill it, or unset it"
             )
 
     if file and token:
@@ -195,7 +196,13 @@ def _tokens(environment: Mapping[str, str], options: Options) -> Tokens | None:
 def _issuer(environment: Mapping[str, str]) -> Issuer | None:
     url = environment.get("GOOP_OAUTH_ISSUER")
     if not url:
-        _refuse_without_issuer(environment)
+        # Anybody who sets one of these expects that tokens are required.
+        if useless := [name for name in _OF_THE_ISSUER if environment.get(name)]:
+            raise SettingsError(
+                f"{useless[0]} is set, but not GOOP_OAUTH_ISSUER, so no tokens would be needed;"
+                " name the issuer, or unset the other one"
+            )
+
         return None
 
     resource = environment.get("GOOP_RESOURCE_URL")
@@ -221,27 +228,13 @@ def _issuer(environment: Mapping[str, str]) -> Issuer | None:
     )
 
 
-def _refuse_without_issuer(environment: Mapping[str, str]) -> None:
-    """Refuse what is only of use with an issuer: whoever sets it means that tokens are asked for."""
-    if useless := [name for name in _OF_THE_ISSUER if environment.get(name)]:
-        raise SettingsError(
-            f"{useless[0]} is set, but not GOOP_OAUTH_ISSUER, so nobody's tokens would be asked"
-            " for; name the issuer, or take the other one out"
-        )
-
-
 def _secure_url(name: str, url: str) -> str:
-    """Return `url`; keys that came over plain HTTP from another machine could be anyone's."""
+    """Return `url` if it is HTTPS, or HTTP on this machine. Raises SettingsError."""
+    # Anybody on the way could replace keys that are sent over plain HTTP.
     parts = _split(name, url)
     if parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or "")):
         return url
     raise SettingsError(f"{name} is {url!r}; expected an address that begins with https://")
-
-
-def _allowed_hosts(environment: Mapping[str, str], options: Options) -> tuple[str, ...]:
-    source = "--allowed-host" if options.allowed_hosts else "GOOP_ALLOWED_HOSTS"
-    given = list(options.allowed_hosts) or _listed(environment.get("GOOP_ALLOWED_HOSTS"))
-    return tuple(_host_name(each, source) for each in given)
 
 
 def _host_name(given: str, source: str) -> str:
@@ -259,12 +252,6 @@ def _host_name(given: str, source: str) -> str:
         )
 
     return given.lower()
-
-
-def _origins(environment: Mapping[str, str], options: Options) -> tuple[str, ...]:
-    source = "--allowed-origin" if options.allowed_origins else "GOOP_ALLOWED_ORIGINS"
-    given = list(options.allowed_origins) or _listed(environment.get("GOOP_ALLOWED_ORIGINS"))
-    return tuple(_origin(each, source) for each in given)
 
 
 def _origin(given: str, source: str) -> str:
@@ -291,9 +278,7 @@ def _split(name: str, url: str) -> SplitResult:
     try:
         return urlsplit(url)
     except ValueError:
-        raise SettingsError(
-            f"{name} is {url!r}, which is no address; expected https://NAME"
-        ) from None
+        raise SettingsError(f"{name} is {url!r}, not an address; expected https://NAME") from None
 
 
 def _port(environment: Mapping[str, str], options: Options) -> int:

@@ -1,7 +1,7 @@
-"""One server a tenant: each has its own application, sessions and subscriptions, so that nothing can cross over.
+"""Run one server for each tenant, with separate applications, sessions and subscriptions.
 
-A process holds a number of them. The one that nobody has asked for longest makes room for one more, unless it is at
-work: a call runs, a stream is open, or a session of the earlier protocol era is.
+A process holds a limited number of them. The one that was idle longest is closed for a new one. A
+tenant is not idle while a call runs, or a stream or a session of 2025-11-25 is open.
 """
 
 import logging
@@ -34,21 +34,20 @@ _LONGEST_END = 1.0
 _SESSION_IDLE = 1_800.0
 _MOST_SESSIONS = 10_000
 
-# Our own guard stands before every route and has judged Host and Origin already.
+# `Guard` has checked Host and Origin of every request already.
 _GUARDED_ALREADY = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
 
 class TooManyTenantsError(Exception):
-    """Raised when as many tenants as one process holds are at work."""
+    """Raised if the process holds as many tenants as it may, and none of them is idle."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Tenant:
-    """Where the requests of a tenant go, by transport, and what they work on.
+    """The endpoints of a tenant, by transport, and its application.
 
-    Each request is one context.
-
-    `asked` is when a request last began or ended, by the monotonic clock, in seconds.
+    It is a context manager that each request enters. `asked` is the monotonic time, in seconds, at
+    which a request last began or ended.
     """
 
     application: Application
@@ -62,7 +61,7 @@ class Tenant:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether anybody would miss it."""
+        """Whether a request runs or a session is open."""
         return self.requests > 0 or self.has_sessions()
 
     def __enter__(self) -> Self:
@@ -76,10 +75,7 @@ class Tenant:
 
 
 class Tenants:
-    """The servers of all tenants, at most `most`.
-
-    `make` puts a server together for an application.
-    """
+    """The servers of all tenants, at most `most`; `make` creates the server of an application."""
 
     def __init__(
         self,
@@ -101,7 +97,7 @@ class Tenants:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Serve the server's own tenant, and others as they come, while the context is open."""
+        """Serve the tenant of the settings, and others on demand, while the context is open."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             await self.tenant(self._settings.tenant)
@@ -111,29 +107,29 @@ class Tenants:
                 tasks.cancel_scope.cancel()
 
     async def tenant(self, name: str) -> Tenant:
-        """Return the tenant `name`, to be entered before anything else is waited for: an idle one may be let go.
+        """Return the tenant `name`, started if necessary. Raises TooManyTenantsError.
 
-        Raises TooManyTenantsError.
+        Enter it before the next `await`: an idle tenant may be closed.
         """
+        # The lock is held while a tenant starts. A tenant that started may be closed again before
+        # this task runs, and then the loop starts another.
         while (found := self._held.get(name)) is None:
             async with self._starting:
-                if name not in self._held:
-                    self._held[name] = await self._started(name)
+                if name in self._held:
+                    continue
+                if self._tasks is None:
+                    raise RuntimeError("requests came before the application was started")
+                if len(self._held) >= self._most:
+                    await self._make_room()
+
+                started: Tenant = await self._tasks.start(self._serve, name)
+                started.asked = monotonic()
+                self._held[name] = started
 
         return found
 
-    async def _started(self, name: str) -> Tenant:
-        if self._tasks is None:
-            raise RuntimeError("requests came before the application was started")
-        if len(self._held) >= self._most:
-            await self._make_room()
-
-        started: Tenant = await self._tasks.start(self._serve, name)
-        started.asked = monotonic()
-        return started
-
     async def _make_room(self) -> None:
-        """Let go of the tenant that nobody has asked for longest; the server's own one stays."""
+        """Close the tenant that was idle longest; the tenant of the settings stays."""
         idle = [
             name
             for name, held in self._held.items()
@@ -144,7 +140,7 @@ class Tenants:
 
         left = self._held.pop(min(idle, key=lambda name: self._held[name].asked))
         left.unwanted.set()
-        # What a client gave up may still hold a thread; others need not wait for that.
+        # A call that a client gave up may still run in a thread, for which nobody else waits.
         with anyio.move_on_after(_LONGEST_END):
             await left.gone.wait()
 
@@ -159,7 +155,7 @@ class Tenants:
             if tenant is None:
                 raise
 
-            # The others go on; whoever asks for this one next has it started anew.
+            # The other tenants go on; the next request for this one starts it again.
             _logger.exception("a tenant did not end as it should")
         finally:
             if tenant is not None:
@@ -172,7 +168,7 @@ class Tenants:
         empty = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="goop-mcp-", ignore_cleanup_errors=True)
         )
-        application = stack.enter_context(Application(self._of_tenant(name, Path(empty))))
+        application = stack.enter_context(Application(self._settings_of(name, Path(empty))))
         server = self._make(application)
         server.streamable_http_app(
             stateless_http=self._stateless,
@@ -190,7 +186,7 @@ class Tenants:
         )
         await stack.enter_async_context(streaming.run())
         await stack.enter_async_context(direct.run())
-        # How long rules take that were brought along is known to nobody.
+        # How long custom rules take is not known, so they never run on the event loop.
         streamable: ASGIApp = (
             streaming.handle_request
             if application.rules
@@ -206,7 +202,7 @@ class Tenants:
             has_sessions=lambda: bool(server.open_sessions()),
         )
 
-    def _of_tenant(self, name: str, empty: Path) -> Settings:
-        """Return the settings of a tenant: the folder of the project belongs to the one that is the server's own."""
+    def _settings_of(self, name: str, empty: Path) -> Settings:
+        """Return the settings of a tenant, whose project is `empty` unless it is the own tenant."""
         project = self._settings.project if name == self._settings.tenant else empty.resolve()
         return replace(self._settings, tenant=name, project=project)

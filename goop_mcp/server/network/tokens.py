@@ -1,9 +1,9 @@
-"""The tokens that clients show: read from a setting or a file, kept as digests, compared without a hint of which."""
+"""Tokens from a setting or a file, kept as digests and compared in constant time."""
 
 import hmac
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -24,9 +24,9 @@ _KEYS: Final = frozenset({"token", "scopes", "tenant"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenHolder:
-    """Whoever shows a token: a name for logs and limits, what it allows, and whose rows are meant.
+    """The holder of a token: a name for logs and limits, its scopes and its tenant.
 
-    `digest` is the SHA-256 of the token; the token itself is kept nowhere.
+    `digest` is the SHA-256 of the token; the token itself is not kept.
     """
 
     name: str
@@ -37,15 +37,12 @@ class TokenHolder:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """All tokens that are known."""
+    """All known tokens."""
 
     holders: tuple[TokenHolder, ...]
 
     def holder(self, token: str) -> TokenHolder | None:
-        """Return whose token it is, None for an unknown one.
-
-        Takes as long for every token, known or not.
-        """
+        """Return the holder of a token, None for an unknown token; always in the same time."""
         given = sha256(token.encode("utf-8", "surrogateescape")).digest()
         found = None
         for holder in self.holders:
@@ -56,14 +53,14 @@ class Tokens:
 
     @property
     def tenants(self) -> frozenset[str]:
-        """The tenants that they name."""
+        """The tenants that the tokens name."""
         return frozenset(holder.tenant for holder in self.holders)
 
 
 def single_token(token: str, *, source: str) -> Tokens:
-    """Return the one token that a setting holds, with all scopes.
+    """Return the single token of a setting, with all scopes.
 
-    Raises SettingsError, without repeating it.
+    Raises SettingsError, whose message does not repeat the token.
     """
     return Tokens((TokenHolder(name="token", digest=_digest(token, source)),))
 
@@ -71,9 +68,9 @@ def single_token(token: str, *, source: str) -> Tokens:
 def read_token_file(name: str, *, source: str = "--token-file") -> Tokens:
     """Return the tokens in a file that nobody else can read.
 
-    It holds one token on one line, or TOML with a table `[tokens.NAME]` for each of several:
-    `token`, and as needed `scopes` (the default is all of them) and `tenant`. Raises SettingsError,
-    which repeats no token.
+    It holds one token on one line, or TOML with a table `[tokens.NAME]` for each token: `token`,
+    and optionally `scopes` (all by default) and `tenant`. Raises SettingsError, whose message
+    repeats no token.
     """
     text = _read_private(Path(name), f"{source} {name!r}")
     lines = text.splitlines()
@@ -84,7 +81,7 @@ def read_token_file(name: str, *, source: str = "--token-file") -> Tokens:
 
 def _read_private(path: Path, source: str) -> str:
     try:
-        # On Windows the mode does not say who can read a file.
+        # On Windows the mode does not show who can read a file.
         if os.name == "posix" and path.stat().st_mode & _SHARED_BITS:
             raise SettingsError(
                 f"{source} can be read or changed by others; make it yours alone: chmod 600 {path}"
@@ -115,7 +112,7 @@ def _several(text: str, source: str) -> Tokens:
     try:
         tables = tomllib.loads(text).get("tokens")
     except tomllib.TOMLDecodeError:
-        # The parser's own words may repeat what it read.
+        # The parser's message may repeat a token.
         raise SettingsError(f"{source} cannot be read; {form}") from None
 
     if (
@@ -128,7 +125,12 @@ def _several(text: str, source: str) -> Tokens:
     holders = tuple(
         _holder(name, table, f"{source}, [tokens.{name}]") for name, table in tables.items()
     )
-    _refuse_doubles(holders, source)
+    names: dict[bytes, str] = {}
+    for holder in holders:
+        if (other := names.setdefault(holder.digest, holder.name)) != holder.name:
+            raise SettingsError(
+                f"{source} has the same token for {other} and {holder.name}; give each its own"
+            )
 
     return Tokens(holders)
 
@@ -170,25 +172,15 @@ def _digest(token: str, source: str) -> bytes:
         raise SettingsError(f"{source} is an empty token; {_MAKE_ONE} makes one to write into it")
     if any(not "!" <= character <= "~" for character in token):
         raise SettingsError(
-            f"{source} has a blank, a line break or another sign that no token may have; "
-            "a token is one word of visible ASCII signs"
+            f"{source} has a blank, a line break or another invalid character; "
+            "a token has visible ASCII characters only"
         )
 
     if len(token) < _SHORTEST:
-        # On loopback too: a port of this machine may be forwarded, and stand behind a proxy.
+        # On loopback too: a port of this machine may be forwarded, or be served behind a proxy.
         raise SettingsError(
-            f"{source} is a token of fewer than {_SHORTEST} signs, which can be guessed;"
+            f"{source} is a token of fewer than {_SHORTEST} characters, which can be guessed;"
             f" {_MAKE_ONE} makes a good one"
         )
 
     return sha256(token.encode("ascii")).digest()
-
-
-def _refuse_doubles(holders: Iterable[TokenHolder], source: str) -> None:
-    names: dict[bytes, str] = {}
-    for holder in holders:
-        if (other := names.setdefault(holder.digest, holder.name)) != holder.name:
-            raise SettingsError(
-                f"{source} has the same token for {other} and {holder.name}; give each one of"
-                " its own"
-            )

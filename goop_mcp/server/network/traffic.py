@@ -1,4 +1,4 @@
-"""What is under way: how much of it there may be at once, and how it comes to an end when the server stops."""
+"""Limit the calls and streams in progress, and end them when the server stops."""
 
 from typing import Any, Final
 
@@ -23,14 +23,14 @@ _MOST_OF_A_CLIENT: Final = {"call": 256, "stream": 1_000}
 _MOST_HELD_OF_A_CLIENT: Final = 128 * 1024 * 1024
 _SOON: Final = {"Retry-After": "1"}
 _STOPPING: Final = (503, "stopping", "this server is being stopped; ask again, or another one")
-_BUSY: Final = (503, "busy", "too much is under way; try again in a second")
+_BUSY: Final = (503, "busy", "too much is in progress; try again in a second")
 _LAST_WORDS: Final = 0.1
 
 
 class Traffic:
-    """Counts calls, which end by themselves, and streams, which stay open until somebody ends them.
+    """Counts calls, which end by themselves, and streams, which stay open until they are closed.
 
-    Answers 503 to what is too much, and to everything once the server stops.
+    Answers 503 over the limits, and to every request once the server stops.
     """
 
     def __init__(self) -> None:
@@ -43,10 +43,11 @@ class Traffic:
     async def count(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """Note, as a middleware of the MCP server, what runs; refuse what is more than the share of a client.
+        """Middleware of the MCP server that counts calls and limits those of each client.
 
-        On SSE the request itself is long answered by then, and with the earlier protocol version a call goes on
-        without the client that has closed its connection. Raises MCPError.
+        HTTP requests are not enough for that: over SSE they are answered before the call runs, and
+        with protocol 2025-11-25 a call continues after its client has disconnected. Raises
+        MCPError if the client is over its limit.
         """
         if ctx.method == _LISTEN:
             return await call_next(ctx)
@@ -58,7 +59,7 @@ class Traffic:
         )
         if is_too_much and ctx.request_id is not None:
             raise MCPError(
-                INTERNAL_ERROR, "too much of this client is under way; try again in a second"
+                INTERNAL_ERROR, "too much of this client is in progress; try again in a second"
             )
 
         self._running.add(client)
@@ -72,18 +73,20 @@ class Traffic:
             self._note_rest()
 
     def limited(self, app: ASGIApp) -> ASGIApp:
-        """Return `app` with everything counted that goes through it."""
+        """Return `app` with its requests counted and limited."""
 
         async def counted(scope: Scope, receive: Receive, send: Send) -> None:
             kind, client = _kind(scope), client_of(scope)
+            of_kind = self._open[kind]
+            is_full = of_kind.total >= _MOST[kind] or of_kind.of(client) >= _MOST_OF_A_CLIENT[kind]
             if self._stopping:
                 await refusal(*_STOPPING, headers={**_SOON, "Connection": "close"})(
                     scope, receive, send
                 )
-            elif self._is_full(kind, client):
+            elif is_full:
                 await refusal(*_BUSY, headers=_SOON)(scope, receive, send)
             else:
-                self._open[kind].add(client)
+                of_kind.add(client)
                 try:
                     await (
                         self._streamed(app, scope, receive, send)
@@ -91,20 +94,20 @@ class Traffic:
                         else app(scope, receive, send)
                     )
                 finally:
-                    self._open[kind].add(client, -1)
+                    of_kind.add(client, -1)
                     self._note_rest()
 
         return counted
 
     async def drain(self, within: float) -> None:
-        """Take nothing new, give what runs `within` seconds to end, then end the streams."""
+        """Refuse new requests, wait `within` seconds for calls to end, then end the streams."""
         self._stopping = True
         with anyio.move_on_after(within):
             while self._is_working():
                 self._rested = anyio.Event()
                 await self._rested.wait()
 
-        # Answers over SSE are written by another task than the one that made them.
+        # Answers over SSE are written by another task, which needs a moment after the call ends.
         await anyio.sleep(_LAST_WORDS)
         for stream in list(self._streams):
             stream.cancel()
@@ -115,10 +118,6 @@ class Traffic:
     def _note_rest(self) -> None:
         if not self._is_working():
             self._rested.set()
-
-    def _is_full(self, kind: str, client: str) -> bool:
-        under_way = self._open[kind]
-        return under_way.total >= _MOST[kind] or under_way.of(client) >= _MOST_OF_A_CLIENT[kind]
 
     async def _streamed(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         sending = _Sending(send)
@@ -134,7 +133,7 @@ class Traffic:
 
 
 class _Sending:
-    """Passes on what is sent, and can put an end to it that the other side understands."""
+    """Passes messages on, and can end the response so that the client sees a regular end."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -154,8 +153,8 @@ class _Sending:
 
 def _kind(scope: Scope) -> str:
     headers = Headers(scope=scope)
-    # The SDK holds the method against the body, but in the later era only: the earlier one has no
-    # such header.
+    # The SDK compares this header with the body for 2026-07-28 only; earlier versions do not have
+    # it, and anybody could send it.
     is_listening = (
         headers.get("mcp-method") == _LISTEN
         and headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS

@@ -1,4 +1,4 @@
-"""Answers over SSE that nobody reads: they go on another connection than the messages, which would go on coming."""
+"""Limit unread answers over SSE: clients send messages on another connection than they read."""
 
 import re
 from typing import Final
@@ -18,10 +18,10 @@ _ENDPOINT: Final = re.compile(rb"session_id=([0-9a-f]{32})")
 
 
 class UnreadAnswers:
-    """Answers 503 to more messages while a client does not read the answers to those before.
+    """Answers 503 to messages of a client that does not read the answers to earlier ones.
 
-    The stream of a session says which session it is, and waits in `send` while its client does not
-    read.
+    The first event of a stream names its session. While the client does not read, the stream waits
+    in `send`.
     """
 
     def __init__(self, app: ASGIApp, *, most: int = _MOST_WAITING) -> None:
@@ -37,9 +37,14 @@ class UnreadAnswers:
             await self._stream(scope, receive, send)
             return
 
-        session = _session(scope)
+        # Parsed as a UUID: a client may write the id in another form than the stream does.
+        try:
+            session = UUID(hex=QueryParams(scope["query_string"]).get("session_id", "")).hex
+        except ValueError:
+            session = ""
+
         if session in self._blocked:
-            # Counted for whoever has the stream, as it is taken off there.
+            # Counted for the owner of the stream, because the stream subtracts the count again.
             client = self._owners[session]
             if self._waiting.of(client) >= self._most:
                 description = (
@@ -76,11 +81,3 @@ class UnreadAnswers:
         finally:
             self._owners.pop(session, None)
             self._waiting.add(client, -self._blocked.pop(session, 0))
-
-
-def _session(scope: Scope) -> str:
-    """Return the id of the session that a message belongs to, in the one form in which the stream names it."""
-    try:
-        return UUID(hex=QueryParams(scope["query_string"]).get("session_id", "")).hex
-    except ValueError:
-        return ""

@@ -1,4 +1,9 @@
-"""The steps from one version of the tables to the next: numbered SQL files, one folder an engine."""
+"""The migrations of the tables: numbered SQL files, one folder for each engine.
+
+A released file keeps its statements for ever: databases that have run it exist. SQLite keeps the
+text of each CREATE statement, comments inside it included, and that text is compared when a file
+is opened (`goop_mcp.store.sqlite.schema`). Only comments between statements may change.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +16,14 @@ Engine = Literal["sqlite", "postgres"]
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """The statements that lead from version `version - 1` to `version`; they run in one transaction."""
+    """The statements that lead from `version - 1` to `version`; they run in one transaction."""
 
     version: int
     sql: str
 
 
 def load_migrations(engine: Engine) -> tuple[Migration, ...]:
-    """Return all steps of an engine in order; their numbers count from 1 without a gap."""
+    """Return all migrations of an engine in order; their versions count from 1 without a gap."""
     files = sorted((Path(__file__).parent / engine).glob("*.sql"))
     return tuple(
         Migration(int(file.name.partition("_")[0]), file.read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
 """The store on PostgreSQL, for several machines.
 
-Loaded for such a URL only: the driver costs a start 0.1 s.
+Imported only for a URL of PostgreSQL, as importing the driver takes 0.1 s.
 """
 
 from goop_mcp.store.postgres.store import PostgresStore

@@ -1,4 +1,4 @@
-"""The address of a database: what the driver needs, and what people may see of it."""
+"""The address of a database: with its password for the driver, without it for people."""
 
 import os
 import platform
@@ -14,8 +14,8 @@ from goop_mcp.settings import SettingsError
 
 __all__ = ["ANSWER_WITHIN", "Address", "Connection", "NoAnswerError", "parse_address"]
 
-# Seconds and milliseconds after which a server that does not answer counts as gone; the URL may say
-# otherwise.
+# After these times a server that does not answer counts as gone; a URL may set others. All are in
+# seconds, tcp_user_timeout in milliseconds.
 _PATIENCE = {
     "connect_timeout": "10",
     "keepalives_idle": "15",
@@ -23,11 +23,11 @@ _PATIENCE = {
     "keepalives_count": "3",
     "tcp_user_timeout": "30000",
 }
-# Seconds that a statement takes at most before its server counts as silent, waits for locks aside.
+# A server that takes more seconds for a statement counts as silent; waits for locks do not count.
 ANSWER_WITHIN = 30.0
 
 T = TypeVar("T")
-_INTERVAL = 0.1  # seconds between two looks at the clock
+_INTERVAL = 0.1  # seconds between two checks of the clock
 
 
 class NoAnswerError(psycopg.OperationalError):
@@ -35,17 +35,16 @@ class NoAnswerError(psycopg.OperationalError):
 
 
 class Connection(psycopg.Connection[tuple[object, ...]]):
-    """A connection that waits no longer for an answer than `patience` seconds; then it is closed.
+    """A connection that is closed when an answer takes longer than `patience` seconds.
 
-    The system notices a dead machine, but not a process that stands still while its socket stays
-    open.
+    TCP keepalives detect a dead machine, but not a hanging process whose socket stays open.
     """
 
     patience: float = ANSWER_WITHIN
 
     def wait(self, gen: PQGen[T], interval: float = _INTERVAL, timeout: float | None = None) -> T:
         """Run `gen` to its end, as the driver does. Raises NoAnswerError."""
-        # Older drivers know no timeout; those that do give one where they need it.
+        # Older versions of the driver have no parameter `timeout`, newer ones pass it if needed.
         bounded = self._in_time(gen)
         return (
             super().wait(bounded, interval)
@@ -54,7 +53,11 @@ class Connection(psycopg.Connection[tuple[object, ...]]):
         )
 
     def _in_time(self, gen: PQGen[T]) -> PQGen[T]:
-        """Hand on what `gen` waits for and what came, until nothing has come for too long."""
+        """Wrap `gen`, and raise NoAnswerError when nothing arrives until the deadline.
+
+        The driver's protocol is a generator that yields what it waits for (readable, writable) and
+        is sent what became ready, 0 after each interval without an event.
+        """
         deadline = time.monotonic() + self.patience
         try:
             wanted = next(gen)
@@ -83,17 +86,25 @@ class Address:
     conninfo: str = field(repr=False)
 
     def connect(self) -> Connection:
-        """Open a connection that names this process to others; raises the driver's errors.
+        """Open a connection that identifies this process to the server.
 
-        No statement is prepared on the server: behind PgBouncer the next one may run on another
-        connection.
+        Raises the driver's errors.
         """
-        named = make_conninfo(self.conninfo, **_own_name(self.conninfo))
-        return Connection.connect(named, autocommit=True, prepare_threshold=None)
+        conninfo = self.conninfo
+        if "application_name=" not in conninfo:
+            name = f"goop-mcp {os.getpid()}@{platform.node()}"[:_NAME_LENGTH]
+            conninfo = make_conninfo(conninfo, application_name=name)
+
+        # PgBouncer may run each transaction on another connection to the server, where a prepared
+        # statement would be unknown; so nothing is prepared.
+        return Connection.connect(conninfo, autocommit=True, prepare_threshold=None)
 
 
 def parse_address(url: str) -> Address:
-    """Read a `postgresql://` URL; raises SettingsError, without repeating it: it may hold a password."""
+    """Parse a `postgresql://` URL; errors do not quote it, as it may hold a password.
+
+    Raises SettingsError.
+    """
     try:
         known = {
             name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None
@@ -101,19 +112,22 @@ def parse_address(url: str) -> Address:
     except psycopg.Error:
         known = None
 
-    # Outside of the handler: the driver's text repeats parts of the URL and must not hang on our
-    # error.
+    # Outside of the handler, so that the driver's error, whose text repeats parts of the URL, is
+    # not the context of ours.
     if known is None or not url.startswith(("postgresql://", "postgres://")) or _misread(known):
         raise SettingsError(
             "the database URL cannot be read; expected postgresql://user:password@host:port/name,"
-            " with signs such as @ : / in the password written as %40 %3A %2F"
+            " with characters such as @ : / in the password written as %40 %3A %2F"
         )
 
     return Address(_shown(known), make_conninfo("", **{**_PATIENCE, **known}))
 
 
 def _misread(known: dict[str, str]) -> bool:
-    """Tell whether part of a password has come to stand elsewhere, where it would be shown."""
+    """Return whether part of a password was parsed as host, port or name, which are shown.
+
+    An unescaped `@` or `:` in a password ends it too early.
+    """
     ports = known.get("port", "").replace(",", "")
     return "@" in known.get("host", "") + known.get("dbname", "") or not (
         ports.isdigit() or not ports
@@ -133,9 +147,3 @@ def _shown(known: dict[str, str]) -> str:
     )
 
     return f"postgresql://{user}{places}/{known.get('dbname', '')}"
-
-
-def _own_name(conninfo: str) -> dict[str, str]:
-    if "application_name=" in conninfo:
-        return {}
-    return {"application_name": f"goop-mcp {os.getpid()}@{platform.node()}"[:_NAME_LENGTH]}

@@ -1,4 +1,4 @@
-"""How a project's transactions begin: whose rows, which rights, and the queue of its writers on the server."""
+"""How a project's transactions start: their rows, permissions, and the queue of writers."""
 
 import hashlib
 from typing import Literal as OneOf
@@ -11,7 +11,7 @@ from goop_mcp.store.postgres.schema import APP_ROLE
 
 __all__ = ["Beginning", "holder_of_turn"]
 
-# A process that stands still in the middle of a change is cut off by the server after this time.
+# The server ends a change whose process sends nothing for this long, so that others can write.
 _LONGEST_STANDSTILL = "60s"
 _HOLDER = (
     "SELECT a.application_name, a.pid, coalesce(a.client_addr::text, 'the same machine'),"
@@ -23,10 +23,14 @@ _HOLDER = (
 
 
 class Beginning:
-    """The statements that begin transactions; their settings end with the transaction, as PgBouncer needs it."""
+    """The statements that start transactions.
+
+    All settings are local to the transaction, because PgBouncer may give the next transaction of
+    another client the same connection.
+    """
 
     def __init__(self, project: Project, *, as_app_role: bool) -> None:
-        """Prepare for `project`; `as_app_role` lays down the rights of the user that logged in."""
+        """Prepare for `project`; transactions have the rights of APP_ROLE if `as_app_role`."""
         self._whose = {"tenant": Literal(project.tenant), "project": Literal(project.name)}
         self._turn = Literal(_turn_number(project))
         self._settings = {
@@ -37,7 +41,7 @@ class Beginning:
         }
 
     def reading(self) -> Composed:
-        """Begin one consistent view; the row is (version of the tables, revision of the project)."""
+        """Start one consistent view; its row is (version of the tables, project's revision)."""
         row = SQL(
             "SELECT (SELECT max(version) FROM goop.versions), coalesce((SELECT revision FROM"
             " goop.meta WHERE tenant = {tenant} AND project = {project}), 0)"
@@ -47,17 +51,18 @@ class Beginning:
         )
 
     def waiting(self, timeout: float) -> Composed:
-        """Take the project's turn, after `timeout` seconds at most, and keep it until the transaction ends."""
+        """Take the project's turn within `timeout` seconds and keep it for the transaction."""
         return _in_order(
             self._changing(timeout), SQL("SELECT pg_advisory_xact_lock({})").format(self._turn)
         )
 
     def writing(self, timeout: float, *, turn: OneOf["take", "held"]) -> Composed:
-        """Begin a change; the row is (version of the tables, revision, last ids as `Counters` has them).
+        """Start a change; its row is (version of the tables, revision, last ids for `Counters`).
 
-        The lock on the project's row would do by itself; the turn before it is first come first served, and one can
-        ask who has it. `held` means that another transaction of the caller has it.
+        `held` means that another transaction of the caller already has the turn.
         """
+        # FOR UPDATE alone would exclude other writers. The advisory lock before it is granted in
+        # the order of requests, and pg_locks shows who holds it, which the error message names.
         row = SQL(
             "INSERT INTO goop.meta (tenant, project) VALUES ({tenant}, {project}) ON CONFLICT DO"
             " NOTHING; SELECT (SELECT max(version) FROM goop.versions), revision, memory_id,"
@@ -74,9 +79,9 @@ class Beginning:
 
 
 def holder_of_turn(connection: Connection, project: Project) -> str | None:
-    """Say who has the project's turn, None when nobody has or this user may not see it."""
+    """Return who has the project's turn, None when nobody has or this user may not see it."""
     number = _turn_number(project)
-    # An advisory lock is shown as two halves without sign.
+    # pg_locks shows the key of an advisory lock as two unsigned halves.
     row = connection.execute(_HOLDER, ((number >> 32) & 0xFFFFFFFF, number & 0xFFFFFFFF)).fetchone()
     if row is None or row[0] is None:
         return None
@@ -89,9 +94,9 @@ def holder_of_turn(connection: Connection, project: Project) -> str | None:
 
 
 def _turn_number(project: Project) -> int:
-    """Return the project's advisory lock, 64 bits with sign.
+    """Return the key of the project's advisory lock, a signed 64-bit number.
 
-    Two projects that met there would only wait together.
+    Two projects with the same key would only wait for each other.
     """
     name = f"goop\0{project.tenant}\0{project.name}".encode()
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), signed=True)

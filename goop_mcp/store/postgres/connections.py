@@ -1,4 +1,4 @@
-"""A few connections for all threads of a process, and transactions on them."""
+"""The pool of connections of a process, and transactions on them."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -18,16 +18,19 @@ from goop_mcp.store.postgres.turns import Turns
 
 __all__ = ["Connection", "Connections", "Transaction"]
 
-# One writer with its place in the queue takes two; the others read.
+# A writer needs two: one holds its place in the queue, the other makes the change. The rest read.
 _PLACES = 5
 _abandoned: list[Connection] = []
 
 
 class Transaction:
-    """A transaction under way. Leaving the block takes back what was not committed."""
+    """A transaction in progress. Leaving the block rolls back what was not committed."""
 
     def __init__(self, connection: Connection, *, place: str, first: tuple[object, ...]) -> None:
-        """Take a connection on which BEGIN has run; `first` is the row that came with it, `place` is for errors."""
+        """Use a connection on which BEGIN has run.
+
+        `first` is the row that it returned; `place` names the database in errors.
+        """
         self.connection, self.first, self._place = connection, first, place
 
     def __enter__(self) -> Self:
@@ -39,16 +42,19 @@ class Transaction:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # A connection that is gone has taken everything back by itself.
+        # The server rolls back by itself when the connection is gone.
         with suppress(psycopg.Error):
             if self.connection.pgconn.transaction_status != TransactionStatus.IDLE:
                 self.connection.execute("ROLLBACK")
 
     def commit(self, last: SQL | Composed) -> None:
-        """Run the statement `last` and commit, in one message; returns once the change is on disk.
+        """Run the statement `last` and commit, in one message; return when the change is on disk.
 
-        Raises StoreUnavailableError when the answer did not arrive: then nobody knows the outcome.
+        Raises StoreUnavailableError when the answer did not arrive; the outcome is then unknown.
         """
+        # Up to this message the server has committed nothing, so an earlier failure means that
+        # nothing was done. After it, a broken connection leaves open whether COMMIT ran: a retry is
+        # safe only with the same idempotency key, which the error explains.
         try:
             cursor = self.connection.execute(Composed([last, SQL("; COMMIT")]))
             while cursor.nextset():
@@ -59,10 +65,11 @@ class Transaction:
                 outcome_unknown(self._place) if unknown else translated(error, self._place)
             ) from error
 
-        # A transaction in which a statement has failed answers COMMIT with ROLLBACK, and no error.
+        # If a statement of the transaction failed and its error was caught, the server answers
+        # COMMIT with ROLLBACK and reports no error.
         if cursor.statusmessage != "COMMIT":
             raise StoreError(
-                f"a statement on {self._place} failed and was passed over; nothing was stored"
+                f"a statement on {self._place} failed and was ignored; nothing was stored"
             )
 
 
@@ -77,7 +84,7 @@ class Connections:
     def __init__(self, address: Address, *, answer_within: float = ANSWER_WITHIN) -> None:
         """Open nothing yet.
 
-        `answer_within` bounds in seconds what a statement takes, waits for locks aside.
+        `answer_within` is the limit for a statement in seconds; waits for locks do not count.
         """
         self._address = address
         self._answer_within = answer_within
@@ -88,10 +95,10 @@ class Connections:
     def transaction(
         self, begin: Callable[[], Composed], *, timeout: float, waits: bool = False
     ) -> Iterator[Transaction]:
-        """Run what `begin` returns, statements from BEGIN to one that gives a row, and lend what they opened.
+        """Lend a transaction, started by the statements that `begin` returns; the last gives a row.
 
-        `timeout` in seconds bounds the wait for a free connection, and for locks where `begin` `waits` for
-        some. Raises the errors of StoreError.
+        `timeout` in seconds bounds the wait for a free connection, and for locks if `waits`. Raises
+        subclasses of StoreError.
         """
         with self._place(timeout):
             with translating(self._address.shown):
@@ -108,7 +115,7 @@ class Connections:
 
     @contextmanager
     def outside_transactions(self, *, timeout: float) -> Iterator[Connection]:
-        """Lend a new connection on which each statement stands alone."""
+        """Lend a new connection in autocommit mode."""
         with self._place(timeout), translating(self._address.shown):
             connection = self._address.connect()
             connection.patience = self._answer_within
@@ -118,10 +125,7 @@ class Connections:
                 self._give_back(connection)
 
     def close(self) -> None:
-        """Close what nobody uses; what is in use is closed when it comes back.
-
-        Nothing is lent any more.
-        """
+        """Close idle connections, and those in use when they are returned; lend no more."""
         with self._guard:
             self._closed = True
 
@@ -129,12 +133,12 @@ class Connections:
 
     @property
     def writers(self) -> Turns:
-        """The line of threads that write, in which one at a time has its turn."""
+        """The queue of threads that write, one at a time."""
         self._notice_fork()
         return self._writers
 
     def _forget(self) -> None:
-        """Begin without connections; those of a parent process are left alone."""
+        """Start without connections, neither using nor closing those of a parent process."""
         self._idle, self._writers = [], Turns()
         self._places = Turns(_PLACES)
         self._process, self._closed = os.getpid(), False
@@ -156,7 +160,8 @@ class Connections:
 
     def _notice_fork(self) -> None:
         if self._process != os.getpid():
-            # Neither used nor closed: the parent speaks on them.
+            # The parent still uses these sockets. Closing a connection would send a message on its
+            # socket, which the list prevents by keeping them from being garbage-collected.
             _abandoned.extend(self._idle)
             self._guard = Lock()
             self._forget()
@@ -164,14 +169,19 @@ class Connections:
     def _begun(
         self, begin: Callable[[], Composed], *, patience: float
     ) -> tuple[Connection, tuple[object, ...]]:
-        """Begin on an idle connection, or on a new one where that has died: nothing had been asked of it."""
-        idle = self._pop()
+        """Start on an idle connection, or on a new one if the idle one turns out to be broken.
+
+        Trying again is safe, as no change was sent yet.
+        """
+        with self._guard:
+            idle = self._idle.pop() if self._idle else None
         if idle is not None:
             try:
                 idle.patience = patience
                 return idle, _last_row(idle, begin())
             except psycopg.OperationalError as error:
-                # A server that is silent on one connection would be waited for as long on the next.
+                # A server that does not answer on one connection does not answer on the next
+                # either; trying would double the wait.
                 if not was_lost(error) or isinstance(error, NoAnswerError):
                     raise
 
@@ -181,10 +191,6 @@ class Connections:
         connection.patience = patience
 
         return connection, _last_row(connection, begin())
-
-    def _pop(self) -> Connection | None:
-        with self._guard:
-            return self._idle.pop() if self._idle else None
 
     def _give_back(self, connection: Connection) -> None:
         with self._guard:
@@ -201,7 +207,7 @@ class Connections:
 
 
 def _last_row(connection: Connection, statements: Composed) -> tuple[object, ...]:
-    """Run `statements` and return the row of the last; a connection on which they fail is closed."""
+    """Run `statements` and return the row of the last; close the connection if they fail."""
     try:
         cursor = connection.execute(statements)
         while cursor.nextset():

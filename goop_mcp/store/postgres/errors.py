@@ -1,4 +1,4 @@
-"""What PostgreSQL and its driver report, as the errors of this package; no text holds a password."""
+"""Translate errors of PostgreSQL and its driver into StoreError; no text holds a password."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ __all__ = ["outcome_unknown", "translated", "translating", "was_lost"]
 
 @dataclass(frozen=True, slots=True)
 class _Translation:
-    """What one kind of failure is called and what people can do about it; `{place}` is the database."""
+    """The error to raise for one kind of failure; `{place}` in the text is the database."""
 
     kind: type[StoreError]
     text: str
@@ -62,7 +62,7 @@ _TEXT = _Translation(
     StoreError, "a text holds a character that {place} cannot keep, such as NUL; remove it"
 )
 
-# By SQLSTATE: a whole code before its class of two characters.
+# By SQLSTATE. A whole code has precedence over its class, the first two characters.
 _BY_STATE = {
     "08": _LOST,
     "22021": _TEXT,
@@ -108,9 +108,9 @@ _BY_STATE = {
     "XX001": _DAMAGED,
     "XX002": _DAMAGED,
 }
-# While connecting the driver has the server's words but no code; other languages fall back to
-# "cannot be reached".
-_BY_WORDS = (
+# While connecting the driver has the server's message but no SQLSTATE. Messages in other languages
+# than English fall back to "cannot be reached".
+_BY_MESSAGE = (
     (
         re.compile(
             r"authentication failed|no pg_hba\.conf entry|no password supplied|role .* does not"
@@ -124,14 +124,14 @@ _BY_WORDS = (
 
 
 def translated(error: Exception, place: str) -> StoreError:
-    """Return the error of this package for one of the driver's; `place` names the database without a password."""
+    """Return the StoreError for an error of the driver; `place` is the database, no password."""
     translation = _translation_of(error)
     return translation.kind(translation.text.format(place=place))
 
 
 @contextmanager
 def translating(place: str) -> Iterator[None]:
-    """Raise the driver's errors of the block as those of this package."""
+    """Raise errors of the driver in the block as subclasses of StoreError."""
     try:
         yield
     except (psycopg.Error, UnicodeEncodeError) as error:
@@ -139,8 +139,9 @@ def translating(place: str) -> Iterator[None]:
 
 
 def was_lost(error: psycopg.Error) -> bool:
-    """Tell whether the connection went away: without a word of the server, or as its administrator ended it."""
+    """Return whether the connection is gone: it broke, or an administrator ended it."""
     return (
+        # Without a SQLSTATE the server sent no error: the connection broke.
         error.sqlstate is None
         or error.sqlstate[:2] == "08"
         or error.sqlstate in {"57P01", "57P02", "57P05", "25P03"}
@@ -171,8 +172,8 @@ def _translation_of(error: Exception) -> _Translation:
     if isinstance(error, psycopg.DataError):
         return _TEXT
 
-    words = str(error)
-
+    message = str(error)
     return next(
-        (translation for pattern, translation in _BY_WORDS if pattern.search(words)), _UNREACHABLE
+        (translation for pattern, translation in _BY_MESSAGE if pattern.search(message)),
+        _UNREACHABLE,
     )

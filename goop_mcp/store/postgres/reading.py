@@ -1,7 +1,4 @@
-"""Questions to one project's rows in PostgreSQL.
-
-Each names tenant and project; row-level security is behind that.
-"""
+"""Read one project's rows in PostgreSQL; see `statements` for the queries."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -43,26 +40,26 @@ __all__ = [
 LISTS = ("concepts", "facts", "source_files", "sketches", "rules", "repairs")
 """Fields that are lists in the database."""
 
-_BEST = 200  # candidates by words, among which importance then decides
+_BEST = 200  # candidates by words, which importance then reorders
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Whose rows: a tenant's project."""
+    """A project of a tenant, which owns rows."""
 
     tenant: str
     name: str
 
 
 class PostgresReading:
-    """Answers from one transaction."""
+    """Reads the rows of a project in one transaction."""
 
     def __init__(
         self, connection: Connection | None, project: Project, *, place: str, revision: int
     ) -> None:
-        """Ask on `connection`, None for a database without tables: it reads as empty.
+        """Read on `connection`; None stands for a database without tables, which reads as empty.
 
-        `revision` is the project's in this transaction, `place` names the database in errors.
+        `revision` is the project's in this transaction; `place` names the database in errors.
         """
         self._connection, self._project, self._place, self._revision = (
             connection,
@@ -77,11 +74,11 @@ class PostgresReading:
         return self._revision
 
     def memory(self, id: int) -> StoredMemory | None:
-        """Return the memory with `id`, a forgotten one too; None when there never was one."""
+        """Return the memory with `id`, also a forgotten one; None when there never was one."""
         return self._one_memory(statements.MEMORY_BY_ID, id)
 
     def memory_by_uid(self, uid: str) -> StoredMemory | None:
-        """Return the memory with `uid`, a forgotten one too; None when there is none."""
+        """Return the memory with `uid`, also a forgotten one; None when there is none."""
         return self._one_memory(statements.MEMORY_BY_UID, uid)
 
     def memory_by_key(self, idempotency_key: str) -> StoredMemory | None:
@@ -93,10 +90,7 @@ class PostgresReading:
         return self._one_memory(statements.MEMORY_BY_FINGERPRINT, fingerprint)
 
     def memories_by_sketch(self, sketches: Sequence[int], *, limit: int) -> list[MemoryWords]:
-        """Return at most `limit` memories that share a sketch, those that share most and the rarest first.
-
-        Among equals the newest is first. Of those that share one sketch only the newest MOST_OF_A_SKETCH count.
-        """
+        """Return the memories that share most sketches, and the rarest, first."""
         rows = self._rows(
             statements.MEMORIES_BY_SKETCH,
             sketches=list(sketches),
@@ -108,7 +102,7 @@ class PostgresReading:
     def memories(
         self, wanted: MemoryFilter, *, limit: int | None = None, before_id: int | None = None
     ) -> list[StoredMemory]:
-        """Return memories, newest first; `before_id` continues a list, None of `limit` means all."""
+        """Return memories, newest first; `before_id` continues a list, `limit` None means all."""
         values = {"before": before_id, "limit": limit}
         return [
             memory_of(row) for row in self._rows(statements.MEMORIES, **_filter(wanted), **values)
@@ -122,25 +116,26 @@ class PostgresReading:
     def memories_without_vector(
         self, model: str, *, dimensions: int, limit: int, after_id: int = 0
     ) -> list[StoredMemory]:
-        """Return memories that have no vector of `model` with so many numbers, oldest first."""
+        """Return memories without a vector of `model` with so many dimensions, oldest first."""
         size = dimensions * BYTES_A_NUMBER
         values = {"size": size, "limit": limit, "after": after_id}
         rows = self._rows(statements.MEMORIES_WITHOUT_VECTOR, model=model, **values)
         return [memory_of(row) for row in rows]
 
     def vectors(self, model: str, *, dimensions: int) -> list[tuple[int, Sequence[float]]]:
-        """Return the ids of memories and their vectors of `model` with so many numbers, by id."""
+        """Return ids of memories with their vectors of `model` and so many dimensions, by id."""
         rows = self._rows(statements.VECTORS, model=model, size=dimensions * BYTES_A_NUMBER)
         return [(row["memory_id"], unpacked(row["vector"])) for row in rows]
 
     def memory_counts(self) -> Mapping[MemoryType, int]:
-        """Return how many memories of each type there are; a type without any is left out."""
+        """Return how many memories of each type there are; types without any are omitted."""
         return {row["type"]: row["count"] for row in self._rows(statements.MEMORY_COUNTS)}
 
     def search(
         self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
     ) -> list[SearchHit]:
-        """Return the memories that hold all (AND) or some (OR) of the words, best first; no words, no hits."""
+        """Return memories with all (AND) or some (OR) of `words`, best first."""
+        # In quotes, no word acts as an operator of websearch_to_tsquery ("or", a leading "-").
         quoted = [
             f'"{word}"' for word in dict.fromkeys(search_text(" ".join(words)).split()[:MOST_WORDS])
         ]
@@ -154,14 +149,14 @@ class PostgresReading:
         return [SearchHit(memory_of(row), row["score"]) for row in rows]
 
     def reports(self, *, after_revision: int = 0, limit: int | None = None) -> list[StoredReport]:
-        """Return recorded envelopes, newest first, those behind `after_revision` only."""
+        """Return recorded envelopes with a revision above `after_revision`, newest first."""
         return [
             report_of(row)
             for row in self._rows(statements.REPORTS, after=after_revision, limit=limit)
         ]
 
     def last_reports(self) -> list[StoredReport]:
-        """Return of each task, agent and phase the newest envelope, newest first."""
+        """Return the newest envelope of each task, agent and phase, newest first."""
         return [report_of(row) for row in self._rows(statements.LAST_REPORTS)]
 
     def report_count(self) -> int:
@@ -184,7 +179,7 @@ class PostgresReading:
         month: str | None = None,
         limit: int | None = None,
     ) -> list[Event]:
-        """Return events in the order in which they happened, those after `after_revision` only."""
+        """Return events with a revision above `after_revision`, oldest first."""
         named = None if kinds is None else list(kinds)
         rows = self._rows(
             statements.EVENTS,
@@ -200,7 +195,7 @@ class PostgresReading:
     def event_revisions(
         self, document: str, *, without: Sequence[str], up_to: int | None = None, limit: int
     ) -> list[int]:
-        """Return the revisions of the newest events shown in `document`, newest first, one for each event."""
+        """Return the revision of each of the newest events shown in `document`, newest first."""
         rows = self._rows(
             statements.EVENT_REVISIONS,
             document=document,
@@ -211,7 +206,7 @@ class PostgresReading:
         return [row["revision"] for row in rows]
 
     def document_revision(self, document: str) -> int:
-        """Return the revision of the newest event that is shown in `document`, 0 when there is none."""
+        """Return the revision of the newest event shown in `document`, 0 when there is none."""
         return next(
             (
                 row["revision"]
@@ -221,19 +216,19 @@ class PostgresReading:
         )
 
     def projections(self) -> list[Projection]:
-        """Return what we know of the files we wrote, ordered by path."""
+        """Return what is known of the files that goop-mcp wrote, ordered by path."""
         return [Projection(**row) for row in self._rows(statements.PROJECTIONS)]
 
     def attempts(
         self, *, since: str | None = None, limit: int | None = None
     ) -> list[StoredAttempt]:
-        """Return recorded attempts, oldest first; `since` is the earliest time (ISO 8601, UTC), None for all."""
+        """Return recorded attempts, oldest first, since the time `since`; None for all."""
         return [
             attempt_of(row) for row in self._rows(statements.ATTEMPTS, since=since, limit=limit)
         ]
 
     def statistics(self, wanted: StatisticsFilter) -> Statistics:
-        """Return the figures of attempts, judgements and reports."""
+        """Return the statistics of attempts, judgements and reports."""
         bound = self._mine | {"since": wanted.since, "agent": wanted.agent}
 
         def ask(statement: str) -> list[tuple[Any, ...]]:
@@ -248,7 +243,7 @@ class PostgresReading:
         return next((memory_of(row) for row in self._rows(statement, value=value)), None)
 
     def _rows(self, statement: SQL | Composed, **values: object) -> list[dict[str, Any]]:
-        """Run a statement for this project; raises the errors of StoreError."""
+        """Run a statement for this project; raise subclasses of StoreError."""
         if self._connection is None:
             return []
 
@@ -258,7 +253,7 @@ class PostgresReading:
 
 
 def memory_of(row: Mapping[str, Any]) -> StoredMemory:
-    """Return the memory of a row of the table of memories; other columns are passed over."""
+    """Return the memory of a row of the table of memories; other columns are ignored."""
     return StoredMemory(**{name: row[name] for name in StoredMemory.__slots__} | _lists(row))
 
 

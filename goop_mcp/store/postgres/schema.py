@@ -1,4 +1,4 @@
-"""The tables of goop-mcp in a PostgreSQL database: which version they have, how they are made, what is wrong."""
+"""The tables of goop-mcp in a PostgreSQL database: their version, migrations and defects."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -23,9 +23,9 @@ __all__ = [
 ]
 
 APP_ROLE = "goop_app"
-"""The role that works with the rows; it owns nothing, so that row-level security binds it whoever logs in."""
+"""The role that works with the rows; it owns no table, as row-level security exempts owners."""
 
-# One number for all databases; advisory locks are counted for each database by itself.
+# The same number everywhere: advisory locks of different databases do not affect each other.
 _MIGRATION_LOCK = 0x676F6F705F6D6967
 
 _HAS_TABLES = (
@@ -54,18 +54,18 @@ _COUNTED = SQL(
 
 
 @cache
-def _steps() -> tuple[Migration, ...]:
+def _migrations() -> tuple[Migration, ...]:
     return load_migrations("postgres")
 
 
 def newest_version() -> int:
     """Return the version of the tables that this program works with."""
-    return _steps()[-1].version
+    return _migrations()[-1].version
 
 
 def version_of(connection: Connection) -> int:
     """Return the version of the tables in the database, 0 when there are none."""
-    # Not to_regclass: within a transaction it does not see what others have made since.
+    # Not to_regclass(): within a transaction it misses tables that others have created since.
     if not connection.execute(_HAS_TABLES).fetchall():
         return 0
 
@@ -74,7 +74,7 @@ def version_of(connection: Connection) -> int:
 
 
 def refuse_newer(version: int, place: str) -> None:
-    """Raise StoreVersionError for tables that a newer program has made."""
+    """Raise StoreVersionError for tables that a newer program created."""
     if version > newest_version():
         raise StoreVersionError(
             f"{place} has tables of version {version}, this goop-mcp knows versions up to"
@@ -83,10 +83,14 @@ def refuse_newer(version: int, place: str) -> None:
 
 
 def migrate(connection: Connection, *, place: str, timeout: float) -> None:
-    """Bring the tables to the newest version in one transaction; processes that start at once do it in turn.
+    """Migrate the tables to the newest version in one transaction.
 
-    `timeout` in seconds bounds the wait for the others. Raises the driver's errors and StoreVersionError.
+    `timeout` in seconds bounds the wait for other processes that migrate. Raises the driver's
+    errors and StoreVersionError.
     """
+    # DDL is transactional in PostgreSQL: a kill leaves either the old or the new version. The
+    # version is read after the advisory lock is taken, which makes processes that start together
+    # migrate one after the other; those that waited find nothing left to do.
     with connection.transaction():
         connection.execute(
             SQL("SELECT set_config('lock_timeout', {}, true)").format(
@@ -96,15 +100,18 @@ def migrate(connection: Connection, *, place: str, timeout: float) -> None:
         connection.execute(SQL("SELECT pg_advisory_xact_lock({})").format(Literal(_MIGRATION_LOCK)))
         version = version_of(connection)
         refuse_newer(version, place)
-        for step in _steps()[version:]:
-            connection.execute(step.sql.encode())
-            connection.execute("INSERT INTO goop.versions (version) VALUES (%s)", (step.version,))
+        for migration in _migrations()[version:]:
+            connection.execute(migration.sql.encode())
+            connection.execute(
+                "INSERT INTO goop.versions (version) VALUES (%s)", (migration.version,)
+            )
 
 
 def can_become(connection: Connection) -> bool:
-    """Tell whether this user may act as the role that owns nothing and is bound by row-level security."""
+    """Return whether this user may act as APP_ROLE, and row-level security applies to that role."""
     with connection.transaction():
         connection.execute("SELECT")
+        # In a savepoint: a refused set_config would otherwise abort the whole transaction.
         try:
             with connection.transaction():
                 connection.execute(
@@ -121,7 +128,7 @@ def can_become(connection: Connection) -> bool:
 
 
 def bypasses_row_security(connection: Connection) -> bool:
-    """Tell whether this user sees all rows, whatever the policies say."""
+    """Return whether this user sees all rows, whatever the policies are."""
     row = connection.execute(
         "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
     ).fetchone()
@@ -129,7 +136,7 @@ def bypasses_row_security(connection: Connection) -> bool:
 
 
 def find_defects(connection: Connection) -> Iterator[str]:
-    """Yield what is wrong with the tables and, as far as this transaction sees them, with the rows."""
+    """Yield the defects of the tables and of those rows that this transaction sees."""
     for text, statement in _RULES.items():
         yield from (text.format(name) for (name,) in connection.execute(statement))
 

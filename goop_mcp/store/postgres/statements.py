@@ -1,6 +1,6 @@
-"""All statements about rows.
+"""All statements on rows.
 
-Each names tenant and project; row-level security is only the second wall.
+Each restricts rows to the tenant and project; row-level security is only a second safeguard.
 """
 
 from typing import LiteralString
@@ -105,8 +105,8 @@ MEMORIES_WITHOUT_VECTOR = _statement("""
 SELECT {memory} FROM goop.memories AS m
 WHERE {mine} AND id > %(after)s AND forgotten_at IS NULL AND NOT EXISTS (
     SELECT 1 FROM goop.vectors AS v
-    WHERE v.tenant = m.tenant AND v.project = m.project AND v.memory_id = m.id AND v.model = %(model)s
-        AND length(v.vector) = %(size)s
+    WHERE v.tenant = m.tenant AND v.project = m.project
+        AND v.memory_id = m.id AND v.model = %(model)s AND length(v.vector) = %(size)s
 )
 ORDER BY id LIMIT %(limit)s
 """)
@@ -125,7 +125,8 @@ MEMORY_COUNTS = _statement(
     "SELECT type, count(*) AS count FROM goop.memories WHERE {mine} AND forgotten_at IS NULL GROUP"
     " BY type"
 )
-# In two steps: the best by words, then importance among these. The filters stand before the cut.
+# In two steps: the best by words, then ordered by importance as well. The filters apply before the
+# candidates are cut, otherwise matching memories could be lost.
 SEARCH = _statement("""
 WITH best AS MATERIALIZED (
     SELECT id, ts_rank_cd(tsv, query) AS rank
@@ -145,26 +146,29 @@ WITH sketched AS (
     ON CONFLICT DO NOTHING
 )
 INSERT INTO goop.memories (
-    tenant, project, id, uid, type, title, content, concepts, facts, source_files, importance, agent, session_id,
-    idempotency_key, fingerprint, revision, created_at, concept_keys, search_title, search_body,
-    sketches
+    tenant, project, id, uid, type, title, content, concepts, facts, source_files, importance,
+    agent, session_id, idempotency_key, fingerprint, revision, created_at, concept_keys,
+    search_title, search_body, sketches
 ) VALUES (
-    %(tenant)s, %(project)s, %(id)s, %(uid)s, %(type)s, %(title)s, %(content)s, %(concepts)s, %(facts)s,
-    %(source_files)s, %(importance)s, %(agent)s, %(session_id)s, %(idempotency_key)s, %(fingerprint)s, %(revision)s,
-    %(created_at)s, %(concept_keys)s, %(search_title)s, %(search_body)s, %(sketches)s::bigint[]
+    %(tenant)s, %(project)s, %(id)s, %(uid)s, %(type)s, %(title)s, %(content)s, %(concepts)s,
+    %(facts)s, %(source_files)s, %(importance)s, %(agent)s, %(session_id)s, %(idempotency_key)s,
+    %(fingerprint)s, %(revision)s, %(created_at)s, %(concept_keys)s, %(search_title)s,
+    %(search_body)s, %(sketches)s::bigint[]
 ) RETURNING {memory}
 """)
 _UNSKETCHED = SQL("""
 WITH unsketched AS (
     DELETE FROM goop.memory_sketches
-    WHERE tenant = %(tenant)s AND project = %(project)s AND memory_id = %(id)s AND sketch = ANY(%(sketches)s::bigint[])
+    WHERE tenant = %(tenant)s AND project = %(project)s
+        AND memory_id = %(id)s AND sketch = ANY(%(sketches)s::bigint[])
 )
 """)
 FORGET_MEMORY = _UNSKETCHED + SQL("""
 UPDATE goop.memories
-SET title = '', content = '', concepts = '{}', facts = '{}', source_files = '{}', concept_keys = '{}',
-    search_title = '', search_body = '', sketches = '{}', agent = NULL, session_id = NULL, idempotency_key = NULL,
-    fingerprint = NULL, revision = %(revision)s, forgotten_at = %(forgotten_at)s
+SET title = '', content = '', concepts = '{}', facts = '{}', source_files = '{}',
+    concept_keys = '{}', search_title = '', search_body = '', sketches = '{}', agent = NULL,
+    session_id = NULL, idempotency_key = NULL, fingerprint = NULL, revision = %(revision)s,
+    forgotten_at = %(forgotten_at)s
 WHERE tenant = %(tenant)s AND project = %(project)s AND id = %(id)s
 """)
 PURGE_MEMORY = _UNSKETCHED + _statement("DELETE FROM goop.memories WHERE {mine} AND id = %(id)s")
@@ -175,7 +179,9 @@ WHERE {mine} AND revision > %(after)s ORDER BY revision DESC, id DESC LIMIT %(li
 """)
 LAST_REPORTS = _statement("""
 SELECT {report} FROM goop.reports
-WHERE {mine} AND id IN (SELECT max(id) FROM goop.reports WHERE {mine} GROUP BY task_id, agent, phase)
+WHERE {mine} AND id IN (
+    SELECT max(id) FROM goop.reports WHERE {mine} GROUP BY task_id, agent, phase
+)
 ORDER BY id DESC
 """)
 REPORT_COUNT = _statement("SELECT count(*) AS count FROM goop.reports WHERE {mine}")
@@ -184,17 +190,18 @@ REPORT_BY_KEY = _statement(
 )
 ADD_REPORT = _statement("""
 INSERT INTO goop.reports (
-    tenant, project, id, protocol, idempotency_key, envelope, verdict, decision, agent, phase, task_id, status,
-    revision, created_at
+    tenant, project, id, protocol, idempotency_key, envelope, verdict, decision, agent, phase,
+    task_id, status, revision, created_at
 ) VALUES (
-    %(tenant)s, %(project)s, %(id)s, %(protocol)s, %(idempotency_key)s, %(envelope)s, %(verdict)s, %(decision)s,
-    %(agent)s, %(phase)s, %(task_id)s, %(status)s, %(revision)s, %(created_at)s
+    %(tenant)s, %(project)s, %(id)s, %(protocol)s, %(idempotency_key)s, %(envelope)s, %(verdict)s,
+    %(decision)s, %(agent)s, %(phase)s, %(task_id)s, %(status)s, %(revision)s, %(created_at)s
 ) RETURNING {report}
 """)
 
 EVENTS = _statement("""
 SELECT {event} FROM goop.events
-WHERE {mine} AND revision > %(after)s AND (%(document)s::text IS NULL OR document = %(document)s::text)
+WHERE {mine} AND revision > %(after)s
+    AND (%(document)s::text IS NULL OR document = %(document)s::text)
     AND (%(kinds)s::text[] IS NULL OR kind = ANY (%(kinds)s::text[]))
     AND (%(month)s::text IS NULL OR left(created_at, 7) = %(month)s::text)
 ORDER BY id LIMIT %(limit)s
@@ -205,14 +212,16 @@ WHERE {mine} AND document = %(document)s AND kind <> ALL (%(without)s::text[])
     AND (%(up_to)s::bigint IS NULL OR revision <= %(up_to)s::bigint)
 ORDER BY revision DESC LIMIT %(limit)s
 """)
-# Through the index by document, from its end.
+# Uses the index by document, from its end.
 DOCUMENT_REVISION = _statement("""
-SELECT revision FROM goop.events WHERE {mine} AND document = %(document)s ORDER BY revision DESC LIMIT 1
+SELECT revision FROM goop.events WHERE {mine} AND document = %(document)s
+ORDER BY revision DESC LIMIT 1
 """)
 ADD_EVENT = _statement("""
 INSERT INTO goop.events (tenant, project, id, kind, author, text, document, revision, created_at)
 VALUES (
-    %(tenant)s, %(project)s, %(id)s, %(kind)s, %(author)s, %(text)s, %(document)s, %(revision)s, %(created_at)s
+    %(tenant)s, %(project)s, %(id)s, %(kind)s, %(author)s, %(text)s, %(document)s, %(revision)s,
+    %(created_at)s
 ) RETURNING {event}
 """)
 
@@ -229,7 +238,8 @@ SET_PROJECTION = SQL("""
 INSERT INTO goop.projections (tenant, project, path, revision, sha256, pending_sha256)
 VALUES (%(tenant)s, %(project)s, %(path)s, %(revision)s, %(sha256)s, %(pending_sha256)s)
 ON CONFLICT (tenant, project, path)
-DO UPDATE SET revision = excluded.revision, sha256 = excluded.sha256, pending_sha256 = excluded.pending_sha256
+DO UPDATE SET revision = excluded.revision, sha256 = excluded.sha256,
+    pending_sha256 = excluded.pending_sha256
 """)
 
 ATTEMPTS = _statement("""
@@ -239,21 +249,22 @@ ORDER BY id LIMIT %(limit)s
 """)
 ADD_ATTEMPT = _statement("""
 INSERT INTO goop.attempts (
-    tenant, project, id, call_id, number, result, way, created_at, agent, session_id, protocol, rules, repairs, seconds,
-    tokens, message, reply, ended
+    tenant, project, id, call_id, number, result, way, created_at, agent, session_id, protocol,
+    rules, repairs, seconds, tokens, message, reply, ended
 ) VALUES (
-    %(tenant)s, %(project)s, %(id)s, %(call_id)s, %(number)s, %(result)s, %(way)s, %(created_at)s, %(agent)s,
-    %(session_id)s, %(protocol)s, %(rules)s, %(repairs)s, %(seconds)s, %(tokens)s, %(message)s, %(reply)s,
-    %(ended)s
+    %(tenant)s, %(project)s, %(id)s, %(call_id)s, %(number)s, %(result)s, %(way)s, %(created_at)s,
+    %(agent)s, %(session_id)s, %(protocol)s, %(rules)s, %(repairs)s, %(seconds)s, %(tokens)s,
+    %(message)s, %(reply)s, %(ended)s
 ) RETURNING {attempt}
 """)
 
 ADD_JUDGEMENT = SQL("""
 INSERT INTO goop.judgements (
-    tenant, project, id, surface, result, has_envelope, protocol, agent, session_id, rules, number, ended, created_at
+    tenant, project, id, surface, result, has_envelope, protocol, agent, session_id, rules, number,
+    ended, created_at
 ) VALUES (
-    %(tenant)s, %(project)s, %(id)s, %(surface)s, %(result)s, %(has_envelope)s, %(protocol)s, %(agent)s,
-    %(session_id)s, %(rules)s, %(number)s, %(ended)s, %(created_at)s
+    %(tenant)s, %(project)s, %(id)s, %(surface)s, %(result)s, %(has_envelope)s, %(protocol)s,
+    %(agent)s, %(session_id)s, %(rules)s, %(number)s, %(ended)s, %(created_at)s
 ) RETURNING id
 """)
 STATISTICS = Dialect(

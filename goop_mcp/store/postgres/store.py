@@ -1,4 +1,7 @@
-"""The store on PostgreSQL: many processes on many machines, each project's writers one after the other."""
+"""The store on PostgreSQL, for many processes on many machines.
+
+The writers of a project run one after the other; writers of different projects run in parallel.
+"""
 
 import logging
 import threading
@@ -27,15 +30,15 @@ __all__ = ["PostgresStore"]
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-_PATIENCE = 30.0  # seconds until a connection is free, where the caller names none
-_LONG_PATIENCE = 600.0  # seconds for what goes through all rows of a table
-_SHORT_PATIENCE = 5.0  # seconds to find out who is in the way
+_PATIENCE = 30.0  # seconds to wait for a free connection, if the caller gives no limit
+_LONG_PATIENCE = 600.0  # seconds for a statement that reads all rows of a table
+_SHORT_PATIENCE = 5.0  # seconds to find out who holds the turn
 
 
 class PostgresStore:
-    """A project's rows in a PostgreSQL database, for many threads; nothing is opened before the first call.
+    """A project's rows in a PostgreSQL database; see `goop_mcp.store.interface.Store`.
 
-    A row's id, revision and key count within its tenant and project; no question reaches beyond them.
+    Ids, revisions and keys are counted for each tenant and project; no query reads other rows.
     """
 
     def __init__(
@@ -46,10 +49,10 @@ class PostgresStore:
         tenant: str = "default",
         answer_within: float = ANSWER_WITHIN,
     ) -> None:
-        """Look at `url`, `postgresql://…`; the project has the same id on every machine.
+        """Parse `url`, `postgresql://…`; the project has the same id on every machine.
 
-        A server that takes longer than `answer_within` seconds for a statement counts as silent,
-        locks aside.
+        A server that takes longer than `answer_within` seconds for a statement counts as silent;
+        waits for locks do not count.
 
         Raises SettingsError for a URL that cannot be read and for a missing or unusable project id
         or tenant.
@@ -93,11 +96,11 @@ class PostgresStore:
         return self._warnings
 
     def exists(self) -> bool:
-        """Tell whether the database has tables of ours; looking creates nothing."""
+        """Return whether the database has our tables, without creating them."""
         return self._opened() is not None
 
     def read(self, ask: Callable[[Reading], T]) -> T:
-        """Run `ask` on one consistent view and return its answer.
+        """Run `ask` on one consistent view and return its result.
 
         A database without tables reads as empty.
         """
@@ -117,19 +120,15 @@ class PostgresStore:
         then: Callable[[T], None] | None = None,
         timeout: float = 30.0,
     ) -> T:
-        """Run `change` in one transaction and return its answer once it is on disk.
-
-        `then` runs while a second transaction still has the project's turn, so that no other writer
-        comes between.
-        """
+        """Run `change` in one transaction and return its result once it is on disk."""
         deadline = time.monotonic() + timeout
         with self._turn_of_thread(timeout):
             begin = self._opened() or self._made(_left(deadline))
             if then is None:
                 return self._changed(change, begin, deadline, turn="take")
 
-            # A transaction of its own keeps other writers of the project waiting until the block
-            # ends.
+            # `then` writes files that must be in the order of the commits. The turn ends with the
+            # transaction that holds it, so a second transaction holds it until `then` has run.
             with self._begun(lambda: begin.waiting(_left(deadline)), deadline):
                 failpoint(Failpoint.LOCK)
                 answer = self._changed(change, begin, deadline, turn="held")
@@ -138,7 +137,7 @@ class PostgresStore:
                 return answer
 
     def check(self) -> list[str]:
-        """Return what is wrong with the tables and the project's numbers, in words; empty when all is well."""
+        """Return a description of each defect of the tables and of the project's counters."""
         begin = self._opened()
         if begin is None:
             return []
@@ -146,27 +145,27 @@ class PostgresStore:
         with self._reading(begin) as (connection, _), translating(self.location):
             return list(schema.find_defects(connection))
 
-    # The signature is that of Store
+    # Unused arguments belong to the signature of Store.
     def backup(self, target: Path, *, force: bool = False) -> None:  # noqa: ARG002
-        """Raise StoreError: PostgreSQL has tools of its own."""
+        """Raise StoreError, as PostgreSQL has its own tools for that."""
         raise StoreError(
             f"{self.location} is a database of PostgreSQL; write a copy of it with pg_dump"
             f" --format=custom --schema=goop --file={target.name} and this URL"
         )
 
     def restore(self, source: Path) -> str | None:
-        """Raise StoreError: PostgreSQL has tools of its own."""
+        """Raise StoreError, as PostgreSQL has its own tools for that."""
         raise StoreError(
             f"{self.location} is a database of PostgreSQL; put a copy of it back with pg_restore"
             f" --clean --if-exists --dbname and this URL, {source.name} at the end"
         )
 
     def close(self) -> None:
-        """Close the connections, those in use when they are done; may be called twice."""
+        """Close the connections, those in use when they are returned; may be called twice."""
         self._connections.close()
 
     def _opened(self) -> Beginning | None:
-        """Return how transactions begin, None when the database has no tables yet; older ones are brought up."""
+        """Return how transactions start, None without tables; migrate older tables first."""
         if self._begin is None:
             with self._connections.outside_transactions(timeout=_PATIENCE) as connection:
                 version = schema.version_of(connection)
@@ -182,7 +181,7 @@ class PostgresStore:
         return self._begin
 
     def _made(self, timeout: float) -> Beginning:
-        """Make the tables, unless another process just did."""
+        """Create the tables, unless another process just did."""
         with self._connections.outside_transactions(timeout=timeout) as connection:
             connection.patience = _LONG_PATIENCE
             schema.migrate(connection, place=self.location, timeout=timeout)
@@ -190,7 +189,7 @@ class PostgresStore:
         begin = self._opened()
         if begin is None:
             raise StoreError(
-                f"{self.location} has no tables although they were just made; please report this"
+                f"{self.location} has no tables although they were just created; please report this"
             )
 
         return begin
@@ -200,7 +199,7 @@ class PostgresStore:
         if not as_app_role and schema.bypasses_row_security(connection):
             self._warnings = (
                 (
-                    f"the user of {self.location} passes over row-level security and may not act as"
+                    f"the user of {self.location} bypasses row-level security and may not act as"
                     f" {schema.APP_ROLE}; log in as a user without these rights"
                 ),
             )
@@ -223,7 +222,7 @@ class PostgresStore:
         *,
         turn: OneOf["take", "held"],
     ) -> T:
-        """Run `change` in a transaction, commit it and return its answer."""
+        """Run `change` in a transaction, commit it and return its result."""
         with self._begun(
             lambda: begin.writing(_left(deadline), turn=turn), deadline
         ) as transaction:
@@ -243,7 +242,7 @@ class PostgresStore:
         return answer
 
     def _follow_up(self, action: Callable[[], None]) -> None:
-        """Do what comes after the commit; its failure is reported and changes nothing about what is stored."""
+        """Run `action` after the commit; its failure is logged, since the change is stored."""
         try:
             action()
         except Exception:
@@ -252,14 +251,19 @@ class PostgresStore:
             )
 
     def _vacuum(self) -> None:
-        """Remove the text of forgotten memories, where this user owns the table; the server does so later anyway."""
+        """Remove the text of forgotten memories from the table.
+
+        Needs the owner of the table; otherwise the server's autovacuum does it later.
+        """
         with self._connections.outside_transactions(timeout=_PATIENCE) as connection:
             connection.patience = _LONG_PATIENCE
             connection.execute("VACUUM goop.memories")
 
     @contextmanager
     def _begun(self, begin: Callable[[], Composed], deadline: float) -> Iterator[Transaction]:
-        """Lend a transaction that may have to wait for others to begin; says who they are when it waits too long."""
+        """Lend a transaction that may wait for a lock; an error after the wait names its holder."""
+        # Only entering the transaction waits for the lock. An error of the caller's block must not
+        # be taken for such a wait, hence the stack.
         with ExitStack() as stack:
             with self._named_holder():
                 transaction = stack.enter_context(
@@ -270,7 +274,10 @@ class PostgresStore:
 
     @contextmanager
     def _turn_of_thread(self, timeout: float) -> Iterator[None]:
-        """Let the threads of this process write one after the other, so that they never use up the connections."""
+        """Let one thread of this process write at a time.
+
+        Otherwise waiting writers would use all connections of the pool, and readers had none.
+        """
         if self._writer == threading.get_ident():
             raise StoreError("a change must not start another one; do both in one change")
 
@@ -289,24 +296,21 @@ class PostgresStore:
 
     @contextmanager
     def _named_holder(self) -> Iterator[None]:
-        """Add to a wait that was too long who has the project's turn, as far as the server tells."""
+        """Add who holds the project's turn to StoreBusyError, if the server shows it."""
         try:
             yield
         except StoreBusyError as error:
-            holder = self._holder()
+            holder = None
+            with (
+                suppress(StoreError),
+                self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection,
+            ):
+                holder = holder_of_turn(connection, self._project)
+
             if holder is None:
                 raise
 
-            raise StoreBusyError(f"{error}; the project's turn has {holder}") from error
-
-    def _holder(self) -> str | None:
-        with (
-            suppress(StoreError),
-            self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection,
-        ):
-            return holder_of_turn(connection, self._project)
-
-        return None
+            raise StoreBusyError(f"{error}; the project's turn is held by {holder}") from error
 
 
 def _left(deadline: float) -> float:
@@ -314,5 +318,5 @@ def _left(deadline: float) -> float:
 
 
 def _numbers(transaction: Transaction) -> tuple[int, ...]:
-    """Return the row of numbers that the transaction began with."""
+    """Return the row of numbers that the start of the transaction returned."""
     return cast("tuple[int, ...]", transaction.first)

@@ -1,4 +1,4 @@
-"""Turns among the threads of one process, first come first served."""
+"""Turns among the threads of one process, in the order of their requests."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -9,23 +9,31 @@ __all__ = ["Turns"]
 
 
 class Turns:
-    """A number of places that threads take in the order in which they came, which a plain lock does not promise."""
+    """A semaphore that grants places in the order of requests, which `threading` does not promise.
+
+    A place that is given back while threads wait is handed to the first of them directly: it never
+    becomes free in between, so no later thread can take it.
+    """
 
     def __init__(self, places: int = 1) -> None:
-        """Begin with so many free places, at least one."""
+        """Start with this number of free places, at least one."""
         self._free = places
         self._guard = Lock()
         self._waiting: deque[Lock] = deque()
 
     @contextmanager
     def taken(self, timeout: float) -> Iterator[bool]:
-        """Hold a place; the value tells whether there was one within `timeout` seconds."""
+        """Hold a place in the block; False if there was none within `timeout` seconds."""
         got = self._take(timeout)
         try:
             yield got
         finally:
             if got:
-                self._give()
+                with self._guard:
+                    if self._waiting:
+                        self._waiting.popleft().release()
+                    else:
+                        self._free += 1
 
     def _take(self, timeout: float) -> bool:
         with self._guard:
@@ -33,24 +41,19 @@ class Turns:
                 self._free -= 1
                 return True
 
+            # Whoever gives a place to this thread releases this lock.
             bell = Lock()
             bell.acquire()
             self._waiting.append(bell)
 
-        return bell.acquire(timeout=max(timeout, 0)) or self._withdraw(bell)
-
-    def _withdraw(self, bell: Lock) -> bool:
-        """Leave the queue; True when the place was handed over at the last moment."""
-        with self._guard:
-            if bell in self._waiting:
-                self._waiting.remove(bell)
-                return False
-
+        if bell.acquire(timeout=max(timeout, 0)):
             return True
 
-    def _give(self) -> None:
+        # Between the timeout and this point the place may have been handed over. Then the lock is
+        # no longer in the queue, and the place must be taken, or nobody would ever return it.
         with self._guard:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._free += 1
+            if bell not in self._waiting:
+                return True
+
+            self._waiting.remove(bell)
+            return False

@@ -40,24 +40,28 @@ _COUNTED = ("revision", "memory_id", "report_id", "event_id", "attempt_id", "jud
 
 
 class Counters:
-    """What the project's row counts; the row is locked while they are in use, and written once, at the end."""
+    """The counters in the project's row of goop.meta: its revision and the last id of each kind.
+
+    The row is locked for the whole transaction, so ids and revisions have no gaps or duplicates. A
+    sequence would leave gaps after a rollback, and its numbers could become visible out of order.
+    """
 
     def __init__(self, *counts: int) -> None:
-        """Begin with what the row says: revision, last ids of each kind of rows."""
+        """Start with the values of the row, in the order of its columns."""
         self._last = dict(zip(_COUNTED, counts, strict=True))
         self._first = dict(self._last)
 
     def last(self, name: str) -> int:
-        """Return the last number given out."""
+        """Return the last number in use."""
         return self._last[name]
 
     def next(self, name: str) -> int:
-        """Give out the next number."""
+        """Return the next number, which is then in use."""
         self._last[name] += 1
         return self._last[name]
 
     def statement(self, project: Project) -> SQL | Composed:
-        """Return the statement that writes them back, one without effect when none was used."""
+        """Return the statement that writes the counters back, one without effect if unchanged."""
         if self._last == self._first:
             return SQL("SELECT")
         return SQL(
@@ -72,9 +76,9 @@ class Counters:
 
 
 class PostgresWriting(PostgresReading):
-    """One transaction. What it adds is seen by its own reading methods at once.
+    """One transaction. Its own reading methods see what it adds at once.
 
-    `has_forgotten` tells whether texts were taken out that still lie in the table.
+    `has_forgotten` is whether texts were removed that are still in dead rows of the table.
     """
 
     def __init__(
@@ -86,7 +90,7 @@ class PostgresWriting(PostgresReading):
         self._raised = self.has_forgotten = False
 
     def next_revision(self) -> int:
-        """Return this transaction's revision: one more than the last; the same at each call, raised at the first."""
+        """Return this transaction's revision, one more than the last; the same at each call."""
         if not self._raised:
             self._revision, self._raised = self._counters.next("revision"), True
             if (request := current_request()) is not None and request.caller is not None:
@@ -101,7 +105,7 @@ class PostgresWriting(PostgresReading):
         return self._revision
 
     def add_memory(self, new: NewMemory) -> StoredMemory:
-        """Add a memory; raises StoreError when its key, fingerprint or uid is taken."""
+        """Add a memory; raise StoreError when its key, fingerprint or uid is in use."""
         made = {
             "concept_keys": [fold_concept(concept) for concept in new.concepts],
             "search_title": search_text(new.title),
@@ -112,16 +116,17 @@ class PostgresWriting(PostgresReading):
         )
 
     def set_vector(self, id: int, model: str, vector: Sequence[float]) -> None:
-        """Keep the vector of a memory, in place of an earlier one of `model`; a forgotten memory gets none."""
+        """Store the vector of a memory that is not forgotten, in place of one of the same model."""
         self._rows(statements.SET_VECTOR, id=id, model=model, vector=packed(vector))
         failpoint(Failpoint.INSERT)
 
     def forget_memory(
         self, id: int, *, forgotten_at: str, purge: bool = False
     ) -> StoredMemory | None:
-        """Empty a memory's texts, free its key and take it out of the index; `purge` removes the row itself.
+        """Remove a memory's texts, vectors, key and index entries; `purge` removes the row as well.
 
-        Returns the memory as it was, None when there is none or it is forgotten already.
+        Return the memory as it was; None when there is none, or when it is already forgotten and
+        not to be purged.
         """
         was = self.memory(id)
         if was is None or (was.forgotten_at and not purge):
@@ -141,7 +146,7 @@ class PostgresWriting(PostgresReading):
         return was
 
     def add_report(self, new: NewReport) -> StoredReport:
-        """Record an envelope; raises StoreError when its key is taken."""
+        """Record an envelope; raise StoreError when its key is in use."""
         return report_of(self._add(statements.ADD_REPORT, new, id_name="report_id"))
 
     def add_event(self, new: NewEvent) -> Event:
@@ -165,7 +170,7 @@ class PostgresWriting(PostgresReading):
         self._insert(statements.ADD_JUDGEMENT, new, id_name="judgement_id", **_lists(new))
 
     def set_projection(self, projection: Projection) -> None:
-        """Remember what we write to a file, in place of what was remembered of it."""
+        """Record what is being written to a file, in place of an earlier record of it."""
         refuse_unstorable(projection)
         self._rows(statements.SET_PROJECTION, **asdict(projection))
         failpoint(Failpoint.INSERT)

@@ -1,7 +1,7 @@
-"""The files next to a database in WAL mode: its log (-wal) and the index of that (-shm), which belong together.
+"""The files next to a database in WAL mode: its log (-wal) and the index of the log (-shm).
 
-Whoever removes them under an open connection leaves it a log that nobody else finds: what is written there is lost
-with the process.
+If they are removed while a connection has them open, the connection goes on writing to a log that
+nobody else can open, and its writes are lost when the process ends.
 """
 
 import os
@@ -12,21 +12,21 @@ from typing import Final
 __all__ = ["SUFFIXES", "Companions", "FileIdentity", "companions_of"]
 
 FileIdentity = tuple[int, int]
-"""What tells one file from another at the same path: its device and its number there."""
+"""Distinguishes files that are at the same path one after the other: device and inode."""
 
 SUFFIXES: Final = ("-wal", "-shm")
 
 
 @dataclass(frozen=True, slots=True)
 class Companions:
-    """Which files lie next to a database now; None for one that is not there."""
+    """Which files are next to a database now; None for a file that does not exist."""
 
     log: FileIdentity | None
     index: FileIdentity | None
 
 
 def companions_of(path: Path) -> Companions:
-    """Return the companions of the database at `path`; two looks at the folder, and nothing is opened."""
+    """Return the companions of the database at `path`, without opening them."""
     return Companions(*(_identity(f"{path}{suffix}") for suffix in SUFFIXES))
 
 

@@ -1,4 +1,4 @@
-"""Open one SQLite file: for the one thread that writes, and for many that read."""
+"""Open a SQLite file: for the one thread that writes, and for the threads that read."""
 
 import errno
 import os
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 NEW_FILE_MODE = 0o600
-"""Reports and memories are for their owner; SQLite gives the files next to a database the same mode."""
+"""Only the owner may read reports and memories; SQLite gives -wal and -shm the same mode."""
 
 _APPLICATION = 0x676F6F70
 
@@ -42,7 +42,7 @@ _WRITER = (
     "mmap_size=0",
     "trusted_schema=OFF",
     "wal_autocheckpoint=1000",
-    # What is deleted is overwritten with zeros: a forgotten memory must not stand in unused parts
+    # Deleted content is overwritten with zeros, as a forgotten memory must not stay in unused parts
     # of the file.
     "secure_delete=ON",
 )
@@ -52,19 +52,18 @@ _INDEX_KEEPS_DELETED = (
     "SELECT NOT EXISTS (SELECT 1 FROM memory_index_config WHERE k = 'secure-delete' AND v = 1)"
 )
 _INDEX_DELETES = "INSERT INTO memory_index (memory_index, rank) VALUES ('secure-delete', 1)"
-# Several times what the longest reply leaves in a row; a longer value is refused before it is
-# loaded.
+# Several times the row of the longest reply. SQLite refuses a longer value before loading it.
 _LONGEST_ROW = 16 * 1024 * 1024
-_STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 100_000
+_STEPS_BETWEEN_CLOCK_CHECKS = 100_000
 _MOST_NAMED = 3
 
 
 class OtherProgramError(StoreCorruptError):
-    """Raised for a database that another program keeps: nothing of it is moved or written over."""
+    """Raised for a database of another program, which is neither moved nor overwritten."""
 
 
 def refuse_unsafe_sqlite(version: str) -> None:
-    """Raise StoreError for a SQLite that many processes can destroy a file with (the WAL-reset bug)."""
+    """Raise StoreError for a SQLite with the WAL-reset bug, which can damage shared files."""
     if tuple(int(part) for part in version.split(".")[:3]) < _OLDEST_SAFE:
         raise StoreError(
             f"SQLite {version} can damage a shared database; install apsw 3.51.3 or newer"
@@ -73,12 +72,11 @@ def refuse_unsafe_sqlite(version: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseFile:
-    """A place for a database.
+    """A database file, which may not exist yet.
 
-    `name` is what people call it, `migrations` leads to the tables of this program.
-
-    `makes_folder` tells whether the folder of the file is created with it; the folders above it
-    never are. No question and no change takes longer than `seconds`.
+    `name` is shown in messages; `migrations` create the tables of this program. `makes_folder` is
+    whether the folder of the file may be created with it; the folders above it never are. No read
+    and no write takes longer than `seconds`.
     """
 
     path: Path
@@ -94,13 +92,13 @@ class DatabaseFile:
         return self.migrations[-1].version
 
     def companions(self) -> Companions:
-        """Return which log and which index lie next to the file now."""
+        """Return which log and index of the log are next to the file now."""
         return companions_of(self.path)
 
     def identity(self) -> FileIdentity | None:
-        """Return what tells this file from one put in its place, None when there is none.
+        """Return what distinguishes this file from a replacement, None when it does not exist.
 
-        Raises StoreError for a symbolic link and for what is no file.
+        Raises StoreError for a symbolic link and for anything else that is not a file.
         """
         try:
             found = os.lstat(self.path)
@@ -116,15 +114,15 @@ class DatabaseFile:
 
         if not stat.S_ISREG(found.st_mode):
             raise StoreCorruptError(
-                f"{self.name} is no file; move it away, or name another database"
+                f"{self.name} is not a file; move it away, or name another database"
             )
 
         return found.st_dev, found.st_ino
 
     def create_folder(self) -> None:
-        """Create the folder of the database, if that is wanted, but none above it.
+        """Create the folder of the database if `makes_folder`, but none above it.
 
-        Raises StoreError without one.
+        Raises StoreError when there is no folder.
         """
         folder = self.path.parent
         if not self.makes_folder:
@@ -142,7 +140,7 @@ class DatabaseFile:
             raise file_error(error, self.name) from error
 
     def warnings(self) -> tuple[str, ...]:
-        """Say what people should know about the place."""
+        """Return what people should know about where the file is."""
         kind = network_filesystem(self.path.parent, mount_table=self.mount_table)
         if kind is None:
             return ()
@@ -154,15 +152,18 @@ class DatabaseFile:
         )
 
     def open_writer(self) -> apsw.Connection:
-        """Open the file, created if need be, for the thread that holds the lock, and bring its tables up to date."""
+        """Open the file for the thread that holds the lock; create it and its tables if needed."""
         self._create_private()
         with self._opened(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) as connection:
             if connection.readonly("main"):
-                # Opened so by itself; it would stay so, and create companions that nobody may write
-                # later.
+                # Where the file may not be written, SQLite opens it for reading without an error.
+                # Such a connection stays read-only after the permissions are fixed, and creates
+                # companions that later writers may not write.
                 raise apsw.ReadOnlyError("the file was opened for reading only")
 
             self.refuse_foreign_objects(connection)
+            # WAL keeps its index in shared memory, which processes on different machines do not
+            # share.
             connection.execute(f"PRAGMA journal_mode={'TRUNCATE' if self.warnings() else 'WAL'}")
             _set(connection, _WRITER)
             self._bring_up_to_date(connection)
@@ -172,22 +173,23 @@ class DatabaseFile:
         return connection
 
     def open_reader(self) -> apsw.Connection:
-        """Open the existing file for reading; nothing but what SQLite needs beside the file is created."""
+        """Open the existing file for reading; only the companions that SQLite needs are created."""
         with self._opened(apsw.SQLITE_OPEN_READWRITE) as connection:
             _set(connection, _READER)
             self.refuse_foreign_objects(connection)
         return connection
 
     def open_empty(self) -> apsw.Connection:
-        """Open a database in memory, which has the tables and no rows: what is read where there is no file."""
+        """Open a database in memory with tables but no rows; it is read when there is no file."""
         connection = apsw.Connection(":memory:")
         self._bring_up_to_date(connection)
         return connection
 
     def version_of(self, connection: apsw.Connection, *, name: str = "") -> int:
-        """Return the version of the tables, 0 for none; raise StoreVersionError when this program does not know it.
+        """Return the version of the tables, 0 without tables.
 
-        `name` is what people call a copy of the file that `connection` has open.
+        `name` is shown in messages when `connection` has a copy of the file open. Raises
+        StoreVersionError for a version that is newer than this program.
         """
         version = int(connection.pragma("user_version"))
         if version > self.newest:
@@ -202,18 +204,18 @@ class DatabaseFile:
     def translating(
         self, connection: apsw.Connection | None = None
     ) -> AbstractContextManager[None]:
-        """Raise what SQLite raises inside as an error under StoreError that names this file."""
+        """Raise errors of SQLite in the block as subclasses of StoreError that name this file."""
         return translating(self.path, name=self.name, connection=connection)
 
     @contextmanager
     def bounded(self, connection: apsw.Connection, seconds: float | None = None) -> Iterator[None]:
-        """End what SQLite does inside after `seconds`, those of this file by default.
+        """Interrupt SQLite in the block after `seconds`, by default those of this file.
 
-        A file that somebody else made may hold anything, rows without end among it.
+        A file made by somebody else may hold anything, such as an endless number of rows.
         """
         ends = time.monotonic() + (self.seconds if seconds is None else seconds)
         connection.set_progress_handler(
-            lambda: time.monotonic() > ends, _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK
+            lambda: time.monotonic() > ends, _STEPS_BETWEEN_CLOCK_CHECKS
         )
 
         try:
@@ -223,19 +225,25 @@ class DatabaseFile:
 
     @contextmanager
     def _opened(self, flags: int) -> Iterator[apsw.Connection]:
-        """Open the file; close it again if what is done first with it fails."""
+        """Open the file; close it again if the block fails."""
         refuse_unsafe_sqlite(apsw.sqlite_lib_version())
-        # The folder may be reached through links, which is the user's choice; the file may not be
-        # one.
+        # SQLITE_OPEN_NOFOLLOW refuses links anywhere in the path. Links to the folder are the
+        # user's choice and are resolved here; the file itself must not be a link.
         path = self.path.parent.resolve() / self.path.name
         with self.translating():
             connection = apsw.Connection(str(path), flags=flags | apsw.SQLITE_OPEN_NOFOLLOW)
 
         try:
-            # Closing must not move pages outside the lock, and must do nothing at all in a child
-            # after a fork.
+            # By default, closing the last connection runs a checkpoint and deletes the log. That
+            # must not happen outside the lock, nor in a child after a fork.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            _distrust(connection)
+            # Content of the file must not run code. This comes before the first statement, which
+            # reads the schema.
+            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+            connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+            connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
+
             connection.set_busy_timeout(min(_PATIENCE_MS, int(self.seconds * 1000)))
             with self.translating(connection), self.bounded(connection):
                 yield connection
@@ -244,7 +252,7 @@ class DatabaseFile:
             raise
 
     def _create_private(self) -> None:
-        """Create the file for its owner only, where there is none; SQLite would let everybody read it."""
+        """Create the file, if there is none, with a mode that only its owner may read."""
         if self.identity() is not None:
             return
 
@@ -256,11 +264,11 @@ class DatabaseFile:
             raise file_error(error, self.name) from error
 
     def refuse_foreign_objects(self, connection: apsw.Connection, *, name: str = "") -> None:
-        """Raise StoreCorruptError for a file of another program, or one in which something else was declared.
+        """Raise StoreCorruptError for a file of another program or with a different schema.
 
         `name` as in `version_of`.
         """
-        # In one view: another process may be creating the tables just now.
+        # In one transaction, as another process may be creating the tables at this moment.
         connection.execute("BEGIN")
         is_ours = connection.pragma("application_id") == _APPLICATION
         found = read_objects(connection)
@@ -284,16 +292,21 @@ class DatabaseFile:
     def _bring_up_to_date(self, connection: apsw.Connection) -> None:
         version = self.version_of(connection)
         if version == 0:
-            # A new file gets all its tables at once: a kill leaves none, and nothing that a copy is
-            # kept of.
+            # A new file has no rows to keep a copy of. It gets all its tables in one transaction,
+            # so that a kill leaves none, and the next process starts from version 0 again.
             _migrate(connection, self.migrations)
         elif version < self.newest:
+            # The lock of writers is held: no other process migrates or writes meanwhile. Each
+            # migration and its version number are one transaction, so that after a kill the
+            # remaining ones run; the copy is for going back to an earlier goop-mcp.
             self._keep_copy(connection, version)
             for migration in self.migrations[version:]:
                 _migrate(connection, [migration])
 
     def _keep_copy(self, connection: apsw.Connection, version: int) -> None:
-        """Copy the file beside itself, whole or not at all, before its tables are changed."""
+        """Copy the file next to itself, whole or not at all, before its tables are changed."""
+        # The copy is written under another name and renamed when it is complete, so that whatever
+        # has the final name is whole.
         copy = self.path.with_name(f"{self.path.name}.version-{version}")
         unfinished = copy.with_name(f".{copy.name}.goop-tmp")
 
@@ -308,7 +321,7 @@ class DatabaseFile:
             raise file_error(error, f"the copy of {self.name}") from error
 
     def log_is_empty(self) -> bool:
-        """Tell whether there is no log next to the file, or one in which nothing stands yet."""
+        """Return whether there is no log next to the file, or an empty one."""
         try:
             return os.lstat(f"{self.path}-wal").st_size == 0
         except FileNotFoundError:
@@ -317,7 +330,7 @@ class DatabaseFile:
             return False
 
     def keep_view(self, connection: apsw.Connection) -> str:
-        """Copy what `connection` sees next to the file and return the name of the copy.
+        """Write what `connection` sees to a copy next to the file, and return the copy's name.
 
         Raises StoreError.
         """
@@ -333,7 +346,7 @@ class DatabaseFile:
         return f"{self.name}{suffix}"
 
     def move_aside(self) -> str:
-        """Give the file and its companions other names next to it, and return that of the file.
+        """Rename the file and its companions within the folder, and return the file's new name.
 
         Raises StoreError.
         """
@@ -366,7 +379,10 @@ class DatabaseFile:
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on disk; Windows does that by itself."""
+    """Write the entries of a folder to disk; a rename is durable only after it.
+
+    Windows offers no such call and needs none.
+    """
     if sys.platform != "win32":
         file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -375,21 +391,13 @@ def sync_folder(folder: Path) -> None:
             os.close(file)
 
 
-def _distrust(connection: apsw.Connection) -> None:
-    """Let nothing in the file run code or take more than its share; before the first statement, which reads it."""
-    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
-    connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
-
-
 def _set(connection: apsw.Connection, pragmas: Sequence[str]) -> None:
     for pragma in pragmas:
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _migrate(connection: apsw.Connection, migrations: Sequence[Migration]) -> None:
-    """Carry out all of `migrations` or none."""
+    """Run all of `migrations` or none."""
     connection.execute("BEGIN IMMEDIATE")
     failpoint(Failpoint.BEGIN)
 

@@ -1,4 +1,4 @@
-"""Whole copies of a database: written while others use it, looked at before anything is put back from one."""
+"""Backups of a database: written while others use it, and checked before a restore."""
 
 import os
 import sys
@@ -14,19 +14,21 @@ from goop_mcp.store.sqlite.errors import translating
 
 __all__ = ["opened_copy", "write_copy"]
 
-_NOT_COPIED = "nothing was written: goop-mcp doctor says what is wrong with the database"
+_NOT_COPIED = "nothing was written: goop-mcp doctor shows what is wrong with the database"
 _NOT_RESTORED = "nothing was put back: name another copy that goop-mcp backup has written"
 
 
 def write_copy(
     file: DatabaseFile, connection: apsw.Connection, target: Path, *, force: bool
 ) -> None:
-    """Write what `connection` sees of `file` to `target`, one whole and sound file or none.
+    """Write what `connection` sees of `file` to `target`: one complete, undamaged file or none.
 
-    Raises UnwritableFileError for a target that is there, unless `force`, or cannot be written, and
-    StoreError.
+    Raises StoreError, and UnwritableFileError for a target that cannot be written or that exists,
+    unless `force`.
     """
     _refuse_target(file, target, force=force)
+    # Copy, check, sync, and only then rename: an existing backup is replaced by a checked one, and
+    # a kill or power failure leaves either of the two.
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.goop-tmp")
 
     try:
@@ -50,13 +52,13 @@ def write_copy(
 
 @contextmanager
 def opened_copy(source: Path, file: DatabaseFile) -> Iterator[apsw.Connection]:
-    """Lend the copy at `source` for reading, once it is known to be whole and one of ours.
+    """Open the backup at `source` for reading, after checking that it is undamaged and ours.
 
-    A log next to it counts as part of it. Raises StoreError: nothing may be put back then.
+    A log next to it counts as part of it. Raises StoreError, and then nothing may be restored.
     """
     name = repr(str(source))
     if not source.is_file():
-        raise StoreError(f"{name} is no file; name the copy that goop-mcp backup has written")
+        raise StoreError(f"{name} is not a file; name the copy that goop-mcp backup has written")
     if file.path.exists() and source.samefile(file.path):
         raise StoreError(
             f"{name} is the database itself; name the copy that goop-mcp backup has written"
@@ -94,7 +96,7 @@ def _refuse_damaged(path: Path, *, name: str) -> None:
     with translating(path, name=name, advice=_NOT_COPIED):
         connection = apsw.Connection(str(path))
         try:
-            # One file that can be carried away, without companions next to it.
+            # Without WAL mode the copy is one file, which can be moved without companions.
             connection.execute("PRAGMA journal_mode=DELETE")
             _refuse_damage(connection, name=name, advice=_NOT_COPIED)
         finally:
@@ -108,6 +110,7 @@ def _refuse_damage(connection: apsw.Connection, *, name: str, advice: str) -> No
 
 
 def _sync_file(path: Path) -> None:
+    # Windows syncs only files that are open for writing.
     flags = os.O_RDWR if sys.platform == "win32" else os.O_RDONLY
     descriptor = os.open(path, flags)
     try:

@@ -1,4 +1,4 @@
-"""Turn what SQLite says into errors for people: what is, and what to do."""
+"""Translate errors of SQLite into errors for people, with the fix."""
 
 import errno
 import os
@@ -21,10 +21,10 @@ from goop_mcp.store.file_errors import file_error
 __all__ = ["ForeignValueError", "translating"]
 
 _CORRUPT = "{name} is damaged; {advice}"
-_NO_DATABASE = "{name} is no database; {advice}"
+_NO_DATABASE = "{name} is not a database; {advice}"
 _RESTORE = "it is left as it is: put a copy back with goop-mcp restore FILE, or move it away"
 _BUSY = (
-    "{name} is held by a program that does not wait in the line of writers; end it, or try again"
+    "{name} is held by a program that does not wait in the queue of writers; end it, or try again"
 )
 _MISFIT = (
     "{name} refuses the change, which does not fit what it holds ({error}); nothing was written"
@@ -48,8 +48,7 @@ _FOREIGN_VALUE = (
 )
 _MEMORY = "there is not enough memory to use {name}; nothing was written"
 _OTHER = (
-    "{name} cannot be used ({error}); nothing was written: look after the disk, or name another"
-    " database"
+    "{name} cannot be used ({error}); nothing was written: check the disk, or name another database"
 )
 
 _ERRORS: Final[tuple[tuple[type[apsw.Error], type[StoreError], str], ...]] = (
@@ -70,19 +69,17 @@ _ERRORS: Final[tuple[tuple[type[apsw.Error], type[StoreError], str], ...]] = (
 
 
 class ForeignValueError(Exception):
-    """Raised for a value in a row that none of ours could be."""
+    """Raised for a value in a row that goop-mcp never writes."""
 
 
 @contextmanager
 def translating(
     path: Path, *, name: str, connection: apsw.Connection | None = None, advice: str = _RESTORE
 ) -> Iterator[None]:
-    """Raise what SQLite raises inside as an error under StoreError about the file `name`.
+    """Raise errors of SQLite in the block as subclasses of StoreError about the file `name`.
 
-    Other exceptions pass.
-
-    `connection` shows which error of the system caused a failed reading or writing; `advice` is
-    what to do about a file that is damaged.
+    Other exceptions pass through. `connection` gives access to the errno of a failed read or
+    write; `advice` is the fix for a damaged file.
     """
     try:
         yield
@@ -112,18 +109,21 @@ def _translated(
 
 
 def _system_error(error: apsw.Error, connection: apsw.Connection | None) -> int:
-    """Return the number of the error that the system reported, 0 when it is not known."""
+    """Return the errno that caused `error`, 0 when it is not known."""
     if not isinstance(error, apsw.IOError):
         return 0
-    # SQLite keeps no number when the file that its processes share cannot grow.
+    # SQLite keeps no errno when the -shm file, which its processes share, cannot grow.
     if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
         return errno.ENOSPC
     return connection.system_errno if connection is not None else 0
 
 
 def _cannot_open(path: Path, name: str) -> StoreError:
-    """Say why a file cannot be opened, without opening it: to close it again would drop this process's locks on it."""
+    """Return the reason why a file cannot be opened."""
+    # The file itself must not be opened here: POSIX drops all locks that this process holds on a
+    # file when any of its descriptors is closed, those of SQLite's other connections included.
     try:
+        # Fails where no further file can be opened (EMFILE, ENFILE), whichever file it is.
         os.close(os.open(os.devnull, os.O_RDONLY))
         if path.is_symlink():
             return StoreError(

@@ -1,5 +1,6 @@
-"""Read a SQLite file of another program: nothing in it or next to it is changed, and nothing in it is trusted."""
+"""Read a SQLite file of another program without changing or trusting anything in it."""
 
+import itertools
 import shutil
 import stat
 import tempfile
@@ -25,13 +26,12 @@ _FLAGS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOF
 
 
 def read_only(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
-    """Return what `ask` reads in one view of the database in the file `path`, which is no link.
+    """Return what `ask` reads in one view of the database in the file `path`, not a link.
 
     Raises StoreError.
 
-    A log (`-wal`) next to the file holds what was written last, so that the file by itself is never
-    taken for the whole then. Where the log cannot be read in place, as in a folder that cannot be
-    written, a copy of both is read.
+    A log (`-wal`) next to the file holds the latest changes, so the file is then never read alone.
+    Where the log cannot be read in place, as in a read-only folder, a copy of both is read.
     """
     try:
         for _ in range(_ATTEMPTS):
@@ -42,8 +42,8 @@ def read_only(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
             before = _stamps(path)
 
             try:
-                # Without a log the file is whole, and reading it in this way leaves no new files
-                # next to it.
+                # Without a log the file is complete. `immutable` makes SQLite create no files next
+                # to it, but also take no locks; the stamps show whether anybody wrote meanwhile.
                 answer = _ask(path, "mode=ro&immutable=1", ask)
             except apsw.Error:
                 if _is_as_before(path, before):
@@ -75,7 +75,7 @@ def read_only(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
 
 
 def _refuse_special_files(path: Path) -> None:
-    """Refuse a pipe or a link in place of a file: SQLite would wait for the one and follow the other."""
+    """Raise StoreUnavailableError for a pipe, which SQLite would wait for, or a link."""
     for ending in ("", "-wal", "-shm", "-journal"):
         place = _next_to(path, ending)
         try:
@@ -85,18 +85,19 @@ def _refuse_special_files(path: Path) -> None:
 
         if not stat.S_ISREG(found.st_mode):
             raise StoreUnavailableError(
-                f"{path.name} cannot be read: {place.name} is no file; remove it"
+                f"{path.name} cannot be read: {place.name} is not a file; remove it"
             )
 
 
 def _is_as_before(path: Path, before: list[tuple[int, int]]) -> bool:
-    """Return whether nobody began to write meanwhile."""
+    """Return whether nobody has started to write since `before`."""
     return not _next_to(path, "-wal").exists() and _stamps(path) == before
 
 
 def _ask_with_log(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
     if _next_to(path, "-shm").exists():
-        # Who has no right to write the index may be unable to read it in place.
+        # SQLite needs to write the index of the log even for reading. Without permission for that,
+        # read a copy.
         with suppress(apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError):
             return _ask(path, "mode=ro", ask)
 
@@ -109,7 +110,9 @@ def _ask(path: Path, options: str, ask: Callable[[apsw.Connection], T]) -> T:
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         connection.execute("PRAGMA trusted_schema = OFF")
-        _bound(connection)
+        # Bounds the work that the content of the file can cause.
+        steps = itertools.count(_STEPS_AT_ONCE, _STEPS_AT_ONCE)
+        connection.set_progress_handler(lambda: next(steps) > _MOST_STEPS, _STEPS_AT_ONCE)
         connection.execute("BEGIN")
 
         return ask(connection)
@@ -117,20 +120,10 @@ def _ask(path: Path, options: str, ask: Callable[[apsw.Connection], T]) -> T:
         connection.close(force=True)
 
 
-def _bound(connection: apsw.Connection) -> None:
-    """Let whoever made the file not decide how long it is read."""
-    steps = 0
-
-    def goes_on() -> bool:
-        nonlocal steps
-        steps += _STEPS_AT_ONCE
-        return steps > _MOST_STEPS
-
-    connection.set_progress_handler(goes_on, _STEPS_AT_ONCE)
-
-
 def _copied(path: Path, folder: Path) -> Path:
-    """Return a copy of the file in `folder`, its log next to it, as both were at one moment."""
+    """Return a copy of the file in `folder`, with its log, as both were at one moment."""
+    # Two files cannot be copied atomically. If size and time of both are the same before and after,
+    # neither was written in between; otherwise the copy is made again.
     copy, log = folder / path.name, _next_to(path, "-wal")
     for _ in range(_ATTEMPTS):
         before = _stamps(path, log)

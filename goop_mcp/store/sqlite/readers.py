@@ -1,4 +1,4 @@
-"""The connections that read a SQLite file: one for each thread that reads just now, and a few in reserve."""
+"""The connections that read a SQLite file: one for each current reader, and a few in reserve."""
 
 import threading
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ _Place = tuple[FileIdentity | None, Companions]
 
 
 class SqliteReaders:
-    """Lends connections to any number of threads, each with a view of its own."""
+    """Lends connections to any number of threads, each with its own view."""
 
     def __init__(self, file: DatabaseFile) -> None:
         self._file = file
         self.reset()
 
     def reset(self) -> list[apsw.Connection]:
-        """Begin without connections and return those that were there, which a fork makes useless."""
+        """Start without connections, as after a fork, and return the previous ones."""
         left = [connection for _, connection in getattr(self, "_idle", ())]
         self._guard = threading.Lock()
         self._idle: list[tuple[_Place, apsw.Connection]] = []
@@ -33,9 +33,9 @@ class SqliteReaders:
 
     @contextmanager
     def view(self, *, seconds: float | None = None) -> Iterator[apsw.Connection]:
-        """Lend a connection with one consistent view; it is empty where there is no file.
+        """Lend a connection with one consistent view, which is empty when there is no file.
 
-        What is asked in it ends after `seconds`, those of the file by default.
+        Queries in it are interrupted after `seconds`, by default those of the file.
         """
         place, connection = self._lend()
         try:
@@ -47,7 +47,16 @@ class SqliteReaders:
             connection.close(force=True)
             raise
 
-        self._take_back(place, connection)
+        # All connections of a process share one handle of the index of the log. A connection that
+        # was opened while the file was read-only opened it for reading only, and as long as that
+        # connection is open, no connection of this process can write.
+        is_kept = place[0] is not None and not connection.readonly("main")
+        with self._guard:
+            if is_kept and len(self._idle) < _RESERVE:
+                self._idle.append((place, connection))
+                return
+
+        connection.close()
 
     def close(self) -> None:
         """Close the connections in reserve."""
@@ -62,7 +71,8 @@ class SqliteReaders:
             return place, self._file.open_empty()
 
         with self._guard:
-            # Another file may lie at the path now, a copy put back for example, or next to it.
+            # A connection keeps reading the file and the log that it opened. If others are at the
+            # path now, such as a restored backup, it would return old rows for ever.
             stale = [connection for known, connection in self._idle if known != place]
             self._idle = [entry for entry in self._idle if entry[0] == place]
             found = self._idle.pop()[1] if self._idle else None
@@ -80,14 +90,3 @@ class SqliteReaders:
 
     def _place(self) -> _Place:
         return self._file.identity(), self._file.companions()
-
-    def _take_back(self, place: _Place, connection: apsw.Connection) -> None:
-        # One that was opened while the file was read-only has the index of the log open for reading
-        # only, which all connections of a process share: as long as it is open, none can write.
-        is_kept = place[0] is not None and not connection.readonly("main")
-        with self._guard:
-            if is_kept and len(self._idle) < _RESERVE:
-                self._idle.append((place, connection))
-                return
-
-        connection.close()

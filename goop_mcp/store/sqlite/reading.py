@@ -1,4 +1,4 @@
-"""Answer questions about the rows of a SQLite database, inside a transaction that is begun already."""
+"""Read the rows of a SQLite database, inside a transaction that was started already."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ Record = TypeVar(
 Bindings = Mapping[str, str | float | None]
 
 LISTS: Final = ("concepts", "facts", "source_files", "sketches", "rules", "repairs")
-"""Fields that lie in the database as JSON."""
+"""Fields that are stored as JSON."""
 
 _TABLES: Final = {
     StoredMemory: "memories",
@@ -45,7 +45,7 @@ _TABLES: Final = {
     Projection: "projections",
 }
 _NUMBERS: Final = frozenset({"id", "revision", "importance", "number", "seconds", "tokens"})
-# Ten times the longest that is saved.
+# Ten times the longest title that can be saved.
 _LONGEST_TITLE: Final = 1000
 _ALL: Final = -1
 _DIALECT: Final = Dialect(
@@ -55,18 +55,19 @@ _DIALECT: Final = Dialect(
     each_rule="JOIN json_each(replies.rules) AS broken",
     rule="broken.value",
 )
-# From one task, agent and phase to the next in the index, past the many reports of each: a GROUP BY
-# reads them all.
+# A GROUP BY would read all reports. This recursive query instead seeks from each combination of
+# task, agent and phase to the next one in the index and skips the reports in between (a loose
+# index scan).
 _KEY: Final = "json_array(task_id, agent, phase)"
 _LAST_REPORTS: Final = f"""
 WITH RECURSIVE keys (key) AS (
-  SELECT min({_KEY}) FROM reports
-  UNION ALL
-  SELECT (SELECT min({_KEY}) FROM reports WHERE {_KEY} > keys.key) FROM keys WHERE keys.key IS NOT NULL
+  SELECT min({_KEY}) FROM reports UNION ALL SELECT (SELECT min({_KEY}) FROM reports WHERE {_KEY} >
+  keys.key) FROM keys WHERE keys.key IS NOT NULL
 )
 SELECT (SELECT max(id) FROM reports WHERE {_KEY} = keys.key) FROM keys WHERE keys.key IS NOT NULL
 """  # noqa: S608 - constants
-# Whoever reads a report goes by this form; SQLite looks at it several times as quickly as Python.
+# Callers rely on these columns being JSON objects. SQLite checks that several times faster than
+# Python.
 _IS_REPORT: Final = " AND ".join(
     f"iif(json_valid(m.{name}), json_type(m.{name}) = 'object', 0)"
     for name in ("envelope", "verdict", "decision")
@@ -77,7 +78,7 @@ _BY_SKETCH: Final = (
 
 
 class SqliteReading:
-    """The questions of `goop_mcp.store.interface.Reading` on one connection."""
+    """The queries of `goop_mcp.store.interface.Reading` on one connection."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -87,11 +88,11 @@ class SqliteReading:
         return int(self._connection.execute("SELECT value FROM meta WHERE key = 'revision'").get)
 
     def memory(self, id: int) -> StoredMemory | None:
-        """Return the memory with `id`, a forgotten one too."""
+        """Return the memory with `id`, also a forgotten one."""
         return _first(self._select(StoredMemory, "WHERE id = :id", {"id": id}))
 
     def memory_by_uid(self, uid: str) -> StoredMemory | None:
-        """Return the memory with `uid`, a forgotten one too."""
+        """Return the memory with `uid`, also a forgotten one."""
         return _first(self._select(StoredMemory, "WHERE uid = :uid", {"uid": uid}))
 
     def memory_by_key(self, idempotency_key: str) -> StoredMemory | None:
@@ -112,9 +113,12 @@ class SqliteReading:
             {id: None for (id,) in self._connection.execute(_BY_SKETCH, (sketch, MOST_OF_A_SKETCH))}
             for sketch in sketches
         ]
-        ids = sorted(
-            _promising(holders, limit), key=lambda id: (_share(holders, id), id), reverse=True
-        )[:limit]
+        # A sketch counts more, the fewer memories have it.
+        shares = {
+            id: sum(1 / len(ids) for ids in holders if id in ids)
+            for id in _promising(holders, limit)
+        }
+        ids = sorted(shares, key=lambda id: (shares[id], id), reverse=True)[:limit]
 
         return [
             words for id in ids for words in self._select(MemoryWords, "WHERE id = :id", {"id": id})
@@ -180,11 +184,19 @@ class SqliteReading:
     def search(
         self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
     ) -> list[SearchHit]:
-        """Return the memories that hold all or some of the words, best first."""
+        """Return memories with all or some of the words, best first."""
         scores = dict(
             search(self._connection, words, operator=operator, wanted=wanted, limit=limit)
         )
-        memories = self._memories(list(scores))
+        if not scores:
+            return []
+
+        found = self._select(
+            StoredMemory,
+            "WHERE id IN (SELECT value FROM json_each(:ids))",
+            {"ids": json.dumps(list(scores))},
+        )
+        memories = {memory.id: memory for memory in found}
 
         return [SearchHit(memories[id], score) for id, score in scores.items()]
 
@@ -197,7 +209,7 @@ class SqliteReading:
         )
 
     def last_reports(self) -> list[StoredReport]:
-        """Return of each task, agent and phase the newest envelope, newest first."""
+        """Return the newest envelope of each task, agent and phase, newest first."""
         return self._select(StoredReport, f"WHERE id IN ({_LAST_REPORTS}) ORDER BY id DESC", {})
 
     def report_count(self) -> int:
@@ -220,9 +232,9 @@ class SqliteReading:
         limit: int | None = None,
     ) -> list[Event]:
         """Return events, oldest first."""
-        # Conditions that do not apply are left out: the index by document serves only what names
-        # one. With kinds that index would go through all of a document; the sign keeps SQLite from
-        # it.
+        # Conditions that do not apply are omitted, as SQLite uses the index by document only for a
+        # query that names a document. With kinds, that index would read all events of a document;
+        # the unary plus prevents SQLite from using it, and it takes the index by kind.
         conditions = ["revision > :after" if kinds is None else "+revision > :after"]
         if document is not None:
             conditions.append("document = :document")
@@ -238,7 +250,8 @@ class SqliteReading:
             "month": month,
             "limit": _limit(limit),
         }
-        # Revisions rise with ids, and where no kinds are wanted an index has their order.
+        # Revisions rise with ids, so both orders are the same; without kinds an index has the
+        # first.
         order = "revision, id" if kinds is None else "id"
 
         return self._select(
@@ -264,12 +277,12 @@ class SqliteReading:
         return [revision for (revision,) in self._connection.execute(asked, values)]
 
     def document_revision(self, document: str) -> int:
-        """Return the revision of the newest event that is shown in `document`, 0 when there is none."""
+        """Return the revision of the newest event shown in `document`, 0 when there is none."""
         newest = "SELECT revision FROM events WHERE document = ? ORDER BY revision DESC LIMIT 1"
         return int(self._connection.execute(newest, (document,)).get or 0)
 
     def projections(self) -> list[Projection]:
-        """Return what we know of the files we wrote, ordered by path."""
+        """Return what is known of the files that goop-mcp wrote, ordered by path."""
         return self._select(Projection, "ORDER BY path", {})
 
     def attempts(
@@ -283,34 +296,32 @@ class SqliteReading:
         )
 
     def statistics(self, wanted: StatisticsFilter) -> Statistics:
-        """Return the figures of attempts, judgements and reports."""
+        """Return the statistics of attempts, judgements and reports."""
         bindings = {"since": wanted.since, "agent": wanted.agent}
         return gather_statistics(
             lambda statement: self._connection.execute(statement, bindings).fetchall(), _DIALECT
         )
 
-    def _memories(self, ids: Sequence[int]) -> dict[int, StoredMemory]:
-        if not ids:
-            return {}
-        some = {"ids": json.dumps(ids)}
-        found = self._select(StoredMemory, "WHERE id IN (SELECT value FROM json_each(:ids))", some)
-        return {memory.id: memory for memory in found}
-
     def _select(self, kind: type[Record], rest: str, bindings: Bindings) -> list[Record]:
-        """Return the rows of the table that keeps `kind`, whose columns are named like its fields; the table is `m`."""
+        """Return records of `kind`, whose fields are named like the columns of its table `m`."""
         names = [each.name for each in fields(kind)]
         columns = ", ".join([f"m.{name}" for name in names])
         if kind is StoredReport:
             columns = f"{columns}, {_IS_REPORT}"
 
-        # Constants; values are bound
+        # All parts are constants (hence `noqa: S608`); values are bound.
         sql = f"SELECT {columns} FROM {_TABLES[kind]} AS m {rest}"  # noqa: S608
 
         return [kind(**_values(names, row)) for row in self._connection.execute(sql, bindings)]
 
 
 def _promising(holders: Sequence[Mapping[int, None]], limit: int) -> set[int]:
-    """Return the memories among which the best are: those of several sketches, and of each sketch the newest."""
+    """Return ids that include the best `limit` memories, usually far fewer than all.
+
+    A memory with only one sketch can be among the best only if it is one of the newest `limit` of
+    that sketch, as the others of that sketch have the same share and are older. All memories with
+    several sketches are included.
+    """
     seen: set[int] = set()
     some: set[int] = set()
     for ids in holders:
@@ -320,18 +331,13 @@ def _promising(holders: Sequence[Mapping[int, None]], limit: int) -> set[int]:
     return some
 
 
-def _share(holders: Sequence[Mapping[int, None]], id: int) -> float:
-    """Return how much a memory shares: a sketch counts the more, the fewer hold it."""
-    return sum(1 / len(ids) for ids in holders if id in ids)
-
-
 def _values(names: Sequence[str], row: tuple[Any, ...]) -> dict[str, Any]:
-    """Name the values of a row; raise ForeignValueError for one that no row of ours holds.
+    """Return the values of a row by name; raise ForeignValueError for one that we never write.
 
-    That the tables are STRICT is no proof: a file may be put together byte by byte.
+    STRICT tables do not guarantee the types, as a file may be put together byte by byte.
     """
     if len(row) > len(names) and not row[-1]:
-        raise ForeignValueError("a report that is no JSON")
+        raise ForeignValueError("a report that is not JSON")
 
     named = dict(zip(names, row, strict=False))
 

@@ -1,7 +1,7 @@
-"""Whether what a database file declares is what this program declared in it.
+"""Compare the schema of a database file with the schema that this program creates.
 
-A file may come with a checkout that somebody else made. A view or a generated column in place of
-one of our columns would run their code whenever it is read, a trigger whenever we write.
+A file may come with somebody else's checkout. A view or a generated column in place of one of our
+columns would run their code whenever it is read, a trigger whenever we write.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,14 +14,14 @@ from goop_mcp.store.migrations import Migration
 
 __all__ = ["find_foreign_objects", "read_objects"]
 
-# More are in no database of ours; a file may declare millions of them.
+# Far more than our schema has; a hostile file may declare millions of them.
 _MOST_OBJECTS: Final = 1000
-# FTS5 writes these tables itself, and a later SQLite may write them another way.
+# FTS5 declares these tables itself, and another version of SQLite may declare them differently.
 _SHADOW_TABLES: Final = "memory_index_"
 
 
 def read_objects(connection: apsw.Connection) -> dict[str, str]:
-    """Return the statement that declares each table, index, trigger and view, by its name."""
+    """Return the statement that declares each table, index, trigger and view, by name."""
     declared = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL LIMIT ?"
     return {
         name: "".join(sql.split()) for name, sql in connection.execute(declared, (_MOST_OBJECTS,))
@@ -29,10 +29,10 @@ def read_objects(connection: apsw.Connection) -> dict[str, str]:
 
 
 def find_foreign_objects(found: dict[str, str], migrations: Sequence[Migration]) -> list[str]:
-    """Return the names in `found` that these migrations do not declare, or declare in another way.
+    """Return the names in `found` that `migrations` do not declare, or declare differently.
 
-    Further plain tables are let be: backup programs keep notes in one, and nothing of ours reads
-    it. The column `type` of the schema is not asked, as SQLite itself goes by the statement alone.
+    Additional plain tables are ignored: backup programs keep notes in one, and our code never reads
+    them. The column `type` of the schema is ignored, as SQLite itself goes by the statement alone.
     """
     ours = _declared_by(tuple(migrations))
     foreign = [
@@ -52,7 +52,7 @@ def _is_plain_table(statement: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _declared_by(migrations: Iterable[Migration]) -> dict[str, str]:
-    """Return what SQLite itself keeps of the statements of `migrations`."""
+    """Return the schema of an empty database in memory on which `migrations` have run."""
     connection = apsw.Connection(":memory:")
     try:
         for migration in migrations:

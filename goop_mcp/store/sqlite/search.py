@@ -1,4 +1,4 @@
-"""Find memories by words with FTS5, best first."""
+"""Full-text search of memories with FTS5, best first."""
 
 import json
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ _BY_CONCEPT: Final = """EXISTS (
   WHERE c.memory_id = m.id AND c.concept IN (SELECT value FROM json_each(:concepts)))"""
 _BY_IMPORTANCE: Final = "m.importance >= :min_importance"
 
-# Two steps: weighing all rows in one ORDER BY takes twice as long. The filters stand before the
-# cut; what is forgotten has no words and needs none.
+# Two steps, as ordering all rows by the weighted score takes twice as long. The filters apply
+# before the candidates are cut, otherwise matching memories could be lost. Forgotten memories have
+# no words in the index and need no filter.
 _SEARCH: Final = """
 WITH best AS MATERIALIZED (
-  SELECT memory_index.rowid AS id, memory_index.rank AS rank
-  FROM memory_index {joined}
-  WHERE memory_index MATCH :expression AND memory_index.rank MATCH 'bm25(10.0, 5.0, 3.0)' {conditions}
+  SELECT memory_index.rowid AS id, memory_index.rank AS rank FROM memory_index {joined} WHERE
+  memory_index MATCH :expression AND memory_index.rank MATCH 'bm25(10.0, 5.0, 3.0)' {conditions}
   ORDER BY memory_index.rank LIMIT :candidates)
 SELECT m.id, -best.rank * (0.5 + m.importance) AS score
 FROM best JOIN memories AS m ON m.id = best.id
@@ -45,7 +45,10 @@ def search(
     wanted: MemoryFilter,
     limit: int,
 ) -> list[tuple[int, float]]:
-    """Return ids and scores of at most `limit` memories that hold the words; anything is allowed as a word."""
+    """Return ids and scores of at most `limit` memories with the words, best first.
+
+    Any text is allowed as a word.
+    """
     plain = [word for given in words for word in WORD.findall(given)][:MOST_WORDS]
     if operator == "OR":
         plain = _without_frequent_words(connection, plain)
@@ -54,7 +57,7 @@ def search(
 
     conditions, bindings = filtering(wanted)
     sql = _SEARCH.format(joined=_JOINED if conditions else "", conditions=conditions)
-    # Always in quotes and bound: no word is an operator.
+    # Quoted, so that no word acts as an operator of FTS5 (AND, NEAR, *).
     expression = f" {operator} ".join(f'"{word}"' for word in plain)
     bindings |= {
         "expression": expression,
@@ -66,7 +69,7 @@ def search(
 
 
 def filtering(wanted: MemoryFilter) -> tuple[str, dict[str, str | float | None]]:
-    """Return conditions on the table `m`, each with AND before it, and what the names in them stand for."""
+    """Return conditions on the table `m`, each starting with AND, and the values bound to them."""
     concepts = json.dumps([fold_concept(concept) for concept in wanted.concepts])
     asked = (
         (bool(wanted.types), _BY_TYPE, "types", json.dumps(wanted.types)),
@@ -79,9 +82,9 @@ def filtering(wanted: MemoryFilter) -> tuple[str, dict[str, str | float | None]]
 
 
 def _without_frequent_words(connection: apsw.Connection, words: list[str]) -> list[str]:
-    """Leave out words that stand in every fifth memory of very many: they cost the most and tell the least.
+    """Return `words` without those in a fifth of all memories, if there are very many memories.
 
-    The rarest word stays.
+    They take the most time and distinguish the least. The rarest word always stays.
     """
     rows = connection.execute("SELECT max(id) FROM memories").get or 0
     if rows < _MANY_ROWS or len(words) == 1:

@@ -1,4 +1,9 @@
-"""The store on one SQLite file: one thread writes, behind a lock between processes; any number of threads read."""
+"""The store on one SQLite file.
+
+One thread of each process writes, while it holds a lock between processes; any number of threads
+read. In WAL mode, readers see a snapshot (the last commit when their transaction started) and
+neither wait for the writer nor delay it.
+"""
 
 import logging
 import os
@@ -29,7 +34,7 @@ LOCK_FILE: Final = ".lock"
 
 T = TypeVar("T")
 _CHECK_TIMEOUT = 30.0
-# A look at every page of a file takes as long as the file is large.
+# A check reads every page of the file, which takes long for a large one.
 _CHECK_SECONDS = 600.0
 _VACUUM_PATIENCE_MS = 1000
 _LAST_PATIENCE_MS = 200
@@ -64,18 +69,18 @@ class SqliteStore:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What people should know about the place of the file."""
+        """What people should know about where the file is."""
         return self._file.warnings() if self.exists() else ()
 
     def exists(self) -> bool:
-        """Tell whether the file is there."""
+        """Return whether the file exists."""
         return self._file.identity() is not None
 
     def read(self, ask: Callable[[Reading], T]) -> T:
         """Run `ask` on one consistent view."""
         if self._writer is not None and self._has_lost_its_log():
-            # First save what only the open log holds: this view must see it, and would begin
-            # another log.
+            # A reader would create a new log at the path. Before that, the commits that are only in
+            # the writer's open log must get into the file, or this view would miss them.
             with suppress(StoreError):
                 self._queue.run(self._open_writer, timeout=_CHECK_TIMEOUT)
 
@@ -85,10 +90,11 @@ class SqliteStore:
                 return ask(SqliteReading(connection))
 
         if version:
-            self.write(_change_nothing)
+            # Opening the file for writing migrates its tables.
+            self.write(lambda _: None)
             return self.read(ask)
 
-        # Somebody is about to create the tables, or was killed before that.
+        # Another process is about to create the tables, or was killed before that.
         return ask(SqliteReading(self._file.open_empty()))
 
     def write(
@@ -98,21 +104,21 @@ class SqliteStore:
         then: Callable[[T], None] | None = None,
         timeout: float = 30.0,
     ) -> T:
-        """Run `change` in one transaction, in a thread that waits in the line of writers."""
+        """Run `change` in one transaction, in the writing thread."""
         self._file.create_folder()
         deadline = time.monotonic() + timeout
 
         return self._queue.run(lambda: self._write(change, then, deadline), timeout=timeout)
 
     def check(self) -> list[str]:
-        """Return what SQLite finds wrong with the file, and whether the index of words fits the memories."""
+        """Return the defects that SQLite finds in the file, the search index included."""
         try:
             with self._file.translating(), self._readers.view(seconds=_CHECK_SECONDS) as connection:
-                said = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
+                found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
 
-            if said != ["ok"]:
-                return said
-            # The comparison with the memories counts as writing.
+            if found != ["ok"]:
+                return found
+            # FTS5 compares its index with the memories in an INSERT, which needs the writer.
             return (
                 self._queue.run(self._check_index, timeout=_CHECK_TIMEOUT) if self.exists() else []
             )
@@ -120,7 +126,7 @@ class SqliteStore:
             return [str(error)]
 
     def backup(self, target: Path, *, force: bool = False) -> None:
-        """Write one whole file at `target` that `restore` takes, while others read and write."""
+        """Write one file at `target` that `restore` reads, while others read and write."""
         with self._file.translating(), self._readers.view() as connection:
             if not self.exists():
                 raise StoreError(
@@ -131,18 +137,21 @@ class SqliteStore:
             write_copy(self._file, connection, target, force=force)
 
     def restore(self, source: Path) -> str | None:
-        """Put the rows of the copy at `source` in place of ours, and return where ours are kept, None for nowhere."""
+        """Replace the rows by those of the backup `source`, and return where the old ones are."""
         with opened_copy(source, self._file) as copy:
             self._file.create_folder()
             return self._queue.run(lambda: self._restore(copy), timeout=_CHECK_TIMEOUT)
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Release files and connections."""
         self._readers.close()
         self._queue.close()
 
     def abandon(self) -> list[apsw.Connection]:
-        """Begin anew in a child after a fork, and return connections that must neither be used nor closed there."""
+        """Reset the store in a child after a fork, and return the connections of the parent.
+
+        They must neither be used nor closed in the child.
+        """
         left = self._readers.reset()
         if self._writer is not None:
             left.append(self._writer)
@@ -169,8 +178,8 @@ class SqliteStore:
             raise
 
         if self._has_lost_its_log():
-            # Removed since the look before the change: nothing is acknowledged that only this
-            # process can read.
+            # The log was removed since `_open_writer` checked it, so this commit is in a log that
+            # only this process has open. It must get into the file before it is acknowledged.
             self._save_open_log(connection)
             self._close_writer()
 
@@ -179,9 +188,12 @@ class SqliteStore:
         return answer
 
     def _transaction(self, connection: apsw.Connection, change: Callable[[Writing], T]) -> T:
+        # IMMEDIATE takes SQLite's write lock at once. A transaction that started as a reader would
+        # fail when it wants to write after somebody else did.
         connection.execute("BEGIN IMMEDIATE")
         failpoint(Failpoint.BEGIN)
         try:
+            # A newer goop-mcp may have migrated the file since it was opened.
             self._file.version_of(connection)
             writing = SqliteWriting(connection)
             answer = change(writing)
@@ -201,7 +213,10 @@ class SqliteStore:
         return answer
 
     def _restore(self, copy: apsw.Connection) -> str | None:
-        """Write all pages of `copy` over ours in one change, which servers that run see as any other change."""
+        """Overwrite all pages by those of `copy` in one transaction.
+
+        Running servers see it as any other change.
+        """
         was_there = self.exists()
         try:
             connection = self._open_writer()
@@ -209,7 +224,7 @@ class SqliteStore:
         except OtherProgramError:
             raise
         except StoreCorruptError:
-            # What cannot be read cannot be written over page by page either.
+            # A file that cannot be read cannot be overwritten page by page either.
             self._close_writer()
             kept = self._file.move_aside()
             connection = self._open_writer()
@@ -221,7 +236,8 @@ class SqliteStore:
 
         self._readers.close()
         self._close_writer()
-        # The copy may be of an earlier version; what it replaces must not stay in the log.
+        # Opening the writer again migrates a backup of an earlier version. The replaced rows must
+        # not stay in the log.
         self._follow_up(lambda: self._empty_log(self._open_writer()))
 
         return kept
@@ -242,7 +258,7 @@ class SqliteStore:
         return []
 
     def _follow_up(self, action: Callable[[], None]) -> None:
-        """Do what comes after the commit; its failure is reported and changes nothing about what is stored."""
+        """Run `action` after the commit; its failure is logged, since the change is stored."""
         try:
             action()
         except Exception:
@@ -266,27 +282,33 @@ class SqliteStore:
         return self._writer
 
     def _has_lost_its_log(self) -> bool:
-        """Tell whether somebody has removed or replaced the log or its index since the writer was opened."""
+        """Return whether the log or its index was removed or replaced after opening the writer."""
         return (
             self._writer_companions is not None
             and self._file.companions() != self._writer_companions
         )
 
     def _save_open_log(self, connection: apsw.Connection) -> None:
-        """Move what is only in the log that `connection` has open into the database, for which nobody else has it.
+        """Move commits that are only in the log that `connection` has open into the database.
 
-        The lock of writers is held. Raises StoreError where that cannot be; nothing is lost then, and nothing done.
+        That log was removed from its path, so only this process can still read it. The lock of
+        writers is held. Raises StoreError when the commits cannot be moved; nothing is lost then,
+        and nothing was written.
         """
-        was, beside = self._writer_companions, self._file.companions()
-        if was is None or beside.log == was.log or self._file.identity() != self._writer_of:
-            # The log is where it was, and its index is made from it; or another database was put in
-            # place on purpose.
+        was, now = self._writer_companions, self._file.companions()
+        if was is None or now.log == was.log or self._file.identity() != self._writer_of:
+            # Either the log is still in its place (SQLite rebuilds a missing index from it), or
+            # another database was put in place on purpose, which must not get our pages.
             return
 
         with self._file.translating(connection):
             _, frames, moved = _checkpoint(connection, "NOOP")
+            # Everything in the log is in the database already.
             if frames == moved:
                 return
+
+            # Nobody has written a new log yet: the open log is the only continuation of the
+            # database, and a checkpoint of it gives the complete database.
             if self._file.log_is_empty():
                 if not _checkpoint(connection, "TRUNCATE")[0]:
                     return
@@ -297,8 +319,8 @@ class SqliteStore:
                     " file alone while a server runs"
                 )
 
-        # Others have begun another log on the same pages: the two cannot be joined, so both are
-        # kept.
+        # Others have written a new log for the same pages. Pages of two logs cannot be merged, so
+        # the state of ours is kept in a file of its own.
         copy = self._file.keep_view(connection)
         self._close_writer()
 
@@ -309,7 +331,10 @@ class SqliteStore:
         )
 
     def _empty_log(self, connection: apsw.Connection) -> None:
-        """Leave nothing of what was forgotten in the log; while somebody reads it, that waits for the next change."""
+        """Truncate the log, which still holds forgotten texts.
+
+        While others read it, that fails and is tried again after the next change.
+        """
         connection.set_busy_timeout(_VACUUM_PATIENCE_MS)
         self._log_holds_forgotten = bool(_checkpoint(connection, "TRUNCATE")[0])
 
@@ -319,7 +344,7 @@ class SqliteStore:
             self._writer = self._writer_companions = None
 
     def _finish(self) -> None:
-        """Close the writer, and leave the whole database in one file when nobody else writes."""
+        """Close the writer; if no other process is writing, first move the log into the file."""
         try:
             if self._writer is not None and self._lock.try_acquire():
                 self._follow_up(lambda: self._leave_one_file(self._writer))
@@ -334,41 +359,46 @@ class SqliteStore:
         if self._has_lost_its_log():
             self._save_open_log(connection)
 
-        # Others may have the file open: then the log stays, empty, and closing removes nothing.
+        # While others have the file open, the log stays, but empty. Otherwise closing may now
+        # delete it, since the lock of writers is held.
         connection.set_busy_timeout(_LAST_PATIENCE_MS)
         _checkpoint(connection, "TRUNCATE")
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
 
-def _change_nothing(_: Writing) -> None:
-    """Open the file for writing, which brings its tables up to date."""
-
-
 def _checkpoint(
     connection: apsw.Connection, mode: Literal["NOOP", "TRUNCATE"]
 ) -> tuple[int, int, int]:
-    """Return whether somebody was in the way, how many pages stand in the log and how many of them in the file."""
+    """Run a checkpoint, which copies pages from the log to the file; NOOP only counts them.
+
+    Return whether a reader or writer prevented it, how many pages the log holds, and how many of
+    those are in the file.
+    """
     [row] = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
     return cast("tuple[int, int, int]", row)
 
 
 def _spoils_connection(cause: BaseException | None) -> bool:
-    """Tell whether a failure may be one of the connection, such as a file that was read-only when it was opened."""
+    """Return whether a failure may be due to the connection, which is then opened again.
+
+    A connection that was opened while the file was read-only stays read-only.
+    """
     return isinstance(cause, apsw.Error) and not isinstance(
         cause, apsw.BusyError | apsw.ConstraintError
     )
 
 
 def _vacuum(connection: apsw.Connection) -> None:
-    """Write the file anew, so that nothing of a purged row is left in unused parts of it."""
-    # Others wait meanwhile: a long view of somebody is no reason to keep them.
+    """Rewrite the file, so that nothing of a purged row is left in unused parts of it."""
+    # Other writers wait meanwhile, so this gives up early when a reader prevents it.
     connection.set_busy_timeout(_VACUUM_PATIENCE_MS)
     connection.execute("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
     connection.execute("VACUUM")
 
 
 _stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
-# Never emptied: a child that closed them would touch files that its parent has open.
+# Connections of the parent process. The list keeps them from being garbage-collected, since closing
+# them in the child would release the parent's locks on the file.
 _abandoned: list[apsw.Connection] = []
 
 

@@ -1,4 +1,4 @@
-"""Change the rows of a SQLite database, inside a transaction that is begun already."""
+"""Change the rows of a SQLite database, inside a transaction that was started already."""
 
 import json
 from collections.abc import Sequence
@@ -30,9 +30,9 @@ __all__ = ["SqliteWriting"]
 _as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 _CALLER: Final = "INSERT INTO callers (revision, caller, tool, request_id) VALUES (?, ?, ?, ?)"
 _FORGET: Final = """
-UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '', facts = '[]', source_files = '[]',
-  sketches = '[]', agent = NULL, session_id = NULL, idempotency_key = NULL, fingerprint = NULL, revision = :revision,
-  forgotten_at = :forgotten_at
+UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '', facts = '[]',
+  source_files = '[]', sketches = '[]', agent = NULL, session_id = NULL, idempotency_key = NULL,
+  fingerprint = NULL, revision = :revision, forgotten_at = :forgotten_at
 WHERE id = :id
 """
 _VECTOR: Final = """
@@ -50,8 +50,8 @@ SET revision = excluded.revision, sha256 = excluded.sha256, pending_sha256 = exc
 class SqliteWriting(SqliteReading):
     """The changes of `goop_mcp.store.interface.Writing` on one connection.
 
-    `has_forgotten` tells whether texts were taken out that still stand in the log, `has_purged`
-    that a row was removed.
+    `has_forgotten` is whether texts were removed that are still in the log, `has_purged` whether a
+    row was removed.
     """
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -72,7 +72,7 @@ class SqliteWriting(SqliteReading):
         return self._revision
 
     def add_memory(self, new: NewMemory) -> StoredMemory:
-        """Add a memory whose key and fingerprint are free."""
+        """Add a memory whose key and fingerprint are unused."""
         refuse_unstorable(new)
         revision = self.next_revision()
         values = _values_of(new)
@@ -90,7 +90,7 @@ class SqliteWriting(SqliteReading):
         return StoredMemory(id=id, revision=revision, **values)
 
     def set_vector(self, id: int, model: str, vector: Sequence[float]) -> None:
-        """Keep the vector of a memory that is not forgotten."""
+        """Store the vector of a memory that is not forgotten."""
         self._connection.execute(_VECTOR, {"id": id, "model": model, "vector": packed(vector)})
         failpoint(Failpoint.INSERT)
 
@@ -126,7 +126,7 @@ class SqliteWriting(SqliteReading):
         return found
 
     def add_report(self, new: NewReport) -> StoredReport:
-        """Record an envelope whose key is free."""
+        """Record an envelope whose key is unused."""
         refuse_unstorable(new)
         values, revision = _values_of(new), self.next_revision()
 
@@ -146,12 +146,13 @@ class SqliteWriting(SqliteReading):
 
     def add_attempts(self, new: Sequence[NewAttempt]) -> list[StoredAttempt]:
         """Record attempts."""
-        return [self._add_attempt(each) for each in new]
+        stored = []
+        for attempt in new:
+            refuse_unstorable(attempt)
+            values = _values_of(attempt)
+            stored.append(StoredAttempt(id=self._insert("attempts", values), **values))
 
-    def _add_attempt(self, new: NewAttempt) -> StoredAttempt:
-        refuse_unstorable(new)
-        values = _values_of(new)
-        return StoredAttempt(id=self._insert("attempts", values), **values)
+        return stored
 
     def add_judgement(self, new: NewJudgement) -> None:
         """Record a judgement."""
@@ -159,7 +160,7 @@ class SqliteWriting(SqliteReading):
         self._insert("judgements", _values_of(new))
 
     def set_projection(self, projection: Projection) -> None:
-        """Remember what we write to a file."""
+        """Record what is being written to a file."""
         refuse_unstorable(projection)
         self._connection.execute(_PROJECTION, _values_of(projection))
         failpoint(Failpoint.INSERT)
@@ -168,7 +169,7 @@ class SqliteWriting(SqliteReading):
         lists = {name: _as_json(values[name]) for name in LISTS if name in values}
         names = ", ".join(values)
         slots = ", ".join(f":{name}" for name in values)
-        # Constants
+        # Table and columns are names of our records (hence `noqa: S608`); values are bound.
         self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({slots})", values | lists)  # noqa: S608
         failpoint(Failpoint.INSERT)
         return self._connection.last_insert_rowid()
@@ -185,5 +186,5 @@ def _sketch_rows(id: int, sketches: tuple[int, ...]) -> list[tuple[int, int]]:
 def _values_of(
     record: NewMemory | NewReport | NewEvent | NewAttempt | NewJudgement | Projection,
 ) -> dict[str, Any]:
-    """Return the fields as they are; `dataclasses.asdict` copies each of them, which costs a fifth of a save."""
+    """Return the fields without copying them, unlike `dataclasses.asdict`, which is slow."""
     return {name: getattr(record, name) for name in record.__dataclass_fields__}

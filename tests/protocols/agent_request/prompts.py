@@ -33,7 +33,7 @@ PROMPT = REQUEST_PROMPT
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One prompt of the index; `rules` are its warnings and errors, `expected` the outcome by mode."""
+    """One prompt of the index with its `rules` (warnings, errors) and `expected` outcomes."""
 
     file: str
     protocol: str
@@ -75,7 +75,7 @@ def judge(text: str, mode: Mode = "lenient", *, expected: Expectations | None = 
 
 
 def judge_both(text: str, *, expected: Expectations | None = None) -> tuple[Verdict, Verdict]:
-    """Return the verdicts of both modes, lenient first, after making sure that both saw the same (D-18)."""
+    """Return the verdicts of both modes, lenient first; both must have seen the same (D-18)."""
     lenient, strict = (judge(text, mode, expected=expected) for mode in MODES)
     assert rules_of(lenient) == rules_of(strict)
     return lenient, strict

@@ -37,7 +37,7 @@ def fenced(opening: str, closing: str, *, margin: str = "") -> str:
         pytest.param(fenced("```xml", "`````"), id="longer_end"),
         pytest.param(fenced("~~~xml", "~~~"), id="tildes"),
         pytest.param(fenced("``` XML", "```"), id="upper_case_with_a_blank"),
-        pytest.param(fenced('```xml title="handoff"', "```"), id="more_words_behind_the_language"),
+        pytest.param(fenced('```xml title="handoff"', "```"), id="more_words_after_the_language"),
         pytest.param(fenced("```xml", "```", margin="   "), id="indented"),
         pytest.param(fenced("```xml", "```").replace("\n", "\r\n"), id="windows_line_ends"),
         pytest.param(fenced("```xml", "").replace("\nProse.\n", ""), id="never_closed"),
@@ -80,7 +80,7 @@ def test_a_fence_that_closes_the_outer_one_is_read_over() -> None:
 
 
 @requirement("H-19")
-def test_a_fence_of_another_language_and_no_fence_at_all_are_told_apart() -> None:
+def test_a_fence_of_another_language_and_a_missing_fence_are_distinguished() -> None:
     for name, rule in (("no_lang_fence", "fence-language"), ("unfenced", "unfenced")):
         lenient, strict = judge_both(read_case(name))
 
@@ -110,7 +110,7 @@ def test_an_xml_block_of_another_kind_is_no_handoff() -> None:
 
 @requirement("H-26")
 @pytest.mark.parametrize("prompt", [POM + "\n" + PROMPT, PROMPT + "\n" + POM])
-def test_a_request_beside_another_xml_block_is_read(prompt: str) -> None:
+def test_a_request_next_to_another_xml_block_is_read(prompt: str) -> None:
     verdict = judge(prompt)
 
     assert rules_of(verdict) == ["envelope/foreign-block"]

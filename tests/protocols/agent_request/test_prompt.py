@@ -1,4 +1,4 @@
-"""What agents are told about requests teaches requests that are accepted, and the page about them is true."""
+"""Our instructions about requests lead to accepted requests, and the page about them is true."""
 
 import re
 
@@ -69,7 +69,7 @@ def test_the_request_on_the_page_is_accepted() -> None:
         assert rules_of(verdict) == []
 
 
-def test_the_page_names_every_attribute_and_every_rule_that_mends() -> None:
+def test_the_page_names_every_attribute_and_every_rule_that_repairs() -> None:
     for name in OWN_ATTRIBUTES:
         assert f"`{name}`" in PAGE
     for rule in RULES:

@@ -1,4 +1,4 @@
-"""What holds for any prompt: no exception, places inside the text, nothing cut off is accepted, nothing is executed."""
+"""What holds for any prompt: no exception, true positions, nothing truncated is accepted."""
 
 import os
 import subprocess
@@ -91,13 +91,13 @@ def test_any_text_gets_a_verdict_whose_places_lie_in_it(text: str) -> None:
 
 
 @given(spoilt_prompts())
-def test_what_was_mended_is_accepted_without_another_mend(text: str) -> None:
+def test_a_repaired_request_is_accepted_without_another_repair(text: str) -> None:
     verdict = judge(text)
 
     if verdict.accepted and verdict.repaired_text is not None:
         again = judge(f"`````````xml\n{verdict.repaired_text}\n`````````\n", "strict")
-        told = {f.rule for f in again.findings if f.severity is Severity.ERROR}
-        assert told <= {"agent_request/unknown-element"}
+        errors = {f.rule for f in again.findings if f.severity is Severity.ERROR}
+        assert errors <= {"agent_request/unknown-element"}
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -104,7 +104,7 @@ def test_another_order_is_sorted_and_listed() -> None:
 
 
 @requirement("H-16")
-def test_an_element_the_schema_does_not_have_is_kept_and_told() -> None:
+def test_an_element_the_schema_does_not_have_is_kept_and_reported() -> None:
     prompt = changed(
         PROMPT, (element("backlog_notes"), '<reviewer by="x">qa <b>now</b></reviewer>\n')
     )
@@ -118,7 +118,7 @@ def test_an_element_the_schema_does_not_have_is_kept_and_told() -> None:
     assert [child.text for child in kept.children] == ["now"]
 
 
-def test_text_between_the_parts_is_kept_and_told() -> None:
+def test_text_between_the_parts_is_kept_and_reported() -> None:
     lenient, strict = judge_both(changed(PROMPT, ("  <mode>", "  hurry up\n  <mode>")))
 
     assert rules_of(lenient) == ["agent_request/unknown-element"]
@@ -133,7 +133,8 @@ def test_values_in_a_namespace_of_their_own_are_read_by_it() -> None:
         "    <devops:target_environment>staging</devops:target_environment>\n"
         "    <devops:rollback_on_failure>true</devops:rollback_on_failure>\n"
         "  </devops:deployment_config>\n"
-        "  <qa:test_requirements><qa:coverage_threshold>90</qa:coverage_threshold></qa:test_requirements>\n"
+        "  <qa:test_requirements><qa:coverage_threshold>90</qa:coverage_threshold>"
+        "</qa:test_requirements>\n"
     )
     root = f'<agent_request version="1.0" xmlns:devops="{DEVOPS}" xmlns:qa="{QA}">'
     prompt = changed(
@@ -188,7 +189,7 @@ def test_the_namespace_of_the_schema_changes_nothing(edits: list[tuple[str, str]
 
 @requirement("H-17", "H-21")
 @pytest.mark.parametrize("prefix", ["", "h:"])
-def test_a_request_in_its_namespace_is_mended_like_any_other(prefix: str) -> None:
+def test_a_request_in_its_namespace_is_repaired_like_any_other(prefix: str) -> None:
     declared = f'xmlns:h="{NAMESPACE}"' if prefix else f'xmlns="{NAMESPACE}"'
     prompt = changed(MINIMAL, ("Detailed instructions", "make && test"))
     prompt = prompt.replace("</", "\0").replace("<", f"<{prefix}").replace("\0", f"</{prefix}")
@@ -202,7 +203,7 @@ def test_a_request_in_its_namespace_is_mended_like_any_other(prefix: str) -> Non
 @pytest.mark.parametrize(
     "written", ['<agent_request xmlns="urn:x">', '<h:agent_request xmlns:h="urn:x">']
 )
-def test_another_namespace_is_read_by_local_names_and_told(written: str) -> None:
+def test_another_namespace_is_read_by_local_names_and_reported(written: str) -> None:
     prompt = changed(MINIMAL, ("<agent_request>", written))
     if ":agent" in written:
         prompt = prompt.replace("</agent_request>", "</h:agent_request>")
@@ -213,7 +214,7 @@ def test_another_namespace_is_read_by_local_names_and_told(written: str) -> None
     assert request_of(lenient) == request_of(judge(MINIMAL))
 
 
-def test_names_in_the_wrong_case_are_mended() -> None:
+def test_names_in_the_wrong_case_are_repaired() -> None:
     wrong = [("<mode>spawn</mode>", "<Mode>spawn</Mode>"), ("<file path=", "<file Path=")]
 
     lenient, strict = judge_both(changed(PROMPT, *wrong))

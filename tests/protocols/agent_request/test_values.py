@@ -1,4 +1,4 @@
-"""Single values: listed words, booleans, attributes of the root, the summary, slots of templates, deliverables."""
+"""Single values: listed words, booleans, root attributes, summary, template slots, deliverables."""
 
 import pytest
 
@@ -61,7 +61,7 @@ def test_another_workflow_is_refused_with_the_four_values() -> None:
 @pytest.mark.parametrize(
     ("old", "new"), [("spawn<", "Spawn<"), (">TDD", ">tdd"), ('"true"', '"True"')]
 )
-def test_a_listed_value_in_the_wrong_case_is_mended(old: str, new: str) -> None:
+def test_a_listed_value_in_the_wrong_case_is_repaired(old: str, new: str) -> None:
     lenient, strict = judge_both(changed(PROMPT, (old, new)))
 
     assert rules_of(lenient) == ["agent_request/value-case"]
@@ -71,11 +71,11 @@ def test_a_listed_value_in_the_wrong_case_is_mended(old: str, new: str) -> None:
 
 @requirement("H-05")
 @pytest.mark.parametrize(
-    ("length", "told"), [(7, True), (9, True), (10, False), (500, False), (501, True)]
+    ("length", "reported"), [(7, True), (9, True), (10, False), (500, False), (501, True)]
 )
-def test_a_summary_has_10_to_500_characters(length: int, told: bool) -> None:
+def test_a_summary_has_10_to_500_characters(length: int, reported: bool) -> None:
     for verdict in judge_both(changed(PROMPT, (SUMMARY, "x" * length))):
-        assert ("agent_request/summary-length" in weighty_rules(verdict)) == told
+        assert ("agent_request/summary-length" in weighty_rules(verdict)) == reported
         assert verdict.accepted
 
 
@@ -131,7 +131,7 @@ def test_an_empty_list_of_deliverables_is_refused() -> None:
 
 
 @requirement("H-11")
-def test_deliverables_in_another_order_are_legal_and_told() -> None:
+def test_deliverables_in_another_order_are_legal_and_reported() -> None:
     for verdict in judge_both(read_case("6_2_test_auth")):
         assert verdict.accepted
         finding = the_finding(verdict, "agent_request/deliverable-order")

@@ -1,4 +1,4 @@
-"""What is written is accepted and read back as the same request; the literal schema takes it when asked to."""
+"""What is written is accepted, read back unchanged, and valid by the literal schema if asked."""
 
 from dataclasses import replace
 from typing import Any

@@ -10,8 +10,9 @@ from tests.requirements import requirement
 
 SUCCESS = read_case("factory/message_markdown_success.md")
 QUESTIONS = read_case("factory/message_markdown_questions.md")
-JSON = """{"status": "success", "summary": "Wrote the second draft of the plan.", "next_action": "ready_for_review",
- "deliverables": [{"path": "docs/plan.md", "type": "architecture", "description": "The plan"}], "confidence": "high"}"""
+JSON = """{"status": "success", "summary": "Wrote the second draft of the plan.",
+ "next_action": "ready_for_review", "confidence": "high",
+ "deliverables": [{"path": "docs/plan.md", "type": "architecture", "description": "The plan"}]}"""
 FAILURE = (
     "Task failed - unable to proceed.\n\nError: The request is missing.\n\nAttempted: Read the"
     " folder\n"
@@ -143,7 +144,7 @@ def test_anything_else_is_no_reply_and_never_a_success(text: str) -> None:
 
 @requirement("F-26")
 @pytest.mark.parametrize(
-    "text", [f"{JSON}\n\n{SUCCESS}", f"{SUCCESS}\n\n{JSON}"], ids=["before", "behind"]
+    "text", [f"{JSON}\n\n{SUCCESS}", f"{SUCCESS}\n\n{JSON}"], ids=["before", "after"]
 )
 def test_json_comes_before_markdown_wherever_it_stands(text: str) -> None:
     for verdict in judge_both(text, "factory"):

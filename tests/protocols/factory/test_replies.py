@@ -139,7 +139,7 @@ def test_path_of_a_deliverable_is_relative_to_the_workspace(path: object, rule: 
         assert verdict.accepted == (rule is None)
 
 
-def test_absolute_path_inside_the_known_workspace_is_mended() -> None:
+def test_absolute_path_inside_the_known_workspace_is_repaired() -> None:
     values = {**SUCCESS, "deliverables": [{"path": "/srv/p/.roomodes"}]}
 
     lenient, strict = judge_both(json.dumps(values), "factory", Expectations(workspace="/srv/p"))
@@ -338,7 +338,7 @@ DELIVERABLES = st.builds(
 
 
 def _has_no_hidden_characters(key: str) -> bool:
-    """Return whether a key is read as it is: one of ASCII with characters without width in it is repaired."""
+    """Return whether a key is read unchanged; ASCII with zero-width characters is repaired."""
     clean = ZERO_WIDTH.sub("", key)
     return not clean or clean == key or not clean.isascii()
 
@@ -414,7 +414,7 @@ def test_reply_of_a_case_is_written_word_for_word(case: JsonCase) -> None:
     assert json.loads(write_reply(reply(judge(case.text, "factory")))) == values
 
 
-def test_what_cannot_be_said_is_not_written() -> None:
+def test_what_json_cannot_express_is_not_written() -> None:
     found = reply(judge(json.dumps(SUCCESS), "factory"))
 
     with pytest.raises(NotWritableError, match="cut off"):

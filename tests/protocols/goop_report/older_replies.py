@@ -19,7 +19,7 @@ DESCENDANT = (
 
 
 def assert_converted(text: str, rule: str) -> Verdict:
-    """Check that lenient mode accepts the form with one warning and strict mode refuses it; return the former."""
+    """Check that lenient mode accepts the form with one warning and strict mode refuses it."""
     lenient, strict = judge_both(text)
     assert rules_of(lenient, Severity.ERROR) == set()
     assert weighty_rules(lenient) == {rule}
@@ -44,7 +44,7 @@ def sections(**parts: str) -> str:
 
 
 def rooted(root: str, status: str, content: str = SUMMARY, *, blockers: str = "NONE") -> str:
-    """Return a reply with a report under a sibling root; `blockers` stands where the form has a place for it."""
+    """Return a reply with a report under a sibling root, with `blockers` if the form has them."""
     content += DESCENDANT.format(blockers) if root == "elefant_report" else ""
     return (
         f"Here is what I found.\n\n```xml\n<{root}>\n  <status>{status}</status>\n "

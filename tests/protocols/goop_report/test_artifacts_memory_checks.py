@@ -266,7 +266,7 @@ def knowing(fact: str, *, happened: bool | None) -> Expectations:
 
 
 @pytest.mark.parametrize(("section", "fact", "rule"), SECTIONS)
-def test_section_is_required_when_the_caller_knows_that_there_is_something_to_tell(
+def test_section_is_required_when_the_caller_knows_that_there_is_something_to_report(
     section: str, fact: str, rule: str
 ) -> None:
     for mode in MODES:
@@ -288,7 +288,7 @@ def test_section_is_not_asked_for_when_the_caller_says_nothing_or_no(
 
 
 @requirement("G-37")
-def test_section_without_a_file_or_commit_tells_of_no_change() -> None:
+def test_section_without_a_file_or_commit_names_no_change() -> None:
     text = without("commits", without("files"))
 
     assert rules_of(validate(text, expected=Expectations(files_changed=True)), Severity.ERROR) == {
@@ -338,7 +338,7 @@ def test_report_with_every_item_of_the_checklist_has_no_gap() -> None:
     assert rules_of(judge(EXECUTOR), Severity.INFO) == set()
 
 
-def test_sections_that_are_absent_and_those_that_are_empty_are_told_apart() -> None:
+def test_absent_sections_and_empty_sections_are_distinguished() -> None:
     absent = report_of(judge(BLOCKED))
     empty = report_of(judge(changed(PLANNER, ("<handoff>", "<verification/><handoff>"))))
 

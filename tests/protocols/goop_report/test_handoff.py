@@ -144,7 +144,8 @@ def test_words_for_no_blocker_mean_no_blocker(words: str) -> None:
 
 NO_BLOCKERS += (
     """
-No blockers|no blocker|No blockers.|None at this time|None for now|None currently|Currently none|None so far
+No blockers|no blocker|No blockers.|None at this time|None for now|None currently|Currently none
+None so far
 None known|None identified|No known blockers|No active blockers|There are no blockers
 There are currently no blockers at this time|no blockers found|No open issues|No issues
 No impediments|No outstanding blockers|Nothing blocking|Nothing is blocking|not blocked|Unblocked

@@ -1,4 +1,4 @@
-"""The JSON response of protocol 0.1.3 is read as a report (WORKFLOW, section 8.1)."""
+"""The JSON response of protocol 0.1.3 is read as a report."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The sections of profile v1 are read as a report (WORKFLOW, section 8.2)."""
+"""The sections of profile v1 are read as a report."""
 
 import pytest
 

@@ -80,7 +80,7 @@ def test_every_part_that_may_stand_once_is_refused_when_it_stands_twice(name: st
         ("<ready>true</ready>", "<ready> true\n</ready>"),
     ],
 )
-def test_blanks_around_a_value_are_no_fault(old: str, new: str) -> None:
+def test_blanks_around_a_value_are_accepted(old: str, new: str) -> None:
     for verdict in judge_both(changed(EXECUTOR, (old, new))):
         assert weighty_rules(verdict) == set()
         assert verdict.envelope == report_of(judge(EXECUTOR))
@@ -167,7 +167,7 @@ def test_extension_in_a_namespace_of_its_own_is_kept_and_written_back() -> None:
     assert judge(write_report(report_of(verdict)), "strict").envelope == verdict.envelope
 
 
-def test_loose_text_between_the_elements_is_kept_and_no_fault() -> None:
+def test_loose_text_between_the_elements_is_kept_and_accepted() -> None:
     verdict = judge(changed(EXECUTOR, ("  <handoff>", "  And that is all.\n  <handoff>")))
 
     assert verdict.accepted
@@ -176,7 +176,7 @@ def test_loose_text_between_the_elements_is_kept_and_no_fault() -> None:
     assert judge(write_report(report_of(verdict))).envelope == verdict.envelope
 
 
-def test_empty_sections_are_no_fault() -> None:
+def test_empty_sections_are_accepted() -> None:
     empty = "<artifacts><files/><commits></commits></artifacts><memory/><verification/>"
     text = changed(PLANNER, ("<status>COMPLETE", "<status>PARTIAL"))
     start, end = text.index("<artifacts>"), text.index("</memory>") + len("</memory>")

@@ -1,4 +1,4 @@
-"""What holds of every older and sibling form of the report (WORKFLOW, section 8)."""
+"""What holds of every older and sibling form of the report."""
 
 import json
 
@@ -93,7 +93,7 @@ def test_older_form_that_was_only_thought_is_no_report(text: str, rule: str, tag
 
 
 @pytest.mark.parametrize(("text", "rule"), ALL_OLDER)
-def test_older_form_beside_a_draft_that_was_only_thought_counts(text: str, rule: str) -> None:
+def test_older_form_next_to_a_draft_in_a_thinking_block_counts(text: str, rule: str) -> None:
     verdict = judge(f"<thinking>\n{DRAFT}\n</thinking>\n{text}")
 
     assert rule in weighty_rules(verdict)

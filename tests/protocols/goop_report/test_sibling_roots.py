@@ -1,4 +1,4 @@
-"""Reports under another root are read by the table of their statuses (WORKFLOW, section 8.3)."""
+"""Reports under another root are read by the table of their statuses."""
 
 import pytest
 

@@ -203,7 +203,7 @@ def test_lock_that_is_no_boolean_is_an_error(word: str) -> None:
 
 @requirement("G-18")
 @pytest.mark.parametrize(("word", "value"), [("True", True), ("FALSE", False)])
-def test_boolean_in_the_wrong_case_is_mended_or_refused_by_mode(word: str, value: bool) -> None:
+def test_boolean_in_the_wrong_case_is_repaired_or_refused_by_mode(word: str, value: bool) -> None:
     lenient, strict = judge_both(changed(EXECUTOR, ("<spec_locked>true", f"<spec_locked>{word}")))
 
     state = report_of(lenient).state

@@ -42,7 +42,7 @@ def test_reply_without_the_block_is_rejected_by_name_of_the_protocol(text: str) 
 
 
 @requirement("G-02", "P-02")
-def test_text_behind_the_block_other_than_its_fence_is_a_warning() -> None:
+def test_text_after_the_block_other_than_its_fence_is_a_warning() -> None:
     for verdict in judge_both(f"{fenced(EXECUTOR)}\nLet me know if I should go on.\n"):
         assert verdict.accepted
         assert weighty_rules(verdict) == {"envelope/not-at-end"}
@@ -156,7 +156,7 @@ def test_unknown_status_is_an_error_that_lists_the_four(word: str) -> None:
 
 
 @requirement("G-09")
-def test_status_in_the_wrong_case_is_mended_or_refused_by_mode() -> None:
+def test_status_in_the_wrong_case_is_repaired_or_refused_by_mode() -> None:
     lenient, strict = judge_both(changed(EXECUTOR, (STATUS, "<status>complete</status>")))
 
     assert rules_of(lenient, Severity.WARNING) == {"goop_report/value-case"}

@@ -181,7 +181,8 @@ def test_extensions_are_written_back_in_order() -> None:
         (
             SUMMARY,
             SUMMARY
-            + "</summary><comparison_matrix><row>1</row></comparison_matrix><summary_note>x</summary_note>",
+            + "</summary><comparison_matrix><row>1</row></comparison_matrix>"
+            + "<summary_note>x</summary_note>",
         ),
     ],
 )

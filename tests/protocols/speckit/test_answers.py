@@ -439,7 +439,7 @@ def test_another_number_of_issues_than_created_gets_a_warning(count: int, fits: 
         ("review", ("constitution_compliance", "status"), "FAILED", "FAIL"),
     ],
 )
-def test_other_spelling_of_a_result_is_mended_in_lenient_mode(
+def test_other_spelling_of_a_result_is_repaired_in_lenient_mode(
     agent: str, path: tuple[Any, ...], written: str, read: str
 ) -> None:
     values = answer_of(agent)

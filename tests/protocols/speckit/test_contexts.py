@@ -183,14 +183,14 @@ def test_issues_are_given_the_worst_first_and_in_order_otherwise() -> None:
     ]
 
 
-def test_answer_behind_the_context_it_quotes_counts() -> None:
+def test_answer_after_the_context_it_quotes_counts() -> None:
     verdict = judge(f"{WORKFLOW_INPUT}\n{CLARIFY_REPLY}", "speckit")
 
     assert weighty_rules(verdict) == {"envelope/multiple"}
     assert not isinstance(verdict.envelope, AgentInput)
 
 
-def test_loose_context_is_mended_and_written_again() -> None:
+def test_loose_context_is_repaired_and_written_again() -> None:
     lenient, strict = judge_both(WORKFLOW_INPUT.replace('"feature_id"', "'feature_id'"), "speckit")
 
     assert weighty_rules(lenient) == {"json/loose-syntax"}
@@ -209,7 +209,7 @@ def _issue(severity: str, number: int) -> Issue:
         type="gap",
         message=str(number),
         location="a.md:1",
-        recommendation="mend it",
+        recommendation="fix it",
     )
 
 

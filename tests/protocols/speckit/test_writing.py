@@ -89,7 +89,7 @@ def test_written_result_of_an_own_agent_reads_as_the_same(value: object) -> None
     assert answer_in(write_response(response)) == response
 
 
-def test_what_cannot_be_said_is_not_written() -> None:
+def test_what_json_cannot_express_is_not_written() -> None:
     answer = answer_in(ANSWERS[0].text)
 
     with pytest.raises(NotWritableError, match="cut off"):

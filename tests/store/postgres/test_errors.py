@@ -66,13 +66,13 @@ def test_a_wrong_password_is_no_reason_to_try_again(
         assert "hunter2" not in str(caught.value) + str(caught.value.__cause__)
 
 
-def test_a_database_that_does_not_exist_is_said_so(database: Database) -> None:
+def test_a_database_that_does_not_exist_is_reported(database: Database) -> None:
     missing = Database("missing", database.socket)
     with pytest.raises(StoreError, match="missing does not exist; create the database first"):
         PostgresStore(missing.url(), project_id="p").exists()
 
 
-def test_a_user_without_rights_is_told_which_role_it_needs(
+def test_an_error_for_missing_rights_names_the_role_that_is_needed(
     open_store: OpenStore, database: Database
 ) -> None:
     with database.connect() as connection:
@@ -178,7 +178,8 @@ def test_a_writer_that_stands_still_is_named_after_the_wait(open_store: OpenStor
     try:
         assert held.wait(60)
         with pytest.raises(
-            StoreBusyError, match=r"turn has goop-mcp \d+@\S+ \(server process \d+, from the same"
+            StoreBusyError,
+            match=r"turn is held by goop-mcp \d+@\S+ \(server process \d+, from the same",
         ) as caught:
             waiting.write(lambda rows: rows.next_revision(), timeout=0.2)
 

@@ -113,7 +113,7 @@ def _add(number: int, rows: Writing) -> StoredMemory:
 def bound_connection(
     request: pytest.FixtureRequest, open_store: OpenStore, database: Database
 ) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
-    """Return a connection of a user that is no superuser, to a database with rows of two tenants."""
+    """Return a connection without superuser rights to a database with rows of two tenants."""
     for tenant in ("acme", "rival"):
         open_store(tenant=tenant).write(_fill)
 
@@ -219,7 +219,7 @@ def test_a_user_whom_row_level_security_does_not_bind_is_warned(
     store = open_store(user="unbound")
     store.write(_fill)
     [warning] = store.warnings
-    assert "passes over row-level security" in warning
+    assert "bypasses row-level security" in warning
 
 
 def test_a_user_that_may_make_roles_is_given_the_one_that_owns_nothing(

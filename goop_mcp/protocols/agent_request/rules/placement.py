@@ -1,4 +1,4 @@
-"""Rules about where the request stands in its prompt: in a fence marked xml, alone, and only once."""
+"""Rules about the position of a request in its prompt: in an xml fence, alone, and only once."""
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule
@@ -45,7 +45,7 @@ UNFENCED = Rule(
         "Tools that look for a fence marked xml do not find it, and Markdown renderers swallow the"
         " tags."
     ),
-    fix="Put the request into a fence: a line ```xml before it and a line ``` behind it.",
+    fix="Put the request into a fence: a line ```xml before it and a line ``` after it.",
     requirements=("H-01", "H-19"),
     example=Example(good=_FENCED, bad=_BARE, reply=REQUEST_PROMPT),
 )
@@ -55,7 +55,7 @@ FENCE_LANGUAGE = Rule(
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
     catches="the fence is not marked `xml`",
-    why="The mark is how the block is told from other code.",
+    why="The mark distinguishes the block from other code.",
     fix="Begin the fence with ```xml.",
     requirements=("H-19",),
     example=Example(good="```xml\n", bad="```\n", reply=REQUEST_PROMPT),

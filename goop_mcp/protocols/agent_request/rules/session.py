@@ -58,7 +58,10 @@ def _session_id_form(request: Request, _expected: Expectations) -> Hit | None:
 
 
 def _session_id_differs(request: Request, expected: Expectations) -> Hit | None:
-    folder = expected.session_id or _last_name(expected.session_folder)
+    folder = (
+        expected.session_id
+        or (expected.session_folder or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+    )
     if not folder or request.session_id is None or request.session_id == folder:
         return None
 
@@ -75,16 +78,12 @@ def _session_id_differs(request: Request, expected: Expectations) -> Hit | None:
     )
 
 
-def _last_name(folder: str | None) -> str:
-    return (folder or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
-
-
 def _dependency_unknown(request: Request, expected: Expectations) -> list[Hit] | None:
     if expected.sessions is None:
         return None
     return [
         Hit(
-            message=f"depends_on names {excerpt(session, _SHOWN)!r}, which is no known session",
+            message=f"depends_on names {excerpt(session, _SHOWN)!r}, which is not a known session",
             path="/agent_request/@depends_on",
             found=excerpt(session),
         )
@@ -179,7 +178,7 @@ DEPENDENCY_UNKNOWN = Rule(
     id="agent_request/dependency-unknown",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="depends_on names a session nobody knows",
+    catches="depends_on names an unknown session",
     why="A session that waits for one that never was waits for ever.",
     fix="Name sessions that exist, or leave depends_on out.",
     requirements=("H-14", "H-68"),

@@ -43,7 +43,7 @@ def _deliverable_order(request: Request, _expected: Expectations) -> Hit | None:
         if _KINDS.index(other) < _KINDS.index(one):
             return Hit(
                 message=(
-                    f"<{other}> stands behind <{one}>; legal, but the literal schema wants file,"
+                    f"<{other}> stands after <{one}>; legal, but the literal schema wants file,"
                     " decision, report"
                 ),
                 path=f"/agent_request/deliverables/{other}[{kinds[:number].count(other)}]",
@@ -83,7 +83,7 @@ CONSTRAINTS_UNREADABLE = Rule(
     id="agent_request/constraints-unreadable",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="constraints exist and could not be read; an empty list is used and said so",
+    catches="constraints exist and could not be read; an empty list is used and reported",
     why="An agent that sees no constraints acts as if there were none. Somebody has to know.",
     fix="Write each constraint as <constraint>…</constraint>.",
     requirements=("H-34",),
@@ -95,7 +95,7 @@ NO_DELIVERABLES = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches="deliverables container without file, decision or report",
-    why="Without a deliverable nobody can tell when the task is done.",
+    why="Without a deliverable nobody can see when the task is done.",
     fix="Add at least one <file>, <decision> or <report>.",
     requirements=("H-09",),
     example=Example(good=_DELIVERABLES, bad="<deliverables/>", reply=REQUEST_PROMPT),

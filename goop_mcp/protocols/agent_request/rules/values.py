@@ -1,4 +1,4 @@
-"""Rules about single values: template text left in, listed words, booleans, attributes of a known kind."""
+"""Rules about single values: template text, listed words, booleans, attributes of a known kind."""
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule
@@ -59,7 +59,7 @@ UNKNOWN_WORKFLOW = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches="workflow outside SPIKE, TDD, standard, none",
-    why="The workflow tells the agent whether it may change production code; none is guessed.",
+    why="The workflow decides whether the agent may change production code; none is guessed.",
     fix="Choose SPIKE, TDD, standard or none.",
     requirements=("H-06",),
     example=Example(good=_WORKFLOW, bad="<workflow>HOTFIX</workflow>", reply=REQUEST_PROMPT),
@@ -69,7 +69,7 @@ VALUE_CASE = Rule(
     id="agent_request/value-case",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches="mode, workflow or boolean in the wrong case; mended",
+    catches="mode, workflow or boolean in the wrong case; repaired",
     why="Other readers compare the words letter by letter.",
     fix="Write the value as it is listed.",
     requirements=("H-03", "H-06", "H-18"),

@@ -1,4 +1,4 @@
-"""Rules about replies that contradict themselves (D-93): a success with an error, questions or failed checks."""
+"""Rules about contradictory replies (D-93): success with an error, questions or failed checks."""
 
 from collections.abc import Iterator, Mapping
 
@@ -117,7 +117,7 @@ def _check_without_result(reply: Reply, _expected: Expectations) -> list[Hit] | 
 
 
 def _passed_checks(reply: Reply) -> Iterator[tuple[str, str]]:
-    """Return pointer and text of the checks that agents add on their own, as far as they are reported as passed."""
+    """Return pointer and text of the additional checks that agents report as passed."""
     for name in _LISTS if reply.extensions else ():
         checks = reply.extensions.get(name)
         named = (

@@ -77,7 +77,7 @@ DUPLICATE_QUESTION_ID = Rule(
     strict=Severity.WARNING,
     catches="two questions with one id",
     why="An answer is given by the id; it would count for both.",
-    fix="Give each question an id of its own.",
+    fix="Give each question a separate id.",
     requirements=("F-18",),
     example=Example(good='"id": "q2"', bad='"id": "q1"', reply=QUESTIONS_REPLY),
     check=_duplicate_question_id,

@@ -32,8 +32,7 @@ MARKDOWN_REPLY = Rule(
     strict=Severity.WARNING,
     catches="read from Markdown (policy `markdown=forbid` makes it an error)",
     why=(
-        "Agents may answer in plain Markdown for backward compatibility; less can be told from it"
-        " than from JSON."
+        "Agents may answer in plain Markdown for backward compatibility; it carries less than JSON."
     ),
     fix="Answer with the JSON object of the schema.",
     requirements=("F-01", "F-25"),

@@ -52,7 +52,7 @@ BLOCKING_WITHOUT_ISSUES = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches="BLOCKING and no blocking_issues",
-    why="Nobody could mend what is not named.",
+    why="Nobody could fix what is not named.",
     fix="Name each issue in blocking_issues, or pass.",
     requirements=("F-24",),
     example=Example(good=_ISSUES, bad="[]", reply=BLOCKING_REPLY),

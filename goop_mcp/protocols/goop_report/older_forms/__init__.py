@@ -1,7 +1,7 @@
-"""Compatibility readers: older and sibling forms of the report, converted into the model (WORKFLOW, section 8).
+"""Compatibility readers: older and sibling forms of the report, converted into the model.
 
-They are looked for only where there is no `<goop_report>`. What a form cannot say stays absent, nothing is invented,
-and a converted report is judged only by what its own form can hold (D-21).
+They are tried only where there is no `<goop_report>`. What a form cannot express stays absent,
+nothing is invented, and a converted report is judged only by what its form can hold (D-21).
 """
 
 from goop_mcp.protocols.goop_report.older_forms import legacy_json, markdown_sections, sibling_roots
@@ -15,7 +15,7 @@ __all__ = ["find_older_form", "read_older_form"]
 
 
 def find_older_form(text: str, limits: Limits) -> Extraction | None:
-    """Return the last older form in `text`: a sibling root, the JSON of 0.1.3, or the sections of v1."""
+    """Return the last older form in `text`: a sibling root, JSON of 0.1.3, or sections of v1."""
     found = sibling_roots.find_other_root(text, limits)
     if found is not None:
         return found

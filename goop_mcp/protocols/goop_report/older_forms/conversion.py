@@ -1,4 +1,4 @@
-"""What all conversions share: the finding that names the form, and the few rules a converted report is judged by."""
+"""What all conversions share: the finding that names the form, and the rules that apply."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -49,7 +49,7 @@ def converted(
     start: int,
     expected: Expectations,
 ) -> Reading:
-    """Return the reading of a converted report, with the finding that names its `form` first (D-21).
+    """Return the reading of a converted report; its first finding names the `form` (D-21).
 
     `start` is the offset of the form in the text read, from which the offsets of `problems` count.
     """
@@ -68,13 +68,13 @@ def converted(
 
 
 def expected_agent(expected: Expectations) -> str | None:
-    """Return the agent the caller invoked, for forms that cannot name one; None when the caller does not know."""
+    """Return the agent the caller invoked, for forms that cannot name one; None if unknown."""
     agent = plain_agent_name(expected.agent) if expected.agent else ""
     return agent if may_report_as(agent, expected.agents) else None
 
 
 def expected_state(expected: Expectations) -> State | None:
-    """Return the state with the phase the caller knows, for forms that cannot name one; None when it does not."""
+    """Return the state with the phase the caller knows, for forms that cannot name one, or None."""
     phase = (expected.phase or "").strip().lower()
     if phase == "discuss" and expected.profile == "0.x":
         phase = "plan"
@@ -89,7 +89,7 @@ def reason_to_block(status: Status | None, *reasons: str | None) -> str | None:
 
 
 def template_left(values: Iterable[tuple[str, str]]) -> list[Problem]:
-    """Return a finding for each of `values`, texts with their paths, that is or holds text of a template."""
+    """Return a finding for each of `values`, pairs of path and text, that holds template text."""
     problems = []
     for path, value in values:
         weight = template_text(value, place_of(path.rpartition("/")[2]), GOOP_REPORT_PROSE)
@@ -105,7 +105,7 @@ def template_left(values: Iterable[tuple[str, str]]) -> list[Problem]:
 
 
 def unknown_status(found: str, known: tuple[str, ...], path: str | None) -> Problem:
-    """Return the finding for a status that the form does not have; without `path` it stands at the form's start."""
+    """Return the finding for a status unknown to the form, at `path` or at the form's start."""
     what = f"status is {excerpt(found, 60)!r}" if found.strip() else "there is no status"
     words = tuple(str(word) for word in known)
 

@@ -1,4 +1,4 @@
-"""The JSON SubagentResponse of protocol 0.1.3 (WORKFLOW, section 8.1)."""
+"""The JSON SubagentResponse of protocol 0.1.3."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -45,12 +45,13 @@ _LEGACY_STATUS = {
 
 
 def find_legacy_json(text: str, limits: Limits) -> Block | None:
-    """Return the last object of that shape: one of its statuses and a summary, neither agent nor result."""
+    """Return the last object with one of its statuses and a summary, without agent and result."""
     if '"status"' not in text or '"summary"' not in text:
         return None
 
     apart = spoken_apart(text)
     braces = pair_braces(text)
+    # A draft before a truncated report must not be accepted in its place (D-16).
     if _is_cut_off(text, braces):
         return None
 
@@ -72,7 +73,7 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
 
 
 def _is_cut_off(text: str, braces: Braces) -> bool:
-    """Return whether the last object with a status is never closed: an earlier one is not the agent's last word."""
+    """Return whether the last object with a status is never closed; earlier ones do not count."""
     last = braces.unclosed[-1] if braces.unclosed else -1
     return bool(braces.ends) and last > braces.ends[-1] and text.find('"status"', last) >= 0
 
@@ -97,6 +98,8 @@ def _is_legacy(values: Mapping[str, Any]) -> bool:
     status, summary = values.get("status"), values.get("summary")
     if not isinstance(status, str) or not isinstance(summary, str):
         return False
+    # The exact spelling only, and neither of the fields that mark a speckit answer: many JSON
+    # objects have a status and a summary.
     return status in _LEGACY_STATUS and "agent" not in values and "result" not in values
 
 
@@ -106,6 +109,7 @@ def _from_legacy(values: Mapping[str, Any], expected: Expectations) -> Report:
     created, modified = _texts(values, "files_created"), _texts(values, "files_modified")
     commits = tuple([commit_in(text) or Commit(sha=text) for text in _texts(values, "commit")][:1])
     blockers = "\n".join(_texts(values, "blockers")) or None
+    # A failed report becomes BLOCKED, which requires a reason; the summary is the only one it has.
     if blockers is None and values["status"] == "failed":
         blockers = summary
 

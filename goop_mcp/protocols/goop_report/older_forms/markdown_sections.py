@@ -1,4 +1,4 @@
-"""The Markdown sections STATUS, SUMMARY, ARTIFACTS, VERIFICATION and NEXT of profile v1 (WORKFLOW, section 8.2)."""
+"""The Markdown sections STATUS, SUMMARY, ARTIFACTS, VERIFICATION and NEXT of profile v1."""
 
 import re
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ _NOTHING = frozenset({"", "none", "n/a", "-"})
 
 
 def find_sections(text: str) -> Block | None:
-    """Return the stretch from the first of the sections on, where both STATUS and SUMMARY are there."""
+    """Return the span from the first section on, if both STATUS and SUMMARY are present."""
     headings = section_headings(text)
     names = [heading[2].strip() for heading in headings if heading[1] == "##"]
     if "STATUS" not in names or "SUMMARY" not in names:
@@ -90,7 +90,7 @@ def read_sections(text: str, block: Block, expected: Expectations) -> Reading:
 
 
 def _values(sections: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield what stands in each section with its name: the whole text, or line by line where it has several."""
+    """Yield each section's name with its text, line by line where it has several."""
     for name, text in sections.items():
         lines = [line for line in text.split("\n") if line.strip()]
         for number, line in enumerate(lines, 1):
@@ -101,7 +101,7 @@ def _values(sections: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def section_headings(text: str) -> list[re.Match[str]]:
-    """Return the headings of the first two levels that stand in no fence and in no thinking block."""
+    """Return the headings of levels one and two outside fences and thinking blocks."""
     fences = fence_spans(text)
     thinking = spoken_apart(text)
     found: list[re.Match[str]] = []
@@ -181,7 +181,7 @@ def _section_files(text: str) -> Artifacts:
 
 
 def _at_dash(item: str) -> tuple[str, str]:
-    """Return what stands before and after the first dash."""
+    """Return the text before and after the first dash."""
     at, dash = min(
         ((item.find(dash), dash) for dash in _DASHES if dash in item), default=(len(item), "")
     )
@@ -196,6 +196,6 @@ def _section_checks(text: str) -> tuple[Check, ...]:
 
 
 def _clear_result(text: str) -> bool | None:
-    """Return whether a check passed, None where the words are not clear."""
+    """Return whether a check passed, None where the text is not clear."""
     passed, failed = _PASS.search(text) is not None, _FAIL.search(text) is not None
     return passed if passed != failed else None

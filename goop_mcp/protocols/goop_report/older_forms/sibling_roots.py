@@ -1,4 +1,4 @@
-"""Root elements that some agents of the packages use in place of `<goop_report>` (WORKFLOW, section 8.3)."""
+"""Root elements that some agents of the packages use in place of `<goop_report>`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -117,7 +117,7 @@ _RESULTS = {"PASS": True, "FAIL": False}
 
 
 def find_other_root(text: str, limits: Limits) -> Extraction | None:
-    """Return the blocks with a sibling root; `<response>` counts only with a status of its table."""
+    """Return the blocks with a sibling root; `<response>` needs a status of its table."""
     extraction = extract(SourceText(text), _SIBLING_ROOTS, most=limits.candidates)
     blocks = tuple([block for block in extraction.blocks if _counts(block, extraction.source.read)])
     chosen = next((block for block in reversed(blocks) if block.why is None), None)
@@ -140,7 +140,12 @@ def _native_status(text: str) -> str:
 def read_other_root(text: str, block: Block, expected: Expectations, limits: Limits) -> Reading:
     """Convert the sibling in `block`; one that was cut off is shown as far as it goes."""
     if block.root == _DESCENDANT:
-        grammar = _with_root(GRAMMAR, block.root)
+        grammar = Grammar(
+            root=block.root,
+            containers=GRAMMAR.containers - {GRAMMAR.root} | {block.root},
+            text_only=GRAMMAR.text_only,
+            attributes=GRAMMAR.attributes,
+        )
         reader = _descendant_reader(expected)
     else:
         text_only = frozenset({"status", "agent", "summary"})
@@ -171,15 +176,6 @@ def read_other_root(text: str, block: Block, expected: Expectations, limits: Lim
     result.places = reading.envelope
 
     return result
-
-
-def _with_root(grammar: Grammar, root: str) -> Grammar:
-    return Grammar(
-        root=root,
-        containers=grammar.containers - {grammar.root} | {root},
-        text_only=grammar.text_only,
-        attributes=grammar.attributes,
-    )
 
 
 def _sibling_reader(
@@ -226,7 +222,7 @@ def _blockers(root: etree._Element) -> str | None:
 
 
 def _item_checks(root: "etree._Element") -> list[Check]:
-    """Return a check for every item with a verdict; NOT_APPLICABLE is none."""
+    """Return a check for every item with a verdict; NOT_APPLICABLE has no verdict."""
     checks = []
     for element in root.iter():
         verdict = element.get("verdict") if element.tag != "verdict" else clean(element.text)
@@ -252,7 +248,7 @@ def _extension(child: "etree._Element", parent: str = "") -> Extension:
 
 
 def _descendant_reader(expected: Expectations) -> "Callable[[etree._Element], TreeReading[Report]]":
-    """Return a reader for `<elefant_report>`: a goop_report without state and memory, with the file action read."""
+    """Return a reader for `<elefant_report>`: no state, no memory, and the file action read."""
 
     def read_tree(root: "etree._Element") -> TreeReading[Report]:
         read_only = [

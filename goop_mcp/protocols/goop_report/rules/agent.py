@@ -27,7 +27,8 @@ def _bad_agent_name(report: Report, expected: Expectations) -> Hit | None:
     ):
         return None
 
-    named = f"goop-{plain_agent_name(report.agent).removeprefix('goop-').replace('_', '-').replace(' ', '-')}"
+    plain = plain_agent_name(report.agent).removeprefix("goop-")
+    named = f"goop-{plain.replace('_', '-').replace(' ', '-')}"
     fix = f"Write <agent>{named}</agent>." if named in KNOWN_AGENTS else None
 
     return Hit(

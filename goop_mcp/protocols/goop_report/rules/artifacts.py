@@ -123,7 +123,7 @@ COMMIT_SHA_FORM = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="sha absent or not 4 to 40 hex digits",
-    why="A commit that cannot be looked up is no evidence.",
+    why="A commit that cannot be looked up proves nothing.",
     fix="Copy the sha that git printed, 7 digits are enough.",
     requirements=("G-24", "G-25"),
     example=Example(good='sha="a1b2c3d"', bad='sha="latest"', reply=COMPLETE_REPLY),

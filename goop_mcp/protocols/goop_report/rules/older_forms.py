@@ -1,4 +1,4 @@
-"""Rules about older and sibling forms of the report, and about the checklist that closes an execution."""
+"""Rules about older and sibling forms of the report, and the checklist that ends an execution."""
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule

@@ -45,16 +45,11 @@ def _counter_over_total(report: Report, _expected: Expectations) -> list[Hit] | 
     return [
         _over_total_hit(name, counter)
         for name, counter in counters
-        if counter and _over_total(counter)
-    ]
-
-
-def _over_total(counter: Counter) -> bool:
-    return (
-        counter.current is not None
+        if counter
+        and counter.current is not None
         and counter.total is not None
         and counter.current > counter.total
-    )
+    ]
 
 
 def _over_total_hit(name: str, counter: Counter) -> Hit:
@@ -194,7 +189,7 @@ TASK_ID_DIFFERS_FROM_STATE = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="wave or task number of task_id differs from state",
-    why="One of the two is wrong, and the router cannot tell which.",
+    why="One of the two is wrong, and the router cannot know which.",
     fix="Make task_id and the counters in state name the same task.",
     requirements=("G-12", "G-58"),
     example=Example(good=_GOOD_TASK, bad="<task_id>W2.T2</task_id>", reply=COMPLETE_REPLY),

@@ -110,7 +110,7 @@ COMPLETE_WITHOUT_CHECK = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="COMPLETE and no check at all",
-    why="Complete means verified. Nobody can tell how.",
+    why="Complete means verified. Nobody can see how.",
     fix=(
         'Report what you ran: <verification><check name="tests"'
         ' passed="true">…</check></verification>.'
@@ -130,7 +130,7 @@ COMPLETE_WITH_FAILED_CHECK = Rule(
     strict=Severity.ERROR,
     catches='COMPLETE and a check with passed="false"; the router never advances, in either mode',
     why="The status table says: fully finished, verified. A failed check says the opposite.",
-    fix="Mend the failure and run the check again, or report PARTIAL or BLOCKED.",
+    fix="Fix the failure and run the check again, or report PARTIAL or BLOCKED.",
     requirements=("G-47",),
     example=Example(
         good='<check name="tests" passed="true">pytest: 12 passed</check>',
@@ -145,7 +145,7 @@ COMPLETE_WITH_BLOCKER = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="COMPLETE and a real blocker",
-    why="Either the work is done or something stands in its way.",
+    why="Either the work is done or something blocks it.",
     fix="Write None in blockers, or report BLOCKED.",
     requirements=("G-32", "G-41"),
     example=Example(

@@ -136,7 +136,7 @@ VERSION_MISSING = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="root without version",
-    why="The envelope is read by the same rules, but a reader cannot tell which form was meant.",
+    why="The envelope is read by the same rules, but a reader cannot know which form was meant.",
     fix=f'Write the version at the root: <goop_report version="{WRITTEN_VERSION}">.',
     requirements=("G-06",),
     example=Example(good=_ROOT, bad="<goop_report>", reply=COMPLETE_REPLY),

@@ -21,7 +21,7 @@ _ABBREVIATION = re.compile(
 
 
 def count_sentences(text: str) -> int:
-    """Return the number of sentences of `text`, abbreviations and list numbers not counted as ends."""
+    """Return the number of sentences of `text`; abbreviations and list numbers end none."""
     text = text.strip()
     if not text:
         return 0

@@ -47,7 +47,7 @@ VALUE_CASE = Rule(
     id="goop_report/value-case",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches="a listed value or boolean in the wrong case; mended",
+    catches="a listed value or boolean in the wrong case; repaired",
     why="The word is right, so its meaning is beyond doubt; only its form is not.",
     fix="Write listed values exactly as the schema has them.",
     requirements=("G-09", "G-18"),
@@ -81,7 +81,7 @@ NOT_AN_INTEGER = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches="wave or task counter absent or no non-negative integer",
-    why="The router tells the last task of a wave and of the plan by these numbers.",
+    why="The router finds the last task of a wave and of the plan by these numbers.",
     fix=(
         'Write both numbers: <wave current="2" total="3"/>. Leave the element out when there are'
         " none."

@@ -133,7 +133,7 @@ NUMBERS_DISAGREE = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="sums or percentages do not fit (tolerance 0.01)",
-    why="One of the numbers is wrong, and nobody can tell which.",
+    why="One of the numbers is wrong, and nobody can know which.",
     fix="Count again and write numbers that fit each other.",
     requirements=("S-31", "S-35", "S-36", "S-37"),
     example=Example(good='"questions_asked": 3', bad='"questions_asked": 2', reply=CLARIFY_REPLY),

@@ -41,7 +41,7 @@ FITTING: Mapping[str, tuple[str, ...]] = {
         "manual_resolution",
     ),
 }
-"""The strategies that fit each type, that of the table of types first. To be more careful is never wrong."""
+"""The strategies that fit each type, the usual one first. A more careful one is never wrong."""
 
 
 def _strategy_mismatch(response: Response, _expected: Expectations) -> Hit | None:
@@ -160,7 +160,7 @@ STRATEGY_MISMATCH = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="the strategy does not fit the type; the router takes the safer one",
-    why="A broken rule of the project must not be mended by trying again.",
+    why="A violated rule of the project must not be retried.",
     fix="Choose the strategy that the table of types gives.",
     requirements=("S-25",),
     example=Example(

@@ -1,4 +1,4 @@
-"""Rules about the parts of an answer: absent, contradicting each other, without an envelope around them."""
+"""Rules about the parts of an answer: absent, contradictory, or without an envelope."""
 
 from goop_mcp.protocols.speckit.samples import ANALYZE_REPLY, CLARIFY_REPLY
 from goop_mcp.validation.findings import Severity

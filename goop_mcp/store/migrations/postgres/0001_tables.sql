@@ -5,7 +5,7 @@ CREATE TABLE goop.versions (
     applied_at timestamptz NOT NULL DEFAULT now()
 );
 
--- One row a project: its revision, and the last id given out of each kind. Ids are never given twice.
+-- One row for each project: its revision and the last id of each kind. No id is used twice.
 CREATE TABLE goop.meta (
     tenant text NOT NULL,
     project text NOT NULL,
@@ -94,7 +94,8 @@ CREATE TABLE goop.projections (
     PRIMARY KEY (tenant, project, path)
 );
 
--- The second wall: without a tenant and a project set in the transaction there are no rows, for the owner neither.
+-- Defence in depth: every statement names tenant and project, and without both set in the transaction no row is
+-- visible, not even for the owner of the tables (FORCE).
 DO $$
 DECLARE name text;
 BEGIN
@@ -110,7 +111,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- The role that works with the rows and owns nothing. Made where this user may make roles, used where it is there.
+-- The role that works with the rows and owns no table. Created where this user may create roles, used where it exists.
 DO $$
 BEGIN
     BEGIN
@@ -119,7 +120,7 @@ BEGIN
         NULL;
     END;
     BEGIN
-        -- A user that made the role may still have to be let into it.
+        -- The creator of a role is not always a member of it.
         EXECUTE format('GRANT goop_app TO %I', current_user);
     EXCEPTION WHEN undefined_object OR insufficient_privilege OR invalid_grant_operation THEN
         NULL;

@@ -1,6 +1,6 @@
 ALTER TABLE goop.meta ADD COLUMN attempt_id bigint NOT NULL DEFAULT 0;
 
--- What was asked of agents and how it was judged, for statistics. No part of the project's revision: no file shows it.
+-- Messages to agents and how the replies were judged, for statistics. They have no revision, as no file shows them.
 CREATE TABLE goop.attempts (
     tenant text NOT NULL,
     project text NOT NULL,

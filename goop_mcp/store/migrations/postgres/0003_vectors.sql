@@ -1,4 +1,4 @@
--- Of those who bring an embedder; 32-bit numbers, the lowest byte first.
+-- Vectors of an embedder, where one is configured: 32-bit floats, little-endian.
 CREATE TABLE goop.vectors (
     tenant text NOT NULL,
     project text NOT NULL,

@@ -1,4 +1,4 @@
--- Why a call ended, on its last attempt. Of calls recorded before it was kept only this is known: that it was accepted.
+-- Why a call ended, on its last attempt. For calls recorded earlier only acceptance is known.
 ALTER TABLE goop.attempts ADD COLUMN ended text;
 
 -- The owner is bound by row-level security too, and this is about the rows of all projects.
@@ -12,7 +12,7 @@ WHERE NOT EXISTS (
 );
 ALTER TABLE goop.attempts FORCE ROW LEVEL SECURITY;
 
--- Replies and prompts that were judged where nobody keeps attempts; figures only, no words of anybody but names.
+-- Replies and prompts that were judged where no attempts are recorded: names and numbers, no texts.
 ALTER TABLE goop.meta ADD COLUMN judgement_id bigint NOT NULL DEFAULT 0;
 
 CREATE TABLE goop.judgements (

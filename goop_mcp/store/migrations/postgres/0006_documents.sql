@@ -1,3 +1,3 @@
--- What a document shows is asked for with every record; without these that takes the longer, the more was recorded.
+-- Every record queries what a document shows. Without these indexes, the time grows with the number of records.
 CREATE INDEX events_by_document ON goop.events (tenant, project, document, revision);
 CREATE INDEX events_by_kind ON goop.events (tenant, project, document, kind, revision);

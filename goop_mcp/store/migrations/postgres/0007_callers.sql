@@ -1,5 +1,5 @@
--- Who changed something through a server that asks for tokens: the name of the token, by the revision of the change,
--- which every row that was written then bears as well.
+-- Who made a change through a server that requires tokens: the name of the token, by the revision of the change, which
+-- the rows written by it hold as well.
 CREATE TABLE goop.callers (
     tenant text NOT NULL,
     project text NOT NULL,

@@ -1,4 +1,4 @@
--- Four letters that say whose file this is: goop.
+-- The application id: the letters goop in ASCII.
 PRAGMA application_id = 0x676F6F70;
 
 CREATE TABLE meta (
@@ -8,8 +8,8 @@ CREATE TABLE meta (
 
 INSERT INTO meta (key, value) VALUES ('revision', 0);
 
--- AUTOINCREMENT: the id of a purged memory is never given again. Long texts stand last, so that the other columns
--- are read without them.
+-- AUTOINCREMENT: the id of a purged memory is never used again. Long texts are last, as SQLite reads a row from its
+-- start: the other columns are then read without them.
 CREATE TABLE memories (
   id              INTEGER PRIMARY KEY AUTOINCREMENT,
   type            TEXT NOT NULL,
@@ -30,7 +30,7 @@ CREATE TABLE memories (
   content         TEXT NOT NULL
 ) STRICT;
 
--- In the folded form. Without an index by memory, which would cost every save: a memory knows its concepts.
+-- Case-folded. No index by memory, which every save would pay for: a memory has its concepts in its row.
 CREATE TABLE memory_concepts (
   concept   TEXT NOT NULL,
   memory_id INTEGER NOT NULL,

@@ -1,4 +1,4 @@
--- What was asked of agents and how it was judged, for statistics. No part of the project's revision: no file shows it.
+-- Messages to agents and how the replies were judged, for statistics. They have no revision, as no file shows them.
 CREATE TABLE attempts (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   call_id    TEXT NOT NULL,

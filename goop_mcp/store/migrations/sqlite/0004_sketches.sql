@@ -1,4 +1,4 @@
--- Numbers that memories of nearly the same words share. Without an index by memory: a memory knows its sketches.
+-- Numbers that memories with nearly the same words share. No index by memory: a memory has its sketches in its row.
 ALTER TABLE memories ADD COLUMN sketches TEXT NOT NULL DEFAULT '[]';
 
 CREATE TABLE memory_sketches (

@@ -1,9 +1,9 @@
--- Why a call ended, on its last attempt. Of calls recorded before it was kept only this is known: that it was accepted.
+-- Why a call ended, on its last attempt. For calls recorded earlier only acceptance is known.
 ALTER TABLE attempts ADD COLUMN ended TEXT;
 UPDATE attempts SET ended = CASE result WHEN 'accepted' THEN 'accepted' ELSE 'unknown' END
 WHERE number = (SELECT max(last.number) FROM attempts AS last WHERE last.call_id = attempts.call_id);
 
--- Replies and prompts that were judged where nobody keeps attempts; figures only, no words of anybody but names.
+-- Replies and prompts that were judged where no attempts are recorded: names and numbers, no texts.
 CREATE TABLE judgements (
   id           INTEGER PRIMARY KEY AUTOINCREMENT,
   surface      TEXT NOT NULL,
