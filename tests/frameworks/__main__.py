@@ -16,7 +16,7 @@ from tests.repository import CACHE, ROOT
 
 FOLDER = CACHE / "frameworks"
 TOOLS = ("pytest>=9,<10", "pytest-asyncio>=1.3,<2", "hypothesis>=6.150,<7")
-LONGEST_INSTALL, LONGEST_RUN = 1200, 600
+LONGEST_INSTALL, LONGEST_RUN = 1200, 1200
 
 
 @dataclass(frozen=True, slots=True)
