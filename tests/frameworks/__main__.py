@@ -64,7 +64,7 @@ ENVIRONMENTS = (
 
 
 def main() -> int:
-    """Test the frameworks named as arguments, all without; 1 when a test failed or a framework does not install."""
+    """Test the frameworks named as arguments, or all; 1 when a test or an installation failed."""
     wanted = sys.argv[1:]
     unknown = set(wanted) - {each.name for each in ENVIRONMENTS}
     if unknown:
