@@ -1,4 +1,4 @@
-"""The files that ship with the package, installed or in a checkout: schemas, prompts, templates, pages, plugins."""
+"""The files that ship with the package: schemas, prompts, templates, pages, plugins."""
 
 import re
 import tomllib
@@ -45,7 +45,9 @@ def read_asset(kind: AssetKind, name: str) -> str:
 
 
 def list_assets(kind: AssetKind, suffix: str = "") -> tuple[str, ...]:
-    """Return the names of the assets that end with `suffix`, sorted, relative to their folder, with forward slashes.
+    """Return the names of the assets that end with `suffix`, sorted.
+
+    Names are relative to the folder of their kind, with forward slashes.
 
     Raises AssetMissingError when the folder is not there.
     """
@@ -71,7 +73,7 @@ def split_front_matter(asset: str, *, file: str) -> tuple[Mapping[str, Any], str
 
 @cache
 def _names(kind: AssetKind) -> tuple[str, ...]:
-    """Return the names of all assets of a kind; what is installed does not change while a program runs."""
+    # Cached, because installed files do not change while a program runs.
     folder = _folder(kind)
     if not folder.is_dir():
         raise AssetMissingError(f"the folder {kind} of goop-mcp is missing; install goop-mcp again")
