@@ -1,15 +1,15 @@
 """A rule: one thing that can be wrong with a reply, with everything a person or an agent may ask about it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Hit, Mode, Severity
 
-__all__ = ["Check", "Example", "Problem", "Rule", "RuleBook", "run_checks"]
+__all__ = ["Check", "Example", "Problem", "Rule", "RuleBook", "RuleList", "run_checks"]
 
 Check = Callable[[Any, Expectations], "Hit | list[Hit] | None"]
 """Looks at one model and says what it saw. Each family narrows the first argument to its own model."""
@@ -98,6 +98,34 @@ class Rule:
                 after=after,
             ),
         )
+
+
+P = ParamSpec("P")
+CheckT = TypeVar("CheckT", bound=Check)
+
+
+# Typed by the constructor of Rule, so that its fields are listed once and are still checked.
+def _decorator(
+    make: Callable[P, Rule],
+) -> Callable[Concatenate["RuleList", P], Callable[[CheckT], CheckT]]:
+    def rule(rules: "RuleList", /, *args: P.args, **data: P.kwargs) -> Callable[[CheckT], CheckT]:
+        def declare(check: CheckT) -> CheckT:
+            rules.append(replace(make(*args, **data), check=check))
+            return check
+
+        return declare
+
+    return rule
+
+
+class RuleList(list[Rule]):
+    """The rules of one module, in the order of the file.
+
+    `@RULES.rule(id=…, …)` declares a rule on its check, so that both are in one place; a rule that
+    is reported where the text is read has no check and is appended.
+    """
+
+    rule = _decorator(Rule)
 
 
 class RuleBook(Mapping[str, Rule]):

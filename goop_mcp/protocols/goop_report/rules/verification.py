@@ -4,7 +4,7 @@ from goop_mcp.protocols.goop_report.model import Report, Status
 from goop_mcp.validation.check_texts import judge_claim, judge_summary, summary_failure
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
 
 __all__ = ["VERIFICATION_RULES"]
@@ -15,6 +15,42 @@ _SECTION = (
 _REPLY = BLOCKED_REPLY.replace("  <handoff>", f"{_SECTION}  <handoff>")
 
 
+def _shown_against_summary(report: Report) -> str | None:
+    """Return what speaks against the summary, or what the summary says against the checks."""
+    if not report.summary or not report.verification:
+        return None
+
+    failed = [check.evidence for check in report.verification if check.passed is False]
+    shown = judge_summary(report.summary, failed) if failed else None
+    if shown is not None:
+        return f"the summary says that all tests pass, but a check shows {shown!r}"
+    if failed or report.status is not Status.COMPLETE:
+        return None
+
+    shown = summary_failure(report.summary)
+
+    return (
+        None
+        if shown is None
+        else f"every check is reported as passed, but the summary counts {shown!r}"
+    )
+
+
+VERIFICATION_RULES = RuleList()
+
+
+@VERIFICATION_RULES.rule(
+    id="goop_report/check-without-name",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="check has no name",
+    why="A check without a name cannot be compared with the next one.",
+    fix='Name the check: <check name="tests" passed="true">…</check>.',
+    requirements=("G-28",),
+    example=Example(
+        good='<check name="tests" passed="true">', bad='<check passed="true">', reply=COMPLETE_REPLY
+    ),
+)
 def _check_without_name(report: Report, _expected: Expectations) -> list[Hit] | None:
     return [
         Hit(
@@ -26,6 +62,16 @@ def _check_without_name(report: Report, _expected: Expectations) -> list[Hit] | 
     ]
 
 
+@VERIFICATION_RULES.rule(
+    id="goop_report/verification-missing",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="the caller says that checks were run, and there is no `<verification>`",
+    why="A check that was run and not reported may have failed.",
+    fix="Report every check you ran in <verification>, with passed true or false.",
+    requirements=("G-39",),
+    example=Example(good=_SECTION, bad="", reply=_REPLY, expected=Expectations(checks_run=True)),
+)
 def _verification_missing(report: Report, expected: Expectations) -> Hit | None:
     # "Required When Applicable: verification - when verification commands were run"
     if not expected.checks_run or report.verification:
@@ -36,6 +82,27 @@ def _verification_missing(report: Report, expected: Expectations) -> Hit | None:
     )
 
 
+@VERIFICATION_RULES.rule(
+    id="goop_report/check-contradicts-itself",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches=(
+        'passed="true", and the text counts failures, errors or a non-zero exit code, or counts'
+        " that do not add up; also a summary that says the opposite of the checks"
+    ),
+    why=(
+        "The router goes on with what passed. Only counts and fixed forms of test runners decide,"
+        " never the word failed; names, paths, quotations and earlier runs are left out."
+    ),
+    fix=(
+        "Run the check again and report its result; as long as something fails, write"
+        ' passed="false".'
+    ),
+    requirements=("G-47",),
+    example=Example(
+        good="pytest: 12 passed", bad="pytest: 10 passed, 2 failed", reply=COMPLETE_REPLY
+    ),
+)
 def _check_contradicts_itself(report: Report, _expected: Expectations) -> list[Hit] | None:
     # "COMPLETE: Task fully finished, verified" (Status Values): a check that failed verifies
     # nothing
@@ -65,27 +132,18 @@ def _check_contradicts_itself(report: Report, _expected: Expectations) -> list[H
     return hits
 
 
-def _shown_against_summary(report: Report) -> str | None:
-    """Return what speaks against the summary, or what the summary says against the checks."""
-    if not report.summary or not report.verification:
-        return None
-
-    failed = [check.evidence for check in report.verification if check.passed is False]
-    shown = judge_summary(report.summary, failed) if failed else None
-    if shown is not None:
-        return f"the summary says that all tests pass, but a check shows {shown!r}"
-    if failed or report.status is not Status.COMPLETE:
-        return None
-
-    shown = summary_failure(report.summary)
-
-    return (
-        None
-        if shown is None
-        else f"every check is reported as passed, but the summary counts {shown!r}"
-    )
-
-
+@VERIFICATION_RULES.rule(
+    id="goop_report/check-without-result",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches=(
+        'passed="true", and nothing ran: 0 tests, all skipped, "not run", "should pass", no text'
+    ),
+    why="What did not run did not pass. Nobody can see what the check is based on.",
+    fix="Run the check and write what it printed, or leave the check out.",
+    requirements=("G-44", "G-47"),
+    example=Example(good="pytest: 12 passed", bad="not run, should pass", reply=COMPLETE_REPLY),
+)
 def _check_without_result(report: Report, _expected: Expectations) -> list[Hit] | None:
     return [
         Hit(
@@ -101,74 +159,3 @@ def _check_without_result(report: Report, _expected: Expectations) -> list[Hit] 
         and (claim := judge_claim(check.evidence)) is not None
         and claim.kind == "without result"
     ]
-
-
-CHECK_WITHOUT_NAME = Rule(
-    id="goop_report/check-without-name",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="check has no name",
-    why="A check without a name cannot be compared with the next one.",
-    fix='Name the check: <check name="tests" passed="true">…</check>.',
-    requirements=("G-28",),
-    example=Example(
-        good='<check name="tests" passed="true">', bad='<check passed="true">', reply=COMPLETE_REPLY
-    ),
-    check=_check_without_name,
-)
-
-VERIFICATION_MISSING = Rule(
-    id="goop_report/verification-missing",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="the caller says that checks were run, and there is no `<verification>`",
-    why="A check that was run and not reported may have failed.",
-    fix="Report every check you ran in <verification>, with passed true or false.",
-    requirements=("G-39",),
-    example=Example(good=_SECTION, bad="", reply=_REPLY, expected=Expectations(checks_run=True)),
-    check=_verification_missing,
-)
-
-CHECK_CONTRADICTS_ITSELF = Rule(
-    id="goop_report/check-contradicts-itself",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches=(
-        'passed="true", and the text counts failures, errors or a non-zero exit code, or counts'
-        " that do not add up; also a summary that says the opposite of the checks"
-    ),
-    why=(
-        "The router goes on with what passed. Only counts and fixed forms of test runners decide,"
-        " never the word failed; names, paths, quotations and earlier runs are left out."
-    ),
-    fix=(
-        "Run the check again and report its result; as long as something fails, write"
-        ' passed="false".'
-    ),
-    requirements=("G-47",),
-    example=Example(
-        good="pytest: 12 passed", bad="pytest: 10 passed, 2 failed", reply=COMPLETE_REPLY
-    ),
-    check=_check_contradicts_itself,
-)
-
-CHECK_WITHOUT_RESULT = Rule(
-    id="goop_report/check-without-result",
-    lenient=Severity.WARNING,
-    strict=Severity.ERROR,
-    catches=(
-        'passed="true", and nothing ran: 0 tests, all skipped, "not run", "should pass", no text'
-    ),
-    why="What did not run did not pass. Nobody can see what the check is based on.",
-    fix="Run the check and write what it printed, or leave the check out.",
-    requirements=("G-44", "G-47"),
-    example=Example(good="pytest: 12 passed", bad="not run, should pass", reply=COMPLETE_REPLY),
-    check=_check_without_result,
-)
-
-VERIFICATION_RULES = (
-    CHECK_WITHOUT_NAME,
-    VERIFICATION_MISSING,
-    CHECK_CONTRADICTS_ITSELF,
-    CHECK_WITHOUT_RESULT,
-)
