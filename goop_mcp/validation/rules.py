@@ -1,4 +1,4 @@
-"""A rule: one thing that can be wrong with a reply, with everything a person or an agent may ask about it."""
+"""A rule: one possible error of a reply, with all that people and agents may ask about it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,10 +9,10 @@ from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Hit, Mode, Severity
 
-__all__ = ["Check", "Example", "Problem", "Rule", "RuleBook", "RuleList", "run_checks"]
+__all__ = ["Check", "CheckT", "Example", "Problem", "Rule", "RuleBook", "RuleList", "run_checks"]
 
 Check = Callable[[Any, Expectations], "Hit | list[Hit] | None"]
-"""Looks at one model and says what it saw. Each family narrows the first argument to its own model."""
+"""Judges one model and returns what it found. Each family narrows the first argument."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Rule:
     """One rule. The id is stable for ever (RULES).
 
     `catches` and `why` are for the rule's page. `fix` is an instruction to the agent. `check`
-    judges a whole model; rules without one are reported where the text is found, read or mended.
+    judges a whole model; rules without one are reported where the text is found, read or repaired.
     `requirements` are for rules of this project. `model` is the class of the envelopes that `check`
     judges, or several; None for a rule that its family lists.
     """
@@ -129,7 +129,7 @@ class RuleList(list[Rule]):
 
 
 class RuleBook(Mapping[str, Rule]):
-    """All rules by id, in the order in which they are listed; two with one id are a mistake of ours."""
+    """All rules by id, in the order in which they are listed; ids must differ."""
 
     def __init__(self, collect: Callable[[], Iterable[Rule]]) -> None:
         """Take what lists the rules; it is called when the first of them is asked for."""
@@ -159,7 +159,7 @@ class RuleBook(Mapping[str, Rule]):
         return len(self._rules)
 
     def find(self, name: str) -> Rule:
-        """Return the rule called `name`, also by the part after the slash where only one rule has it.
+        """Return the rule `name`, which may be the part after the slash if only one rule has it.
 
         Raises UnknownNameError, which suggests the nearest id, or all that have this part.
         """

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from goop_mcp.validation.rules import Rule
 
 __all__ = [
-    "Attempts",
-    "Judge",
     "Allow",
+    "Attempts",
     "Block",
+    "Judge",
     "Turn",
     "describe_errors",
     "hook_answer",
-    "must_report",
     "judge_text",
     "judge_turn",
+    "must_report",
 ]
 
 _T = TypeVar("_T")

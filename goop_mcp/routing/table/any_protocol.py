@@ -107,13 +107,6 @@ def _worst(case: Case) -> str:
     return f"{excerpt(case.errors[0].message, 160)}{more}"
 
 
-def _repair_reason(case: Case) -> str:
-    return (
-        f"{counted_noun(len(case.errors), 'error')} in the reply: {named(case.same_agent)} is asked"
-        " to repair it"
-    )
-
-
 def _given_up_reason(case: Case) -> str:
     rounds = case.context.counters.repair_rounds
     if rounds < case.context.policy.limits.max_repair_rounds:
@@ -292,7 +285,10 @@ FIRST_ROWS.add(
     fits=lambda case: _rejected(case) and _repair_may_help(case),
     actions=(Action.REQUEST_REPAIR,),
     carries=("next_agent", "instruction", "retry"),
-    reason=_repair_reason,
+    reason=lambda case: (
+        f"{counted_noun(len(case.errors), 'error')} in the reply: {named(case.same_agent)} is asked"
+        " to repair it"
+    ),
     message=_render_repair,
 )
 def _ask_for_repair(case: Case) -> Filling:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from goop_mcp.protocols.factory.model import Question, Reply, Status, Verdict
+from goop_mcp.protocols.factory.model import Reply, Status, Verdict
 from goop_mcp.validation.check_texts import judge_claim, summary_failure
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
@@ -18,10 +18,6 @@ _LISTS = ("checks", "verification", "validation", "tests", "quality_gates")
 _TEXTS = ("evidence", "details", "output", "result", "message", "text", "summary")
 _PASSED = frozenset({"pass", "passed", "success", "ok"})
 _ANSWERED = ("answer", "answered", "resolution", "resolved")
-
-
-def _is_answered(question: Question) -> bool:
-    return any(question.extensions.get(name) for name in _ANSWERED)
 
 
 def _contradiction(what: str, path: str, found: str) -> Hit:
@@ -107,7 +103,11 @@ def _success_with_error(reply: Reply, _expected: Expectations) -> Hit | None:
     ),
 )
 def _success_with_questions(reply: Reply, _expected: Expectations) -> Hit | None:
-    questions = [each for each in reply.questions or () if not _is_answered(each)]
+    questions = [
+        each
+        for each in reply.questions or ()
+        if not any(each.extensions.get(name) for name in _ANSWERED)
+    ]
     if reply.status is not Status.SUCCESS or not questions:
         return None
 
