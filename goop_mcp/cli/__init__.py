@@ -1,4 +1,4 @@
-"""The command line: `goop-mcp` and `python -m goop_mcp` (INTERFACES, section 4)."""
+"""The command line: `goop-mcp` and `python -m goop_mcp`."""
 
 import sys
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ INTERRUPTED = 130
 )
 @click.pass_context
 def program(context: click.Context) -> int:
-    """Find, judge and mend the envelope at the end of an agent's reply.
+    """Find, judge and repair the envelope at the end of an agent's reply.
 
     Without a command and with a pipe on stdin: the MCP server on stdio.
     """
@@ -39,10 +39,10 @@ def program(context: click.Context) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line with `arguments`, or with those of the process, and return its exit code.
+    """Run the command line with `arguments`, by default those of the process; return the exit code.
 
-    2 stands for usage errors and files that cannot be read, 130 for an interrupt. Each fault of the caller is told
-    on stderr, and never by a traceback.
+    2 stands for usage errors and files that cannot be read, 130 for an interrupt. An error of the
+    caller is one message on stderr, never a traceback.
     """
     try:
         prepare_streams()
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except click.UsageError as error:
-        complain(_usage(error))
+        complain(_usage_message(error))
         return error.exit_code
     except click.ClickException as error:
         complain(error.format_message())
@@ -62,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _usage(error: click.UsageError) -> str:
+def _usage_message(error: click.UsageError) -> str:
+    """Return click's message in the form of our own: lower case, one sentence, what to do."""
     message = error.format_message().rstrip(".")
     message = message[:1].lower() + message[1:].replace(". Did you mean", "; did you mean")
     if message.endswith("?"):

@@ -15,17 +15,17 @@ __all__ = ["backup"]
 @PROJECT
 @DATABASE
 @PROJECT_ID
-@click.option("--force", is_flag=True, help="Write over FILE if it is there.")
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 def backup(
     file: Path, *, project: str | None, database: str | None, project_id: str | None, force: bool
 ) -> int:
-    """Write the whole database of the project to FILE, which goop-mcp restore puts back.
+    """Write the whole database of the project to FILE, for goop-mcp restore.
 
-    Servers may run meanwhile. The copy is checked before it gets its name. It holds all that was
-    recorded and is for its owner only. PostgreSQL has tools of its own for this; for such a
-    database the command says which.
+    Servers may run meanwhile. The copy is checked before it gets its name. It holds everything that
+    was recorded, and only its owner can read it. For a PostgreSQL database, the command names the
+    tools of PostgreSQL to use instead.
 
-    Exit code: 0 written, 2 there is nothing to copy or it cannot be written.
+    Exit code: 0 written, 2 nothing to copy, or it cannot be written.
     """
     with opened_application(project, database=database, project_id=project_id) as application:
         application.store.backup(file, force=force)

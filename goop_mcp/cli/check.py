@@ -22,7 +22,7 @@ from goop_mcp.cli.rendering.json_list import render_json
 from goop_mcp.cli.rendering.sarif import render_sarif
 from goop_mcp.cli.rendering.text import render_text
 from goop_mcp.cli.streams import complain, emit, show, standard_input, terminal_width, wants_colour
-from goop_mcp.operations.check_files import FileVerdicts, check_files
+from goop_mcp.operations.check_files import check_files
 from goop_mcp.operations.project_expectations import expect_of_project
 from goop_mcp.operations.reading_files import STDIN
 from goop_mcp.validation.expectations import Expectations, Profile
@@ -36,9 +36,7 @@ _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_gi
 @click.command(short_help="Judge the envelope in each reply.")
 @click.argument("files", nargs=-1, metavar="[FILE…|-]")
 @PROTOCOL
-@click.option(
-    "--strict", is_flag=True, help="Make every fault of form an error instead of mending it."
-)
+@click.option("--strict", is_flag=True, help="Report every error of form instead of repairing it.")
 @click.option(
     "--agent", metavar="NAME", help="The agent that was called, for example goop-executor."
 )
@@ -58,8 +56,8 @@ _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_gi
     metavar="NAME",
     default="0.x",
     help=(
-        "0.x, or v1: five Markdown sections and a phase discuss. A project of GoopSpec 1.x is known"
-        " as v1."
+        "0.x, or v1: five Markdown sections and a phase discuss. A project of GoopSpec 1.x is"
+        " always v1."
     ),
 )
 @click.option("--base", metavar="SHA", help="With --workspace: the commit at which the task began.")
@@ -99,7 +97,7 @@ def check(
 ) -> int:
     """Judge the envelope in each FILE, or in standard input.
 
-    Exit code: 0 accepted, 1 any rejected, 2 a file could not be read or the call is wrong. An empty
+    Exit code: 0 accepted, 1 any rejected, 2 a file could not be read, or a usage error. An empty
     file is a reply without an envelope: rejected.
     """
     expected = Expectations(
@@ -115,7 +113,7 @@ def check(
 
     with opened as (folder, store), judging():
         outcome = check_files(
-            _named(files),
+            _files_or_stdin(files),
             protocol=protocol,
             mode="strict" if strict else "lenient",
             expected=expect_of_project(project_folder(project), expected),
@@ -133,11 +131,13 @@ def check(
     for unread in outcome.unread:
         complain(unread.message)
 
-    return _exit_code(outcome)
+    if outcome.unread:
+        return 2
+    return 0 if all(checked.verdict.accepted for checked in outcome.checked) else 1
 
 
-def _named(files: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the files to read; without any, standard input if it is no terminal."""
+def _files_or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the files to read; without any, standard input unless it is a terminal."""
     if files.count(STDIN) > 1:
         raise WrongCallError("standard input (-) is named twice and can be read once")
     if files:
@@ -145,9 +145,3 @@ def _named(files: tuple[str, ...]) -> tuple[str, ...]:
     if sys.stdin is None or sys.stdin.isatty():
         raise WrongCallError("no file is named, and nothing is piped in; name a file")
     return (STDIN,)
-
-
-def _exit_code(outcome: FileVerdicts) -> int:
-    if outcome.unread:
-        return 2
-    return 0 if all(checked.verdict.accepted for checked in outcome.checked) else 1

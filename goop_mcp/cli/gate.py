@@ -1,4 +1,4 @@
-"""`goop-mcp gate`: the check before an agent is started with a prompt."""
+"""`goop-mcp gate`: check a prompt before an agent is started with it."""
 
 import os
 
@@ -8,11 +8,11 @@ from goop_mcp import operations
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, RULES, judging
 from goop_mcp.cli.streams import emit_json, show, standard_input, start_log
 from goop_mcp.composition import Application
-from goop_mcp.operations.gate import Adoption, Containment, GateAnswer, gate_file
+from goop_mcp.operations.gate import Adoption, Containment, gate_file
 from goop_mcp.operations.gate_log import append_to_log
 from goop_mcp.protocols.agent_request.compatibility import as_handoff
 from goop_mcp.protocols.agent_request.model import Request
-from goop_mcp.settings import Settings, read_settings
+from goop_mcp.settings import read_settings
 from goop_mcp.validation.rules import Rule
 
 __all__ = ["gate"]
@@ -21,10 +21,10 @@ __all__ = ["gate"]
 @click.command(short_help="Say whether an agent may be started with a prompt.")
 @click.argument("file", metavar="FILE|-")
 @click.option(
-    "--strict", is_flag=True, help="Refuse faults of form too, instead of warning of them."
+    "--strict", is_flag=True, help="Also refuse errors of form, instead of warning about them."
 )
 @click.option(
-    "--schema", metavar="PATH", help="A schema file that has to be there, relative to the project."
+    "--schema", metavar="PATH", help="A schema file that must exist, relative to the project."
 )
 @click.option(
     "--adoption",
@@ -37,7 +37,7 @@ __all__ = ["gate"]
     ),
 )
 @click.option(
-    "--workflow", metavar="NAME", help="The kind of work; SPIKE and research may always go without."
+    "--workflow", metavar="NAME", help="The kind of work; SPIKE and research never need a request."
 )
 @click.option(
     "--containment",
@@ -73,10 +73,10 @@ def gate(
     database: str | None,
     project_id: str | None,
 ) -> int:
-    """Say whether an agent may be started with the prompt in FILE; what is to be said goes to stderr.
+    """Say whether an agent may be started with the prompt in FILE; the messages go to stderr.
 
-    Exit code: 0 proceed, also without a request in the prompt, 1 refused, 2 the file could not be read or the call is
-    wrong.
+    Exit code: 0 proceed, also without a request in the prompt, 1 refused, 2 the file could not be
+    read, or a usage error.
     """
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     start_log(settings)
@@ -97,24 +97,17 @@ def gate(
     if session_log is not None:
         append_to_log(session_log, answer.log)
     if record:
-        _count(answer, settings)
+        with Application(settings) as application:
+            operations.gate_count.count_gate(application.store, answer)
 
-    show("".join(f"{line}\n" for line in _lines(answer, fields=fields)), to_stderr=True)
+    messages = answer.messages
+    if fields and not answer.proceed:
+        # The specification wants one line here, for programs that read the fields (H-24).
+        syntax = [line.strip() for line in answer.log if line.startswith("   Line ")]
+        if syntax and any(finding.rule == "xml/malformed" for finding in answer.findings):
+            messages = (f"XML syntax error: {syntax[0]}",)
+
+    show("".join(f"{line}\n" for line in messages), to_stderr=True)
     if fields and answer.proceed and isinstance(answer.verdict.envelope, Request):
         emit_json(as_handoff(answer.verdict.envelope))
     return 0 if answer.proceed else 1
-
-
-def _count(answer: GateAnswer, settings: Settings) -> None:
-    with Application(settings) as application:
-        operations.gate_count.count_gate(application.store, answer)
-
-
-def _lines(answer: GateAnswer, *, fields: bool) -> tuple[str, ...]:
-    """Return what goes to stderr; who asks for the fields is told of faults of form by one line (section 4.3)."""
-    if not fields or answer.proceed:
-        return answer.messages
-
-    syntax = [line.strip() for line in answer.log if line.startswith("   Line ")]
-    malformed = any(finding.rule == "xml/malformed" for finding in answer.findings)
-    return (f"XML syntax error: {syntax[0]}",) if malformed and syntax else answer.messages

@@ -11,10 +11,9 @@ from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.streams import complain, emit, emit_json, show, standard_input
 from goop_mcp.errors import GoopError, StoreError, UnreadableFileError
 from goop_mcp.memory.times import utc_now, written
-from goop_mcp.operations.build_request import BuiltRequest
 from goop_mcp.operations.hand_over import hand_over_request, parse_fields
 from goop_mcp.operations.reading_files import STDIN, read_reply
-from goop_mcp.operations.session_handoff import BuiltHandoff, build_session_handoff, session_fields
+from goop_mcp.operations.session_handoff import build_session_handoff, session_fields
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.session_archive import ArchivedSession, archive_session, finished_sessions
@@ -61,8 +60,8 @@ def agent_request(source: str | None, *, write: bool, form: str, project: str | 
     text. Optional are mode, workflow, constraints, backlog_notes, session_id, parent_agent,
     target_agent, priority, title, context and xsd_compat.
 
-    Exit code: 0 built, 1 no good prompt can be made of the fields or it cannot be written, 2 the
-    fields could not be read or the call is wrong.
+    Exit code: 0 built, 1 the fields make no valid prompt, or it cannot be written, 2 the fields
+    could not be read, or a usage error.
     """
     settings = read_settings(os.environ, project=project)
     text, name = _read(source)
@@ -78,7 +77,15 @@ def agent_request(source: str | None, *, write: bool, form: str, project: str | 
         complain(str(error))
         return REFUSED
 
-    _present(built, form=form, is_written=write)
+    for finding in built.verdict.findings:
+        complain(f"{finding.severity}: {finding.message}")
+
+    if form == "json":
+        emit_json(built.to_dict())
+    elif write:
+        show(f"{built.path}\n")
+    else:
+        emit(built.text)
 
     return 0
 
@@ -88,7 +95,7 @@ def agent_request(source: str | None, *, write: bool, form: str, project: str | 
     "--json",
     "source",
     metavar="FILE|-",
-    help="The fields as one JSON object; what is left out is recorded.",
+    help="The fields as one JSON object; the rest comes from the records.",
 )
 @click.option(
     "--write", is_flag=True, help="Record the handoff, write HANDOFF.md and print only its path."
@@ -112,11 +119,11 @@ def session(
 
     The fields are one JSON object, all optional: summary, next_action, next_agent, next_command,
     and the lists files_to_read, blockers and warnings. What is left out is taken from the reports,
-    the plan and the memory since the last handoff. A HANDOFF.md that somebody else wrote is left
-    alone; ours lies beside it then.
+    the plan and the memory since the last handoff. A HANDOFF.md that goop-mcp did not write is
+    kept; ours is then written next to it.
 
-    Exit code: 0 built, 1 no handoff can be made of the fields or it cannot be written, 2 the fields
-    could not be read, the database cannot be used or the call is wrong.
+    Exit code: 0 built, 1 the fields make no valid handoff, or it cannot be written, 2 the fields
+    could not be read, the database cannot be used, or a usage error.
     """
     with opened_application(project, database=database, project_id=project_id) as application:
         try:
@@ -130,7 +137,17 @@ def session(
             complain(str(error))
             return REFUSED
 
-    _present_session(built, form=form)
+    for remark in built.remarks:
+        complain(remark)
+
+    if form == "json":
+        emit_json(built.to_dict())
+    elif built.revision is None:
+        emit(built.text)
+    else:
+        # Without a folder of the project there is no path, only a resource of the server.
+        shown = built.path or f"recorded at revision {built.revision}, shown at {built.resource}"
+        show(f"{shown}\n")
 
     return 0
 
@@ -142,18 +159,20 @@ def session(
     "days",
     type=click.IntRange(min=0),
     metavar="DAYS",
-    help="Only sessions begun more than DAYS days ago.",
+    help="Only sessions that began more than DAYS days ago.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be packed and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be packed and change nothing.")
 @PROJECT
 def archive(
     sessions: tuple[str, ...], *, days: int | None, dry_run: bool, project: str | None
 ) -> int:
-    """Pack the folder of each finished session below docs/.scratch/sessions into one file beside it.
+    """Pack the folder of each finished session below docs/.scratch/sessions into one file.
 
-    Without a SESSION, all whose state.json says that nobody works in them any more. A folder is removed only when its
-    archive was written and read back. Exit code: 0, also when there is nothing to pack; 1 a session cannot be packed,
-    which stops none of the others; 2 the call is wrong.
+    Without a SESSION, pack all that are finished according to their state.json. A folder is removed
+    only after its archive was written and read back.
+
+    Exit code: 0, also when there is nothing to pack; 1 a session cannot be packed, the others are;
+    2 a usage error.
     """
     files = ProjectFiles(read_settings(os.environ, project=project).project)
     before = None if days is None else datetime.now(UTC) - timedelta(days=days)
@@ -169,12 +188,12 @@ def archive(
             complain(str(error))
             failed = True
         else:
-            _present_archived(done, dry_run=dry_run)
+            _present_archive(done, dry_run=dry_run)
 
     return int(failed)
 
 
-def _present_archived(done: ArchivedSession, *, dry_run: bool) -> None:
+def _present_archive(done: ArchivedSession, *, dry_run: bool) -> None:
     verb = "would pack" if dry_run else "packed"
     show(
         f"{verb} {done.id}: {done.files} files, {done.bytes:,} bytes, into {done.path},"
@@ -186,22 +205,8 @@ def _present_archived(done: ArchivedSession, *, dry_run: bool) -> None:
         )
 
 
-def _present_session(built: BuiltHandoff, *, form: str) -> None:
-    for remark in built.remarks:
-        complain(remark)
-
-    if form == "json":
-        emit_json(built.to_dict())
-    elif built.revision is None:
-        emit(built.text)
-    else:
-        show(
-            f"{built.path or f'recorded at revision {built.revision}, shown at {built.resource}'}\n"
-        )
-
-
 def _read(source: str | None) -> tuple[str, str]:
-    """Return the text of the fields, and what messages call the place where it came from."""
+    """Return the text of the fields, and the name of its source for messages."""
     if source is None and (sys.stdin is None or sys.stdin.isatty()):
         raise WrongCallError(
             "no fields are given; name a file with --json, or pipe one JSON object in"
@@ -211,15 +216,3 @@ def _read(source: str | None) -> tuple[str, str]:
     name = "standard input" if file == STDIN else repr(file)
 
     return read_reply(file, stdin=standard_input()).removeprefix("\ufeff"), name
-
-
-def _present(built: BuiltRequest, *, form: str, is_written: bool) -> None:
-    for finding in built.verdict.findings:
-        complain(f"{finding.severity}: {finding.message}")
-
-    if form == "json":
-        emit_json(built.to_dict())
-    elif is_written:
-        show(f"{built.path}\n")
-    else:
-        emit(built.text)

@@ -1,6 +1,7 @@
-"""`goop-mcp hook`: what people read about it.
+"""`goop-mcp hook`: the help of the command.
 
-An event is answered before the command line is loaded.
+`goop_mcp.__main__` answers an event before the command line is loaded, because a host starts a
+process for each event.
 """
 
 import click
@@ -16,13 +17,13 @@ __all__ = ["hook"]
     "--rules",
     multiple=True,
     metavar="WHERE",
-    help="Also judge by rules of your own; see check --help.",
+    help="Also judge by custom rules; see check --help.",
 )
 def hook(host: tuple[str, ...], *, rules: tuple[str, ...]) -> int:
     """Answer an event of HOST's hooks: JSON on standard input, JSON on standard output.
 
-    Hosts run this themselves. A missing or wrong report of a subagent is sent back with what to
-    mend, twice at most; .goopspec/hooks.json says who owes one. Exits with 0 whatever happens, so
-    that no session is stopped by it.
+    Hosts run this themselves. A missing or wrong report of a subagent is sent back with its errors,
+    twice at most; .goopspec/hooks.json names the agents that must report. The exit code is always
+    0, because any other might stop the session.
     """
     return main([*host, *(word for where in rules for word in ("--rules", where))])

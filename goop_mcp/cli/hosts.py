@@ -1,4 +1,4 @@
-"""What `install` and `uninstall` share: their arguments, and how they tell what was done."""
+"""The arguments and the output that `install` and `uninstall` share."""
 
 import os
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ SCOPE = click.option(
     type=click.Choice([scope.value for scope in Scope]),
     default=Scope.PROJECT.value,
     show_default=True,
-    help="project: for all who work in it; user: for you, in all projects.",
+    help="project: for everybody who works in it; user: for you, in all projects.",
 )
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Show the difference and change nothing.")
 
@@ -36,7 +36,7 @@ _DONE = {
 
 
 def find_seat(host: str, scope: str, project: str | None) -> Seat:
-    """Return what the arguments mean here.
+    """Return the place of installation for the arguments.
 
     Raises UnknownNameError, SettingsError and WrongCallError.
     """
@@ -65,7 +65,7 @@ def show_plan(changes: Sequence[Change]) -> None:
 
 
 def show_result(changes: Sequence[Change], backups: Sequence[Path | None]) -> None:
-    """Print one line for each file, and what people should know about it."""
+    """Print one line for each file, and the notes about it."""
     for change, backup in zip(changes, backups, strict=True):
         show(_line(change, backup) + _notes(change))
 
@@ -73,16 +73,15 @@ def show_result(changes: Sequence[Change], backups: Sequence[Path | None]) -> No
 def _line(change: Change, backup: Path | None) -> str:
     if change.after is None and change.action is Action.KEEP:
         return ""
-    kept = "" if backup is None else f" (backup: {_shown(backup)})"
+
+    kept = ""
+    if backup is not None:
+        home = Path.home()
+        in_home = backup.is_relative_to(home)
+        path = f"~/{backup.relative_to(home).as_posix()}" if in_home else str(backup)
+        kept = f" (backup: {path})"
+
     return f"{_DONE[change.action]:9} {change.target.shown}{kept}\n"
-
-
-def _shown(path: Path) -> str:
-    return (
-        f"~/{path.relative_to(Path.home()).as_posix()}"
-        if path.is_relative_to(Path.home())
-        else str(path)
-    )
 
 
 def _notes(change: Change) -> str:

@@ -1,4 +1,4 @@
-"""`goop-mcp init`: lay down the documents of a project."""
+"""`goop-mcp init`: create the documents of a project."""
 
 import os
 
@@ -14,18 +14,19 @@ from goop_mcp.workspace.scaffold import create_project
 __all__ = ["init"]
 
 
-@click.command(short_help="Lay down the documents of a project.")
+@click.command(short_help="Create the documents of a project.")
 @PROJECT
 @click.option(
     "--name",
     metavar="NAME",
-    help="What the project is called; the default is the name of its folder.",
+    help="Name of the project; the default is the name of its folder.",
 )
 def init(project: str | None, name: str | None) -> int:
-    """Lay down the documents of a project in .goopspec with their headings, and state.json in phase idle.
+    """Create the documents of a project in .goopspec with their headings, and state.json.
 
-    What is there already stays as it is, so calling again is safe. Exit code: 0, also when nothing was missing;
-    2 nothing could be written.
+    Existing files are not changed, and the phase of a new project is idle.
+
+    Exit code: 0, also when nothing was missing; 2 nothing could be written.
     """
     folder = read_settings(os.environ, project=project).project
     done = create_project(

@@ -32,14 +32,12 @@ _CHECK = "`goop-mcp doctor` checks the connection.\n"
     is_flag=True,
     help="Also put the rules into the host's AGENTS.md or CLAUDE.md.",
 )
-@click.option(
-    "--replace", is_flag=True, help="Put our entries in place of those that were written by hand."
-)
+@click.option("--replace", is_flag=True, help="Overwrite entries that were written by hand.")
 @click.option(
     "--command",
     "words",
     metavar="COMMAND",
-    help="How the host starts goop-mcp; the default is looked for.",
+    help="Command by which the host starts goop-mcp; found automatically by default.",
 )
 @PROJECT
 def install(
@@ -54,14 +52,20 @@ def install(
 ) -> int:
     """Register the server in HOST, with hooks or a plugin where HOST has them.
 
-    What is in its files is kept, comments included; a copy of each changed file is kept as well.
-    Doing it again changes nothing. `goop-mcp uninstall HOST` takes everything out again.
+    Everything else in its files is kept, including comments; each changed file is backed up.
+    Installing again changes nothing. `goop-mcp uninstall HOST` removes everything.
 
     Exit code: 0 done, 1 a file cannot be changed safely, in which case none is.
     """
     seat, records = find_seat(host, scope, project), Records()
     launch = _launch(words, portable=seat.scope is Scope.PROJECT)
-    block = _block(seat) if instructions else None
+    if instructions and seat.instructions() is None:
+        raise WrongCallError(
+            f"{seat.host.title} has no file of instructions for {seat.scope} scope; leave out"
+            " --instructions"
+        )
+
+    block = render_prompt(_BLOCK, {}) if instructions else None
 
     try:
         if dry_run:
@@ -78,9 +82,17 @@ def install(
     if all(change.action is Action.KEEP for change in changes):
         show(f"Nothing had to be changed. {_CHECK}")
     else:
-        show(_closing(seat, launch, instructions=instructions))
+        show(_next_steps(seat, launch, instructions=instructions))
 
-    show(_doubled(seat))
+    plugins = (
+        find_plugins(seat.project, seat.environment) if seat.host.name == "claude-code" else []
+    )
+    for plugin in plugins:
+        show(
+            f"The plugin {plugin.name} is on, too ({plugin.shown}), so each event is answered"
+            f" twice: run `claude plugin disable {plugin.name}` or"
+            f" `goop-mcp uninstall {seat.host.name} --scope {seat.scope}`.\n"
+        )
 
     return 0
 
@@ -93,47 +105,25 @@ def _launch(words: str | None, *, portable: bool) -> Launch:
         command, *arguments = shlex.split(words)
     except ValueError:
         raise WrongCallError(
-            f"--command {words!r} is no command; expected words, such as 'uvx goop-mcp'"
+            f"--command {words!r} is not a command; expected a command such as 'uvx goop-mcp'"
         ) from None
 
     return Launch(command=command, arguments=tuple(arguments), why="it was given with --command")
 
 
-def _block(seat: Seat) -> str:
-    if seat.instructions() is None:
-        raise WrongCallError(
-            f"{seat.host.title} has no file of instructions for {seat.scope} scope; leave out"
-            " --instructions"
-        )
-
-    return render_prompt(_BLOCK, {})
-
-
-def _closing(seat: Seat, launch: Launch, *, instructions: bool) -> str:
-    said = f"{seat.host.title} starts it as: {shlex.join(launch.words)}\n  because {launch.why}\n"
+def _next_steps(seat: Seat, launch: Launch, *, instructions: bool) -> str:
+    """Return the registered command with its reason, and what is left to do."""
+    text = f"{seat.host.title} starts it as: {shlex.join(launch.words)}\n  because {launch.why}\n"
     if seat.scope is Scope.PROJECT and PurePath(launch.command).is_absolute():
-        said += (
+        text += (
             "  Others who share these files lack that path; if all have goop-mcp on theirs:"
             " --command goop-mcp\n"
         )
 
     if not instructions and seat.instructions() is not None:
-        said += (
-            "To tell agents the rules as well: --instructions, or paste what `goop-mcp prompt`"
-            " prints.\n"
+        text += (
+            "To give agents the rules as well: --instructions, or paste the output of"
+            " `goop-mcp prompt`.\n"
         )
 
-    return f"{said}{seat.host.then}\n{_CHECK}"
-
-
-def _doubled(seat: Seat) -> str:
-    """Return what to do when a plugin does the same as what was installed; empty when none does."""
-    plugins = (
-        find_plugins(seat.project, seat.environment) if seat.host.name == "claude-code" else []
-    )
-    return "".join(
-        f"The plugin {plugin.name} is on, too ({plugin.shown}), so each event is answered twice:"
-        f" run `claude plugin disable {plugin.name}` or `goop-mcp uninstall {seat.host.name}"
-        f" --scope {seat.scope}`.\n"
-        for plugin in plugins
-    )
+    return f"{text}{seat.host.then}\n{_CHECK}"

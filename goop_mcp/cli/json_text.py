@@ -1,4 +1,4 @@
-"""JSON that may be looked at on a terminal."""
+"""JSON that is safe to print on a terminal."""
 
 import json
 
@@ -8,8 +8,9 @@ __all__ = ["json_text"]
 def json_text(values: object) -> str:
     """Return `values` as indented JSON in UTF-8, ending with a line feed.
 
-    What a terminal would obey or hide (escape sequences, controls of C1, marks of direction) is
-    written as an escape, which programs read as the same text: names of files may hold anything.
+    Characters that a terminal would interpret or hide (escape sequences, C1 controls, direction
+    marks) are written as JSON escapes, which programs read as the same text: file names may hold
+    anything.
     """
     document = json.dumps(values, ensure_ascii=False, allow_nan=False, indent=2)
     lines = document.split("\n")
@@ -18,5 +19,5 @@ def json_text(values: object) -> str:
 
 
 def _escaped(line: str) -> str:
-    # Such characters stand nowhere but in texts.
+    # Only texts hold such characters, so a JSON escape is valid wherever one is found.
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in line)

@@ -38,7 +38,7 @@ __all__ = [
 
 
 class WrongCallError(click.ClickException):
-    """Raised when options and arguments do not go together; the text says what to do."""
+    """Raised when options and arguments do not fit together; the text says what to do."""
 
     exit_code = 2
 
@@ -57,7 +57,7 @@ def _loaded(
 
 
 def judging() -> "AbstractContextManager[object]":
-    """Send what rules of one's own print while they judge to standard error, as what they print when loaded."""
+    """Send what custom rules print while they judge to stderr, like what they print when loaded."""
     return redirect_stdout(sys.stderr)
 
 
@@ -65,7 +65,7 @@ def judging() -> "AbstractContextManager[object]":
 def opened_application(
     project: str | None, *, database: str | None = None, project_id: str | None = None
 ) -> "Iterator[Application]":
-    """Yield the application for the options of these names, None where one was not given.
+    """Yield the application for the values of these options, None where one was not given.
 
     Raises SettingsError.
     """
@@ -75,7 +75,7 @@ def opened_application(
 
 
 def project_folder(project: str | None) -> "Path":
-    """Return the folder of the project for the option of this name. Raises SettingsError."""
+    """Return the project's folder for the value of --project; raise SettingsError."""
     return read_settings(os.environ, project=project).project
 
 
@@ -83,9 +83,10 @@ def project_folder(project: str | None) -> "Path":
 def opened_workspace(
     project: str | None, *, database: str | None, project_id: str | None, wanted: bool
 ) -> "Iterator[tuple[Path | None, Store | None]]":
-    """Yield the project's folder and its memory, both None where they are not `wanted`.
+    """Yield the project's folder and its store, both None unless `wanted`.
 
-    The others are the options of these names, None where one was not given. Raises SettingsError.
+    The other arguments are the values of these options, None where one was not given. Raises
+    SettingsError.
     """
     if not wanted:
         yield None, None
@@ -108,7 +109,7 @@ PROTOCOL = click.option(
 WORKSPACE = click.option(
     "--workspace",
     is_flag=True,
-    help="Hold what the reply claims against the project: files, commits, tasks, state.",
+    help="Verify what the reply claims about the project: files, commits, tasks, state.",
 )
 RULES = click.option(
     "--rules",
@@ -117,7 +118,7 @@ RULES = click.option(
     metavar="WHERE",
     callback=_loaded,
     help=(
-        "Also judge by rules of your own: FILE.py or package.module, and :NAME unless it is RULES."
+        "Also judge by custom rules: FILE.py or package.module, and :NAME unless it is RULES."
         " Runs that code."
     ),
 )
@@ -132,7 +133,7 @@ DATABASE = click.option(
 PROJECT_ID = click.option(
     "--project-id",
     metavar="ID",
-    help="Which project is meant in a postgresql:// database, which holds many.",
+    help="The project in a postgresql:// database, which holds many.",
 )
 COLOUR = click.option(
     "--color",

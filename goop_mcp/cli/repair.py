@@ -1,4 +1,4 @@
-"""`goop-mcp repair`: print a reply with the form of its envelope mended."""
+"""`goop-mcp repair`: print a reply with the form of its envelope repaired."""
 
 import click
 
@@ -12,19 +12,18 @@ from goop_mcp.validation.expectations import NOTHING_EXPECTED
 __all__ = ["repair"]
 
 
-@click.command(short_help="Print a reply with the form of its envelope mended.")
+@click.command(short_help="Print a reply with the form of its envelope repaired.")
 @click.argument("file", metavar="FILE|-")
 @PROTOCOL
 @COLOUR
 def repair(file: str, protocol: str, colour: str) -> int:
-    """Print the text of FILE with the form of its envelope mended; what was changed goes to stderr.
+    """Print the text of FILE with the form of its envelope repaired; the changes go to stderr.
 
-    Only form is mended, never meaning: of a reply that is rejected all the same nothing is printed,
-    and stderr says why. Everything outside the envelope, the line ends and a missing last one stay
-    as they are.
+    Only form is repaired, never meaning. If the reply is still rejected, nothing is printed, and
+    stderr says why. Everything outside the envelope is kept, with its line ends.
 
-    Exit code: 0 printed, 1 rejected and nothing printed, 2 the file could not be read or the call
-    is wrong.
+    Exit code: 0 printed, 1 rejected and nothing printed, 2 the file could not be read, or a usage
+    error.
     """
     expected = expect_of_project(project_folder(None), NOTHING_EXPECTED)
     outcome = repair_file(file, protocol=protocol, expected=expected, stdin=standard_input())

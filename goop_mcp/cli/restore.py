@@ -1,4 +1,4 @@
-"""`goop-mcp restore`: put a backup in place of the database."""
+"""`goop-mcp restore`: replace the database by a backup."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from goop_mcp.cli.streams import show
 __all__ = ["restore"]
 
 
-@click.command(short_help="Put a backup in place of the database.")
+@click.command(short_help="Replace the database by a backup.")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @PROJECT
 @DATABASE
@@ -18,13 +18,14 @@ __all__ = ["restore"]
 def restore(
     file: Path, *, project: str | None, database: str | None, project_id: str | None
 ) -> int:
-    """Put what FILE holds in place of the database of the project; FILE is what goop-mcp backup has written.
+    """Replace the content of the project's database by FILE, which goop-mcp backup wrote.
 
-    FILE is checked first: one that is damaged, newer than this program or not a database of goop-mcp changes nothing.
-    What the database held before is kept next to it. Servers that run go on with what was put back. The documents of
-    the project stay as they are; goop-mcp status says when they are newer than the database.
+    FILE is checked first: if it is damaged, newer than this program or not a database of goop-mcp,
+    nothing changes. The old content is kept next to the database. Running servers continue with the
+    restored content. The documents of the project do not change; goop-mcp status shows whether they
+    are newer than the database.
 
-    Exit code: 0 put back, 2 it cannot be.
+    Exit code: 0 restored, 2 not restored.
     """
     with opened_application(project, database=database, project_id=project_id) as application:
         kept = application.store.restore(file)

@@ -61,7 +61,7 @@ def route(
 ) -> int:
     """Judge the reply in FILE and print the decision: who continues, with what, and why.
 
-    Exit code: 0 decided, 1 the reply is rejected, 2 a file could not be read or the call is wrong.
+    Exit code: 0 decided, 1 the reply is rejected, 2 a file could not be read, or a usage error.
     """
     context = (
         RoutingContext()
@@ -93,7 +93,7 @@ def route(
 
 
 def _for_people(decision: Decision, width: int | None) -> str:
-    """Return our own fields first, then the message, then what agents wrote, marked as theirs."""
+    """Return our fields first, then the message, then what agents wrote, quoted."""
     lines = [field("actions", *decision.actions)]
     lines += [
         field(name, value)
@@ -108,7 +108,10 @@ def _for_people(decision: Decision, width: int | None) -> str:
 
 
 def _on_terminal(text: str, width: int | None) -> str:
-    """Return a line wrapped to `width` cells; what is carried over is indented, so that it begins no line of ours."""
+    """Return a line wrapped to `width` cells.
+
+    Continuation lines are indented, so that text of an agent cannot look like a line of ours.
+    """
     if width is None or not text.strip():
         return text
     return "\n".join(

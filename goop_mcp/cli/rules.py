@@ -30,9 +30,10 @@ _WIDEST_ID = 32
 )
 @RULES
 def rules(rule: str | None, *, format: str, rules: tuple[Rule, ...]) -> int:
-    """List every rule with its severity, or show the page of RULE: why it is there, bad and good example, fix.
+    """List every rule with its severity, or show the page of RULE: reason, examples and fix.
 
-    RULE is an id such as goop_report/unknown-status; the part after the slash is enough where it is unique.
+    RULE is an id such as goop_report/unknown-status; the part after the slash is enough where it is
+    unique.
     """
     book = rules_with(rules)
     if rule is not None:
@@ -44,21 +45,16 @@ def rules(rule: str | None, *, format: str, rules: tuple[Rule, ...]) -> int:
     elif format == "json":
         emit_json([rule_page(each).to_dict() for each in book.values()])
     else:
-        show(
-            "\n".join(_family(each) for _, each in groupby(book.values(), key=attrgetter("family")))
-        )
+        show("\n".join(_list(each) for _, each in groupby(book.values(), attrgetter("family"))))
 
     return 0
 
 
-def _family(rules: Iterable[Rule]) -> str:
-    rows = [(rule.id, f"{_weight(rule)}: {rule.catches}") for rule in rules]
+def _list(rules: Iterable[Rule]) -> str:
+    """Return the list of a family's rules, each with its severity."""
+    rows = []
+    for rule in rules:
+        strict = "" if rule.lenient is rule.strict else f" ({rule.strict.value} if strict)"
+        rows.append((rule.id, f"{rule.lenient.value}{strict}: {rule.catches}"))
+
     return render_listing(rows, width=terminal_width(), widest_name=_WIDEST_ID)
-
-
-def _weight(rule: Rule) -> str:
-    return (
-        rule.lenient.value
-        if rule.lenient is rule.strict
-        else f"{rule.lenient.value} ({rule.strict.value} if strict)"
-    )

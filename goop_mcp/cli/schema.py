@@ -19,7 +19,7 @@ _WIDEST_NAME = 30
 @click.argument("protocol", required=False)
 @click.option("--version", metavar="V", help="The envelope's version; the newest is the default.")
 @click.option(
-    "--install", is_flag=True, help="Put the schemas where the project's tools look for them."
+    "--install", is_flag=True, help="Copy the schemas to where the project's tools look for them."
 )
 @click.option(
     "--project",
@@ -32,9 +32,7 @@ def schema(protocol: str | None, version: str | None, *, install: bool, project:
     `goop-mcp schema agent_request --install` writes to .claude/schemas in the project.
     """
     if install and (protocol is None or version is not None):
-        raise WrongCallError(
-            "--install needs a PROTOCOL before it and puts all its versions in place"
-        )
+        raise WrongCallError("--install needs a PROTOCOL before it and installs all its versions")
 
     if install and protocol is not None:
         for place in install_schemas(protocol, read_settings(os.environ, project=project).project):

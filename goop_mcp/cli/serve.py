@@ -1,6 +1,6 @@
 """`goop-mcp serve`: the MCP server.
 
-Nothing here loads the SDK before the settings are known to be good.
+The SDK is loaded only after the settings were validated, because loading it takes half a second.
 """
 
 import gc
@@ -38,18 +38,18 @@ _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
 @click.option(
     "--host",
     metavar="ADDRESS",
-    help="Address to serve on; the default, 127.0.0.1, is this machine only.",
+    help="Address to listen on; the default, 127.0.0.1, is this machine only.",
 )
 @click.option(
     "--port",
     type=int,
     metavar="N",
-    help="Port to serve on; the default is 8000, 0 is any that is free.",
+    help="Port to listen on; the default is 8000, 0 is any free port.",
 )
 @click.option(
     "--token-file",
     metavar="FILE",
-    help="File with the token that clients show, or with several in TOML.",
+    help="File with the token that clients send, or with several in TOML.",
 )
 @click.option(
     "--allowed-host",
@@ -63,7 +63,7 @@ _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
     "allowed_origins",
     multiple=True,
     metavar="URL",
-    help="Web page origin to let in, by CORS.",
+    help="Web page origin to allow, by CORS.",
 )
 @click.option(
     "--rate-limit",
@@ -86,7 +86,7 @@ _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
     "--rules",
     multiple=True,
     metavar="WHERE",
-    help="Also judge by rules of your own; see goop-mcp check --help.",
+    help="Also judge by custom rules; see goop-mcp check --help.",
 )
 @click.option("--hook-tool", is_flag=True, help="Offer hook_check, for hooks of type mcp_tool.")
 def serve(
@@ -112,9 +112,8 @@ def serve(
         settings, goopspec_aliases=goopspec_aliases, hook_tool=hook_tool, rules=rules
     )
     if rules:
-        operations.load_rules.load_rules(
-            rules
-        )  # a slip is told here, and not in the middle of serving
+        # An error in a rule ends the command here, and not the first request.
+        operations.load_rules.load_rules(rules)
 
     options = Options(
         host=host,
@@ -143,32 +142,30 @@ def _run_stdio(settings: Settings) -> int:
     start_log(settings)
     _exit_on_signals()
     with _loading():
-        # Loading the SDK takes half a second
         from goop_mcp.server.transports import serve_stdio  # noqa: PLC0415
 
     return serve_stdio(settings)
 
 
 def _run_network(settings: Settings, options: Options, *, transport: str) -> int:
-    """Serve until a signal comes; after the last answers it ends the process as it would have at once."""
-    # Stdio does without
+    """Serve until a signal comes, finish the open requests, and end as the signal would have."""
+    # stdio works without these modules.
     from goop_mcp.server.network.settings import read_network_settings  # noqa: PLC0415
 
     network = read_network_settings(os.environ, settings, options, transport=transport)
     start_log(settings)
     _exit_on_signals()
     with _loading():
-        # As above
         from goop_mcp.server.network.serving import serve_network  # noqa: PLC0415
 
-    # Beside a database server the rows are all there is to keep: other machines do not see this
-    # one's files.
+    # With a database server, the database is all there is to keep: replicas on other machines do
+    # not see the files of this one.
     return serve_network(replace(settings, keeps_files=settings.database_in_a_file), network)
 
 
 @contextmanager
 def _loading() -> Iterator[None]:
-    """Look for garbage neither while modules are loaded nor in them afterwards: nothing of that ever goes."""
+    """Exclude the loaded modules from garbage collection, now and later: they are never freed."""
     gc.disable()
     try:
         yield
@@ -178,10 +175,9 @@ def _loading() -> Iterator[None]:
 
 
 def _exit_on_signals() -> None:
-    """Let both signals end the process at once, with the exit code that a shell expects.
+    """End the process at once on both signals, with the exit code that a shell expects.
 
-    A thread that waits for input would hold up every gentler way until the client closes the
-    connection.
+    A thread waits for input, so an orderly exit would hang until the client closes the connection.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _exit)

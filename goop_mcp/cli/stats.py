@@ -34,12 +34,12 @@ def _time(_context: click.Context, _option: click.Parameter, given: str | None) 
         ) from error
 
 
-@click.command(short_help="Say how the agents do: failures, retries, adoption.")
+@click.command(short_help="Print how the agents do: failures, retries, adoption.")
 @click.option(
     "--since",
     metavar="TIME",
     callback=_time,
-    help="Count from this day or time on (ISO 8601; UTC).",
+    help="Count from this day or time (ISO 8601, UTC).",
 )
 @click.option(
     "--weeks",
@@ -66,13 +66,14 @@ def stats(
     form: str,
     colour: str,
 ) -> int:
-    """Say how the agents of a project do, from what was recorded: adoption, failures, errors and retries.
+    """Print how the agents of a project do: adoption, failures, errors and retries.
 
-    A reply that never came counts neither as accepted nor as failed. Nothing is changed. Exit code: 0, also when
-    nothing is recorded; 2 the call is wrong or the database cannot be read.
+    A reply that never came counts neither as accepted nor as failed. Nothing is changed.
+
+    Exit code: 0, also when nothing is recorded; 2 a usage error, or the database cannot be read.
     """
     if since is not None and weeks is not None:
-        raise WrongCallError("--since and --weeks both say from when on; give one of them")
+        raise WrongCallError("--since and --weeks both set the start; give one of them")
 
     start = start_of_week(weeks=weeks) if weeks is not None else since
     with opened_application(project, database=database, project_id=project_id) as application:

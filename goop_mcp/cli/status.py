@@ -1,4 +1,4 @@
-"""`goop-mcp status`: how the project stands."""
+"""`goop-mcp status`: print the status of the project."""
 
 import click
 
@@ -10,7 +10,7 @@ from goop_mcp.operations.project_status import project_status
 __all__ = ["status"]
 
 
-@click.command(short_help="Say how the project stands.")
+@click.command(short_help="Print the status of the project.")
 @PROJECT
 @DATABASE
 @PROJECT_ID
@@ -21,9 +21,11 @@ __all__ = ["status"]
 def status(
     project: str | None, database: str | None, project_id: str | None, *, form: str, colour: str
 ) -> int:
-    """Say how the project stands: phase, gates, progress, blockers, and where its documents disagree.
+    """Print the project's status: phase, gates, progress, blockers, contradictory documents.
 
-    Nothing is changed. Exit code: 0, also for a project that has not begun; 2 the call is wrong.
+    Nothing is changed.
+
+    Exit code: 0, also for a project that has not begun; 2 a usage error.
     """
     with opened_application(project, database=database, project_id=project_id) as application:
         found = project_status(application.workplace)

@@ -1,4 +1,4 @@
-"""What goes to stdout and stderr, and how: for people, or byte for byte for programs."""
+"""Write to stdout and stderr: text for people, or exact bytes for programs."""
 
 import io
 import os
@@ -30,21 +30,21 @@ class _OutputLostError(click.ClickException):
 
 
 def prepare_streams() -> None:
-    """Show characters that a terminal cannot show as escapes, instead of stopping at them."""
+    """Print characters that the terminal cannot show as escapes, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def show(text: str, *, colour: bool = False, to_stderr: bool = False) -> None:
-    """Write `text` for people, in the encoding of their terminal; without `colour` its styles are taken out."""
+    """Write `text` for people in the terminal's encoding; without `colour`, remove its styles."""
     _write(text, colour=colour, to_stderr=to_stderr)
 
 
 def emit(document: str) -> None:
-    """Write `document` for programs: UTF-8, line ends as they are, whatever the terminal's encoding.
+    """Write `document` for programs: in UTF-8 whatever the terminal's encoding, line ends kept.
 
-    A lone surrogate becomes its escape, which is what JSON calls for.
+    A lone surrogate becomes its escape, as JSON requires.
     """
     _write(document.encode("utf-8", "backslashreplace"), colour=True, to_stderr=False)
 
@@ -55,13 +55,13 @@ def emit_json(values: object) -> None:
 
 
 def complain(sentence: str) -> None:
-    """Say on stderr what is wrong and what to do, without secrets."""
+    """Print an error or a warning on stderr, without secrets."""
     stop = "" if sentence.endswith((".", "?")) else "."
     _write(f"goop-mcp: {_without_secrets(sentence)}{stop}\n", colour=False, to_stderr=True)
 
 
 def start_log(settings: Settings) -> None:
-    """Send the log of the process to stderr, as `settings` say and without secrets."""
+    """Send the log of the process to stderr, configured by `settings` and without secrets."""
     configure_logging(settings.log_level, clean=_without_secrets, form=settings.log_format)
     log_all_errors()
 
@@ -97,10 +97,10 @@ def _write(content: str | bytes, *, colour: bool, to_stderr: bool) -> None:
         return
 
     try:
-        # Named, or click would write UTF-8 to a stream that is declared to take ASCII only.
+        # With an explicit stream: else click writes UTF-8 even to one that is declared as ASCII.
         click.echo(content, file=stream, nl=False, color=colour)
     except BrokenPipeError:
-        # The reader has seen enough, as `head` does: no reason to judge differently.
+        # The reader has closed the pipe, as `head` does, which is not an error.
         _abandon(stream)
     except OSError as error:
         _abandon(stream)
@@ -110,12 +110,12 @@ def _write(content: str | bytes, *, colour: bool, to_stderr: bool) -> None:
 
 
 def _without_secrets(text: str) -> str:
-    # Most runs say nothing on stderr
+    # Most runs print nothing on stderr, so the patterns are loaded only here.
     from goop_mcp.redaction import redact  # noqa: PLC0415
 
     return redact(text).text
 
 
 def _abandon(stream: TextIO) -> None:
-    """Send what `stream` still holds nowhere, or the interpreter would trip over it at its end."""
+    """Discard what `stream` still holds: flushing it at exit would raise an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,4 +1,4 @@
-"""`goop-mcp uninstall`: take everything out of a host that `install` has put there."""
+"""`goop-mcp uninstall`: remove what `install` added to a host."""
 
 import click
 
@@ -12,16 +12,16 @@ from goop_mcp.hosts.targets import ConfigurationError
 __all__ = ["uninstall"]
 
 
-@click.command(short_help="Take goop-mcp out of a host again.")
+@click.command(short_help="Remove goop-mcp from a host.")
 @HOST
 @SCOPE
 @DRY_RUN
 @PROJECT
 def uninstall(host: str, scope: str, *, dry_run: bool, project: str | None) -> int:
-    """Take out of HOST what `goop-mcp install` has put there.
+    """Remove from HOST what `goop-mcp install` added.
 
-    A file that nobody has changed since is as it was before, byte for byte; of one that was changed
-    only our entries go. Memories and documents of projects stay.
+    A file that nobody has changed since is restored byte for byte; from a changed file only our
+    entries are removed. Memories and documents of projects stay.
 
     Exit code: 0 done or nothing to do, 1 a file cannot be changed safely, in which case none is.
     """

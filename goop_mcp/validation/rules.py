@@ -11,8 +11,11 @@ from goop_mcp.validation.findings import Hit, Mode, Severity
 
 __all__ = ["Check", "CheckT", "Example", "Problem", "Rule", "RuleBook", "RuleList", "run_checks"]
 
-Check = Callable[[Any, Expectations], "Hit | list[Hit] | None"]
-"""Judges one model and returns what it found. Each family narrows the first argument."""
+Check = Callable[[Any, Expectations], "Hit | list[Hit] | list[Problem] | None"]
+"""Judges one model and returns what it found; each family narrows the first argument.
+
+A check that reads the same texts for two rules returns problems, which name their rule.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +189,8 @@ def run_checks(rules: Iterable[Rule], model: object, expected: Expectations) -> 
         if isinstance(seen, Hit):
             problems.append(Problem(rule, seen))
         else:
-            problems.extend(Problem(rule, hit) for hit in seen)
+            problems += [
+                each if isinstance(each, Problem) else Problem(rule, each) for each in seen
+            ]
 
     return problems

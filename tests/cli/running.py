@@ -1,4 +1,4 @@
-"""Start the real program, in a pipe or on a terminal, and see what it says and how it ends."""
+"""Run the real program in a pipe or on a terminal, and collect its output and exit code."""
 
 import os
 import pty
@@ -19,7 +19,7 @@ PROGRAM = [sys.executable, "-m", "goop_mcp"]
 SECONDS = 300
 TERMINAL_ROWS, TERMINAL_COLUMNS = 50, 80
 
-MENDABLE = """\
+REPAIRABLE = """\
 Done. 終わり
 
 <goop_report version="0.1.6">
@@ -41,10 +41,10 @@ Done. 終わり
   </handoff>
 </goop_report>
 """
-"""A reply with two faults of form; the second stands behind a tab and wide characters."""
+"""A reply with two errors of form; the second one follows a tab and wide characters."""
 
-MENDED = (
-    MENDABLE.replace("<Status>", "<status>")
+REPAIRED = (
+    REPAIRABLE.replace("<Status>", "<status>")
     .replace("</Status>", "</status>")
     .replace("&&", "&amp;&amp;")
 )
@@ -52,9 +52,9 @@ MENDED = (
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run ended, and its output decoded from UTF-8.
+    """The exit code of a run, and its output decoded from UTF-8.
 
-    On a terminal `out` holds what stderr said too.
+    On a terminal `out` holds stderr as well.
     """
 
     code: int
@@ -63,7 +63,7 @@ class Ended:
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment for a run, without settings of the caller that would change the output."""
+    """Return the environment for a run, without settings that would change the output."""
     kept = {
         name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "COLUMNS"}
     }
@@ -151,4 +151,4 @@ def _read_all(terminal: int) -> bytes:
 
         written += piece
 
-    raise TimeoutError(f"the program said nothing for {SECONDS} seconds")
+    raise TimeoutError(f"the program printed nothing for {SECONDS} seconds")

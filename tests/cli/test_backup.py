@@ -1,4 +1,4 @@
-"""Copies of the database: written while a server runs, put back while a server runs, and never a damaged one."""
+"""Backups of the database: written and restored while a server runs, never damaged."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ def test_a_backup_is_one_whole_file_for_its_owner(backup: Path) -> None:
     copy.close()
 
 
-def test_a_server_that_runs_goes_on_with_what_was_put_back(backup: Path) -> None:
+def test_a_running_server_continues_with_the_restored_content(backup: Path) -> None:
     running = open_store(None, project=backup.parent)
     add_named(running, "d", "e")
 
@@ -96,7 +96,7 @@ def ruin_head(database: Path) -> None:
 
 
 @pytest.mark.parametrize("ruin", [ruin_pages, ruin_head, Path.unlink])
-def test_a_database_that_is_damaged_or_gone_is_there_again(
+def test_a_database_that_is_damaged_or_missing_is_restored(
     backup: Path, ruin: Callable[[Path], object]
 ) -> None:
     ruin(backup.parent / NAME)
@@ -124,14 +124,14 @@ def newer(backup: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "expected"),
     [
         (ruin_pages, "; nothing was put back: name another copy that goop-mcp backup has written"),
         (
             ruin_head,
             (
-                "is not a database; nothing was put back: name another copy that goop-mcp backup has"
-                " written"
+                "is not a database; nothing was put back: name another copy that goop-mcp backup"
+                " has written"
             ),
         ),
         (foreign, "belongs to another program"),
@@ -139,32 +139,32 @@ def newer(backup: Path) -> None:
         (Path.unlink, "is not a file"),
     ],
 )
-def test_a_backup_of_no_use_changes_nothing(
-    backup: Path, spoil: Callable[[Path], object], said: str
+def test_an_invalid_backup_changes_nothing(
+    backup: Path, spoil: Callable[[Path], object], expected: str
 ) -> None:
     spoil(backup)
 
     ended = in_project(backup.parent, "restore", "copy.db")
 
     assert (ended.code, ended.out) == (2, "")
-    assert said in ended.err
+    assert expected in ended.err
     store = open_store(None, project=backup.parent)
     assert uids(store) == {"uid-a", "uid-b", "uid-c"}
     store.close()
     assert [path.name for path in (backup.parent / ".goopspec").glob("goop.db.*")] == []
 
 
-def test_a_backup_is_written_over_nothing_unasked(backup: Path) -> None:
-    for name, said in (("copy.db", "is there already"), (NAME, "is the database itself")):
+def test_a_backup_overwrites_nothing_unless_asked_to(backup: Path) -> None:
+    for name, expected in (("copy.db", "is there already"), (NAME, "is the database itself")):
         ended = in_project(backup.parent, "backup", name)
         assert (ended.code, ended.out) == (2, "")
-        assert said in ended.err
+        assert expected in ended.err
 
     assert in_project(backup.parent, "backup", NAME, "--force").code == 2
     assert in_project(backup.parent, "backup", "copy.db", "--force").code == 0
 
 
-def test_the_database_is_no_copy_of_itself(backup: Path) -> None:
+def test_the_database_is_not_accepted_as_its_own_backup(backup: Path) -> None:
     ended = in_project(backup.parent, "restore", NAME)
     assert (ended.code, ended.out) == (2, "")
     assert "is the database itself" in ended.err

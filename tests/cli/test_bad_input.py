@@ -1,4 +1,4 @@
-"""What cannot be used is told in one sentence with what to do: exit code 2, no traceback."""
+"""Invalid input is reported in one sentence with a fix: exit code 2, no traceback."""
 
 import json
 from pathlib import Path
@@ -14,13 +14,13 @@ LIMIT = f"{DEFAULT_LIMITS.text_bytes:,}"
 
 
 def assert_refused(ended: Ended, sentence: str) -> None:
-    """Assert that nothing but `sentence` was said."""
+    """Assert that nothing but `sentence` was printed."""
     assert (ended.code, ended.out, ended.err) == (2, "", f"goop-mcp: {sentence}\n")
 
 
 @pytest.mark.parametrize("command", ["check", "repair"])
 @pytest.mark.parametrize(
-    ("content", "fault"),
+    ("content", "error"),
     [
         (b"caf\xe9 x", "is not UTF-8 (byte 0xe9 at offset 3); save it as UTF-8."),
         ("<goop_report>".encode("utf-16"), "is UTF-16; save it as UTF-8."),
@@ -29,10 +29,10 @@ def assert_refused(ended: Ended, sentence: str) -> None:
     ],
 )
 def test_a_file_in_another_encoding_is_refused(
-    command: str, content: bytes, fault: str, tmp_path: Path
+    command: str, content: bytes, error: str, tmp_path: Path
 ) -> None:
     (tmp_path / "reply.md").write_bytes(content)
-    assert_refused(run(command, "reply.md", cwd=tmp_path), f"'reply.md' {fault}")
+    assert_refused(run(command, "reply.md", cwd=tmp_path), f"'reply.md' {error}")
 
 
 @pytest.mark.parametrize("command", ["check", "repair"])
@@ -55,9 +55,9 @@ def test_a_file_without_permission_is_refused(
     with ordinary_rights():
         code = main(["check", str(reply)])
 
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     sentence = f"'{reply}' may not be read by you; change its permissions."
-    assert_refused(Ended(code, said.out, said.err), sentence)
+    assert_refused(Ended(code, output.out, output.err), sentence)
 
 
 def test_a_path_that_leads_through_a_file_is_refused(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_files_that_cannot_be_read_do_not_stop_the_others() -> None:
     ]
 
 
-def test_a_name_that_would_steer_the_terminal_is_shown_with_escapes(tmp_path: Path) -> None:
+def test_a_name_with_control_characters_is_shown_with_escapes(tmp_path: Path) -> None:
     ended = run("check", "\x1b[2J.md", cwd=tmp_path)
     assert ended.err == "goop-mcp: '\\x1b[2J.md' does not exist; check the path.\n"
 
@@ -167,7 +167,7 @@ def test_a_closed_standard_input_is_refused() -> None:
         ),
     ],
 )
-def test_a_wrong_call_is_refused(arguments: list[str], sentence: str) -> None:
+def test_a_usage_error_is_reported(arguments: list[str], sentence: str) -> None:
     assert_refused(run(*arguments), sentence)
 
 
@@ -204,20 +204,20 @@ def test_a_database_that_cannot_be_used_is_one_exit_code_for_all_commands(
 ) -> None:
     (tmp_path / ".goopspec").mkdir()
     (tmp_path / ".goopspec/goop.db").write_bytes(b"this is no database" * 100)
-    cure = "it is left as it is: put a copy back with goop-mcp restore FILE, or move it away."
-    assert_refused(run(*command, cwd=tmp_path), f".goopspec/goop.db is not a database; {cure}")
+    fix = "it is left as it is: put a copy back with goop-mcp restore FILE, or move it away."
+    assert_refused(run(*command, cwd=tmp_path), f".goopspec/goop.db is not a database; {fix}")
 
 
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
-@pytest.mark.parametrize("steering", ["\x1b[31m", "\u202e", "\x9b2J", "\u2066", "\u200b"])
-def test_no_form_of_output_steers_the_terminal_by_the_name_of_a_file(
-    form: str, steering: str, tmp_path: Path
+@pytest.mark.parametrize("character", ["\x1b[31m", "\u202e", "\x9b2J", "\u2066", "\u200b"])
+def test_no_format_prints_control_characters_of_a_file_name(
+    form: str, character: str, tmp_path: Path
 ) -> None:
-    names = [f"bad{steering}.md", f"missing{steering}.md"]
+    names = [f"bad{character}.md", f"missing{character}.md"]
     (tmp_path / names[0]).write_bytes(REJECTED.read_bytes())
     ended = run("check", *names, "--format", form, cwd=tmp_path)
 
     assert ended.code == 2
-    assert steering not in ended.out + ended.err
+    assert character not in ended.out + ended.err
     if form == "json":
         assert json.loads(ended.out)[0]["file"] == names[0]

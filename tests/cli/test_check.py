@@ -1,4 +1,4 @@
-"""`goop-mcp check`: exit codes, where replies come from, options."""
+"""`goop-mcp check`: exit codes, sources of replies, options."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import ACCEPTED, CASES, MENDABLE, MENDED, REJECTED, run, run_on_terminal
+from tests.cli.running import ACCEPTED, CASES, REJECTED, REPAIRABLE, REPAIRED, run, run_on_terminal
 from tests.requirements import requirement
 from tests.workspace.true_projects import commit, git, memory_of, write
 
@@ -22,7 +22,7 @@ def test_one_rejected_reply_among_accepted_ones_exits_1() -> None:
     assert ended.out.endswith("\n3 files: 2 accepted, 1 rejected\n")
 
 
-def test_an_accepted_reply_without_findings_is_told_in_one_line() -> None:
+def test_an_accepted_reply_without_findings_is_one_line() -> None:
     assert (
         run("check", ACCEPTED.name, cwd=CASES).out
         == f"{ACCEPTED.name}: accepted (goop_report 0.1.6)\n"
@@ -40,7 +40,7 @@ def test_a_dash_stands_for_standard_input_among_files() -> None:
     assert "<stdin>:2:11: error: " in ended.out
 
 
-def test_without_a_file_a_terminal_is_asked_for_one() -> None:
+def test_on_a_terminal_a_file_is_required() -> None:
     ended = run_on_terminal("check")
     assert ended.code == 2
     assert ended.out == "goop-mcp: no file is named, and nothing is piped in; name a file.\n"
@@ -53,8 +53,8 @@ def test_an_empty_reply_is_judged_and_rejected(tmp_path: Path) -> None:
     assert "the reply is empty" in ended.out
 
 
-def test_strict_mode_rejects_what_lenient_mode_mends() -> None:
-    reply = MENDABLE.encode()
+def test_strict_mode_rejects_what_lenient_mode_repairs() -> None:
+    reply = REPAIRABLE.encode()
     assert run("check", stdin=reply).code == 0
     strict = run("check", "--strict", stdin=reply)
     assert strict.code == 1
@@ -73,7 +73,7 @@ def test_strict_mode_rejects_what_lenient_mode_mends() -> None:
 )
 def test_what_the_caller_expects_is_compared(option: list[str], rule: str) -> None:
     sections = re.compile("<(artifacts|memory|verification)>.*?</\\1>", re.DOTALL)
-    reply = sections.sub("", MENDABLE).encode()
+    reply = sections.sub("", REPAIRABLE).encode()
     assert run("check", stdin=reply).code == 0
     ended = run("check", *option, stdin=reply)
     assert ended.code == 1
@@ -81,7 +81,7 @@ def test_what_the_caller_expects_is_compared(option: list[str], rule: str) -> No
 
 
 def test_the_profile_v1_knows_the_phase_discuss() -> None:
-    reply = MENDABLE.replace("<phase>execute", "<phase>discuss").encode()
+    reply = REPAIRABLE.replace("<phase>execute", "<phase>discuss").encode()
     assert "[goop_report/phase-alias]" in run("check", stdin=reply).out
     assert "[goop_report/phase-alias]" not in run("check", "--profile", "v1", stdin=reply).out
 
@@ -105,7 +105,7 @@ def test_the_base_of_the_task_can_be_named(workspace: Path) -> None:
     base = git(workspace, "rev-parse", "HEAD")
     write(workspace, "b.py")
     sha = commit(workspace, "feat(b): add b")[:7]
-    claim = MENDED.replace("a1b2c3d", sha).replace('action="created"', 'action="modified"')
+    claim = REPAIRED.replace("a1b2c3d", sha).replace('action="created"', 'action="modified"')
     assert claim.count('path="a.py" action="modified"') == 1
 
     for arguments, severity in ((), "warning"), (("--strict", "--base", base), "error"):
@@ -118,10 +118,10 @@ def test_the_base_of_the_task_can_be_named(workspace: Path) -> None:
         ), out
 
 
-def test_claims_are_held_against_the_project_with_workspace(workspace: Path) -> None:
+def test_claims_are_verified_in_the_project_with_workspace(workspace: Path) -> None:
     sha = git(workspace, "rev-parse", "--short", "HEAD")
     memory_of(workspace, "A note").close()
-    true, lying = MENDED.replace("a1b2c3d", sha), MENDED.replace("a.py", "b.py")
+    true, lying = REPAIRED.replace("a1b2c3d", sha), REPAIRED.replace("a.py", "b.py")
     accepted = run("check", "--workspace", stdin=true.encode(), cwd=workspace)
     assert accepted.code == 0
     assert "memory" not in accepted.out
@@ -140,10 +140,12 @@ def test_claims_are_held_against_the_project_with_workspace(workspace: Path) -> 
     assert run("check", stdin=lying.encode(), cwd=workspace).code == 0
 
 
-def test_claims_that_are_not_true_stand_in_every_format(workspace: Path) -> None:
+def test_false_claims_are_in_every_format(workspace: Path) -> None:
     outputs = {
         form: (
-            run("check", "--workspace", "--format", form, stdin=MENDED.encode(), cwd=workspace).out
+            run(
+                "check", "--workspace", "--format", form, stdin=REPAIRED.encode(), cwd=workspace
+            ).out
         )
         for form in ("json", "sarif", "github")
     }
@@ -153,7 +155,7 @@ def test_claims_that_are_not_true_stand_in_every_format(workspace: Path) -> None
     assert all("evidence/commit-not-found" in output for output in outputs.values())
 
 
-def test_project_that_does_not_exist_is_a_wrong_call() -> None:
+def test_a_project_that_does_not_exist_is_a_usage_error() -> None:
     ended = run("check", "--workspace", "--project", "nowhere", ACCEPTED)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("goop-mcp: --project is 'nowhere', which is no folder")

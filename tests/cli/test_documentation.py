@@ -1,4 +1,4 @@
-"""The examples of docs/cli.md are what the program says."""
+"""The examples of docs/cli.md are the real output of the program."""
 
 import re
 import shlex
@@ -22,8 +22,8 @@ SECTIONS = {
 }
 
 
-def said_on_terminal(command: str, folder: Path) -> str:
-    """Return what `command` says to a person, run among the cases; files it writes go to `folder`."""
+def output_on_terminal(command: str, folder: Path) -> str:
+    """Return the output of `command` on a terminal, run among the cases in `folder`."""
     programs = folder / "bin"
     programs.mkdir(exist_ok=True)
     program = programs / "goop-mcp"
@@ -45,7 +45,7 @@ def test_there_are_examples() -> None:
 @pytest.mark.parametrize("section", [section for section, examples in SECTIONS.items() if examples])
 def test_the_output_of_the_examples_is_real(section: str, tmp_path: Path) -> None:
     for command, output in SECTIONS[section]:
-        assert said_on_terminal(command, tmp_path) == output, command
+        assert output_on_terminal(command, tmp_path) == output, command
 
 
 def test_the_example_of_a_search_finds_what_the_example_before_it_saved() -> None:

@@ -1,4 +1,4 @@
-"""The gate before a spawn, run as a script would run it: exit codes, exact messages, the session's log."""
+"""The gate before a spawn, run as by a script: exit codes, exact messages, the session's log."""
 
 import json
 import sys
@@ -20,7 +20,7 @@ SCHEMA = ".claude/schemas/agent-handoff-v1.xsd"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Make an empty project folder."""
+    """Create an empty project folder."""
     return tmp_path
 
 
@@ -51,7 +51,7 @@ def gate(project: Path, prompt: str, *options: str, name: str = "prompt.md") -> 
         ("version_9_9", 1),
     ],
 )
-def test_the_exit_code_says_whether_to_go_on(project: Path, name: str, code: int) -> None:
+def test_the_exit_code_says_whether_to_proceed(project: Path, name: str, code: int) -> None:
     ended = gate(project, read_case(name))
 
     assert ended.code == code, ended.err
@@ -77,7 +77,7 @@ def test_a_prompt_without_a_block_proceeds_with_the_warning_of_section_3_4(proje
 
 
 @requirement("H-36", "H-40")
-def test_a_malformed_block_is_refused_in_the_words_of_section_3_4(project: Path) -> None:
+def test_a_malformed_block_is_refused_in_the_wording_of_section_3_4(project: Path) -> None:
     assert gate(project, read_case("7_1_s1_unclosed")).err == (
         "❌ Invalid XML handoff in prompt.md\n"
         "   Line 9: Opening and ending tag mismatch: original_intent vs. agent_request\n"
@@ -86,8 +86,11 @@ def test_a_malformed_block_is_refused_in_the_words_of_section_3_4(project: Path)
 
 
 @requirement("H-36")
-def test_every_line_with_a_fault_of_form_is_named(project: Path) -> None:
-    prompt = "```xml\n<agent_request>\n<mode>spawn</workflow>\n<workflow>TDD</mode>\n</agent_request>\nmore\n```\n"
+def test_every_line_with_an_error_of_form_is_named(project: Path) -> None:
+    prompt = (
+        "```xml\n<agent_request>\n<mode>spawn</workflow>\n<workflow>TDD</mode>\n</agent_request>\n"
+        "more\n```\n"
+    )
 
     assert [
         line for line in gate(project, prompt).err.splitlines() if line.startswith("   Line ")
@@ -102,7 +105,7 @@ def test_every_line_with_a_fault_of_form_is_named(project: Path) -> None:
 
 
 @requirement("H-37", "H-40")
-def test_a_value_outside_the_list_is_refused_in_the_words_of_section_3_4(project: Path) -> None:
+def test_a_value_outside_the_list_is_refused_in_the_wording_of_section_3_4(project: Path) -> None:
     assert gate(project, read_case("7_1_s2_bad_enum")).err == (
         "❌ XML handoff validation failed (schema violation)\n"
         "   Element 'mode': 'invalid-mode' is not a valid value of the atomic type 'ModeType'\n"
@@ -121,7 +124,7 @@ def test_a_missing_part_is_refused_with_the_required_ones(project: Path) -> None
     )
 
 
-def test_all_faults_are_named_at_once(project: Path) -> None:
+def test_all_errors_are_named_at_once(project: Path) -> None:
     prompt = PROMPT.replace("spawn<", "fork<").replace("TDD<", "HOTFIX<").replace('"true"', '"yes"')
     prompt = prompt.replace(
         "  <original_intent>Let agents prove who they are</original_intent>\n", ""
@@ -149,7 +152,7 @@ def test_an_unknown_version_is_refused_by_its_number(project: Path) -> None:
 
 
 @requirement("H-61")
-def test_a_path_that_leads_out_is_refused_in_the_words_of_section_11_2(project: Path) -> None:
+def test_a_path_that_leads_out_is_refused_in_the_wording_of_section_11_2(project: Path) -> None:
     assert gate(project, read_case("traversal")).err == (
         "❌ Invalid deliverable path: ../../etc/passwd\n   Must be within workspace directory\n"
         + REFUSED
@@ -226,7 +229,7 @@ def test_a_variable_left_in_a_path_is_refused_before_a_spawn(project: Path) -> N
 
 
 @requirement("H-45")
-def test_an_id_that_is_not_the_folder_of_the_prompt_is_warned_of(project: Path) -> None:
+def test_an_id_that_differs_from_the_folder_of_the_prompt_is_a_warning(project: Path) -> None:
     ended = gate(project, PROMPT, name="sessions/20260114-093000-logout/prompt.md")
 
     assert ended.code == 0
@@ -236,7 +239,7 @@ def test_an_id_that_is_not_the_folder_of_the_prompt_is_warned_of(project: Path) 
 
 
 @requirement("H-33")
-def test_a_schema_file_that_is_not_there_is_warned_of_and_only_form_is_judged(
+def test_a_missing_schema_file_is_a_warning_and_only_form_is_judged(
     project: Path,
 ) -> None:
     ended = gate(project, read_case("7_1_s2_bad_enum"), "--schema", "nowhere.xsd")
@@ -251,7 +254,7 @@ def test_a_schema_file_that_is_not_there_is_warned_of_and_only_form_is_judged(
 
 
 @requirement("H-33")
-def test_a_schema_file_that_is_there_is_named_in_the_messages(project: Path) -> None:
+def test_an_existing_schema_file_is_named_in_the_messages(project: Path) -> None:
     assert run("schema", "agent_request", "--install", cwd=project).code == 0
 
     ended = gate(
@@ -320,7 +323,7 @@ def test_the_log_of_the_session_receives_the_outcome_and_the_reasons_of_section_
 @pytest.mark.parametrize(
     ("name", "outcome"), [("6_1_backend_api", "PASSED"), ("7_1_s1_unclosed", "FAILED")]
 )
-def test_the_log_of_the_process_tells_the_outcome_when_it_is_asked_to(
+def test_the_log_of_the_process_holds_the_outcome_at_level_info(
     project: Path, name: str, outcome: str
 ) -> None:
     (project / "prompt.md").write_text(read_case(name), encoding="utf-8")
@@ -330,7 +333,7 @@ def test_the_log_of_the_process_tells_the_outcome_when_it_is_asked_to(
 
 
 @requirement("H-41")
-def test_no_file_is_left_or_made_along_the_way(project: Path) -> None:
+def test_no_temporary_file_is_created(project: Path) -> None:
     temporary = project / "temporary"
     temporary.mkdir()
     (project / "prompt.md").write_text(read_case("7_1_s1_unclosed"), encoding="utf-8")
@@ -342,7 +345,7 @@ def test_no_file_is_left_or_made_along_the_way(project: Path) -> None:
     assert sorted(path.name for path in project.iterdir()) == ["prompt.md", "temporary"]
 
 
-def test_the_gate_takes_the_place_of_the_seeds_function_in_a_script(project: Path) -> None:
+def test_the_gate_replaces_the_function_of_the_specification_in_a_script(project: Path) -> None:
     script = (
         'validate_prompt_xml() { "$@" gate prompt.md; }; if ! validate_prompt_xml "$@"; then echo'
         " stop; exit 1; fi"
@@ -364,7 +367,7 @@ def test_a_prompt_may_come_through_a_pipe(project: Path) -> None:
 
 
 @requirement("H-24")
-def test_a_fault_of_form_is_told_in_one_line_to_who_asks_for_the_fields(project: Path) -> None:
+def test_an_error_of_form_is_one_line_when_the_fields_are_asked_for(project: Path) -> None:
     ended = gate(project, read_case("7_1_s1_unclosed"), "--fields")
 
     assert (ended.code, ended.out) == (1, "")
@@ -391,7 +394,7 @@ def test_the_fields_of_an_accepted_request_are_printed_as_json(project: Path) ->
 
 @requirement("H-24")
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         ([], "missing argument"),
         (["nowhere.md"], "'nowhere.md' does not exist"),
@@ -401,20 +404,20 @@ def test_the_fields_of_an_accepted_request_are_printed_as_json(project: Path) ->
         (["prompt.md", "--project", "nowhere"], "--project is 'nowhere', which is no folder"),
     ],
 )
-def test_a_wrong_call_is_told_in_one_sentence(
-    project: Path, arguments: list[str], said: str
+def test_a_usage_error_is_reported_in_one_sentence(
+    project: Path, arguments: list[str], expected: str
 ) -> None:
     (project / "prompt.md").write_text(PROMPT, encoding="utf-8")
     ended = run("gate", *arguments, cwd=project)
 
     assert ended.code == 2
-    assert said in ended.err
+    assert expected in ended.err
     assert "Traceback" not in ended.err
     assert len(ended.err.strip().splitlines()) == 1
 
 
 def test_no_prompt_of_the_cases_ends_in_a_traceback() -> None:
-    # One process for all: whatever an exception would end, it ends this too.
+    # One process for all: an exception at any prompt would end it.
     script = (
         "import sys; from goop_mcp.cli import main; print(*[main(['gate', each]) for each in"
         " sys.argv[1:]])"
@@ -428,7 +431,7 @@ def test_no_prompt_of_the_cases_ends_in_a_traceback() -> None:
     assert "Traceback" not in ended.err
 
 
-def test_a_file_that_may_not_be_read_is_told(project: Path) -> None:
+def test_a_file_without_permission_is_reported(project: Path) -> None:
     (project / "prompt.md").write_text(PROMPT, encoding="utf-8")
     (project / "prompt.md").chmod(0)
 
@@ -448,7 +451,8 @@ from tests.validation.shop import TICKET
 
 def names_no_ticket(request, expected):
     if "SHOP-" not in (request.original_intent or ""):
-        return Hit(message="the intent names no ticket; expected one", path="/agent_request/original_intent")
+        path = "/agent_request/original_intent"
+        return Hit(message="the intent names no ticket; expected one", path=path)
 
 
 RULES = replace(TICKET, model=Request, check=names_no_ticket)
@@ -456,7 +460,7 @@ FAILING = replace(TICKET, model=Request, check=lambda request, expected: request
 """
 
 
-def test_a_prompt_is_refused_by_a_rule_of_ones_own_too(project: Path) -> None:
+def test_a_prompt_can_be_refused_by_a_custom_rule(project: Path) -> None:
     (project / "shop_rules.py").write_text(RULES_FOR_PROMPTS, encoding="utf-8")
     rules = ("--rules", "shop_rules.py")
     refused = gate(project, PROMPT, *rules)
@@ -470,7 +474,7 @@ def test_a_prompt_is_refused_by_a_rule_of_ones_own_too(project: Path) -> None:
     )
 
 
-def test_a_rule_of_ones_own_that_fails_lets_no_prompt_through(project: Path) -> None:
+def test_a_custom_rule_that_fails_stops_every_prompt(project: Path) -> None:
     (project / "shop_rules.py").write_text(RULES_FOR_PROMPTS, encoding="utf-8")
     ended = gate(project, PROMPT, "--rules", "shop_rules.py:FAILING")
     assert ended.code == 2

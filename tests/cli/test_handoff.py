@@ -1,4 +1,4 @@
-"""The prompt for a task, built from JSON: what is printed, what is written, what is refused and how."""
+"""The prompt for a task, built from JSON: output, written files, refusals."""
 
 import json
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_the_fields_may_come_from_a_file_with_a_byte_order_mark(tmp_path: Path) 
     )
 
 
-def test_the_whole_answer_can_be_had_as_json(tmp_path: Path) -> None:
+def test_the_whole_answer_is_available_as_json(tmp_path: Path) -> None:
     answer = json.loads(build(tmp_path, {**FIELDS, "session_id": ID}, "--format", "json").out)
 
     assert list(answer) == ["kind", "text", "path", "verdict", "redactions", "size"]
@@ -78,7 +78,7 @@ def test_a_session_without_an_id_gets_one_of_the_time_and_the_title(tmp_path: Pa
     assert run("gate", written, cwd=tmp_path).err == ""
 
 
-def test_the_same_prompt_may_be_written_twice_and_another_one_never_takes_its_place(
+def test_the_same_prompt_may_be_written_twice_and_another_one_never_overwrites_it(
     tmp_path: Path,
 ) -> None:
     fields = {**FIELDS, "session_id": ID}
@@ -108,7 +108,7 @@ def test_no_link_leads_out_of_the_project(tmp_path: Path) -> None:
     assert list(outside.iterdir()) == []
 
 
-def test_a_warning_on_the_prompt_is_told_and_does_not_hold_it_up(tmp_path: Path) -> None:
+def test_a_warning_on_the_prompt_is_printed_and_does_not_stop_it(tmp_path: Path) -> None:
     ended = build(tmp_path, {**FIELDS, "current_task_summary": "Login"})
 
     assert ended.code == 0
@@ -119,7 +119,7 @@ def test_a_warning_on_the_prompt_is_told_and_does_not_hold_it_up(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         ({"titel": "x"}, "there is no field 'titel'; did you mean 'title'?"),
         ({"mode": "spwan"}, "there is no mode 'spwan'; did you mean 'spawn'?"),
@@ -140,19 +140,19 @@ def test_a_warning_on_the_prompt_is_told_and_does_not_hold_it_up(tmp_path: Path)
         ({"deliverables": [{"kind": "file", "path": "../x"}]}, "leads out of the workspace"),
     ],
 )
-def test_fields_of_which_no_prompt_can_be_made_are_refused_by_name(
-    tmp_path: Path, change: dict[str, Any], said: str
+def test_invalid_fields_are_refused_by_name(
+    tmp_path: Path, change: dict[str, Any], expected: str
 ) -> None:
     ended = build(tmp_path, {**FIELDS, **change}, "--write")
 
     assert (ended.code, ended.out) == (1, "")
-    assert said in ended.err
+    assert expected in ended.err
     assert len(ended.err.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("", "standard input is empty"),
         ("[]", "standard input is a list; write the fields as one JSON object"),
@@ -161,11 +161,13 @@ def test_fields_of_which_no_prompt_can_be_made_are_refused_by_name(
         ("\0", "standard input is UTF-16, or no text at all"),
     ],
 )
-def test_what_is_no_json_object_cannot_be_read(tmp_path: Path, text: str, said: str) -> None:
+def test_input_that_is_not_a_json_object_cannot_be_read(
+    tmp_path: Path, text: str, expected: str
+) -> None:
     ended = build(tmp_path, text)
 
     assert (ended.code, ended.out) == (2, "")
-    assert said in ended.err
+    assert expected in ended.err
 
 
 def test_a_field_that_is_given_twice_is_refused(tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ def test_a_field_that_is_given_twice_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         ([], "missing command; see goop-mcp handoff --help"),
         (["sessions"], "there is no kind of handoff 'sessions'; did you mean 'session'?"),
@@ -186,13 +188,13 @@ def test_a_field_that_is_given_twice_is_refused(tmp_path: Path) -> None:
         (["agent-request", "--project", "nowhere"], "--project is 'nowhere', which is no folder"),
     ],
 )
-def test_a_wrong_call_is_told_in_one_sentence(
-    tmp_path: Path, arguments: list[str], said: str
+def test_a_usage_error_is_reported_in_one_sentence(
+    tmp_path: Path, arguments: list[str], expected: str
 ) -> None:
     ended = run("handoff", *arguments, cwd=tmp_path)
 
     assert (ended.code, ended.out) == (2, "")
-    assert said in ended.err
+    assert expected in ended.err
     assert len(ended.err.splitlines()) == 1
 
 

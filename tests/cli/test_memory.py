@@ -1,4 +1,4 @@
-"""The memory of a project on the command line: every command, what it prints, what it refuses and how."""
+"""The memory of a project on the command line: every command, its output and its errors."""
 
 import json
 import subprocess
@@ -38,9 +38,9 @@ def listed(project: Path, *options: str) -> list[dict[str, Any]]:
     return values
 
 
-def refused(ended: Ended, code: int, said: str) -> None:
+def refused(ended: Ended, code: int, expected: str) -> None:
     assert (ended.code, ended.out) == (code, "")
-    assert said in ended.err
+    assert expected in ended.err
     assert all(line.startswith("goop-mcp: ") for line in ended.err.splitlines())
 
 
@@ -76,7 +76,7 @@ def project(tmp_path: Path) -> Path:
 
 
 @requirement("P-18")
-def test_what_is_saved_is_shown_whole(project: Path) -> None:
+def test_a_saved_memory_is_shown_completely(project: Path) -> None:
     shown = as_json(project, "show", "1")
     assert {
         name: shown[name]
@@ -117,7 +117,7 @@ def test_the_content_may_come_through_a_pipe(tmp_path: Path) -> None:
     assert memory(tmp_path, "show", "1").out.endswith("\n  | two\n  |   lines\n")
 
 
-def test_a_duplicate_and_what_was_taken_out_are_told(project: Path) -> None:
+def test_duplicates_and_redactions_are_reported(project: Path) -> None:
     again = memory(project, "save", TITLE.upper(), "the keys  rotate each night.")
     assert (again.code, again.out.splitlines()[0]) == (0, "duplicate: memory 1")
     ended = memory(project, "save", "Log in", f"password={TIGER}")
@@ -127,7 +127,7 @@ def test_a_duplicate_and_what_was_taken_out_are_told(project: Path) -> None:
     assert TIGER not in memory(project, "export").out
 
 
-def test_every_fault_of_a_memory_is_told_and_nothing_is_made(tmp_path: Path) -> None:
+def test_every_error_of_a_memory_is_reported_and_nothing_is_created(tmp_path: Path) -> None:
     ended = memory(tmp_path, "save", " ", "a", "--importance", "8")
     refused(
         ended, 1, "importance is 8.0; expected a number from 0 to 1; write a number from 0 to 1"
@@ -161,7 +161,7 @@ def test_search_shows_the_best_first_with_the_part_that_fits(project: Path) -> N
     assert (ended.code, ended.err, lines[0], lines[-1]) == (0, "", f"1. {TITLE}", "1 found")
 
 
-def test_a_search_that_finds_nothing_is_no_failure_and_says_how_to_ask_better(
+def test_a_search_that_finds_nothing_succeeds_and_suggests_better_queries(
     project: Path, tmp_path: Path
 ) -> None:
     ended = memory(project, "search", "zebra", "?!", "--type", "note")
@@ -173,13 +173,13 @@ def test_a_search_that_finds_nothing_is_no_failure_and_says_how_to_ask_better(
     assert list(empty.iterdir()) == []
 
 
-def test_a_list_goes_on_where_it_stopped(project: Path) -> None:
+def test_a_list_continues_where_it_stopped(project: Path) -> None:
     for number in range(3):
         memory(project, "save", f"T{number}", f"Number {number}.")
 
     first = memory(project, "list", "--limit", "2")
     assert [line.split()[-1] for line in first.out.splitlines()] == ["T2", "T1"]
-    assert first.err == "goop-mcp: these are the newest 2; --before 3 goes on.\n"
+    assert first.err == "goop-mcp: these are the newest 2; --before 3 shows more.\n"
     assert [each["id"] for each in listed(project, "--before", "3")] == [2, 1]
     assert [each["id"] for each in listed(project, "--min-importance", "0.7")] == [1]
 
@@ -209,7 +209,7 @@ def test_an_export_is_read_back_the_same_in_another_project(
     report = as_json(other, "import", f"../{name}")
     assert (report["saved"], report["unread"]) == (2, [])
     assert memory(other, "export").out == memory(project, "export").out
-    assert memory(other, "import", f"../{name}").out == "2 there before\n"
+    assert memory(other, "import", f"../{name}").out == "2 already there\n"
 
 
 def test_the_packages_scale_is_written_and_read(project: Path, tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_the_packages_scale_is_written_and_read(project: Path, tmp_path: Path) -
     )
 
 
-def test_an_export_never_takes_the_place_of_a_file_unless_asked_to(project: Path) -> None:
+def test_an_export_never_overwrites_a_file_unless_asked_to(project: Path) -> None:
     (project / "a.jsonl").write_text("mine", encoding="utf-8")
     refused(
         memory(project, "export", "a.jsonl"),
@@ -243,7 +243,7 @@ def test_an_export_never_takes_the_place_of_a_file_unless_asked_to(project: Path
     assert sorted(path.name for path in project.iterdir()) == [".goopspec", "a.jsonl"]
 
 
-def test_an_import_names_each_line_that_is_not_taken(tmp_path: Path) -> None:
+def test_an_import_names_each_line_that_is_not_imported(tmp_path: Path) -> None:
     lines = [
         '{"title": "a", "content": "b", "colour": 1}',
         "",
@@ -251,11 +251,11 @@ def test_an_import_names_each_line_that_is_not_taken(tmp_path: Path) -> None:
         '{"title": "", "content": "x"}',
     ]
     ended = memory(tmp_path, "import", "-", stdin="\n".join(lines))
-    assert (ended.code, ended.out) == (1, "1 saved, 2 not taken\n")
+    assert (ended.code, ended.out) == (1, "1 saved, 2 not imported\n")
     assert ended.err.splitlines() == [
-        "goop-mcp: line 3 was not taken: no JSON at column 1; expected one object on the line.",
+        "goop-mcp: line 3 was not imported: no JSON at column 1; expected one object on the line.",
         (
-            "goop-mcp: line 4 was not taken: title is blank; expected words; "
+            "goop-mcp: line 4 was not imported: title is blank; expected words; "
             "write what was learned in the content, and its gist in the title."
         ),
         "goop-mcp: line 1: colour left out: a memory has no such field.",
@@ -263,8 +263,22 @@ def test_an_import_names_each_line_that_is_not_taken(tmp_path: Path) -> None:
     assert memory(tmp_path, "import", "-", stdin="\n").out == "nothing to import\n"
 
 
+def test_many_lines_that_were_not_imported_are_counted_not_printed(tmp_path: Path) -> None:
+    line = json.dumps({"title": "Note", "content": "What was learned", "importance": 7})
+
+    ended = memory(tmp_path, "import", "-", stdin=f"{line}\n" * 1_200)
+
+    assert (ended.code, ended.out) == (1, "1200 not imported\n")
+    printed = ended.err.splitlines()
+    assert len(printed) == 22
+    assert printed[20:] == [
+        "goop-mcp: 1180 more such lines; --format json lists the first 1,000.",
+        "goop-mcp: importance from 1 to 10, as in GoopSpec packages, needs --scale packages.",
+    ]
+
+
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         ([], "missing command; see goop-mcp memory --help"),
         (["serch"], "there is no memory command 'serch'; did you mean 'search'?"),
@@ -273,7 +287,7 @@ def test_an_import_names_each_line_that_is_not_taken(tmp_path: Path) -> None:
             ["save", "a", "b", "--type", "idea"],
             "'idea' is not one of 'decision', 'observation', 'note', 'todo'",
         ),
-        (["search"], "no query is given; write what is looked for"),
+        (["search"], "no query is given; write what to search for"),
         (["search", "a", "--limit", "51"], "limit is 51; expected 1 to 50"),
         (
             ["search", "a", "--min-importance", "2"],
@@ -295,11 +309,11 @@ def test_an_import_names_each_line_that_is_not_taken(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_call_is_told_in_one_sentence_and_makes_nothing(
-    tmp_path: Path, arguments: list[str], said: str
+def test_a_usage_error_is_reported_in_one_sentence_and_creates_nothing(
+    tmp_path: Path, arguments: list[str], expected: str
 ) -> None:
     ended = memory(tmp_path, *arguments)
-    refused(ended, 2, said)
+    refused(ended, 2, expected)
     assert len(ended.err.splitlines()) == 1
     assert TIGER not in ended.err
     assert list(tmp_path.iterdir()) == []
@@ -308,7 +322,7 @@ def test_a_wrong_call_is_told_in_one_sentence_and_makes_nothing(
 @pytest.mark.parametrize(
     "arguments", [["list"], ["save", "a", "b"], ["forget", "1"], ["export"], ["search", "a"]]
 )
-def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path, arguments: list[str]) -> None:
+def test_a_file_that_is_not_a_database_is_not_changed(tmp_path: Path, arguments: list[str]) -> None:
     (tmp_path / "junk.db").write_bytes(b"no database" * 1_000)
     refused(
         memory(tmp_path, *arguments, "--database", "sqlite:///junk.db"),
@@ -350,11 +364,11 @@ def test_on_a_terminal_everything_fits_and_the_content_is_asked_for(project: Pat
     asked = run_on_terminal("memory", "save", "x", cwd=project)
     assert (asked.code, asked.out) == (
         2,
-        "goop-mcp: no content is given; write it behind the title, or pipe it in.\n",
+        "goop-mcp: no content is given; write it after the title, or pipe it in.\n",
     )
 
 
-def test_no_memory_moves_the_cursor(tmp_path: Path) -> None:
+def test_no_memory_prints_control_characters(tmp_path: Path) -> None:
     memory(tmp_path, "save", "Red \x1b[31m", "a\x1b]0;title\x07b\r\nc\td", "--fact", "\x1b[2J")
     for arguments in (["list"], ["show", "1"], ["search", "red"], ["forget", "1"]):
         out = run_on_terminal("memory", *arguments, cwd=tmp_path, env={"NO_COLOR": "1"}).out
@@ -370,7 +384,7 @@ def test_a_project_in_postgres_is_named_by_its_id(tmp_path: Path, database: Data
 
 
 @pytest.mark.parametrize("command", ["check", "route"])
-def test_truth_checks_look_into_the_database_that_is_named(tmp_path: Path, command: str) -> None:
+def test_claims_are_verified_in_the_database_that_is_named(tmp_path: Path, command: str) -> None:
     made = make_project(tmp_path)
     made.store.close()
     (tmp_path / ".goopspec" / "goop.db").rename(tmp_path / "kept.db")

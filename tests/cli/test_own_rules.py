@@ -1,4 +1,4 @@
-"""`--rules`: rules of one's own on the command line, from a file or a module, and only when they are named."""
+"""`--rules`: custom rules on the command line, from a file or module, only if named."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ WARNING = (replace(TICKET, id="shop/warning", lenient=Severity.WARNING),)
 OURS = replace(TICKET, id="xml/ticket")
 TEXT = "shop/ticket-missing"
 """
-"""What a user writes, but for the rule itself, which stands in full in docs/writing-rules.md."""
+"""A file as users write it; docs/writing-rules.md shows the rule itself."""
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def checked(folder: Path, *arguments: str) -> Ended:
     return run("check", *arguments, cwd=folder)
 
 
-def test_a_reply_is_judged_by_the_rules_in_a_file_too(folder: Path) -> None:
+def test_a_reply_is_also_judged_by_the_rules_in_a_file(folder: Path) -> None:
     ended = checked(folder, "--rules", "shop_rules.py", "with.md", "without.md")
     assert ended.code == 1
     assert f"error: {MESSAGE} [{TICKET.id}]" in ended.out
@@ -52,7 +52,7 @@ def test_a_reply_is_judged_by_the_rules_in_a_file_too(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [("check", "--format", "json"), ("route", "--format", "json")])
-def test_what_a_rule_prints_when_it_judges_does_not_either(
+def test_the_output_of_a_rule_is_not_among_the_verdicts(
     folder: Path, command: tuple[str, ...]
 ) -> None:
     ended = run(*command, "--rules", "shop_rules.py:PRINTING", "without.md", cwd=folder)
@@ -60,7 +60,7 @@ def test_what_a_rule_prints_when_it_judges_does_not_either(
     assert "this rule judges" in ended.err
 
 
-def test_what_the_file_prints_does_not_go_among_the_verdicts(folder: Path) -> None:
+def test_the_output_of_the_file_is_not_among_the_verdicts(folder: Path) -> None:
     ended = checked(folder, "--rules", "shop_rules.py", "--format", "json", "without.md")
     (verdict,) = json.loads(ended.out)
     assert [
@@ -91,7 +91,7 @@ def test_rules_of_a_module_are_found_where_python_looks_for_modules(folder: Path
         )
 
 
-def test_several_places_are_taken_together_and_a_single_rule_needs_no_list(folder: Path) -> None:
+def test_several_sources_are_combined_and_a_single_rule_needs_no_list(folder: Path) -> None:
     named = ["--rules", "shop_rules.py:TICKET", "--rules", "shop_rules.py:WARNING"]
     assert checked(folder, *named, "without.md").out.endswith(": 1 error, 1 warning\n")
     assert ": 2 errors" in checked(folder, *named, "--strict", "without.md").out
@@ -125,7 +125,7 @@ def test_a_rule_that_fails_leaves_the_file_unjudged_and_the_others_too_and_exits
 
 
 @pytest.mark.parametrize(
-    ("named", "said"),
+    ("named", "expected"),
     [
         ("nothere.py", "'nothere.py' does not exist"),
         ("nothere.rules", "No module named 'nothere'"),
@@ -139,8 +139,8 @@ def test_a_rule_that_fails_leaves_the_file_unjudged_and_the_others_too_and_exits
     ],
 )
 @pytest.mark.parametrize("command", ["check", "serve"])
-def test_rules_that_cannot_be_used_are_told_in_one_sentence(
-    folder: Path, command: str, named: str, said: str
+def test_invalid_rules_are_reported_in_one_sentence(
+    folder: Path, command: str, named: str, expected: str
 ) -> None:
     (folder / "slip.py").write_text("RULES = [", encoding="utf-8")
     (folder / "ends.py").write_text("raise SystemExit(0)", encoding="utf-8")
@@ -148,7 +148,7 @@ def test_rules_that_cannot_be_used_are_told_in_one_sentence(
         command, "--rules", named, *(["without.md"] if command == "check" else []), cwd=folder
     )
     assert ended.code == 2
-    assert said in ended.err
+    assert expected in ended.err
     assert "Traceback" not in ended.err
     assert ended.out == ""
 
@@ -160,7 +160,7 @@ def test_a_rejected_reply_is_routed_back_to_its_agent(folder: Path) -> None:
     assert FIX in decision["instruction"]
 
 
-def test_rules_of_ones_own_are_listed_and_explained(folder: Path) -> None:
+def test_custom_rules_are_listed_and_explained(folder: Path) -> None:
     listed = run("rules", "--rules", "shop_rules.py", "--format", "json", cwd=folder)
     assert [page["id"] for page in json.loads(listed.out)] == [*RULES, TICKET.id]
     page = run("rules", "ticket-missing", "--rules", "shop_rules.py", cwd=folder).out

@@ -1,4 +1,4 @@
-"""What programs read: JSON, SARIF and GitHub's annotations."""
+"""The formats for programs: JSON, SARIF and GitHub's annotations."""
 
 import json
 import os
@@ -16,10 +16,10 @@ from goop_mcp.cli.rendering.sarif import render_sarif
 from goop_mcp.cli.rendering.text import render_text
 from goop_mcp.operations.check_files import CheckedFile, FileVerdicts, UnreadFile
 from goop_mcp.protocols import RULES, validate
-from tests.cli.running import ACCEPTED, CASES, MENDABLE, REJECTED, run
+from tests.cli.running import ACCEPTED, CASES, REJECTED, REPAIRABLE, run
 
 NAMES = st.binary(min_size=1).map(os.fsdecode).filter(lambda name: "\0" not in name)
-"""What the system can call a file, bytes that are no UTF-8 included; a half character of another kind never comes."""
+"""File names that the system allows, also with bytes that are not UTF-8."""
 
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
@@ -34,7 +34,7 @@ def outcome(text: str, file: str = "reply.md") -> FileVerdicts:
 def test_any_reply_can_be_rendered(
     render: Callable[[FileVerdicts], str], words: str, file: str
 ) -> None:
-    text = MENDABLE.replace("漢字", words).replace("true", words)
+    text = REPAIRABLE.replace("漢字", words).replace("true", words)
     assert render(outcome(text, file=file)).encode("utf-8", "backslashreplace")
 
 
@@ -58,14 +58,14 @@ def test_json_leaves_out_files_that_cannot_be_read() -> None:
     assert ended.err == "goop-mcp: 'missing.md' does not exist; check the path.\n"
 
 
-def test_json_of_standard_input_names_it_by_a_dash() -> None:
+def test_json_names_standard_input_by_a_dash() -> None:
     (verdict,) = json.loads(run("check", "--format", "json", stdin=b"Done.").out)
     assert (verdict["file"], verdict["verdict"]) == ("-", "rejected")
 
 
-def test_json_is_utf_8_whatever_the_terminal_takes() -> None:
+def test_json_is_utf_8_whatever_the_encoding_of_the_terminal() -> None:
     ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    ended = run("check", "--format", "json", stdin=MENDABLE.encode(), env=ascii_only)
+    ended = run("check", "--format", "json", stdin=REPAIRABLE.encode(), env=ascii_only)
     assert "漢字 a && b." in ended.out
 
 
@@ -134,9 +134,9 @@ def test_sarif_describes_every_rule_that_was_violated() -> None:
         }
 
 
-def test_sarif_columns_count_characters_and_lie_in_the_line() -> None:
-    log = json.loads(render_sarif(outcome(MENDABLE)))
-    lines = MENDABLE.split("\n")
+def test_sarif_columns_count_characters_and_are_in_the_line() -> None:
+    log = json.loads(render_sarif(outcome(REPAIRABLE)))
+    lines = REPAIRABLE.split("\n")
     marked = [
         lines[region["startLine"] - 1][region["startColumn"] - 1 : region["endColumn"] - 1]
         for result in log["runs"][0]["results"]
@@ -145,7 +145,7 @@ def test_sarif_columns_count_characters_and_lie_in_the_line() -> None:
     assert marked == ["<Status>", "&&"]
 
 
-def test_sarif_gives_a_finding_without_a_place_no_region() -> None:
+def test_sarif_gives_a_finding_without_a_position_no_region() -> None:
     (result,) = json.loads(render_sarif(outcome("Done.")))["runs"][0]["results"]
     assert result["locations"] == [{"physicalLocation": {"artifactLocation": {"uri": "reply.md"}}}]
 
@@ -212,7 +212,7 @@ def test_github_gets_one_annotation_a_finding() -> None:
 
 
 def test_github_knows_the_three_severities() -> None:
-    text = MENDABLE.replace("<task_id>W1.T2</task_id>", "").replace("goop-executor", "executor")
+    text = REPAIRABLE.replace("<task_id>W1.T2</task_id>", "").replace("goop-executor", "executor")
     commands = [line.partition(" ")[0] for line in render_github(outcome(text)).splitlines()]
     levels = [
         f"::{'notice' if f.severity == 'info' else f.severity}" for f in validate(text).findings
@@ -222,7 +222,7 @@ def test_github_knows_the_three_severities() -> None:
 
 
 def test_github_properties_and_messages_cannot_break_out() -> None:
-    text = MENDABLE.replace("COMPLETE", "100%::error file=x,line=1::y")
+    text = REPAIRABLE.replace("COMPLETE", "100%::error file=x,line=1::y")
     lines = render_github(outcome(text, file="a,b:c%\n::d.md")).splitlines()
     assert len(lines) == len(validate(text).findings)
 
@@ -236,8 +236,8 @@ def test_github_properties_and_messages_cannot_break_out() -> None:
     assert any("100%25::error file=x,line=1::y" in line for line in lines)
 
 
-def test_github_tells_the_place_in_standard_input_in_the_title() -> None:
-    first = render_github(outcome(MENDABLE, file="-")).splitlines()[0]
+def test_github_shows_the_position_in_standard_input_in_the_title() -> None:
+    first = render_github(outcome(REPAIRABLE, file="-")).splitlines()[0]
     assert first.startswith("::warning title=<stdin>%3A4%3A3 xml/name-case::")
     unread = FileVerdicts(
         checked=(), unread=(UnreadFile(file="-", message="standard input is closed"),)

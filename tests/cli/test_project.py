@@ -1,4 +1,4 @@
-"""A project laid down, looked at and handed over on the command line."""
+"""A project created, inspected and handed over on the command line."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.postgres import Database
 from tests.workspace.projects import copied
 
 
-def test_a_project_is_laid_down_once_and_then_kept(tmp_path: Path) -> None:
+def test_a_project_is_created_once_and_then_kept(tmp_path: Path) -> None:
     first = run("init", "--name", "Shop", cwd=tmp_path)
     spec = tmp_path / ".goopspec/SPEC.md"
     spec.write_text("mine", encoding="utf-8")
@@ -35,7 +35,7 @@ def test_a_project_is_laid_down_once_and_then_kept(tmp_path: Path) -> None:
     ]
 
 
-def test_a_place_that_leads_out_of_the_project_is_refused(
+def test_a_folder_that_leads_out_of_the_project_is_refused(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     outside = tmp_path_factory.mktemp("outside")
@@ -47,7 +47,7 @@ def test_a_place_that_leads_out_of_the_project_is_refused(
     assert list(outside.iterdir()) == []
 
 
-def test_the_status_is_told_for_people_and_for_programs(tmp_path: Path) -> None:
+def test_the_status_is_printed_for_people_and_for_programs(tmp_path: Path) -> None:
     copied("profile_0x", tmp_path)
     people = run("status", cwd=tmp_path)
     programs = run("status", "--format", "json", "--project", str(tmp_path))
@@ -66,14 +66,14 @@ def test_the_status_is_drawn_on_a_terminal(tmp_path: Path) -> None:
     assert not [mark for mark in ("**", "| Gate", "## ", "\x1b") if mark in drawn.out]
 
 
-def test_words_that_look_like_markup_are_all_drawn() -> None:
+def test_text_that_looks_like_markup_is_drawn() -> None:
     page = r"\_start: List<String> in src/__init__.py, `a_<b>`; **bold**"
     drawn = render_terminal_page(page, width=80, colour=False).strip()
 
     assert drawn == "_start: List<String> in src/__init__.py, a_<b>; bold"
 
 
-def test_another_database_is_looked_at_when_one_is_named(tmp_path: Path) -> None:
+def test_another_database_is_read_when_it_is_named(tmp_path: Path) -> None:
     ended = run("status", "--database", "sqlite:///elsewhere.db", "--format", "json", cwd=tmp_path)
     database = {"place": "elsewhere.db", "exists": False, "files_behind": False, "resources": []}
     assert json.loads(ended.out)["database"] == database
@@ -108,7 +108,7 @@ def test_a_session_is_handed_over(tmp_path: Path) -> None:
     ).gotchas == ("Mind the gap",)
 
 
-def test_a_handoff_beside_one_of_somebody_else_is_told(tmp_path: Path) -> None:
+def test_a_handoff_next_to_a_file_of_somebody_else_is_reported(tmp_path: Path) -> None:
     (tmp_path / ".goopspec").mkdir()
     (tmp_path / ".goopspec/HANDOFF.md").write_text("theirs", encoding="utf-8")
     ended = run("handoff", "session", "--write", cwd=tmp_path)
@@ -120,7 +120,7 @@ def test_a_handoff_beside_one_of_somebody_else_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "code", "said"),
+    ("fields", "code", "expected"),
     [
         ("{", 2, "no JSON"),
         ('{"sumary": "x"}', 1, "did you mean 'summary'?"),
@@ -128,10 +128,10 @@ def test_a_handoff_beside_one_of_somebody_else_is_told(tmp_path: Path) -> None:
         ('{"next_command": "make"}', 1, "give next_command as one command"),
     ],
 )
-def test_fields_of_no_use_are_refused(tmp_path: Path, fields: str, code: int, said: str) -> None:
+def test_invalid_fields_are_refused(tmp_path: Path, fields: str, code: int, expected: str) -> None:
     ended = run("handoff", "session", "--json", "-", stdin=fields.encode(), cwd=tmp_path)
     assert (ended.code, ended.out) == (code, "")
-    assert said in ended.err
+    assert expected in ended.err
 
 
 def test_a_damaged_database_refuses_to_record_a_handoff(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_damaged_database_refuses_to_record_a_handoff(tmp_path: Path) -> None:
     assert "goop.db" in ended.err
 
 
-def test_beside_a_shared_database_a_handoff_is_recorded_and_resumed_from_there(
+def test_with_a_shared_database_a_handoff_is_recorded_and_resumed_from_there(
     tmp_path: Path, database: Database
 ) -> None:
     shop = {"GOOP_DATABASE_URL": database.url(), "GOOP_PROJECT_ID": "shop"}

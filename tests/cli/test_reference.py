@@ -1,4 +1,4 @@
-"""`goop-mcp rules`, `schema` and `prompt`: what there is, and one of it."""
+"""`goop-mcp rules`, `schema` and `prompt`: the lists, and single entries."""
 
 import json
 
@@ -48,7 +48,7 @@ def test_a_rule_is_found_by_the_part_of_its_id_after_the_slash() -> None:
     )
 
 
-def test_rules_can_be_had_as_json() -> None:
+def test_rules_are_available_as_json() -> None:
     pages = [rule_page(rule).to_dict() for rule in RULES.values()]
     assert json.loads(run("rules", "--format", "json").out) == pages
     assert json.loads(run("rules", pages[0]["id"], "--format", "json").out) == pages[0]

@@ -1,4 +1,4 @@
-"""`goop-mcp repair`: the text with the form of its envelope mended, or nothing."""
+"""`goop-mcp repair`: the text with the form of its envelope repaired, or nothing."""
 
 import subprocess
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from goop_mcp import validate
 from goop_mcp.operations.check_files import repair_file
-from tests.cli.running import ACCEPTED, CASES, MENDABLE, MENDED, PROGRAM, environment, run
+from tests.cli.running import ACCEPTED, CASES, PROGRAM, REPAIRABLE, REPAIRED, environment, run
 from tests.repository import ROOT
 
 
@@ -27,61 +27,59 @@ def repaired(content: bytes) -> bytes:
     return ended.stdout
 
 
-def test_the_envelope_is_mended_and_the_rest_stays_as_it_is() -> None:
-    text = f"Before & <before>\n\n{MENDABLE}```\n  \n"
-    assert repaired(text.encode()) == text.replace(MENDABLE, MENDED).encode()
+def test_the_envelope_is_repaired_and_the_rest_is_not_changed() -> None:
+    text = f"Before & <before>\n\n{REPAIRABLE}```\n  \n"
+    assert repaired(text.encode()) == text.replace(REPAIRABLE, REPAIRED).encode()
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 @pytest.mark.parametrize("last", ["", "\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_line_ends_the_last_one_and_a_byte_order_mark_stay(
-    line_end: str, last: str, mark: str
-) -> None:
+def test_line_ends_and_a_byte_order_mark_are_kept(line_end: str, last: str, mark: str) -> None:
     def as_written(text: str) -> bytes:
         return (mark + text.removesuffix("\n") + last).replace("\n", line_end).encode()
 
-    assert repaired(as_written(MENDABLE)) == as_written(MENDED)
+    assert repaired(as_written(REPAIRABLE)) == as_written(REPAIRED)
 
 
 @pytest.mark.parametrize(
     "path", [ACCEPTED, CASES / "message_two_envelopes.md"], ids=lambda path: path.name
 )
-def test_what_needs_no_mending_is_printed_as_it_is(path: Path) -> None:
+def test_a_reply_that_needs_no_repair_is_printed_unchanged(path: Path) -> None:
     assert repaired(path.read_bytes()) == path.read_bytes()
 
 
-def test_a_reply_without_faults_of_form_is_said_to_need_nothing() -> None:
+def test_a_reply_without_errors_of_form_is_reported_to_need_no_repair() -> None:
     assert (
         run("repair", ACCEPTED.name, cwd=CASES).err
-        == f"{ACCEPTED.name}: nothing to mend, printed as it is\n"
+        == f"{ACCEPTED.name}: nothing to repair, printed unchanged\n"
     )
 
 
-def test_each_repair_is_told_on_stderr(tmp_path: Path) -> None:
-    (tmp_path / "reply.md").write_text(MENDABLE, encoding="utf-8")
+def test_each_repair_is_reported_on_stderr(tmp_path: Path) -> None:
+    (tmp_path / "reply.md").write_text(REPAIRABLE, encoding="utf-8")
     ended = run("repair", "reply.md", cwd=tmp_path)
-    assert (ended.code, ended.out) == (0, MENDED)
-    assert ended.err.count("\n  mended: ") == 2
-    assert ended.err.endswith("\nreply.md: 2 mended\n")
+    assert (ended.code, ended.out) == (0, REPAIRED)
+    assert ended.err.count("\n  repaired: ") == 2
+    assert ended.err.endswith("\nreply.md: 2 repaired\n")
 
 
-def test_of_a_rejected_reply_nothing_is_printed() -> None:
-    ended = run("repair", "-", stdin=MENDABLE.replace("COMPLETE", "DONE").encode())
+def test_nothing_of_a_rejected_reply_is_printed() -> None:
+    ended = run("repair", "-", stdin=REPAIRABLE.replace("COMPLETE", "DONE").encode())
     assert (ended.code, ended.out) == (1, "")
     assert "<stdin>:4:11: error: status is 'DONE'" in ended.err
     assert "warning" not in ended.err
     assert ended.err.endswith(
         "<stdin>: rejected, nothing is printed: 1 error\n"
-        "  Only form can be mended without guessing; send the reply back to the agent.\n"
+        "  Only form can be repaired without guessing; send the reply back to the agent.\n"
     )
 
 
 @pytest.mark.parametrize("path", sorted(CASES.iterdir()), ids=lambda path: path.name)
-def test_nothing_is_printed_that_is_still_rejected(path: Path) -> None:
-    mended = repair_file(str(path)).repaired
-    assert (mended is not None) is validate(path.read_text(encoding="utf-8")).accepted
-    assert mended is None or validate(mended).accepted
+def test_no_text_is_printed_that_is_still_rejected(path: Path) -> None:
+    printed = repair_file(str(path)).repaired
+    assert (printed is not None) is validate(path.read_text(encoding="utf-8")).accepted
+    assert printed is None or validate(printed).accepted
 
 
 @pytest.mark.parametrize(
@@ -92,7 +90,7 @@ def test_nothing_is_printed_that_is_still_rejected(path: Path) -> None:
     ],
     ids=["json_of_013", "sections"],
 )
-def test_a_reply_that_check_accepts_in_an_older_form_is_printed_as_it_is(reply: str) -> None:
+def test_a_reply_accepted_in_an_older_form_is_printed_unchanged(reply: str) -> None:
     assert validate(reply).accepted
 
     ended = run("repair", "-", stdin=reply.encode())
@@ -100,23 +98,22 @@ def test_a_reply_that_check_accepts_in_an_older_form_is_printed_as_it_is(reply: 
     assert (ended.code, ended.out) == (0, reply)
     assert (
         ended.err
-        == "<stdin>: accepted and printed as it is; with its envelope written again it would be"
+        == "<stdin>: accepted and printed unchanged; with its envelope written again it would be"
         " rejected\n"
     )
 
 
-def test_mending_twice_changes_nothing_more() -> None:
-    once = repaired(MENDABLE.encode())
+def test_a_second_repair_changes_nothing() -> None:
+    once = repaired(REPAIRABLE.encode())
     assert repaired(once) == once
 
 
-def test_an_escaped_reply_that_needs_no_mending_stays_escaped() -> None:
+def test_an_escaped_reply_that_needs_no_repair_stays_escaped() -> None:
     report = ACCEPTED.read_text(encoding="utf-8")
     escaped = report.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     assert repaired(escaped.encode()) == escaped.encode()
 
 
-def test_a_mended_envelope_of_an_escaped_reply_can_be_read_again() -> None:
-    escaped = MENDABLE.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    mended = repaired(escaped.encode()).decode()
-    assert mended == MENDED
+def test_a_repaired_envelope_of_an_escaped_reply_can_be_read_again() -> None:
+    escaped = REPAIRABLE.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    assert repaired(escaped.encode()).decode() == REPAIRED

@@ -51,7 +51,7 @@ def test_rejected_reply_is_asked_for_again_and_ends_with_1(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("[", "is no JSON"),
         ('{"attempt": "two"}', "attempt"),
@@ -59,18 +59,18 @@ def test_rejected_reply_is_asked_for_again_and_ends_with_1(tmp_path: Path) -> No
         ("[]", "is a list"),
     ],
 )
-def test_context_of_a_wrong_shape_is_refused_by_field(text: str, said: str, tmp_path: Path) -> None:
+def test_invalid_context_is_refused_by_field(text: str, expected: str, tmp_path: Path) -> None:
     context = tmp_path / "context.json"
     context.write_text(text, encoding="utf-8")
 
     ended = run("route", EXECUTOR, "--context", str(context))
 
     assert (ended.code, ended.out) == (2, "")
-    assert said in ended.err
+    assert expected in ended.err
     assert "Traceback" not in ended.err
 
 
-def test_report_of_what_is_not_there_is_sent_back_with_workspace(tmp_path: Path) -> None:
+def test_a_report_of_missing_files_is_sent_back_with_workspace(tmp_path: Path) -> None:
     decision = json.loads(
         run("route", EXECUTOR, "--workspace", "--project", tmp_path, "--format", "json").out
     )

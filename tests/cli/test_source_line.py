@@ -1,4 +1,4 @@
-"""The line of a reply with carets under the place that is meant."""
+"""The line of a reply with carets under a position."""
 
 import pytest
 from hypothesis import given
@@ -24,14 +24,14 @@ from goop_mcp.cli.rendering.source_line import point_at
         ("", 1, None, "", "^"),
     ],
 )
-def test_carets_stand_below_what_is_meant(
+def test_carets_mark_the_position(
     line: str, column: int, found: str | None, text: str, carets: str
 ) -> None:
     assert point_at(line, column, found, room=40) == (text, carets)
 
 
 @pytest.mark.parametrize("column", range(1, 101))
-def test_a_long_line_is_cut_around_the_place(column: int) -> None:
+def test_a_long_line_is_cut_around_the_position(column: int) -> None:
     line = "0123456789" * 10
     text, carets = point_at(line, column, None, room=18)
     assert len(text) <= 18
@@ -44,13 +44,13 @@ def test_a_line_that_just_fits_is_not_cut() -> None:
     assert point_at("x" * 19, 1, None, room=18)[0] == "x" * 16 + "…"
 
 
-def test_a_place_behind_the_end_has_a_cell_of_its_own() -> None:
+def test_a_position_after_the_end_has_a_separate_cell() -> None:
     assert point_at("x" * 17, 18, None, room=18) == ("x" * 17, " " * 17 + "^")
     assert point_at("x" * 18, 19, None, room=18) == ("…" + "x" * 16, " " * 17 + "^")
 
 
 @given(st.text(), st.data(), st.integers(20, 100))
-def test_the_place_is_always_in_sight(line: str, data: st.DataObject, room: int) -> None:
+def test_the_position_is_always_visible(line: str, data: st.DataObject, room: int) -> None:
     column = data.draw(st.integers(1, len(line) + 1))
     text, carets = point_at(line, column, None, room=room)
     assert text.isprintable()

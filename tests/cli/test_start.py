@@ -16,9 +16,9 @@ from goop_mcp.cli.program import COMMANDS
 from tests.cli.running import (
     ACCEPTED,
     CASES,
-    MENDABLE,
     PROGRAM,
     REJECTED,
+    REPAIRABLE,
     SECONDS,
     environment,
     run,
@@ -33,7 +33,7 @@ LONGEST_END = 10
 HEAVY = {"anyio", "asyncio", "jinja2", "mcp", "pydantic", "rich", "starlette"}
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_printed() -> None:
     assert run("--version").out == f"goop-mcp {__version__}\n"
 
 
@@ -101,7 +101,7 @@ def open_as_soon_as_read(fifo: Path, process: subprocess.Popen[str]) -> int:
 
 
 def interrupted(process: subprocess.Popen[str]) -> str:
-    """Interrupt `process` until it ends, and return what it says on stderr meanwhile.
+    """Interrupt `process` until it ends, and return what it prints on stderr meanwhile.
 
     An interrupt that comes just before a call that waits is seen after that call, or when the next
     one cuts it short.
@@ -126,10 +126,10 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback(tmp_path: Path) -> N
         command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True
     ) as process:
         writer = open_as_soon_as_read(fifo, process)
-        said = interrupted(process)
+        errors = interrupted(process)
 
     os.close(writer)
-    assert (process.returncode, said.strip()) == (130, "")
+    assert (process.returncode, errors.strip()) == (130, "")
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def test_an_interrupt_while_the_program_is_loaded_ends_with_130_and_without_a_tr
             if line.split()[-1] == module:
                 break
 
-        said = interrupted(process)
+        errors = interrupted(process)
 
-    assert "Traceback" not in said
+    assert "Traceback" not in errors
     assert process.returncode == 130
 
 
@@ -176,7 +176,7 @@ def test_a_reader_that_stops_in_the_middle_of_a_long_output_sees_no_traceback() 
     not Path("/dev/full").exists(), reason="the system has no device that is always full"
 )
 @pytest.mark.parametrize("command", ["check", "repair"])
-def test_a_full_disk_is_told_and_exits_2(command: str) -> None:
+def test_a_full_disk_is_reported_and_exits_2(command: str) -> None:
     ended = run_in_shell(f'"$@" {command} {ACCEPTED.name} > /dev/full', cwd=CASES)
     assert ended.code == 2
     assert ended.err.endswith(
@@ -184,20 +184,23 @@ def test_a_full_disk_is_told_and_exits_2(command: str) -> None:
     )
 
 
-def test_a_terminal_that_knows_few_characters_gets_escapes() -> None:
+def test_a_terminal_with_few_characters_gets_escapes() -> None:
     few = {
         "LC_ALL": "C",
         "PYTHONUTF8": "0",
         "PYTHONCOERCECLOCALE": "0",
         "PYTHONIOENCODING": "ascii",
     }
-    ended = run("check", stdin=MENDABLE.encode(), env=few)
+    ended = run("check", stdin=REPAIRABLE.encode(), env=few)
     assert ended.code == 0
     assert r"<summary>\u6f22\u5b57 a && b.</summary>" in ended.out
 
 
-def test_a_mended_text_is_utf_8_whatever_the_terminal_takes() -> None:
+def test_a_repaired_text_is_utf_8_whatever_the_encoding_of_the_terminal() -> None:
     ended = run(
-        "repair", "-", stdin=MENDABLE.encode(), env={"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+        "repair",
+        "-",
+        stdin=REPAIRABLE.encode(),
+        env={"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
     )
     assert "漢字 a &amp;&amp; b." in ended.out

@@ -1,4 +1,4 @@
-"""Statistics on the command line: counted by the gate, told for people and for programs."""
+"""Statistics on the command line: counted by the gate, printed for people and programs."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ def gate(project: Path, prompt: str, *options: str) -> int:
     return run("gate", "prompt.md", *options, cwd=project).code
 
 
-def test_what_the_gate_said_is_counted_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_the_outcome_of_the_gate_is_counted_if_asked_for(tmp_path: Path) -> None:
     assert gate(tmp_path, PROMPT) == 0
     assert not (tmp_path / ".goopspec").exists()
     assert [
@@ -33,7 +33,7 @@ def test_what_the_gate_said_is_counted_where_that_is_asked_for(tmp_path: Path) -
     assert (adoption["prompts"], adoption["with_request"], adoption["refused"]) == (3, 2, 1)
 
 
-def test_a_gate_that_cannot_count_says_so_and_still_decides(tmp_path: Path) -> None:
+def test_a_gate_that_cannot_count_reports_it_and_still_decides(tmp_path: Path) -> None:
     (tmp_path / ".goopspec").write_text("a file in the way", encoding="utf-8")
     (tmp_path / "prompt.md").write_text(PROMPT, encoding="utf-8")
     ended = run("gate", "prompt.md", "--record", cwd=tmp_path)
@@ -41,7 +41,7 @@ def test_a_gate_that_cannot_count_says_so_and_still_decides(tmp_path: Path) -> N
     assert "could not be counted" in ended.err
 
 
-def test_the_figures_are_restricted_by_time_and_agent(tmp_path: Path) -> None:
+def test_the_statistics_are_restricted_by_time_and_agent(tmp_path: Path) -> None:
     gate(tmp_path, PROMPT, "--record")
 
     def prompts(*options: str) -> int:
@@ -65,7 +65,7 @@ def test_a_terminal_shows_tables_with_lines(tmp_path: Path) -> None:
     assert "\x1b[" not in run_on_terminal("stats", "--color", "never", cwd=tmp_path).out
 
 
-def test_a_project_without_anything_is_told_and_nothing_is_made(tmp_path: Path) -> None:
+def test_an_empty_project_is_reported_and_nothing_is_created(tmp_path: Path) -> None:
     ended = run("stats", cwd=tmp_path)
     assert (ended.code, ended.err) == (0, "")
     assert "Nothing is recorded yet." in ended.out
@@ -73,14 +73,16 @@ def test_a_project_without_anything_is_told_and_nothing_is_made(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected"),
     [
         (("--since", "yesterday"), "--since is 'yesterday'; expected a day such as 2026-01-15"),
         (("--since", "2026-01-01", "--weeks", "2"), "give one of them"),
         (("--weeks", "0"), "--weeks"),
     ],
 )
-def test_a_time_of_no_use_is_refused(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+def test_an_invalid_time_is_refused(
+    tmp_path: Path, options: tuple[str, ...], expected: str
+) -> None:
     ended = run("stats", *options, cwd=tmp_path)
     assert (ended.code, ended.out) == (2, "")
-    assert said in ended.err
+    assert expected in ended.err

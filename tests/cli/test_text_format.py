@@ -1,4 +1,4 @@
-"""What people read: the text of `goop-mcp check`, in a pipe and on a terminal."""
+"""The text of `goop-mcp check` for people, in a pipe and on a terminal."""
 
 from pathlib import Path
 
@@ -9,24 +9,24 @@ from goop_mcp.cli.rendering.text import render_text
 from goop_mcp.operations.check_files import CheckedFile, FileVerdicts
 from goop_mcp.protocols import validate
 from goop_mcp.validation.limits import Limits
-from tests.cli.running import CASES, MENDABLE, run, run_on_terminal
+from tests.cli.running import CASES, REPAIRABLE, run, run_on_terminal
 
-MENDABLE_TEXT = """\
+REPAIRED_TEXT = """\
 reply.md:4:3: warning: element is <Status>; expected <status> [xml/name-case]
     4 |   <Status>COMPLETE</Status>
       |   ^^^^^^^^
-  mended: <Status>
-      to: <status>
+  repaired: <Status>
+        to: <status>
   fix: Write the names of elements and attributes in lower case, as in the schema.
 
 reply.md:8:16: warning: unescaped &; expected &amp; in <summary> (2 places) [xml/unescaped]
     8 |     <summary>漢字 a && b.</summary>
       |                     ^^
-  mended: &&
-      to: &amp;&amp;
+  repaired: &&
+        to: &amp;&amp;
   fix: Write & as &amp; and < as &lt; in text and attribute values.
 
-reply.md: accepted (goop_report 0.1.6): 2 warnings, 2 mended
+reply.md: accepted (goop_report 0.1.6): 2 warnings, 2 repaired
 """
 REJECTED_ON_TERMINAL = """\
 derived_bad_status.xml:2:11: error: status is 'FAILED'; expected one of
@@ -43,15 +43,15 @@ derived_bad_status.xml: rejected (goop_report 0.1.6): 1 error
 def rendered(
     text: str, *, width: int | None = None, file: str = "reply.md", limits: Limits | None = None
 ) -> str:
-    """Return what is said of `text`, without styles."""
+    """Return the output for `text`, without styles."""
     verdict = validate(text, limits=limits or Limits())
     checked = CheckedFile(file=file, text=text, verdict=verdict)
     return click.unstyle(render_text(FileVerdicts(checked=(checked,)), width=width))
 
 
-def test_a_mended_reply_shows_each_place_before_and_after(tmp_path: Path) -> None:
-    (tmp_path / "reply.md").write_text(MENDABLE, encoding="utf-8")
-    assert run("check", "reply.md", cwd=tmp_path).out == MENDABLE_TEXT
+def test_a_repaired_reply_shows_each_position_before_and_after(tmp_path: Path) -> None:
+    (tmp_path / "reply.md").write_text(REPAIRABLE, encoding="utf-8")
+    assert run("check", "reply.md", cwd=tmp_path).out == REPAIRED_TEXT
 
 
 def test_sentences_are_wrapped_to_the_width_of_a_terminal() -> None:
@@ -62,12 +62,12 @@ def test_sentences_are_wrapped_to_the_width_of_a_terminal() -> None:
 @pytest.mark.parametrize("width", [1, 20, 40, 79, 80])
 def test_no_line_with_several_words_is_wider_than_the_terminal(width: int) -> None:
     source = rendered((CASES / "derived_bad_status.xml").read_text(encoding="utf-8"), width=width)
-    told = [
+    lines = [
         line
         for line in source.splitlines()
         if " | " not in line and not line.startswith("reply.md: ")
     ]
-    assert [line for line in told if len(line) > max(width, 50)] == []
+    assert [line for line in lines if len(line) > max(width, 50)] == []
 
 
 def test_colours_are_for_terminals() -> None:
@@ -93,18 +93,20 @@ def test_colours_can_be_asked_for_and_refused() -> None:
 
 
 def test_carriage_returns_at_line_ends_are_not_shown(tmp_path: Path) -> None:
-    (tmp_path / "reply.md").write_bytes(MENDABLE.replace("\n", "\r\n").encode())
-    assert run("check", "reply.md", cwd=tmp_path).out == MENDABLE_TEXT
+    (tmp_path / "reply.md").write_bytes(REPAIRABLE.replace("\n", "\r\n").encode())
+    assert run("check", "reply.md", cwd=tmp_path).out == REPAIRED_TEXT
 
 
 def test_a_byte_order_mark_does_not_shift_columns(tmp_path: Path) -> None:
-    report = MENDABLE[MENDABLE.index("<goop_report") :].replace("<goop_report ", "<Goop_Report ", 1)
+    report = REPAIRABLE[REPAIRABLE.index("<goop_report") :].replace(
+        "<goop_report ", "<Goop_Report ", 1
+    )
     (tmp_path / "reply.md").write_bytes(b"\xef\xbb\xbf" + report.encode())
     assert run("check", "reply.md", cwd=tmp_path).out.startswith("reply.md:1:1: warning: ")
 
 
 def test_control_characters_of_the_reply_never_reach_the_terminal() -> None:
-    hostile = MENDABLE.replace("漢字", "\x1b]0;title\x07\x00\u202e").replace(
+    hostile = REPAIRABLE.replace("漢字", "\x1b]0;title\x07\x00\u202e").replace(
         "COMPLETE", "\x9b2JDONE"
     )
     assert {c for c in rendered(hostile, file="a\x1b[1m.md") if not c.isprintable()} == {"\n"}
@@ -122,11 +124,11 @@ def test_all_envelopes_are_listed_when_there_are_several() -> None:
 
 
 def test_findings_over_the_limit_are_counted() -> None:
-    assert "… and 1 more finding\n" in rendered(MENDABLE, limits=Limits(findings=1))
+    assert "… and 1 more finding\n" in rendered(REPAIRABLE, limits=Limits(findings=1))
 
 
-def test_a_long_line_is_cut_around_the_place() -> None:
-    long = MENDABLE.replace("漢字", "word " * 500).replace("b.", "b " * 500)
+def test_a_long_line_is_cut_around_the_position() -> None:
+    long = REPAIRABLE.replace("漢字", "word " * 500).replace("b.", "b " * 500)
     (shown,) = [line for line in rendered(long).splitlines() if " | " in line and "&&" in line]
     assert len(shown) <= 100
     assert shown.count("…") == 2

@@ -9,7 +9,7 @@ import pytest
 
 from goop_mcp import RoutingContext, Severity, Verdict, route, validate
 from goop_mcp.protocols import RULES
-from tests.cli.test_documentation import EXAMPLE, said_on_terminal
+from tests.cli.test_documentation import EXAMPLE, output_on_terminal
 from tests.documentation.pages import fences, read_page
 from tests.retry.agents import GOOD, Scripted
 
@@ -122,7 +122,7 @@ def test_the_first_example_about_rules_is_a_file_for_the_command_line(tmp_path: 
     file, *_ = fences("docs/writing-rules.md", "python")
     (tmp_path / "shop_rules.py").write_text(file.text, encoding="utf-8")
     (tmp_path / "reply.md").write_text(GOOD, encoding="utf-8")
-    said = said_on_terminal("goop-mcp check --rules shop_rules.py reply.md", tmp_path)
+    said = output_on_terminal("goop-mcp check --rules shop_rules.py reply.md", tmp_path)
 
     assert "[shop/ticket-missing]" in plain(said)
     assert "rejected (goop_report 0.1.6): 1 error" in said
@@ -155,4 +155,6 @@ def test_what_a_page_shows_the_program_to_say_is_real(page: str, tmp_path: Path)
         for reply in fences(STARTED, "xml"):
             (folder / "reply.md").write_text(reply.text, encoding="utf-8")
 
-        assert said_on_terminal(example["command"], folder) == example["output"], example["command"]
+        assert output_on_terminal(example["command"], folder) == example["output"], example[
+            "command"
+        ]

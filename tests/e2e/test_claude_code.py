@@ -23,7 +23,7 @@ from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT
 from tests.e2e.scripted_model import Refusal, ScriptedModel, scripted_model
 from tests.repository import ROOT
 
-MENDED = "<status>COMPLETE</status>"
+REPAIRED = "<status>COMPLETE</status>"
 MARKETPLACE = ROOT / "packaging" / "plugins" / "claude-code"
 PLUGIN = MARKETPLACE / "goop-mcp"
 IN_PLUGIN = "goop-mcp:goop-executor"
@@ -54,7 +54,7 @@ def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(
     ended = run_claude(sandbox, model, "GOOP-MAIN delegate")
     assert_ended_well(ended)
     assert requests_to_mend(model) == 1
-    assert MENDED in handed_back(model)
+    assert REPAIRED in handed_back(model)
     assert final_text(ended) == DONE
 
 
@@ -98,7 +98,7 @@ def test_the_main_agent_of_a_project_of_goopspec_is_told_what_to_read(
     assert "search the project's memory" in handed_back(model)
 
 
-def test_an_agent_that_owes_no_report_passes(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_an_agent_without_a_required_report_passes(sandbox: Sandbox, model: ScriptedModel) -> None:
     write_project(sandbox, settings=hook_settings())
     ended = run_claude(sandbox, model, "GOOP-MAIN GOOP-FREE delegate")
     assert_ended_well(ended)
@@ -119,7 +119,7 @@ def test_a_bad_report_of_the_main_agent_is_sent_back_and_mended(
     write_project(sandbox, settings=hook_settings())
     ended = run_claude(sandbox, model, "GOOP-MAIN GOOP-OWN report")
     assert_ended_well(ended)
-    assert MENDED in final_text(ended)
+    assert REPAIRED in final_text(ended)
 
 
 def test_a_main_agent_that_never_mends_keeps_its_last_words(
@@ -170,7 +170,7 @@ def test_the_plugin_sends_a_report_of_its_own_agent_back(
     assert_ended_well(ended)
     assert "goop_report/unknown-status" in subagent_turns(model)[-1].said_by("user")
     assert requests_to_mend(model) == 1
-    assert MENDED in handed_back(model)
+    assert REPAIRED in handed_back(model)
 
 
 @pytest.mark.parametrize("marketplace", [ROOT, MARKETPLACE], ids=["repository", "folder"])
@@ -183,7 +183,7 @@ def test_the_plugin_is_installed_from_its_marketplace(
 
     assert_ended_well(run_claude(sandbox, model, f"GOOP-MAIN delegate agent={IN_PLUGIN}"))
     assert requests_to_mend(model) == 1
-    assert MENDED in handed_back(model)
+    assert REPAIRED in handed_back(model)
     assert list(sandbox.home.rglob("hook-attempts.json")), (
         "the count lies in the folder that the host gives a plugin"
     )

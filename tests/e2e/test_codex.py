@@ -8,7 +8,7 @@ from tests.e2e.pace import patience
 from tests.e2e.script import BAD_REPORTS, DONE
 from tests.e2e.scripted_model import ScriptedModel
 
-MENDED = "<status>COMPLETE</status>"
+REPAIRED = "<status>COMPLETE</status>"
 
 pytestmark = pytest.mark.skipif(CODEX.absence() is not None, reason=CODEX.absence() or "")
 
@@ -34,7 +34,7 @@ def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(
     ended = run_codex(sandbox, "GOOP-MAIN delegate")
     assert_ended_well(ended)
     assert requests_to_mend(model) == 1
-    assert MENDED in handed_back(model)
+    assert REPAIRED in handed_back(model)
     assert final_text(ended) == DONE
 
 
@@ -65,7 +65,7 @@ def test_a_bad_report_of_the_main_agent_is_sent_back_and_mended(
     write_home(sandbox, model)
     ended = run_codex(sandbox, "GOOP-MAIN GOOP-OWN report")
     assert_ended_well(ended)
-    assert MENDED in final_text(ended)
+    assert REPAIRED in final_text(ended)
 
 
 def test_a_main_agent_that_never_mends_keeps_its_last_words(

@@ -22,7 +22,7 @@ from tests.e2e.pace import patience
 from tests.e2e.script import BAD_REPORTS, DONE
 from tests.e2e.scripted_model import ScriptedModel, scripted_model
 
-MENDED = "<status>COMPLETE</status>"
+REPAIRED = "<status>COMPLETE</status>"
 
 pytestmark = pytest.mark.skipif(OPENCODE.absence() is not None, reason=OPENCODE.absence() or "")
 
@@ -94,7 +94,7 @@ def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(
     ended = delegate(installed, model, "GOOP-MAIN delegate")
     assert_ended_well(ended)
     assert requests_to_mend(model) == 1
-    assert MENDED in handed_back(model)
+    assert REPAIRED in handed_back(model)
     assert BAD_REPORTS[0] not in handed_back(model)
 
 
@@ -121,7 +121,7 @@ def test_a_bad_report_of_a_subagent_is_sent_back_and_mended_under_serve(
 ) -> None:
     assert_ended_well(server.delegate("GOOP-MAIN delegate"))
     assert requests_to_mend(said) == 1
-    assert MENDED in handed_back(said)
+    assert REPAIRED in handed_back(said)
 
 
 def test_an_agent_that_never_mends_ends_after_two_requests_with_its_last_words_kept(
@@ -163,7 +163,7 @@ def test_the_model_calls_our_tool(server: Served, said: ScriptedModel) -> None:
     assert_ended_well(server.delegate("GOOP-MAIN GOOP-TOOL delegate"))
     assert subagent_turns(said)[-1].has_called("goop_validate_report")
     assert "status is 'FINISHED'" in subagent_turns(said)[-1].said_by("tool")
-    assert MENDED in handed_back(said)
+    assert REPAIRED in handed_back(said)
 
 
 def test_a_bad_report_of_the_main_agent_is_sent_back_under_serve(

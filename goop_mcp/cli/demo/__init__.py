@@ -1,6 +1,6 @@
-"""`goop-mcp demo`: the main job as a short story, told by the real server to the real client.
+"""`goop-mcp demo`: a short session of the real client with the real server.
 
-Only what the agents say is made up; every judgement comes from the server.
+Only the replies of the agents are made up; every verdict comes from the server.
 """
 
 from tempfile import TemporaryDirectory
@@ -19,8 +19,8 @@ from goop_mcp.cli.streams import complain, emit_json, show, wants_colour
 
 __all__ = ["demo"]
 
-_PATIENCE = 30.0
-"""Seconds until a server that does not answer is given up."""
+_TIMEOUT = 30.0
+"""Seconds that the whole demo may take."""
 
 
 @click.command()
@@ -35,50 +35,50 @@ _PATIENCE = 30.0
 def demo(format: Literal["text", "json"], colour: str) -> int:
     """Show the main job on real input, without network or key.
 
-    A faulty reply is judged, the agent is told what to mend, its second reply is accepted and
-    recorded, what was learned is saved and found, and a second session goes on from there. It works
-    in a folder of its own. Exit code: 0 when the story went as expected, else 1.
+    A wrong reply is judged, the agent receives the errors, its second reply is accepted and
+    recorded, what it learned is saved and found, and a second session continues from there. The
+    demo works in a temporary folder. Exit code: 0 when everything went as expected, else 1.
     """
     stage = Stage(colour=wants_colour(colour)) if format == "text" else None
-    told: list[Step] = []
+    steps: list[Step] = []
     answered = False
     started = perf_counter()
     try:
-        anyio.run(_tell, told, stage)
+        anyio.run(_run, steps, stage)
         answered = True
     except* (MCPError, OSError, TimeoutError):
         complain("the server did not answer as it should; start it by `goop-mcp serve` to see why")
     seconds = perf_counter() - started
-    passed = answered and told[-1].as_expected
+    passed = answered and steps[-1].as_expected
     if format == "json":
-        story = {
+        result = {
             "passed": passed,
             "seconds": round(seconds, 3),
-            "steps": [step.to_dict() for step in told],
+            "steps": [step.to_dict() for step in steps],
         }
-        emit_json(story)
+        emit_json(result)
     elif passed:
         show(
-            f"\nThat is the main job, from a faulty reply to a new session, in {seconds:.1f}"
+            f"\nThat is the main job, from a wrong reply to a new session, in {seconds:.1f}"
             " seconds.\n"
         )
 
     if answered and not passed:
         complain(
-            f"the story went wrong at {told[-1].name}: its outcome was not expected; please"
-            " report it"
+            f"the demo went wrong at {steps[-1].name}: its outcome was not expected; please"
+            " report this"
         )
 
     return 0 if passed else 1
 
 
-async def _tell(told: list[Step], stage: Stage | None) -> None:
-    """Add the steps to `told`, up to the first that did not go as expected, and show each on `stage`."""
-    with TemporaryDirectory(prefix="goop-demo-") as project, anyio.fail_after(_PATIENCE):
+async def _run(steps: list[Step], stage: Stage | None) -> None:
+    """Add the steps to `steps`, up to the first unexpected outcome, and show each on `stage`."""
+    with TemporaryDirectory(prefix="goop-demo-") as project, anyio.fail_after(_TIMEOUT):
         async with Client(server_of(project)) as client:
             for chapter in CHAPTERS:
-                told.append(await chapter(Scene(client=client, project=project, told=told)))
+                steps.append(await chapter(Scene(client=client, project=project, earlier=steps)))
                 if stage is not None:
-                    stage.present(len(told), told[-1])
-                if not told[-1].as_expected:
+                    stage.present(len(steps), steps[-1])
+                if not steps[-1].as_expected:
                     break

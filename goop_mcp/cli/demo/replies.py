@@ -1,4 +1,4 @@
-"""What the agents of the story say: the only part of it that is made up."""
+"""The replies of the agents, the only part of the demo that is made up."""
 
 from pydantic import JsonValue
 

@@ -1,4 +1,4 @@
-"""Show the steps of the story on a terminal, as they come."""
+"""Show the steps of the demo on a terminal."""
 
 from io import StringIO
 
@@ -11,13 +11,15 @@ from rich.text import Text
 
 from goop_mcp.cli.demo.steps import Step
 from goop_mcp.cli.streams import show, terminal_width
-from goop_mcp.server.models import FindingModel, RepairModel, VerdictModel
+from goop_mcp.server.models import VerdictModel
 
 __all__ = ["Stage"]
 
+_STYLES = {"error": "red", "warning": "yellow", "info": "cyan"}
+
 
 class Stage:
-    """Shows the steps on the terminal as they come."""
+    """A terminal that shows the steps one by one."""
 
     def __init__(self, *, colour: bool) -> None:
         """Prepare for a terminal with or without `colour`."""
@@ -43,7 +45,7 @@ class Stage:
         for part in _parts(step):
             console.print(Padding(part, (0, 0, 0, 2)))
 
-        # The console fills up lines with blanks; copied text should have none.
+        # The console pads lines with blanks, which would be annoying in copied text.
         show(
             "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines()),
             colour=self.colour,
@@ -51,7 +53,7 @@ class Stage:
 
 
 def _parts(step: Step) -> list[RenderableType]:
-    """Return what there is to see of a step, from top to bottom."""
+    """Return the parts of a step to show, from top to bottom."""
     parts: list[RenderableType] = []
     if step.reply is not None:
         reply = step.reply.rstrip()
@@ -82,24 +84,19 @@ def _parts(step: Step) -> list[RenderableType]:
 
 def _findings(verdict: VerdictModel) -> Table:
     table = Table.grid(padding=(0, 1, 0, 0))
-    for width in (7, 7, None):
+    for width in (7, 8, None):
         table.add_column(width=width)
 
-    mended = {(repair.rule, repair.line): repair for repair in verdict.repairs}
+    repairs = {(repair.rule, repair.line): repair for repair in verdict.repairs}
     for finding in verdict.findings:
-        table.add_row(*_cells(finding, mended.get((finding.rule, finding.line))))
+        kind = Text(finding.severity, style=_STYLES[finding.severity])
+        what = Text.assemble(finding.message, " ", (f"[{finding.rule}]", "dim"))
+        repair = repairs.get((finding.rule, finding.line))
+        if repair is not None:
+            kind = Text("repaired", style="green")
+            what.append(f"\n- {repair.before}", style="red")
+            what.append(f"\n+ {repair.after}", style="green")
+
+        table.add_row("" if finding.line is None else f"line {finding.line}", kind, what)
 
     return table
-
-
-def _cells(finding: FindingModel, repair: RepairModel | None) -> tuple[str, Text, Text]:
-    styles = {"error": "red", "warning": "yellow", "info": "cyan"}
-    kind = Text(finding.severity, style=styles[finding.severity])
-    what = Text.assemble(finding.message, " ", (f"[{finding.rule}]", "dim"))
-    if repair is not None:
-        kind = Text("mended", style="green")
-        what.append(f"\n- {repair.before}", style="red").append(
-            f"\n+ {repair.after}", style="green"
-        )
-
-    return (f"line {finding.line}" if finding.line is not None else "", kind, what)

@@ -1,4 +1,4 @@
-"""A step of the story as it went, and what is shown of it."""
+"""A step of the demo."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ __all__ = ["Step"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step as it went; the last five fields are what there is to see.
+    """The outcome of one step; the last five fields are shown, if they are not None.
 
-    `as_expected`: the story may go on.
+    The demo ends at a step that is not `as_expected`.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Step:
     answer: str | None = None
 
     def to_dict(self) -> dict[str, object]:
-        """Return the step as JSON values, without what it does not show."""
+        """Return the step as JSON values, without the fields that are None."""
         values = {
             "name": self.name,
             "title": self.title,

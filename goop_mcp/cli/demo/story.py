@@ -1,6 +1,6 @@
-"""The chapters of the story: each looks at what was told before and returns the next step.
+"""The chapters of the demo: each is a function that returns the next step.
 
-To tell more, add a chapter.
+To extend the demo, add a chapter.
 """
 
 import sys
@@ -32,11 +32,11 @@ _HANDOFF: Final = ".goopspec/HANDOFF.md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """Where a chapter plays: a client of the server, the folder of the project made for the demo, what was told."""
+    """What a chapter works with: a client of the server, a temporary project, earlier steps."""
 
     client: Client
     project: str
-    told: Sequence[Step]
+    earlier: Sequence[Step]
 
 
 Chapter = Callable[[Scene], Awaitable[Step]]
@@ -58,17 +58,17 @@ async def _first_verdict(scene: Scene) -> Step:
     return Step(
         name="first_verdict",
         title="The verdict",
-        words=f"{_summary(verdict)} All faults are told at once.",
+        words=f"{_summary(verdict)} All errors are reported at once.",
         as_expected=verdict.verdict == "rejected",
         verdict=verdict,
     )
 
 
 async def _feedback(scene: Scene) -> Step:
-    verdict = scene.told[-1].verdict
+    verdict = scene.earlier[-1].verdict
     return Step(
         name="feedback",
-        title="What the agent is told",
+        title="The feedback to the agent",
         words="This goes back to the agent as its next message.",
         feedback=verdict.feedback if verdict is not None else None,
     )
@@ -78,7 +78,7 @@ async def _second_reply(_scene: Scene) -> Step:
     return Step(
         name="second_reply",
         title="The agent sends its report again",
-        words="What was asked for is mended; a bare & and < are still there.",
+        words="The errors are fixed; a bare & and < are still there.",
         reply=SECOND_REPLY,
     )
 
@@ -88,7 +88,7 @@ async def _second_verdict(scene: Scene) -> Step:
     return Step(
         name="second_verdict",
         title="The verdict",
-        words=f"{_summary(verdict)} Faults of form are mended and told; meaning is never touched.",
+        words=f"{_summary(verdict)} Errors of form are repaired; meaning is never changed.",
         as_expected=verdict.verdict == "accepted",
         verdict=verdict,
     )
@@ -102,8 +102,7 @@ async def _next_action(scene: Scene) -> Step:
         name="next_action",
         title="What happens next",
         words=(
-            "The report says that it is blocked, so nothing goes on by itself. People are shown"
-            " this."
+            "The report says that it is blocked, so nothing continues automatically; people see it."
         ),
         as_expected=decision.actions == ["ask_user"],
         decision=decision,
@@ -111,7 +110,7 @@ async def _next_action(scene: Scene) -> Step:
 
 
 async def _recorded(scene: Scene) -> Step:
-    # The file and the commit are made up, so the claims are believed.
+    # The file and the commit are made up, so the claims cannot be verified.
     arguments: dict[str, JsonValue] = {"text": SECOND_REPLY, "check_workspace": False}
     recorded = RecordedModel.model_validate(
         (await _call(scene.client, "record_report", arguments))[1]
@@ -120,7 +119,7 @@ async def _recorded(scene: Scene) -> Step:
         name="record",
         title="The report is recorded",
         words=(
-            "In a project made for this demo, in one transaction. It stands in"
+            "In a project made for this demo, in one transaction. It is in"
             " .goopspec/CHRONICLE.md now."
         ),
         as_expected=recorded.status == "recorded",
@@ -129,22 +128,22 @@ async def _recorded(scene: Scene) -> Step:
 
 
 async def _save(scene: Scene) -> Step:
-    told, values = await _call(scene.client, "save_memory", MEMORY)
+    text, values = await _call(scene.client, "save_memory", MEMORY)
     saved = SavedModel.model_validate(values)
     return Step(
         name="save",
         title="What an agent learns is kept",
         words=(
-            "The debugger found the cause and saves it. A password slipped into its words; it is"
-            " never stored."
+            "The debugger found the cause and saves it. The text holds a password, which is never"
+            " stored."
         ),
         as_expected=(saved.status, saved.redactions) == ("saved", 1),
-        answer=told,
+        answer=text,
     )
 
 
 async def _search(scene: Scene) -> Step:
-    told, values = await _call(scene.client, "search_memory", {"queries": [*QUERIES]})
+    text, values = await _call(scene.client, "search_memory", {"queries": [*QUERIES]})
     found = FoundModel.model_validate(values)
     asked = " and ".join(f'"{query}"' for query in QUERIES)
 
@@ -153,7 +152,7 @@ async def _search(scene: Scene) -> Step:
         title="The next agent finds it",
         words=f"Before it starts, an agent asks in several phrasings: {asked}.",
         as_expected=[item.title for item in found.items] == [MEMORY["title"]],
-        answer=told,
+        answer=text,
     )
 
 
@@ -163,17 +162,15 @@ async def _hand_over(scene: Scene) -> Step:
         "write": True,
         "next_action": "Compare the clocks of API and token store",
     }
-    told, values = await _call(scene.client, "build_handoff", arguments)
+    text, values = await _call(scene.client, "build_handoff", arguments)
     handoff = HandoffModel.model_validate(values)
 
     return Step(
         name="hand_over",
         title="The session hands over",
-        words=(
-            "What the next one needs is taken from what was recorded and saved, and written for it."
-        ),
+        words=("What the next session needs is collected from the records and the memory."),
         as_expected=handoff.path == _HANDOFF and handoff.verdict.verdict == "accepted",
-        answer=told,
+        answer=text,
     )
 
 
@@ -188,7 +185,7 @@ async def _resume(scene: Scene) -> Step:
         name="resume",
         title="A new session begins",
         words=(
-            f"Another server knows of {len(status.blockers)} blocker. The agent goes on from"
+            f"Another server knows of {len(status.blockers)} blocker. The agent continues from"
             f" {_HANDOFF}:"
         ),
         as_expected=status.reports == len(status.blockers) == 1
@@ -221,10 +218,10 @@ async def _ask(client: Client, tool: str, reply: str) -> object:
 
 
 async def _call(client: Client, tool: str, arguments: dict[str, JsonValue]) -> tuple[str, object]:
-    """Return the text and the structure of a tool's answer. Raises MCPError when it gave none."""
+    """Return the text and the structured content of a tool's answer; raise MCPError on error."""
     answer = await client.call_tool(tool, arguments)
     if answer.is_error:
-        raise MCPError(INTERNAL_ERROR, f"{tool} gave no answer")
+        raise MCPError(INTERNAL_ERROR, f"{tool} returned an error")
 
     text = "\n".join(block.text for block in answer.content if isinstance(block, TextContent))
     return text, answer.structured_content
@@ -240,7 +237,7 @@ def _summary(verdict: VerdictModel) -> str:
 
 
 def server_of(project: str) -> StdioServerParameters:
-    """Return a server of a project of its own, whatever database its user has."""
+    """Return a server for `project` that ignores the database settings of the user."""
     options = ["--project", project, "--database", "sqlite:///.goopspec/goop.db"]
     return StdioServerParameters(
         command=sys.executable, args=["-P", "-m", "goop_mcp", "serve", *options]

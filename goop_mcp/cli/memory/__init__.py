@@ -20,8 +20,8 @@ class _Memory(Subcommands):
 def memory() -> None:
     """Save, find and forget what agents learned about a project.
 
-    Exit code: 0 done, 1 not done, such as a memory that does not exist or is refused, 2 the call is
-    wrong, or a file or the database cannot be used.
+    Exit code: 0 done, 1 not done, because a memory does not exist or is refused, 2 a usage error,
+    or a file or the database cannot be used.
     """
 
 

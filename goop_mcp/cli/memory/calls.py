@@ -1,4 +1,4 @@
-"""How a memory command is called and answers: the project's database, the form of the answer, the exit code."""
+"""What the memory commands share: the database, the format of the output, the exit code."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from goop_mcp.cli.streams import complain, emit_json, show, wants_colour
 from goop_mcp.memory.drafts import MemoryRefusedError
 from goop_mcp.memory.keeping import MemoryNotFoundError
 from goop_mcp.store.interface import Store
-from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.findings import Severity
 
 __all__ = ["FORMAT", "NOT_DONE", "present", "with_store"]
 
@@ -31,7 +31,7 @@ class _NotDoneError(click.ClickException):
 
 
 def with_store(command: Callable[..., int]) -> Callable[..., int]:
-    """Give `command` the project's database as `store`, and the options that say which one is meant."""
+    """Pass the project's database to `command` as `store`, and add the options that select it."""
 
     @wraps(command)
     def run(
@@ -56,21 +56,22 @@ def present(values: object, text: str, *, form: str) -> None:
 
 @contextmanager
 def _opened(project: str | None, database: str | None, project_id: str | None) -> Iterator[Store]:
-    """Yield the project's database; a memory that is not there or refused ends the program with 1."""
+    """Yield the project's database; exit with 1 for a memory that is missing or refused."""
     try:
         with opened_application(project, database=database, project_id=project_id) as application:
             yield application.store
             for warning in application.store.warnings:
                 complain(f"warning: {warning}")
     except MemoryRefusedError as error:
-        *others, last = [_told(each) for each in error.findings if each.severity is Severity.ERROR]
-        for fault in others:
-            complain(fault)
+        # The last error is the message of the exit; those before it are printed here.
+        *others, last = [
+            f"{finding.message}; {finding.fix[:1].lower()}{finding.fix[1:]}"
+            for finding in error.findings
+            if finding.severity is Severity.ERROR
+        ]
+        for message in others:
+            complain(message)
 
         raise _NotDoneError(last) from error
     except MemoryNotFoundError as error:
         raise _NotDoneError(str(error)) from error
-
-
-def _told(finding: Finding) -> str:
-    return f"{finding.message}; {finding.fix[:1].lower()}{finding.fix[1:]}"

@@ -1,4 +1,4 @@
-"""All memories: to a file, and from one."""
+"""Commands that export all memories to a file, and import them from one."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -10,7 +10,7 @@ from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.rendering.finding import counted
 from goop_mcp.cli.rendering.memories import render_import
 from goop_mcp.cli.streams import complain, emit, standard_input
-from goop_mcp.memory.exchange.importing import ExchangeFormat, ImportReport, import_memories
+from goop_mcp.memory.exchange.importing import MOST_LISTED, ExchangeFormat, import_memories
 from goop_mcp.memory.exchange.jsonl import write_jsonl
 from goop_mcp.memory.exchange.markdown import write_markdown
 from goop_mcp.memory.importance import ImportanceScale
@@ -23,13 +23,14 @@ from goop_mcp.store.records import StoredMemory
 __all__ = ["export", "import_command"]
 
 _PIECES = 100
+_MOST_PRINTED = 20
 _MARKDOWN_SUFFIXES = (".md", ".markdown")
 
 _FORM_OF_FILE = click.option(
     "--as",
     "form_of_file",
     type=click.Choice(["jsonl", "markdown"]),
-    help="Form of the file; the default is markdown for a name that ends with .md, else jsonl.",
+    help="Format of the file; the default is markdown for a name that ends with .md, else jsonl.",
 )
 _SCALE = click.option(
     "--scale",
@@ -43,7 +44,7 @@ _SCALE = click.option(
 @click.argument("file", required=False, metavar="[FILE|-]")
 @_FORM_OF_FILE
 @_SCALE
-@click.option("--force", is_flag=True, help="Write over FILE if it is there.")
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 @with_store
 def export(
     file: str | None,
@@ -53,7 +54,7 @@ def export(
     scale: ImportanceScale,
     force: bool,
 ) -> int:
-    """Write all memories to FILE, or to standard output, oldest first; `memory import` reads them back."""
+    """Write all memories to FILE or standard output, oldest first, for `memory import`."""
     form = form_of_file or _form_by_name(file)
     if form == "markdown" and scale != "ours":
         raise WrongCallError(
@@ -70,7 +71,7 @@ def export(
 
     document = write_jsonl(each(), scale=scale) if form == "jsonl" else write_markdown(each())
     if file is None or file == STDIN:
-        # A few at a time: neither all in memory nor a system call for each.
+        # In batches: neither the whole document in memory nor a system call for each line.
         while some := "".join(islice(document, _PIECES)):
             emit(some)
     else:
@@ -94,27 +95,28 @@ def import_command(
     scale: ImportanceScale,
     form: str,
 ) -> int:
-    """Save the memories of FILE that are not there yet; each line that is not taken is named with its reason.
+    """Save the memories of FILE that do not exist yet; print each invalid line with the reason.
 
-    A memory that was forgotten is not brought back. Exit code 1 when a line was not taken.
+    A memory that was forgotten is not restored. Exit code 1 when a line was not imported.
     """
     lines = read_lines(file, stdin=standard_input())
     report = import_memories(store, lines, format=form_of_file or _form_by_name(file), scale=scale)
     present(report.to_dict(), render_import(report), form=form)
     if form == "text":
-        _tell_lines(report)
+        for remark in report.unread[:_MOST_PRINTED]:
+            complain(f"line {remark.line} was not imported: {remark.message}")
+
+        for remark in report.remarks[:_MOST_PRINTED]:
+            complain(f"line {remark.line}: {remark.message}")
+
+        printed = min(len(report.unread), _MOST_PRINTED) + min(len(report.remarks), _MOST_PRINTED)
+        listed = len(report.unread) + len(report.remarks)
+        if more := listed - printed + report.left_out:
+            complain(f"{more} more such lines; --format json lists the first {MOST_LISTED:,}")
+        if scale == "ours" and any("importance is" in each.message for each in report.unread):
+            complain("importance from 1 to 10, as in GoopSpec packages, needs --scale packages")
+
     return NOT_DONE if report.unread else 0
-
-
-def _tell_lines(report: ImportReport) -> None:
-    for remark in report.unread:
-        complain(f"line {remark.line} was not taken: {remark.message}")
-
-    for remark in report.remarks:
-        complain(f"line {remark.line}: {remark.message}")
-
-    if report.left_out:
-        complain(f"{report.left_out} more such lines are not listed")
 
 
 def _form_by_name(file: str | None) -> ExchangeFormat:

@@ -1,4 +1,4 @@
-"""Several memories: by words, or all, newest first."""
+"""Commands that search memories, and list them newest first."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -20,14 +20,14 @@ _Command = TypeVar("_Command", bound=Callable[..., int])
 
 
 def _with_filters(command: _Command) -> _Command:
-    """Give `command` the options that restrict which memories count."""
+    """Add the options to `command` that filter memories."""
     for option in (
         click.option(
             "--min-importance",
             type=float,
             default=0.0,
             metavar="NUMBER",
-            help="Only from this on, 0 to 1.",
+            help="Only with at least this importance, 0 to 1.",
         ),
         click.option(
             "--concept",
@@ -71,11 +71,11 @@ def search(
 
     Each QUERY is one phrasing of the question, 8 at most; quote several words.
 
-    Finding nothing is no failure: the exit code is 0.
+    The exit code is 0 also when nothing is found.
     """
     if not queries:
         raise WrongCallError(
-            "no query is given; write what is looked for, in quotes if it has several words"
+            "no query is given; write what to search for, in quotes if it has several words"
         )
 
     request = SearchRequest(
@@ -125,8 +125,8 @@ def list_command(
         form=form,
     )
     if form == "text" and not found:
-        complain("no memory fits; goop-mcp memory save keeps one")
+        complain("no memory matches; goop-mcp memory save saves one")
     elif form == "text" and len(found) == limit:
-        complain(f"these are the newest {limit}; --before {found[-1].id} goes on")
+        complain(f"these are the newest {limit}; --before {found[-1].id} shows more")
 
     return 0

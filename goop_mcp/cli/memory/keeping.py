@@ -1,4 +1,4 @@
-"""One memory: save it, show it whole, forget it."""
+"""Commands for one memory: save it, show it, forget it."""
 
 import sys
 
@@ -11,7 +11,7 @@ from goop_mcp.cli.rendering.source_line import shown
 from goop_mcp.cli.streams import standard_input, terminal_width
 from goop_mcp.memory.drafts import SAVED_TYPES, MemoryDraft
 from goop_mcp.memory.keeping import forget_memory, get_memory, memory_values
-from goop_mcp.memory.saving import SavedMemory, save_memory
+from goop_mcp.memory.saving import save_memory
 from goop_mcp.operations.reading_files import STDIN, read_text
 from goop_mcp.store.interface import Store
 
@@ -48,10 +48,10 @@ _ID = click.argument("id", type=int, metavar="ID")
     metavar="PATH",
     help="May be given several times.",
 )
-@click.option("--agent", metavar="NAME", help="Who saves it.")
-@click.option("--session", "session_id", metavar="ID", help="In which session.")
+@click.option("--agent", metavar="NAME", help="The agent that saves it.")
+@click.option("--session", "session_id", metavar="ID", help="The session in which it is saved.")
 @click.option(
-    "--key", "idempotency_key", metavar="KEY", help="Names this save when it is repeated."
+    "--key", "idempotency_key", metavar="KEY", help="Identifies this save when it is repeated."
 )
 @with_store
 @FORMAT
@@ -70,13 +70,14 @@ def save(
     idempotency_key: str | None,
     form: str,
 ) -> int:
-    """Save one memory with TITLE and CONTENT; without CONTENT, or with -, the content is read from standard input.
+    """Save one memory with TITLE and CONTENT; by default, CONTENT is read from standard input.
 
-    The same words are kept once. Secrets and <private> parts are taken out before anything is stored.
+    An equal memory is saved once. Secrets and <private> parts are removed before anything is
+    stored.
     """
     draft = MemoryDraft(
         title=title,
-        content=_content(content),
+        content=_content_or_stdin(content),
         type=type,
         importance=importance,
         concepts=concepts,
@@ -87,17 +88,22 @@ def save(
         idempotency_key=idempotency_key,
     )
     saved = save_memory(store, draft)
-    present(saved.to_dict(), _saved(saved), form=form)
+    lines = [f"{saved.status}: memory {saved.id}"]
+    lines += [f"  {finding.severity}: {finding.message}" for finding in saved.findings]
+    if saved.similar:
+        lines.append(f"  nearly the same: memory {', '.join(map(str, saved.similar))}")
+
+    present(saved.to_dict(), "".join(f"{line}\n" for line in lines), form=form)
 
     return 0
 
 
-@click.command(name="show", short_help="Show a memory whole.")
+@click.command(name="show", short_help="Show a memory.")
 @_ID
 @with_store
 @FORMAT
 def show_memory(id: int, *, store: Store, form: str) -> int:
-    """Show the memory ID whole."""
+    """Show the whole memory ID."""
     found = get_memory(store, id)
     present(memory_values(found), render_memory(found, width=terminal_width()), form=form)
     return 0
@@ -119,19 +125,11 @@ def forget(id: int, *, store: Store, purge: bool, form: str) -> int:
     return 0
 
 
-def _content(given: str | None) -> str:
+def _content_or_stdin(given: str | None) -> str:
     if given is not None and given != STDIN:
         return given
     if given is None and (sys.stdin is None or sys.stdin.isatty()):
-        raise WrongCallError("no content is given; write it behind the title, or pipe it in")
+        raise WrongCallError("no content is given; write it after the title, or pipe it in")
 
-    advice = "a memory holds 64 KiB; save where the text is"
+    advice = "a memory holds 64 KiB; save the path of the text instead"
     return read_text(STDIN, stdin=standard_input(), most_bytes=_LARGEST_CONTENT, advice=advice)
-
-
-def _saved(saved: SavedMemory) -> str:
-    lines = [f"{saved.status}: memory {saved.id}"]
-    lines += [f"  {finding.severity}: {finding.message}" for finding in saved.findings]
-    if saved.similar:
-        lines.append(f"  nearly the same: memory {', '.join(map(str, saved.similar))}")
-    return "".join(f"{line}\n" for line in lines)

@@ -1,1 +1,1 @@
-"""Verdicts as text, one format a file."""
+"""Render results for people and for other programs, one format a file."""

@@ -1,4 +1,4 @@
-"""One finding for people: place, what is wrong, the line with carets under it, what was mended, what to do."""
+"""Render a finding for people: position, message, source line with carets, repair, fix."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -20,10 +20,9 @@ _UNWRAPPED = 1_000_000
 def render_findings(
     checked: CheckedFile, findings: Sequence[Finding], *, width: int | None
 ) -> list[str]:
-    """Return each of `findings`, which are of `checked`, as lines with styles.
+    """Return each of the `findings` in `checked` as styled lines.
 
-    `width` is that of the terminal in cells; None leaves sentences on one line, as tools that read
-    them want it.
+    `width` is the terminal's width in cells; None puts each sentence on one line, for tools.
     """
     name = file_name(checked)
     lines = checked.text.split("\n") if findings else []
@@ -32,24 +31,28 @@ def render_findings(
 
     return [
         "".join(
-            f"{line}\n" for line in _block(finding, _take(repairs, finding), name, lines, width)
+            f"{line}\n"
+            for line in _block(finding, _pop_repair(repairs, finding), name, lines, width)
         )
         for finding in findings
     ]
 
 
 def file_name(checked: CheckedFile) -> str:
-    """Return the name of the file as it can be shown."""
+    """Return the name of the file for output."""
     return "<stdin>" if checked.file == STDIN else shown(checked.file)
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return `number` with `noun` in the singular or plural; `plural` is for a noun that takes no plain s."""
+    """Return `number` with `noun` in the singular or plural; `plural` is for an irregular noun."""
     return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
 
 
-def _take(repairs: list[Repair], finding: Finding) -> Repair | None:
-    """Return the repair that belongs to `finding`, and take it out of the list."""
+def _pop_repair(repairs: list[Repair], finding: Finding) -> Repair | None:
+    """Remove the repair that belongs to `finding` from the list, and return it.
+
+    It is removed because several findings may be equal, each with a separate repair.
+    """
     wanted = (finding.rule, finding.message, finding.line)
     for index, repair in enumerate(repairs):
         if (repair.rule, repair.message, repair.line) == wanted:
@@ -65,8 +68,8 @@ def _block(
     if finding.line is not None and finding.column is not None:
         yield from _source(finding, finding.line, finding.column, lines, width)
     if repair is not None:
-        yield from _labelled("mended:", shown(repair.before), width)
-        yield from _labelled("    to:", shown(repair.after) or "(taken out)", width)
+        yield from _labelled("repaired:", shown(repair.before), width)
+        yield from _labelled("      to:", shown(repair.after) or "(removed)", width)
 
     yield from _labelled("fix:", shown(finding.fix), width)
 
@@ -76,6 +79,8 @@ def _headline(finding: Finding, name: str, width: int | None) -> Iterator[str]:
     severity = f"{finding.severity.value}:"
     rule = f"[{finding.rule}]"
     prefix = f"{place}: {severity}"
+    # Wrapped with a placeholder, because styles have characters but no width; the styled prefix
+    # replaces it afterwards.
     lines = _wrap(
         f"{shown(finding.message)} {rule}", width, first="=" * len(prefix) + " ", others="    "
     )

@@ -1,4 +1,4 @@
-"""Verdicts as workflow commands, which GitHub Actions shows as annotations on the files."""
+"""Render verdicts as workflow commands, which GitHub Actions shows as annotations."""
 
 from goop_mcp.cli.rendering.source_line import shown
 from goop_mcp.operations.check_files import FileVerdicts
@@ -11,7 +11,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def render_github(outcome: FileVerdicts) -> str:
-    """Return one annotation a finding, and one for each file that could not be read."""
+    """Return one annotation for each finding, and for each file that could not be read."""
     findings = [
         _annotation(checked.file, finding)
         for checked in outcome.checked
@@ -34,7 +34,7 @@ def _annotation(file: str, finding: Finding) -> str:
 def _properties(
     file: str, *, line: int | None = None, column: int | None = None, title: str
 ) -> str:
-    """Return the properties of an annotation; text from stdin has no file to stand on, so its title says where."""
+    """Return the properties of an annotation; for stdin the title holds the position."""
     if file == STDIN:
         place = "" if line is None else f":{line}:{column}"
         return f"title={_escape_property(f'<stdin>{place} {title}')}"
@@ -47,7 +47,7 @@ def _properties(
 
 
 def _escape(text: str) -> str:
-    """Return `text` as the commands want it; what a terminal would obey or hide is shown as an escape."""
+    """Return `text` escaped for a workflow command, control characters made visible first."""
     text = "\n".join(map(shown, text.split("\n")))
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 

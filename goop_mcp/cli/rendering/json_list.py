@@ -1,4 +1,4 @@
-"""Verdicts as one JSON document: a list of `{"file", …verdict}`."""
+"""Render verdicts as one JSON document: a list of `{"file", …verdict}`."""
 
 from goop_mcp.cli.json_text import json_text
 from goop_mcp.operations.check_files import FileVerdicts

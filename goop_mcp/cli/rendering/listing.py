@@ -1,4 +1,4 @@
-"""Names and what they stand for, in two columns."""
+"""Render names with their descriptions in two columns."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ _WIDEST = 100
 def render_listing(rows: Iterable[tuple[str, str]], *, width: int | None, widest_name: int) -> str:
     """Return one entry a row, wrapped to a terminal of `width` cells; None puts each on one line.
 
-    What follows a name longer than `widest_name` stands on the next line.
+    The description of a name longer than `widest_name` begins on the next line.
     """
     formatter = click.HelpFormatter(width=_UNWRAPPED if width is None else min(width, _WIDEST))
     rows = list(rows)

@@ -1,6 +1,6 @@
-"""Memories for people: found, listed, shown whole.
+"""Render memories for people.
 
-Their texts are data: nothing in them moves the cursor.
+Their texts are data from agents: control characters in them are made visible.
 """
 
 import textwrap
@@ -22,15 +22,21 @@ _UNWRAPPED = 1_000_000
 _NARROWEST_TITLE = 20
 _DAY = len("2026-01-15")
 _TAB = 4
-_CARRIED_OVER = "  "
-_THEIRS = "  | "
-"""Before each line of a content: agents wrote it."""
+_CONTINUATION = "  "
+_QUOTE = "  | "
+"""The start of each line of a content, which an agent wrote."""
 
 
 def render_found(found: FoundMemories, *, width: int | None) -> str:
-    """Return what a search has found, best first, with styles; `width` is the terminal's, None wraps nothing."""
+    """Return the results of a search, best first, styled; a `width` of None wraps nothing."""
     blocks = ["".join(f"{line}\n" for line in _found(item, width)) for item in found.items]
-    return "\n".join([*blocks, f"{_count(found)}\n"])
+    if found.has_more:
+        least = "at least " if found.total_is_capped else ""
+        count = f"{len(found.items)} of {least}{found.total} found; --limit shows more"
+    else:
+        count = f"{found.total or 'nothing'} found"
+
+    return "\n".join([*blocks, f"{count}\n"])
 
 
 def render_list(memories: Sequence[StoredMemory], *, width: int | None) -> str:
@@ -40,7 +46,7 @@ def render_list(memories: Sequence[StoredMemory], *, width: int | None) -> str:
 
 
 def render_memory(memory: StoredMemory, *, width: int | None) -> str:
-    """Return the whole memory with styles."""
+    """Return the whole memory, styled."""
     saved = f"{memory.created_at}{f' by {shown(memory.agent)}' if memory.agent else ''}"
     rows = [
         ("id", f"{memory.id} (revision {memory.revision})"),
@@ -51,41 +57,32 @@ def render_memory(memory: StoredMemory, *, width: int | None) -> str:
         ("files", ", ".join(map(shown, memory.source_files))),
         *(("fact", shown(fact)) for fact in memory.facts),
     ]
-    title = _wrap(paragraph(shown(memory.title)), width, first="", others=_CARRIED_OVER)
+    title = _wrap(paragraph(shown(memory.title)), width, first="", others=_CONTINUATION)
     lines = [*(click.style(line, bold=True) for line in title), ""]
     for name, value in rows:
         if value:
             lines += _labelled(f"{name}:", value, width)
 
-    inside = None if width is None else width - len(_THEIRS)
+    inside = None if width is None else width - len(_QUOTE)
     content = [
-        f"{_THEIRS}{line}"
-        for each in memory.content.splitlines()
-        for line in _wrapped(each, inside)
+        f"{_QUOTE}{line}" for each in memory.content.splitlines() for line in _wrapped(each, inside)
     ]
 
     return "".join(f"{line}\n" for line in [*lines, "", *content])
 
 
 def render_import(report: ImportReport) -> str:
-    """Return in one line what became of a file; the lines that were not taken are told elsewhere."""
+    """Return the result of an import in one line, without the lines that were not imported."""
     numbers = [
         (report.saved, "saved"),
-        (report.duplicates, "there before"),
-        (report.forgotten, "forgotten before and left so"),
-        (len(report.unread), "not taken"),
-        (report.redactions, "secrets or private parts taken out"),
+        (report.duplicates, "already there"),
+        (report.forgotten, "forgotten before and not restored"),
+        (report.skipped, "not imported"),
+        (report.redactions, "secrets or private parts removed"),
     ]
-    told = [f"{number} {what}" for number, what in numbers if number]
+    counts = [f"{number} {what}" for number, what in numbers if number]
 
-    return f"{', '.join(told) or 'nothing to import'}\n"
-
-
-def _count(found: FoundMemories) -> str:
-    if not found.has_more:
-        return f"{found.total or 'nothing'} found"
-    least = "at least " if found.total_is_capped else ""
-    return f"{len(found.items)} of {least}{found.total} found; --limit shows more"
+    return f"{', '.join(counts) or 'nothing to import'}\n"
 
 
 def _found(item: FoundMemory, width: int | None) -> Iterator[str]:
@@ -119,7 +116,7 @@ def _labelled(label: str, text: str, width: int | None) -> list[str]:
 
 
 def _wrapped(line: str, width: int | None) -> list[str]:
-    """Return a line of the content as it can be shown; its blanks at the start stay."""
+    """Return a line of the content, wrapped, with its indentation kept."""
     text = shown(line.expandtabs(_TAB))
     indent = text[: len(text) - len(text.lstrip())]
     return _wrap(text.strip(), width, first=indent, others=indent) or [""]

@@ -1,4 +1,4 @@
-"""A page in Markdown for a terminal."""
+"""Wrap a page in Markdown for a terminal."""
 
 import textwrap
 
@@ -9,7 +9,7 @@ _FENCE = "```"
 
 
 def render_page(markdown: str, *, width: int | None) -> str:
-    """Return `markdown` with its sentences wrapped to `width` cells, and its code as it is; None wraps nothing."""
+    """Return `markdown` with sentences wrapped to `width` cells, code not; None wraps nothing."""
     if width is None:
         return markdown
 

@@ -1,4 +1,4 @@
-"""What `goop-mcp repair` tells people: what was mended, or why nothing could be."""
+"""Render the notes of `goop-mcp repair`: the repairs, or why nothing could be repaired."""
 
 from goop_mcp.cli.rendering.finding import counted, file_name, render_findings
 from goop_mcp.operations.check_files import RepairedFile
@@ -6,12 +6,12 @@ from goop_mcp.validation.findings import Severity
 
 __all__ = ["render_repair_notes"]
 
-_WHY = "  Only form can be mended without guessing; send the reply back to the agent."
-_KEPT = "accepted and printed as it is; with its envelope written again it would be rejected"
+_WHY = "  Only form can be repaired without guessing; send the reply back to the agent."
+_KEPT = "accepted and printed unchanged; with its envelope written again it would be rejected"
 
 
 def render_repair_notes(outcome: RepairedFile, *, width: int | None = None) -> str:
-    """Return every change and their number, or the errors that stand in the way; `width` as in `render_findings`."""
+    """Return every repair and their number, or the errors; `width` as in `render_findings`."""
     verdict = outcome.checked.verdict
     if outcome.repaired is None:
         findings = verdict.of_severity(Severity.ERROR)
@@ -19,11 +19,12 @@ def render_repair_notes(outcome: RepairedFile, *, width: int | None = None) -> s
     elif outcome.kept:
         findings, last = (), _KEPT
     else:
-        mended = {(repair.rule, repair.line) for repair in verdict.repairs}
+        repaired = {(repair.rule, repair.line) for repair in verdict.repairs}
         findings = tuple(
-            finding for finding in verdict.findings if (finding.rule, finding.line) in mended
+            finding for finding in verdict.findings if (finding.rule, finding.line) in repaired
         )
-        last = f"{len(verdict.repairs)} mended" if mended else "nothing to mend, printed as it is"
+        count = len(verdict.repairs)
+        last = f"{count} repaired" if repaired else "nothing to repair, printed unchanged"
 
     blocks = render_findings(outcome.checked, findings, width=width)
 

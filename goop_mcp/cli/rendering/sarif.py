@@ -1,4 +1,4 @@
-"""Verdicts as SARIF 2.1.0, the format in which code scanners exchange what they found."""
+"""Render verdicts as SARIF 2.1.0, the exchange format of code scanners."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,6 @@ from goop_mcp.operations.check_files import CheckedFile, FileVerdicts
 from goop_mcp.operations.reading_files import STDIN
 from goop_mcp.protocols import rules_with
 from goop_mcp.validation.findings import Finding, Severity
-from goop_mcp.validation.rules import Rule
 
 __all__ = ["render_sarif"]
 
@@ -29,50 +28,41 @@ _LEVELS: dict[Severity, Json] = {
 def render_sarif(outcome: FileVerdicts) -> str:
     """Return one run with every finding, and with the rules that were violated.
 
-    Files that could not be read are notifications of the invocation, which then was no success.
+    Files that could not be read are notifications of the invocation, which has then failed.
     """
     ids = sorted({f.rule for checked in outcome.checked for f in checked.verdict.findings})
     book = rules_with(outcome.rules)
     driver: Json = {
         "name": "goop-mcp",
         "version": __version__,
-        "rules": [_rule(book[rule_id]) for rule_id in ids],
+        "rules": [
+            {
+                "id": rule.id,
+                "shortDescription": {"text": rule.catches},
+                "fullDescription": {"text": rule.why},
+                "help": {"text": rule.fix},
+                "defaultConfiguration": {"level": _LEVELS[rule.lenient]},
+            }
+            for rule in map(book.__getitem__, ids)
+        ],
     }
+    unread: list[Json] = [
+        {
+            "level": "error",
+            "message": {"text": each.message},
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(each.file)}}}],
+        }
+        for each in outcome.unread
+    ]
     run: Json = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "invocations": [_invocation(outcome)],
+        "invocations": [{"executionSuccessful": not unread, "toolExecutionNotifications": unread}],
         "results": [result for checked in outcome.checked for result in _results(checked, ids)],
     }
     document: Json = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
     return json_text(document)
-
-
-def _invocation(outcome: FileVerdicts) -> Json:
-    return {
-        "executionSuccessful": not outcome.unread,
-        "toolExecutionNotifications": [
-            {
-                "level": "error",
-                "message": {"text": unread.message},
-                "locations": [
-                    {"physicalLocation": {"artifactLocation": {"uri": _uri(unread.file)}}}
-                ],
-            }
-            for unread in outcome.unread
-        ],
-    }
-
-
-def _rule(rule: Rule) -> Json:
-    return {
-        "id": rule.id,
-        "shortDescription": {"text": rule.catches},
-        "fullDescription": {"text": rule.why},
-        "help": {"text": rule.fix},
-        "defaultConfiguration": {"level": _LEVELS[rule.lenient]},
-    }
 
 
 def _results(checked: CheckedFile, ids: list[str]) -> list[Json]:
@@ -109,7 +99,7 @@ def _location(file: str, finding: Finding, lines: list[str]) -> Json:
 
 
 def _uri(file: str) -> str:
-    """Return `file` as a reference relative to the current folder; outside of it, as it was named."""
+    """Return `file` as a URI, relative to the current folder if it is below it."""
     if file == STDIN:
         return "stdin"
 

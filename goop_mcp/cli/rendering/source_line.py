@@ -1,4 +1,4 @@
-"""One line of a reply as it can be shown, with carets under the place that is meant."""
+"""Render one line of a reply with carets under a position."""
 
 import unicodedata
 
@@ -9,18 +9,19 @@ _CUT = "…"
 
 
 def point_at(line: str, column: int, found: str | None, *, room: int) -> tuple[str, str]:
-    """Return `line` as it fits into `room` cells, and the carets to stand below it.
+    """Return `line` cut to `room` cells, and the line with the carets below it.
 
-    `column` counts from 1 and may lie one behind the end. Where `found` stands there, all of it is
-    marked. A line that is too long is cut on both sides of the place.
+    `column` counts from 1 and may be one after the end. If `found` is at that position, all of it
+    is marked. A line that is too long is cut on both sides of the position.
     """
+    # Only the characters near the position are measured: a line may have megabytes.
     at = min(column - 1, len(line))
     first = max(0, at - room)
     pieces = _pieces(line[first : at + room])
     mark = at - first
     widths = [width for _, width in pieces]
-    behind_it = mark == len(widths)
-    fits = len(pieces) == len(line) and sum(widths) + behind_it <= room
+    after_end = mark == len(widths)
+    fits = len(pieces) == len(line) and sum(widths) + after_end <= room
     start, end = (0, len(pieces)) if fits else _window(widths, mark, room)
     left = _CUT if first + start > 0 else ""
     right = _CUT if first + end < len(line) else ""
@@ -32,12 +33,12 @@ def point_at(line: str, column: int, found: str | None, *, room: int) -> tuple[s
 
 
 def marked_length(line: str, column: int, found: str | None) -> int:
-    """Return how many characters from `column` on are meant: those of `found` if it stands there, else 1."""
+    """Return how many characters to mark: those of `found` if it is at `column`, else 1."""
     return len(found) if found and line.startswith(found, column - 1) else 1
 
 
 def shown(text: str) -> str:
-    """Return `text` with what a terminal would obey or hide written as escapes."""
+    """Return `text` with control and invisible characters written as escapes."""
     return text if text.isprintable() else "".join(map(_shown_character, text))
 
 
@@ -48,26 +49,26 @@ def _shown_character(character: str) -> str:
 
 
 def _pieces(line: str) -> list[tuple[str, int]]:
-    """Return each character as it is shown, and its width in cells."""
+    """Return each character as it is printed, and its width in cells."""
     pieces: list[tuple[str, int]] = []
     cell = 0
     for character in line:
         piece = " " * (_TAB - cell % _TAB) if character == "\t" else _shown_character(character)
-        width = len(piece) if character.isascii() or len(piece) > 1 else _width(character)
+        if character.isascii() or len(piece) > 1:
+            width = len(piece)
+        elif unicodedata.category(character) in ("Mn", "Me"):
+            width = 0
+        else:
+            width = 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
         pieces.append((piece, width))
         cell += width
 
     return pieces
 
 
-def _width(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
 def _window(widths: list[int], mark: int, room: int) -> tuple[int, int]:
-    """Return which pieces to show: as many as fit beside two cuts, about as much on both sides of `mark`."""
+    """Return start and end of the pieces that fit between two cuts, balanced around `mark`."""
     room -= 2 * len(_CUT)
     start = end = mark
     left = right = True

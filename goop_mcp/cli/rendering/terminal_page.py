@@ -1,4 +1,4 @@
-"""A page in Markdown as a terminal shows it: headings, and tables with lines."""
+"""Draw a page in Markdown on a terminal: headings, and tables with lines."""
 
 import io
 import re
@@ -9,9 +9,9 @@ from rich.markdown import Markdown
 __all__ = ["render_terminal_page"]
 
 _WIDEST = 100
-# Code and what is escaped already stay; elsewhere <T> would be dropped as HTML, and __init__ become
+# Code and escaped characters are kept. Elsewhere rich would drop <T> as HTML, and show __init__ as
 # a bold init.
-_TAKEN_FOR_MARKUP = re.compile(r"(`[^`\n]*`|\\.)|([_<])")
+_MARKUP = re.compile(r"(`[^`\n]*`|\\.)|([_<])")
 
 
 def render_terminal_page(markdown: str, *, width: int, colour: bool) -> str:
@@ -23,7 +23,7 @@ def render_terminal_page(markdown: str, *, width: int, colour: bool) -> str:
         force_terminal=colour,
         color_system="standard" if colour else None,
     )
-    literal = _TAKEN_FOR_MARKUP.sub(lambda found: found[1] or f"\\{found[2]}", markdown)
+    literal = _MARKUP.sub(lambda found: found[1] or f"\\{found[2]}", markdown)
     console.print(Markdown(literal, hyperlinks=False))
 
     return drawn.getvalue()

@@ -1,4 +1,4 @@
-"""Verdicts for people: every finding, and at the end of each file the verdict in one line."""
+"""Render verdicts for people: the findings of each file, then its verdict in one line."""
 
 import click
 
@@ -11,7 +11,7 @@ __all__ = ["render_text"]
 
 
 def render_text(outcome: FileVerdicts, *, width: int | None = None) -> str:
-    """Return all findings, repairs and verdicts, with styles; `width` as in `render_findings`."""
+    """Return all findings, repairs and verdicts, styled; `width` as in `render_findings`."""
     blocks = [_file(checked, width) for checked in outcome.checked]
     if len(outcome.checked) + len(outcome.unread) > 1:
         blocks.append(_total(outcome))
@@ -24,19 +24,15 @@ def _file(checked: CheckedFile, width: int | None) -> str:
     if verdict.omitted:
         blocks.append(f"… and {counted(verdict.omitted, 'more finding')}\n")
     if len(verdict.candidates) > 1:
-        blocks.append(_candidates(verdict))
+        rows = [
+            f"  {'>' if candidate.chosen else ' '} line {candidate.line}: {candidate.why}\n"
+            for candidate in verdict.candidates
+        ]
+        blocks.append(f"{len(rows)} envelopes seen, > is the one that counts:\n{''.join(rows)}")
 
     blocks.append(_summary(file_name(checked), verdict))
 
     return "\n".join(blocks)
-
-
-def _candidates(verdict: Verdict) -> str:
-    rows = [
-        f"  {'>' if candidate.chosen else ' '} line {candidate.line}: {candidate.why}\n"
-        for candidate in verdict.candidates
-    ]
-    return f"{len(rows)} envelopes seen, > is the one that counts:\n" + "".join(rows)
 
 
 def _summary(name: str, verdict: Verdict) -> str:
@@ -44,16 +40,13 @@ def _summary(name: str, verdict: Verdict) -> str:
     kind = " ".join(filter(None, (verdict.protocol, excerpt(verdict.version or "", 40))))
     about = ", ".join(filter(None, (kind, "strict mode" if verdict.mode == "strict" else "")))
     sentence = f"{click.style(name, bold=True)}: {judgement}" + (f" ({about})" if about else "")
-    counts = _counts(verdict)
-    return f"{sentence}: {counts}\n" if counts else f"{sentence}\n"
 
-
-def _counts(verdict: Verdict) -> str:
     numbers = [(len(verdict.of_severity(severity)), severity.value) for severity in Severity]
     counts = [counted(number, noun) for number, noun in numbers if number]
     if verdict.repairs:
-        counts.append(f"{len(verdict.repairs)} mended")
-    return ", ".join(counts)
+        counts.append(f"{len(verdict.repairs)} repaired")
+
+    return f"{sentence}: {', '.join(counts)}\n" if counts else f"{sentence}\n"
 
 
 def _total(outcome: FileVerdicts) -> str:

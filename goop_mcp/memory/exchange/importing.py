@@ -35,20 +35,23 @@ Outcome = Literal["saved", "duplicate", "forgotten", "unread"]
 class ImportReport:
     """The outcome of an import.
 
-    Counts the memories that were saved, existed before, or were forgotten before. `unread` lists
-    the lines that were skipped and why, `remarks` what was changed or left out on other lines.
+    Counts the memories that were saved, existed before, or were forgotten before, and the lines
+    that were skipped. `unread` lists the first of the skipped lines and why, `remarks` what was
+    changed or left out on other lines; `left_out` counts what these two do not list.
     """
 
     saved: int = 0
     duplicates: int = 0
     forgotten: int = 0
     redactions: int = 0
+    skipped: int = 0
     unread: list[LineRemark] = field(default_factory=list)
     remarks: list[LineRemark] = field(default_factory=list)
     left_out: int = 0
 
     def leave_out(self, line: LineRemark) -> None:
         """Add a line that was skipped."""
+        self.skipped += 1
         self._list(self.unread, line)
 
     def remark(self, line: LineRemark) -> None:
@@ -68,6 +71,7 @@ class ImportReport:
             "duplicates": self.duplicates,
             "forgotten": self.forgotten,
             "redactions": self.redactions,
+            "skipped": self.skipped,
             "unread": [{"line": each.line, "message": each.message} for each in self.unread],
             "remarks": [{"line": each.line, "message": each.message} for each in self.remarks],
             "left_out": self.left_out,
