@@ -298,7 +298,7 @@ def test_many_lines_that_were_not_imported_are_counted_not_printed(tmp_path: Pat
         (["show", "one"], "'one' is not a valid integer"),
         (["import", "nowhere.jsonl"], "'nowhere.jsonl' does not exist; check the path"),
         (["import", "."], "'.' is a folder"),
-        (["list", "--project", "nowhere"], "--project is 'nowhere', which is no folder"),
+        (["list", "--project", "nowhere"], "--project is 'nowhere', which is not a folder"),
         (
             ["list", "--database", "mysql://u:tiger-4711-xyz@h/x"],
             "the database is mysql://u@h/x; expected sqlite:///FILE",

@@ -23,10 +23,10 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class StrayTie:
-    """A use of `requirement` that ties nothing; `fault` says why."""
+    """A use of `requirement` that ties nothing; `problem` is the reason."""
 
     place: str
-    fault: str
+    problem: str
 
 
 def read_ties(folder: Path = TESTS_FOLDER) -> tuple[list[Tie], list[StrayTie]]:

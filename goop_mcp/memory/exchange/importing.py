@@ -123,28 +123,26 @@ def import_memories(
 def _ready(
     found: Iterable[Entry | LineRemark], scale: ImportanceScale, report: ImportReport
 ) -> Iterator[_Ready]:
-    for each in found:
-        if isinstance(each, LineRemark):
-            report.leave_out(each)
-        elif (prepared := _prepare(each, scale, report)) is not None:
-            yield prepared
+    """Yield the entries that may be saved, and add remarks on all others to `report`."""
+    for entry in found:
+        if isinstance(entry, LineRemark):
+            report.leave_out(entry)
+            continue
 
+        try:
+            prepared = prepare(entry.draft, scale=scale, types=MEMORY_TYPES)
+        except MemoryRefusedError as error:
+            report.leave_out(LineRemark(entry.line, str(error)))
+            continue
 
-def _prepare(entry: Entry, scale: ImportanceScale, report: ImportReport) -> _Ready | None:
-    try:
-        prepared = prepare(entry.draft, scale=scale, types=MEMORY_TYPES)
-    except MemoryRefusedError as error:
-        report.leave_out(LineRemark(entry.line, str(error)))
-        return None
+        for remark in entry.remarks:
+            report.remark(remark)
+        for finding in prepared.findings:
+            # Redactions are counted instead.
+            if finding.rule != REDACTED.id:
+                report.remark(LineRemark(entry.line, finding.message))
 
-    for remark in entry.remarks:
-        report.remark(remark)
-    for finding in prepared.findings:
-        # Redactions are counted instead.
-        if finding.rule != REDACTED.id:
-            report.remark(LineRemark(entry.line, finding.message))
-
-    return _Ready(entry, prepared)
+        yield _Ready(entry, prepared)
 
 
 def _add_all(some: Sequence[_Ready], clock: Clock, writing: Writing) -> list[_Added]:
