@@ -1,4 +1,4 @@
-"""Set up what all tests share: how many examples a property test tries, interrupts, and one PostgreSQL a process."""
+"""Fixtures and settings of all tests: property tests, interrupts, and PostgreSQL."""
 
 import os
 import signal

@@ -35,7 +35,7 @@ class Database:
         return f"postgresql://{user}{secret}@/{self.name}?host={self.socket}"
 
     def connect(self, user: str = "postgres") -> psycopg.Connection[tuple[object, ...]]:
-        """Open a connection beside the store, by default as the superuser."""
+        """Open a connection in addition to the store, by default as the superuser."""
         return psycopg.connect(self.url(user), autocommit=True)
 
 
@@ -43,7 +43,7 @@ class Server:
     """A PostgreSQL server in a folder of its own, reached through a socket in that folder."""
 
     def __init__(self, *, durable: bool = False) -> None:
-        """Start it; only a `durable` one waits for the disk, which making and dropping a database does a lot."""
+        """Start it; without `durable` it does not wait for the disk, which saves much time."""
         with warnings.catch_warnings():
             # It looks for a folder of the login session, which CI does not have.
             warnings.simplefilter("ignore")
@@ -97,7 +97,7 @@ class Server:
         process.wait(timeout=300)
 
     def start_again(self) -> None:
-        """Start it on the files it left behind; returns when it answers."""
+        """Start it again on its files, and return when it answers."""
         self._server.ensure_postgres_running()
 
     def ask_for_password(self, user: str) -> None:

@@ -9,13 +9,13 @@ CACHE = Path(os.environ.get("GOOP_TEST_CACHE") or ROOT / ".cache")
 """Where programs and packages that only tests need are installed; git ignores it."""
 
 NOT_TESTED = 77
-"""Exit code of a make target that could not test anything here; it counts as a failure."""
+"""Exit code of a make target that could not test anything here, which is a failure."""
 
 GENERATED_FOLDERS = frozenset({".git", ".venv", "__pycache__", "build", "dist", "htmlcov"})
 
 
 def project_files() -> list[Path]:
-    """Return the project's files: those git lists, or without git all but generated ones."""
+    """Return the files of the project: those git tracks or would add, else all not generated."""
     try:
         listing = subprocess.run(
             # Git is found by PATH

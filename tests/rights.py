@@ -1,4 +1,4 @@
-"""Let root be refused what any other user is, so that tests of permissions run in containers too."""
+"""Restrict root like any other user, so that tests of permissions run in containers too."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Words of make that could not do what they are for here say so and fail, so that nobody takes it for done."""
+"""A make target that cannot do its work on this machine reports that and fails."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ NO_INDEX = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_NO_INDEX": "1", "PIP_RE
 
 
 def run_word(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a word where nothing is installed yet, no program is on the path and no package can be had."""
+    """Run a make target with nothing installed, no program on the path and no package index."""
     own = {
         name: value
         for name, value in os.environ.items()

@@ -296,6 +296,13 @@ def _prepared(
 ) -> PreparedMemory:
     same = fingerprint(draft.title, draft.content)
     words = tokens(draft.title, draft.content)
+
+    # A hash keeps two keys different that differ only in a redacted secret.
+    key = draft.idempotency_key
+    if key is not None and given_key is not None and key != given_key.strip():
+        digest = hashlib.sha256(given_key.encode(errors="surrogatepass")).hexdigest()
+        key = f"{key}#{digest[:16]}"
+
     return PreparedMemory(
         type=kind,
         title=draft.title,
@@ -306,7 +313,7 @@ def _prepared(
         source_files=tuple(draft.source_files),
         agent=draft.agent,
         session_id=draft.session_id,
-        idempotency_key=_key(draft.idempotency_key, given_key) or f"words:{same}",
+        idempotency_key=key or f"words:{same}",
         own_key=draft.idempotency_key is not None,
         fingerprint=same,
         words=words,
@@ -314,13 +321,3 @@ def _prepared(
         redactions=reading.redactions,
         findings=tuple(reading.findings),
     )
-
-
-def _key(cleaned: str | None, given: str | None) -> str | None:
-    """Return the key to store.
-
-    A hash keeps two keys different that differ only in a redacted secret.
-    """
-    if cleaned is None or given is None or cleaned == given.strip():
-        return cleaned
-    return f"{cleaned}#{hashlib.sha256(given.encode(errors='surrogatepass')).hexdigest()[:16]}"

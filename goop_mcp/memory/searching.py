@@ -228,18 +228,18 @@ def _by_words(
 
 
 def _by_ids(reading: Reading, ids: Sequence[int], wanted: MemoryFilter) -> _RankedList:
-    found = [memory for id in ids[:_DEPTH] if (memory := reading.memory(id)) is not None]
-    return _RankedList([memory for memory in found if _fits(memory, wanted)], len(ids) >= _DEPTH)
-
-
-def _fits(memory: StoredMemory, wanted: MemoryFilter) -> bool:
     asked = {fold_concept(concept) for concept in wanted.concepts}
-    return (
-        memory.forgotten_at is None
+    memories = [
+        memory
+        for id in ids[:_DEPTH]
+        if (memory := reading.memory(id)) is not None
+        and memory.forgotten_at is None
         and memory.importance >= wanted.min_importance
         and (not wanted.types or memory.type in wanted.types)
         and (not asked or not asked.isdisjoint(map(fold_concept, memory.concepts)))
-    )
+    ]
+
+    return _RankedList(memories, len(ids) >= _DEPTH)
 
 
 def _fused(lists: Iterable[_RankedList]) -> list[tuple[StoredMemory, float]]:

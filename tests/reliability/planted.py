@@ -1,4 +1,4 @@
-"""Forty secrets as they stand in the texts of agents, each one different, so that one that got out can be named."""
+"""Forty different secrets in texts of agents, so that a leaked one can be identified."""
 
 import random
 import string
@@ -8,7 +8,7 @@ from typing import Final
 
 __all__ = ["Planted", "found_in", "plant"]
 
-# What stands before and behind each kind. Pieces of known beginnings are put together at run time,
+# The text before and after each kind. Pieces of known beginnings are put together at run time,
 # so that no scanner takes this file for a leak. {0} is the secret itself; what it begins with comes
 # from the second column.
 _KINDS: Final = (

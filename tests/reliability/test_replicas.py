@@ -1,4 +1,4 @@
-"""Two replicas behind one address, in effect: clients take turns between them, and one of them is killed."""
+"""Clients alternate between two replicas, and one of the replicas is killed."""
 
 from pathlib import Path
 

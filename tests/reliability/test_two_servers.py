@@ -1,4 +1,4 @@
-"""Two server processes on one PostgreSQL answer any request of a client in turn, and one of them may die."""
+"""Two servers on one PostgreSQL answer requests of a client in turn, and one of them may die."""
 
 import itertools
 import threading

@@ -23,7 +23,7 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class StrayTie:
-    """A use of `requirement` that ties nothing; `problem` says why."""
+    """A use of `requirement` that ties nothing; `problem` is the reason."""
 
     place: str
     problem: str

@@ -1,4 +1,4 @@
-"""Databases that somebody else made to be opened by us: with a checkout, in an archive, from a mail."""
+"""Databases made by somebody else: from a checkout, an archive, a mail."""
 
 from pathlib import Path
 from typing import Final

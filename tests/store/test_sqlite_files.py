@@ -1,4 +1,4 @@
-"""What may lie at the place of the database, and what people are told about it."""
+"""What may be at the path of the database, and how it is reported."""
 
 import os
 import resource
@@ -74,7 +74,7 @@ def test_a_file_that_is_no_database_is_left_as_it_is(
     assert path.read_bytes() == content
 
 
-def test_a_damaged_database_is_told_and_left_as_it_is(database: Path, store: Store) -> None:
+def test_a_damaged_database_is_reported_and_left_as_it_is(database: Path, store: Store) -> None:
     content = bytearray(database.read_bytes())
     content[4096 * 2 :] = os.urandom(len(content) - 4096 * 2)
     database.write_bytes(content)
@@ -169,7 +169,7 @@ def test_a_file_in_place_of_the_folder_is_refused(store: Store, tmp_path: Path) 
     assert not store.exists()
 
 
-def test_a_project_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_project_that_is_gone_is_reported(tmp_path: Path) -> None:
     store = open_store(None, project=tmp_path / "gone")
     with pytest.raises(StoreError, match=r"folder of .* does not exist"):
         add_named(store, "one")

@@ -44,8 +44,10 @@ def envelope_hooks(
     `agents` is a pattern for the subagents whose replies are judged. `terms` are those of `Review`;
     without an expected agent the subagent's own name is expected. A reply that is rejected goes
     back with what is wrong; when the review ends without an accepted one, the agent may stop, a
-    message says what is left, and `on_stop` hears the outcome. A failure of the hook itself is
-    logged and lets the agent stop. The host does not tell a hook what a reply cost, so usage is
+    message says what is left, and `on_stop` receives the outcome. So it does when the model fails
+    for good, when another prompt follows an interrupted one, and when the program ends; a session
+    that is closed after an interrupt is reported then. A failure of the hook itself is logged and
+    lets the agent stop. The host does not tell a hook what a reply cost, so usage is
     unknown, and a hook cannot bound a call of the model: a deadline is looked at when a reply
     comes. Raises PolicyError for more than 8 attempts and for `when_exhausted="raise"`, as a hook
     has nobody to raise to.
@@ -53,10 +55,15 @@ def envelope_hooks(
     _check_policy(terms)
     hook = _StopHook(OpenReviews(**terms), terms.get("expected") or NOTHING_EXPECTED, main_thread)
 
-    return {
+    hooks: dict[Any, list[HookMatcher]] = {
         "SubagentStop": [HookMatcher(matcher=agents, hooks=[hook.on_subagent])],
         "Stop": [HookMatcher(hooks=[hook.on_main])],
+        "UserPromptSubmit": [HookMatcher(hooks=[hook.on_prompt])],
+        # The host calls it; the types of the SDK do not name it yet.
+        "StopFailure": [HookMatcher(hooks=[hook.on_failure])],
     }
+
+    return hooks
 
 
 def _check_policy(terms: ReviewTerms) -> None:
@@ -112,6 +119,34 @@ class _StopHook:
             _logger.exception("the reply could not be judged; the agent may stop")
             return {}
 
+    async def on_prompt(
+        self, told: HookInput, _tool: str | None, _context: HookContext
+    ) -> HookJSONOutput:
+        """Close the reviews of earlier prompts to the main agent: they were interrupted."""
+        session, agent, prompt = _conversation(cast("Event", told))
+
+        def is_over(conversation: Any) -> bool:  # noqa: ANN401 - what _conversation made
+            return bool(conversation[:2] == (session, agent) and conversation[2] != prompt)
+
+        try:
+            self._reviews.close(is_over)
+        except Exception:
+            _logger.exception("an interrupted prompt could not be reported")
+
+        return {}
+
+    async def on_failure(
+        self, told: HookInput, _tool: str | None, _context: HookContext
+    ) -> HookJSONOutput:
+        """End the review of an agent whose model failed for good."""
+        event = cast("Event", told)
+        why = event.get("last_assistant_message") or event.get("error") or "the host does not say"
+        try:
+            self._reviews.fail(_conversation(event), RuntimeError(str(why)))
+        except Exception:
+            _logger.exception("the failure could not be reported")
+        return {}
+
     def _answer(self, event: Event, text: str, expected: Expectations) -> HookJSONOutput:
         with self._reviews.of(_conversation(event), expected=expected) as review:
             feedback = review.hear(text, conversation_id=event.get("session_id"))
@@ -120,8 +155,8 @@ class _StopHook:
         return _farewell(review)
 
 
-def _conversation(event: Event) -> Hashable:
-    """Return what the attempts are counted by: each prompt starts anew."""
+def _conversation(event: Event) -> tuple[Hashable, Hashable, Hashable]:
+    """Return what the attempts are counted by: the session, the agent, and the prompt to it."""
     return event.get("session_id"), event.get("agent_id") or "main", event.get("prompt_id") or ""
 
 

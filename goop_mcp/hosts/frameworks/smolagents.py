@@ -28,8 +28,8 @@ def envelope_check(
     step_callbacks=check.step_callbacks)`. Allow the agent a step for each attempt (`max_steps`). At
     the end without an accepted report the run is interrupted, which raises smolagents' AgentError,
     and `on_stop` receives the outcome with every attempt; with `hand_on_unaccepted` the last answer
-    is the result. With the callbacks `on_stop` receives the outcome of a run that fails before its
-    first answer as well. A deadline is looked at when an answer comes: no check bounds a call of
+    is the result. With the callbacks `on_stop` also receives the outcome of a run that is
+    interrupted, or that fails before its first answer. A deadline is looked at when an answer comes: no check bounds a call of
     the model.
     """
     return EnvelopeCheck(hand_on_unaccepted=hand_on_unaccepted, **terms)
@@ -106,11 +106,15 @@ class EnvelopeCheck:
                 run.review.settle(usage)
 
             # The step itself is added to the memory when its callbacks are done.
-            run.counted, run.is_answered = len(agent.memory.steps) + 1, False
+            run.counted, run.is_answered, usage = len(agent.memory.steps) + 1, False, None
 
         failure = sys.exception()
         if failure is not None and _is_raised_by_smolagents(failure):
             run.review.fail(failure, usage=usage)
+        elif agent.interrupt_switch and not getattr(step, "is_final_answer", False):
+            # The run ends before its next step, where no callback is called.
+            run.review.cancel(usage=usage)
+
         if (run.review.stopped or isinstance(step, FinalAnswerStep)) and not run.is_reported:
             run.is_reported = True
             notify(self._on_stop, run.review.outcome)

@@ -35,20 +35,23 @@ Outcome = Literal["saved", "duplicate", "forgotten", "unread"]
 class ImportReport:
     """The outcome of an import.
 
-    Counts the memories that were saved, existed before, or were forgotten before. `unread` lists
-    the lines that were skipped and why, `remarks` what was changed or left out on other lines.
+    Counts the memories that were saved, existed before, or were forgotten before, and the lines
+    that were skipped. `unread` lists the first of the skipped lines and why, `remarks` what was
+    changed or left out on other lines; `left_out` counts what these two do not list.
     """
 
     saved: int = 0
     duplicates: int = 0
     forgotten: int = 0
     redactions: int = 0
+    skipped: int = 0
     unread: list[LineRemark] = field(default_factory=list)
     remarks: list[LineRemark] = field(default_factory=list)
     left_out: int = 0
 
     def leave_out(self, line: LineRemark) -> None:
         """Add a line that was skipped."""
+        self.skipped += 1
         self._list(self.unread, line)
 
     def remark(self, line: LineRemark) -> None:
@@ -68,6 +71,7 @@ class ImportReport:
             "duplicates": self.duplicates,
             "forgotten": self.forgotten,
             "redactions": self.redactions,
+            "skipped": self.skipped,
             "unread": [{"line": each.line, "message": each.message} for each in self.unread],
             "remarks": [{"line": each.line, "message": each.message} for each in self.remarks],
             "left_out": self.left_out,
@@ -119,28 +123,26 @@ def import_memories(
 def _ready(
     found: Iterable[Entry | LineRemark], scale: ImportanceScale, report: ImportReport
 ) -> Iterator[_Ready]:
-    for each in found:
-        if isinstance(each, LineRemark):
-            report.leave_out(each)
-        elif (prepared := _prepare(each, scale, report)) is not None:
-            yield prepared
+    """Yield the entries that may be saved, and add remarks on all others to `report`."""
+    for entry in found:
+        if isinstance(entry, LineRemark):
+            report.leave_out(entry)
+            continue
 
+        try:
+            prepared = prepare(entry.draft, scale=scale, types=MEMORY_TYPES)
+        except MemoryRefusedError as error:
+            report.leave_out(LineRemark(entry.line, str(error)))
+            continue
 
-def _prepare(entry: Entry, scale: ImportanceScale, report: ImportReport) -> _Ready | None:
-    try:
-        prepared = prepare(entry.draft, scale=scale, types=MEMORY_TYPES)
-    except MemoryRefusedError as error:
-        report.leave_out(LineRemark(entry.line, str(error)))
-        return None
+        for remark in entry.remarks:
+            report.remark(remark)
+        for finding in prepared.findings:
+            # Redactions are counted instead.
+            if finding.rule != REDACTED.id:
+                report.remark(LineRemark(entry.line, finding.message))
 
-    for remark in entry.remarks:
-        report.remark(remark)
-    for finding in prepared.findings:
-        # Redactions are counted instead.
-        if finding.rule != REDACTED.id:
-            report.remark(LineRemark(entry.line, finding.message))
-
-    return _Ready(entry, prepared)
+        yield _Ready(entry, prepared)
 
 
 def _add_all(some: Sequence[_Ready], clock: Clock, writing: Writing) -> list[_Added]:

@@ -1,4 +1,4 @@
-"""What writers were told to be stored, and whether it is."""
+"""The saves that writers received as acknowledged, and whether they are stored."""
 
 import os
 from collections.abc import Iterable
@@ -39,11 +39,11 @@ def read_acks(folder: Path) -> set[Acknowledged]:
 
 
 def find_defects(store: Store, acknowledged: Iterable[Acknowledged]) -> list[str]:
-    """Return what is wrong with a database after writers died: what was lost, doubled, out of order or damaged."""
+    """Return the defects after writers died: rows lost, duplicated, out of order or damaged."""
     memories, revision, events = store.read(_all_rows)
     stored = {Acknowledged(memory.id, memory.revision, memory.uid) for memory in memories}
     revisions = [memory.revision for memory in memories]
-    said = {
+    defects = {
         "acknowledged and lost": sorted(set(acknowledged) - stored),
         "ids twice": len(memories) - len({memory.id for memory in memories}),
         "revisions that do not rise": [pair for pair in pairwise(revisions) if pair[0] >= pair[1]],
@@ -52,7 +52,7 @@ def find_defects(store: Store, acknowledged: Iterable[Acknowledged]) -> list[str
         "check": store.check(),
     }
 
-    return [f"{what}: {found}" for what, found in said.items() if found]
+    return [f"{what}: {found}" for what, found in defects.items() if found]
 
 
 def _all_rows(reading: Reading) -> tuple[list[StoredMemory], int, set[str]]:

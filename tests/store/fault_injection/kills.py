@@ -1,4 +1,4 @@
-"""Kill writers at every step of a write and at random moments; nothing they were told to be stored may be lost."""
+"""Kill writers at every step of a write and at random moments; nothing acknowledged may be lost."""
 
 import os
 import random
@@ -49,7 +49,7 @@ class KillReport:
 
 
 def kill_writers(wanted: int, *, seed: int, folder: Path) -> KillReport:
-    """Kill at least `wanted` of eight writers at a time, in projects below `folder`, and look at what is left."""
+    """Kill at least `wanted` writers, eight at a time, in projects below `folder`, then check."""
     report, chance = KillReport(seed), random.Random(seed)
     while report.kills.total() < wanted and not report.defects:
         with TemporaryDirectory(dir=folder) as project:
@@ -109,7 +109,7 @@ def _places(chance: random.Random) -> list[str]:
 
 @dataclass(slots=True)
 class _Moment:
-    """Due `delay` seconds after a writer was answered `answers` times, which takes a slow machine longer."""
+    """Due `delay` seconds after a writer had `answers` answers, which adapts to slow machines."""
 
     acks: Path
     answers: int
@@ -127,7 +127,7 @@ class _Moment:
 
 
 def _work(project: Path, name: str, place: str, hit: int) -> None:
-    """Write until dead, at a step of a write or at a moment that somebody else chooses, or to the end."""
+    """Write until killed, at a step of a write or at a random moment, or to the end."""
     if place in _POINTS:
         install(_killing(Failpoint(place), hit))
     # Whoever dies at a moment has not ended before, however fast the machine is.

@@ -1,4 +1,4 @@
-"""Give the full-disk program a small disk of its own, or a limit on files where that is forbidden."""
+"""Run the full-disk program on a small disk, or with a limit on files if mounting is forbidden."""
 
 import subprocess
 import sys

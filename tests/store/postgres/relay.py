@@ -1,4 +1,4 @@
-"""A relay in front of a PostgreSQL server that can fall silent: sockets stay open, and nothing passes any more."""
+"""A relay to a PostgreSQL server that can fall silent: sockets stay open, nothing passes."""
 
 import socket
 import threading

@@ -113,7 +113,7 @@ def _add(number: int, rows: Writing) -> StoredMemory:
 def bound_connection(
     request: pytest.FixtureRequest, open_store: OpenStore, database: Database
 ) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
-    """Return a connection of a user that is no superuser, to a database with rows of two tenants."""
+    """Return a connection without superuser rights to a database with rows of two tenants."""
     for tenant in ("acme", "rival"):
         open_store(tenant=tenant).write(_fill)
 
