@@ -98,7 +98,7 @@ def test_the_main_agent_of_a_project_of_goopspec_is_told_what_to_read(
     assert "search the project's memory" in handed_back(model)
 
 
-def test_an_agent_that_owes_no_report_passes(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_an_agent_without_a_required_report_passes(sandbox: Sandbox, model: ScriptedModel) -> None:
     write_project(sandbox, settings=hook_settings())
     ended = run_claude(sandbox, model, "GOOP-MAIN GOOP-FREE delegate")
     assert_ended_well(ended)
