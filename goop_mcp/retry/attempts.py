@@ -178,7 +178,7 @@ class Attempt:
 
     @cached_property
     def errors_key(self) -> int:
-        """A number that is the same for the same rules, broken at the same places by equal values."""
+        """A number that is the same for the same rules broken at equal places by equal values."""
         errors = self.verdict.of_severity(Severity.ERROR) if self.verdict is not None else ()
         return hash(frozenset((finding.rule, finding.path, finding.found) for finding in errors))
 
