@@ -1,6 +1,7 @@
-"""One scene with the real Claude Code and a scripted model, as a program: print what became of it as JSON.
+"""One scene with the real Claude Code and a scripted model; prints the result as JSON.
 
-Arguments: `client`, `tool`, `interrupt` or `command`, then the prompt, or several with `; ` between.
+Arguments: `client`, `tool`, `interrupt` or `command`, then the prompt, or several with `; `
+between.
 """
 
 import asyncio

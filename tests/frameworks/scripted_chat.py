@@ -1,4 +1,4 @@
-"""A model on loopback that speaks OpenAI's chat completions, for the clients that frameworks really use."""
+"""A model on loopback with OpenAI's chat completions, for the real clients of frameworks."""
 
 import json
 import threading
@@ -41,12 +41,15 @@ Turn = str | Call | Busy | object
 
 
 def repaired(body: dict[str, Any]) -> Turn:
-    """Return a rejected report, and after any feedback an accepted one: for many conversations at once."""
+    """Return a rejected report, and after feedback an accepted one.
+
+    It serves many conversations at once.
+    """
     return GOOD if OPENING in json.dumps(body["messages"]) else BAD_STATUS
 
 
 class ScriptedChat:
-    """Answers with each of `turns` in order, then with the last one for ever, or with what `script` returns.
+    """Answers with each of `turns` and repeats the last one, or answers with `script`.
 
     `heard` holds the requests. With `hold` the answers to repaired reports wait until that many
     conversations had their first report rejected.

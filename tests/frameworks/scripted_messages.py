@@ -1,4 +1,4 @@
-"""A model on loopback that speaks the messages API: it delegates, and its subagent sends `bad` until it is told why.
+"""A model on loopback with the messages API, whose subagent sends `bad` until corrected.
 
 Looks only at the conversation it is sent. A prompt with GOOP-STUBBORN is never repaired.
 """

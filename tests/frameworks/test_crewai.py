@@ -36,7 +36,7 @@ from tests.repository import ROOT
 
 
 class ScriptedModel(BaseLLM):
-    """Sends each of `replies` in turn, then the last one for ever, and raises those that are exceptions."""
+    """Sends each of `replies` in turn and repeats the last one; raises exceptions."""
 
     replies: list[Any]
     heard: list[str] = []  # noqa: RUF012 - a field of the model, copied for each

@@ -45,7 +45,7 @@ class Pay(Tool):
 
 
 def model_of(chat: ScriptedChat, *, max_retries: int = 0) -> OpenAIServerModel:
-    """Return a model on the framework's own client, which waits a minute before it repeats by itself."""
+    """Return a model on the framework's own client, which repeats no call by itself."""
     return OpenAIServerModel(
         "scripted",
         api_base=chat.address,
@@ -202,7 +202,8 @@ def test_the_counts_of_1200_open_conversations_are_kept() -> None:
     outcomes: list[Outcome] = []
     check = envelope_check(on_stop=outcomes.append)
     with scripted_chat(script=repaired) as chat:
-        # A run that is streamed goes on only when its next event is asked for: all are open at once.
+        # A run that is streamed goes on only when its next event is asked for: all are open at
+        # once.
         model = model_of(chat)
         agents = [agent_of(chat, check, model=model) for _ in range(MANY)]
         runs = [agent.run(TASK, stream=True) for agent in agents]

@@ -37,7 +37,7 @@ class OpenReviews:
 
     @contextmanager
     def of(self, conversation: Hashable, **changed: Unpack[ReviewTerms]) -> Iterator[Review]:
-        """Lend the review of a conversation; a new one, on the terms as `changed`, when there is none open."""
+        """Lend the open review of a conversation, or a new one on the terms as `changed`."""
         review = self._opened(conversation, changed)
         try:
             yield review

@@ -29,8 +29,8 @@ def envelope_check(
     the end without an accepted report the run is interrupted, which raises smolagents' AgentError,
     and `on_stop` receives the outcome with every attempt; with `hand_on_unaccepted` the last answer
     is the result. With the callbacks `on_stop` also receives the outcome of a run that is
-    interrupted, or that fails before its first answer. A deadline is looked at when an answer comes: no check bounds a call of
-    the model.
+    interrupted, or that fails before its first answer. A deadline is checked when an answer comes:
+    no check bounds a call of the model.
     """
     return EnvelopeCheck(hand_on_unaccepted=hand_on_unaccepted, **terms)
 
@@ -93,7 +93,7 @@ class EnvelopeCheck:
         return True
 
     def after_step(self, step: Any, agent: Any) -> None:  # noqa: ANN401 - as above
-        """Count what a step used, and report a review that has ended or a run that fails in this step."""
+        """Count what a step used, and report a review that has ended or a run that fails here."""
         if self._last_step.get(agent) is step:
             return  # registered twice: by the caller and at the first answer
 
@@ -129,14 +129,14 @@ class EnvelopeCheck:
 
 
 def _usage_of(steps: Sequence[object]) -> Usage | None:
-    """Return what `steps` used together, planning included; None where one of them does not report it."""
+    """Return what `steps` used together, planning included; None if one of them is unknown."""
     used = [each.token_usage for each in steps if isinstance(each, ActionStep | PlanningStep)]
     tokens = [0 if each is None else each.total_tokens for each in used]
     return Usage(tokens=sum(tokens)) if tokens and all(tokens) else None
 
 
 def _is_raised_by_smolagents(failure: BaseException) -> bool:
-    """Tell whether the step that ends is left by `failure`, and not the caller's code that runs the agent."""
+    """Whether `failure` ended the step, and not the caller's code around the agent."""
     place = failure.__traceback__
     return place is not None and str(place.tb_frame.f_globals.get("__name__")).startswith(
         "smolagents."
