@@ -1,1 +1,1 @@
-"""Measure goop_mcp beside the libraries it stands on: `make bench`, or `python -m benchmarks NAME`."""
+"""Compare goop_mcp with the libraries it uses: `make bench`, or `python -m benchmarks NAME`."""

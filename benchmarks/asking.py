@@ -1,4 +1,4 @@
-"""What `ask_until_accepted` costs beside the judging of the same replies, with an agent that answers at once."""
+"""Compare `ask_until_accepted` with judging the same replies; the agent answers at once."""
 
 import time
 from collections.abc import Callable, Coroutine

@@ -1,4 +1,4 @@
-"""The least server of the same SDK: one tool that does nothing, on stdin and stdout or on the port that is given."""
+"""A minimal server of the same SDK: one tool that does nothing, on stdio or a given port."""
 
 import sys
 

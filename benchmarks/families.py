@@ -1,4 +1,4 @@
-"""How long `validate` takes on the largest example of each protocol, beside parsing it and checking it by a schema."""
+"""Compare `validate` on the largest example of each protocol with parsing and a schema check."""
 
 import json
 from collections.abc import Callable
@@ -33,7 +33,7 @@ _MODELS: Final[dict[str, type[BaseModel]]] = {"speckit": SpeckitReply, "factory"
 
 
 def run() -> Table:
-    """Measure whole calls of `validate`, with the protocol detected and named, and the floor of each protocol."""
+    """Measure `validate` with the protocol detected and named, and the floor of each protocol."""
     table = Table(
         "families",
         (

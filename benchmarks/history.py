@@ -34,7 +34,9 @@ _REPLY: Final = """\
   <status>COMPLETE</status>
   <agent>goop-executor</agent>
   <task_id>W1.T{task}</task_id>
-  <state><phase>execute</phase><wave current="1" total="3"/><task current="{task}" total="40"/></state>
+  <state>
+    <phase>execute</phase><wave current="1" total="3"/><task current="{task}" total="40"/>
+  </state>
   <summary>Part {number} of the task is done and all tests pass.</summary>
   <artifacts><files/><commits/></artifacts>
   <memory/>
@@ -96,7 +98,7 @@ def make_database(project: Path) -> Path:
 
 
 def load_reports(database: Path, wanted: int, *, tasks: int = _TASKS) -> None:
-    """Add `wanted` reports about `tasks` tasks to a database that nobody has open, as a bulk loader does: rows only."""
+    """Insert rows of `wanted` reports about `tasks` tasks into a database that is not open."""
     connection = apsw.Connection(str(database))
     connection.execute("BEGIN IMMEDIATE")
     last = int(connection.execute("SELECT value FROM meta WHERE key = 'revision'").get)

@@ -1,4 +1,4 @@
-"""What a hook costs a host: a process an event, beside a bare interpreter."""
+"""Compare the cost of a hook, a process an event, with a bare interpreter."""
 
 import json
 import os
@@ -29,10 +29,10 @@ _HOOK: Final = (
 )
 _BOUND: Final = Bound(goal=8, defect=10)
 _EVENTS: Final = {
-    "no report owed": ("SubagentStop", "Explore", "done"),
+    "no report required": ("SubagentStop", "Explore", "done"),
     "accepted report": ("SubagentStop", "goop-executor", None),
     "sent back": ("SubagentStop", "goop-executor", "done"),
-    "rules told": ("SubagentStart", "goop-executor", None),
+    "rules shown": ("SubagentStart", "goop-executor", None),
     "main agent ends": ("Stop", None, "done"),
 }
 
@@ -67,9 +67,9 @@ def run() -> Table:
 
 
 class _Clock:
-    """Runs one kind of event; every turn is another agent's, so that it is always the first request.
+    """Runs one kind of event; each turn is of another agent, and therefore its first request.
 
-    `processor` holds the processor time of each run in seconds, the run that is not counted included.
+    `processor` holds the processor time of each run in seconds, including the warm-up.
     """
 
     def __init__(self, arguments: tuple[str, ...], folder: Path, name: str | None) -> None:

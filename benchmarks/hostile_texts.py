@@ -1,4 +1,4 @@
-"""Texts of any size that ask for as much work as their size allows, each aimed at one part of the reader."""
+"""Texts that cause as much work as their size allows, each aimed at one part of the reader."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,12 +43,12 @@ def _before(name: str, unit: str) -> HostileText:
 
 
 def _after(name: str, unit: str) -> HostileText:
-    """Return `unit` again and again behind a valid reply, then a word."""
+    """Return `unit` again and again after a valid reply, then a word."""
     return HostileText(name=name, build=lambda size: f"{REPLY}{_fill(unit, size - len(REPLY))}Done")
 
 
 def _alone(name: str, unit: str, *, first: str = "", last: str = "") -> HostileText:
-    """Return `unit` again and again without an envelope, so that the older forms are looked for as well."""
+    """Return `unit` again and again without an envelope, so that older forms are searched."""
     return HostileText(
         name=name, build=lambda size: first + _fill(unit, size - len(first) - len(last)) + last
     )
@@ -90,7 +90,7 @@ def _rising_backticks(size: int) -> str:
 
 
 def _long_name(size: int) -> str:
-    """Return an element with a long name, small elements in it, blank lines for the rest, and a wrong value."""
+    """Return an element with a long name, small elements in it, blank lines and a wrong value."""
     before, after = ENVELOPE.replace('passed="true"', 'passed="yes"').split("  <memory>")
     name = "n" * (size // 16)
     children = _fill("<b/>", size // 8)

@@ -11,8 +11,8 @@ from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
-from benchmarks.eras import Era
 from benchmarks.machine import resident_mb
+from benchmarks.protocol_versions import ProtocolVersion
 from benchmarks.timing import program_environment
 
 __all__ = ["HttpSession"]
@@ -30,9 +30,9 @@ _Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 class HttpSession:
     """A running server that has answered the opening; leaving the context ends it."""
 
-    def __init__(self, arguments: Sequence[str], era: Era) -> None:
-        """Start `python` with `arguments`, in which PORT stands for a free port, and wait for the first answer."""
-        self._era = era
+    def __init__(self, arguments: Sequence[str], version: ProtocolVersion) -> None:
+        """Start `python` with `arguments`, PORT in them a free port, and wait for an answer."""
+        self._version = version
         self._port = _free_port()
         self._session: dict[str, str] = {}
         self._loop = asyncio.new_event_loop()
@@ -80,7 +80,7 @@ class HttpSession:
 
     def call_many(self, tool: str, text: str, *, count: int, in_flight: int) -> None:
         """Call `tool` `count` times over `in_flight` connections at once."""
-        # A session tells its answers apart by the number of the request.
+        # A session identifies its answers by the number of the request.
         self._run(
             self._call_many(
                 [self._tool_call(tool, text, number) for number in range(in_flight)], count
@@ -88,7 +88,7 @@ class HttpSession:
         )
 
     def resident_mb(self) -> float | None:
-        """Return the resident size of the server in MB, None where the system does not tell."""
+        """Return the resident size of the server in MB, None if the system does not show it."""
         return resident_mb(self._process.pid)
 
     async def _call_many(self, requests: Sequence[bytes], count: int) -> None:
@@ -106,11 +106,11 @@ class HttpSession:
     async def _open(self) -> None:
         connection = await self._first_connection()
         self._connections.append(connection)
-        era = self._era
+        version = self._version
         head = await self._answered(
-            connection, self._request(era.opening, era.opening_parameters())
+            connection, self._request(version.opening, version.opening_parameters())
         )
-        if era.has_sessions and (found := _SESSION.search(head)):
+        if version.has_sessions and (found := _SESSION.search(head)):
             self._session = {"Mcp-Session-Id": found[1].decode()}
             await self._answered(
                 connection, self._request("notifications/initialized", None), accepted=b"202"
@@ -132,7 +132,7 @@ class HttpSession:
 
     def _tool_call(self, tool: str, text: str, number: int = 0) -> bytes:
         return self._request(
-            "tools/call", self._era.parameters(name=tool, arguments={"text": text}), number
+            "tools/call", self._version.parameters(name=tool, arguments={"text": text}), number
         )
 
     def _request(
@@ -149,7 +149,7 @@ class HttpSession:
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
             "Content-Length": str(len(body)),
-            **self._era.headers(method, parameters or {}),
+            **self._version.headers(method, parameters or {}),
             **self._session,
         }
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())

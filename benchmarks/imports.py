@@ -1,4 +1,4 @@
-"""What it costs to load goop_mcp and to start its command line, beside the libraries alone."""
+"""Compare loading goop_mcp and starting its command line with the libraries alone."""
 
 import subprocess
 import sys

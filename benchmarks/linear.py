@@ -32,7 +32,7 @@ _LONGEST_TEXT = 4
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """Best seconds by size, as far as the process came, and the answer to the text or why there is none."""
+    """Best seconds by size, as far as the process came, and its answer or why there is none."""
 
     best: dict[int, float]
     answer: str
@@ -90,7 +90,7 @@ def _add(table: Table, text: HostileText, mode: Mode, sizes: Sequence[int]) -> N
 
 
 def _measure(text: HostileText, mode: Mode, sizes: Sequence[int]) -> _Measured:
-    """Read `text` in another process and return what it has measured until its end or its time is up."""
+    """Read `text` in another process, and return what it measured until its end or time limit."""
     command = [sys.executable, "-m", "benchmarks.linear", text.name, mode, *map(str, sizes)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:

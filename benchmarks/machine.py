@@ -1,4 +1,4 @@
-"""What the figures were measured with: interpreter, libraries, processors."""
+"""Describe the environment of a measurement: interpreter, libraries, processors."""
 
 import os
 import platform
@@ -13,7 +13,7 @@ _LIBRARIES = ("lxml", "mcp", "pydantic")
 
 
 def describe_machine() -> str:
-    """Return one line that names the machine class and every version that a figure depends on."""
+    """Return one line with the class of the machine and every version that results depend on."""
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     libxml = ".".join(str(part) for part in etree.LIBXML_VERSION)
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
@@ -25,7 +25,7 @@ def describe_machine() -> str:
 
 
 def resident_mb(process: int) -> float | None:
-    """Return the resident size of a process in MB, None where the system does not tell."""
+    """Return the resident size of a process in MB, None if the system does not show it."""
     status = Path(f"/proc/{process}/status")
     if not status.exists():
         return None

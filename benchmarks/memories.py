@@ -1,6 +1,7 @@
-"""What saving and searching cost in a project with 100,000 memories, and whether redaction stays linear.
+"""Measure saving and searching among 100,000 memories, and whether redaction stays linear.
 
-Each save is timed beside a bare INSERT of the same row into a copy of the same database, with the same sync to disk.
+Each save is compared with a bare INSERT of the same row into a copy of the same database, with the
+same sync to disk.
 """
 
 import math
@@ -33,7 +34,7 @@ _COMMON_WORDS: Final = slice(20, 200)
 _USUAL_WORDS: Final = slice(500, 3_000)
 
 _SAVE: Final = Bound(goal=3, defect=6)
-# Milliseconds belong to the disk and its neighbours: no figure is a defect.
+# Milliseconds depend on the disk and on other work: no value is a defect.
 _SAVE_MILLISECONDS: Final = Bound(goal=0.5, defect=math.inf)
 _SEARCH: Final = Bound(goal=3, defect=30)
 _PHRASINGS: Final = Bound(goal=60, defect=120)
@@ -65,8 +66,8 @@ def run() -> Table:
         [
             f"{MEMORIES:,} memories of {WORDS_A_NOTE} words on SQLite, synced to disk at each save",
             (
-                f"ratio: a save over the bare INSERT beside it, goal {_SAVE.goal}; redaction: a"
-                " byte of 1 MB over 100 kB"
+                f"ratio: a save over a bare INSERT, goal {_SAVE.goal}; redaction: a byte of 1 MB"
+                " over 100 kB"
             ),
         ],
     )
@@ -108,7 +109,7 @@ def _measure_store(table: Table, folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A kind of search; `bound` judges the percentile `percent` in milliseconds, None only shows it."""
+    """A kind of search; `bound` judges the percentile `percent` in ms, None only shows it."""
 
     name: str
     queries: Callable[[], list[str]]
@@ -167,12 +168,12 @@ def _measure_search(table: Table, store: Store, search: _Search) -> None:
         seconds.append(_seconds(partial(search_memory, store, request)))
 
     timing = Timing(tuple(seconds))
-    figure = _percentile(timing, search.percent) * 1e3
+    milliseconds = _percentile(timing, search.percent) * 1e3
     table.add(
         search.name,
         *_percentiles(timing),
         "",
-        judgement=search.bound.judge(figure) if search.bound else "",
+        judgement=search.bound.judge(milliseconds) if search.bound else "",
     )
 
 

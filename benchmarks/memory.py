@@ -135,7 +135,7 @@ def _read_once(name: str, size: int) -> tuple[float, float, str]:
 
 
 def _clear_peak() -> float:
-    """Forget how large the process once was, where the system can do that, and return its peak in MB from now on."""
+    """Reset the peak size of the process if the system can do that; return the peak in MB."""
     handle = Path("/proc/self/clear_refs")
     if handle.exists():
         handle.write_text(_CLEAR_PEAK)

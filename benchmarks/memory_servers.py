@@ -1,6 +1,7 @@
-"""What a save and a search cost through MCP among 100,000 memories, beside the reference memory server in turns.
+"""Measure a save and a search over MCP among 100,000 memories, and the reference memory server.
 
-The same notes lie in both; the reference server is left out where Node.js is missing, which the table says.
+Both hold the same notes and are called in turns. Without Node.js the reference server is left out,
+and the table notes it.
 """
 
 import json
@@ -35,7 +36,7 @@ _STARTS: Final = 10
 _USUAL_WORDS: Final = slice(500, 3_000)
 _BARE: Final = ("-m", "benchmarks.bare_server")
 
-# Milliseconds belong to the disk and its neighbours: no figure is a defect.
+# Milliseconds depend on the disk and on other work: no value is a defect.
 _SAVE_MS: Final = Bound(goal=0.5, defect=math.inf)
 _SEARCH_MS: Final = Bound(goal=3, defect=30)
 _SHARE_OF_REFERENCE: Final = Bound(goal=0.01, defect=0.1)
@@ -54,7 +55,7 @@ def run() -> Table:
                 " stdio, in turns"
             ),
             (
-                f"reference: {REFERENCE.name}; a start and a size are beside the bare server or a"
+                f"reference: {REFERENCE.name}; a start and a size compare with the bare server or a"
                 " project without database"
             ),
         ],
@@ -224,8 +225,8 @@ def _measure_starts(table: Table, ours: Path, empty: Path) -> None:
     timings = take_turns(clocks, turns=_STARTS)
     with_database, without = timings[str(ours)].p10, timings[str(empty)].p10
     ratio = with_database / without
-    figures = (f"{with_database * 1e3:.0f}", f"{without * 1e3:.0f}", f"{ratio:.2f}")
-    table.add("start with a database, without", "", *figures, judgement=_START.judge(ratio))
+    cells = (f"{with_database * 1e3:.0f}", f"{without * 1e3:.0f}", f"{ratio:.2f}")
+    table.add("start with a database, without", "", *cells, judgement=_START.judge(ratio))
 
 
 def _measure_sizes(table: Table, ours: Path) -> None:
@@ -243,8 +244,8 @@ def _measure_sizes(table: Table, ours: Path) -> None:
 
         for when, size in sizes.items():
             ratio = size / bare.resident_mb()
-            figures = (f"{size:.0f}", f"{bare.resident_mb():.0f}", f"{ratio:.2f}")
-            table.add(f"MB {when}, bare server", "", *figures, judgement=_SIZE.judge(ratio))
+            cells = (f"{size:.0f}", f"{bare.resident_mb():.0f}", f"{ratio:.2f}")
+            table.add(f"MB {when}, bare server", "", *cells, judgement=_SIZE.judge(ratio))
 
 
 def _served(folder: Path) -> tuple[str, ...]:

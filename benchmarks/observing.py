@@ -1,4 +1,4 @@
-"""What spans, figures and ids of requests cost a call of a tool while nobody collects them."""
+"""Measure what spans, metrics and ids of requests add to a tool call without a collector."""
 
 import tempfile
 import time
@@ -34,13 +34,13 @@ _MESSAGE: Final = {
 }
 _TURNS: Final = 60
 _CALLS: Final = 20
-_OBSERVED: Final = 2  # middlewares: the id, and the span with its figures
+_OBSERVED: Final = 2  # middlewares: the id, and the span with its metrics
 _SHARE: Final = Bound(goal=0.02, defect=0.05)
 _SECONDS: Final = 0.02
 
 
 def run() -> Table:
-    """Call the same tool of two servers in memory, and run the middlewares by themselves, in turns."""
+    """Call the same tool of two servers in memory, and run the middlewares alone, in turns."""
     table = Table(
         "observing",
         ("", "p10", "median", "ratio p10", "ratio median"),
@@ -53,7 +53,7 @@ def run() -> Table:
         settings = Settings(project=Path(folder).resolve())
         portal = stack.enter_context(start_blocking_portal())
         ours, sdk = create_server(settings), OpenTelemetryMiddleware()
-        servers = {_LEAST: _bare(settings), "with spans, figures and ids": ours}
+        servers = {_LEAST: _bare(settings), "with spans, metrics and ids": ours}
         clocks = {
             name: _clock(
                 portal, stack.enter_context(portal.wrap_async_context_manager(Client(server)))
@@ -68,15 +68,15 @@ def run() -> Table:
 
     for name, timing in timings.items():
         ratio = timing.p10 / least.p10
-        figures = (f"{timing.p10 * 1e6:.1f}", f"{timing.median * 1e6:.1f}", f"{ratio:.3f}")
+        cells = (f"{timing.p10 * 1e6:.1f}", f"{timing.median * 1e6:.1f}", f"{ratio:.3f}")
         judgement = _SHARE.judge(ratio) if name == "these alone" else ""
-        table.add(name, *figures, f"{timing.median / least.median:.3f}", judgement=judgement)
+        table.add(name, *cells, f"{timing.median / least.median:.3f}", judgement=judgement)
 
     return table
 
 
 def _alone(middlewares: Sequence[ServerMiddleware[Any]]) -> Clock:
-    """Return a clock for what the middlewares add to a handler that does nothing and waits for nothing."""
+    """Return a clock for what the middlewares add to a handler that does nothing."""
     context = cast("ServerRequestContext[Any, Any]", SimpleNamespace(**_MESSAGE))
 
     async def handle(_: ServerRequestContext[Any, Any]) -> HandlerResult:

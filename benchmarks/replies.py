@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-__all__ = ["CUT_OFF", "ENVELOPE", "REPLY", "REPORT_FILE", "TO_MEND", "TWO_ERRORS", "XSD_FILE"]
+__all__ = ["CUT_OFF", "ENVELOPE", "REPLY", "REPORT_FILE", "TO_REPAIR", "TWO_ERRORS", "XSD_FILE"]
 
 _ROOT = Path(__file__).parent.parent
 REPORT_FILE: Final = _ROOT / "tests/cases/goop_report/016_executor_complete.xml"
@@ -13,11 +13,12 @@ ENVELOPE: Final = REPORT_FILE.read_text("utf-8").strip()
 """The executor's example of the specification."""
 
 _PROSE = """\
-I have finished the task. The service issues and checks JSON Web Tokens, the middleware refuses requests without one,
-and the routes for login and logout are in place. I chose `jose`, as it also runs at the edge; `jsonwebtoken` does not.
+I have finished the task. The service issues and checks JSON Web Tokens, the middleware refuses
+requests without one, and the routes for login and logout are in place. I chose `jose`, as it also
+runs at the edge; `jsonwebtoken` does not.
 
-All tests pass and the types check. The next task is the session management, which can start at once: it needs only
-`src/auth/service.ts`.
+All tests pass and the types check. The next task is the session management, which can start at
+once: it needs only `src/auth/service.ts`.
 
 """
 
@@ -44,7 +45,7 @@ REPLY: Final = _reply(ENVELOPE)
 TWO_ERRORS: Final = _reply(_replaced(ENVELOPE, COMPLETE="DONE", decision="choice"))
 """An unknown status and an unknown memory type."""
 
-TO_MEND: Final = _reply(
+TO_REPAIR: Final = _reply(
     _replaced(ENVELOPE, **{"login/logout": "login & logout", "12 passed": "12 passed, 0 < 1"})
 )
 """A bare `&` and a bare `<`."""

@@ -8,7 +8,7 @@ __all__ = ["FactoryReply", "SpeckitReply"]
 
 
 class Gate(BaseModel):
-    """One quality gate; each has figures of its own."""
+    """One quality gate; `details` depends on the gate."""
 
     status: Literal["PASSED", "FAILED"]
     details: dict[str, int | float | str]

@@ -1,4 +1,4 @@
-"""How long a decision takes, beside a call of a function that does nothing."""
+"""Compare a decision with a call of a function that does nothing."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,12 +1,12 @@
-"""How fast our MCP server starts and answers, and how large it is, beside the least server of the same SDK."""
+"""Compare start, answers and size of the MCP server with a minimal server of the same SDK."""
 
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Final, Protocol
 
-from benchmarks.eras import ERAS, LEGACY, Era
 from benchmarks.http_session import HttpSession
+from benchmarks.protocol_versions import LEGACY, PROTOCOL_VERSIONS, ProtocolVersion
 from benchmarks.replies import REPLY
 from benchmarks.stdio_session import StdioSession
 from benchmarks.tables import Bound, Table
@@ -52,7 +52,7 @@ class _Session(Protocol):
 
 
 def run() -> Table:
-    """Measure starts in turns; then, over each transport in each era, calls to one server of each kind in turns."""
+    """Measure starts of both servers in turns, then calls over each transport and version."""
     table = Table(
         "server",
         ("", "ours p10", "ours median", "bare p10", "bare median", "ratio p10", "ratio median"),
@@ -66,13 +66,14 @@ def run() -> Table:
             ),
         ],
     )
-    for era in ERAS:
+    for version in PROTOCOL_VERSIONS:
         starts = take_turns(
-            {"ours": _start_clock(_OURS, era), "bare": _start_clock(_BARE, era)}, turns=_STARTS
+            {"ours": _start_clock(_OURS, version), "bare": _start_clock(_BARE, version)},
+            turns=_STARTS,
         )
         add_row(
             table,
-            f"stdio {era.name}, start to first answer",
+            f"stdio {version.name}, start to first answer",
             starts["ours"],
             starts["bare"],
             _START,
@@ -82,15 +83,20 @@ def run() -> Table:
     _add_pings(
         table, "HTTP", HttpSession(_OURS_ON_HTTP, LEGACY), HttpSession(_BARE_ON_HTTP, LEGACY)
     )
-    for era in ERAS:
-        _add_calls(table, f"stdio {era.name}", StdioSession(_OURS, era), StdioSession(_BARE, era))
-
-    for era in ERAS:
+    for version in PROTOCOL_VERSIONS:
         _add_calls(
             table,
-            f"HTTP {era.name}",
-            HttpSession(_OURS_ON_HTTP, era),
-            HttpSession(_BARE_ON_HTTP, era),
+            f"stdio {version.name}",
+            StdioSession(_OURS, version),
+            StdioSession(_BARE, version),
+        )
+
+    for version in PROTOCOL_VERSIONS:
+        _add_calls(
+            table,
+            f"HTTP {version.name}",
+            HttpSession(_OURS_ON_HTTP, version),
+            HttpSession(_BARE_ON_HTTP, version),
         )
 
     return table
@@ -102,7 +108,7 @@ def _add_pings(
     ours_served: AbstractContextManager[_Session],
     bare_served: AbstractContextManager[_Session],
 ) -> None:
-    """Add what everything around a tool costs; the later era has no ping."""
+    """Add the cost of everything around a tool; 2026-07-28 has no ping."""
     with ours_served as ours, bare_served as bare:
         clocks = {"ours": _clock(ours.ping), "bare": _clock(bare.ping)}
         pings = take_turns(clocks, turns=_CALLS)
@@ -137,7 +143,7 @@ def _add_calls(
 
 
 def add_row(table: Table, name: str, ours: Timing, bare: Timing, bound: Bound) -> None:
-    """Add a row, judged by the median of calls and bursts, by p10 of what one sample of noise would spoil."""
+    """Add a row, judged by the median of calls and bursts, and by p10 of noisier measurements."""
     by_p10, by_median = ours.p10 / bare.p10, ours.median / bare.median
     times = [f"{seconds * 1e3:.2f}" for seconds in (ours.p10, ours.median, bare.p10, bare.median)]
     judgement = bound.judge(by_median if bound in {_CALL, BURST} else by_p10)
@@ -159,10 +165,10 @@ def _add_sizes(table: Table, name: str, ours: float | None, bare: float | None) 
         )
 
 
-def _start_clock(arguments: tuple[str, ...], era: Era) -> Clock:
+def _start_clock(arguments: tuple[str, ...], version: ProtocolVersion) -> Clock:
     def read() -> float:
         began = time.perf_counter()
-        with StdioSession(arguments, era):
+        with StdioSession(arguments, version):
             return time.perf_counter() - began
 
     return read

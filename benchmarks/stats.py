@@ -20,7 +20,7 @@ __all__ = ["run"]
 _ATTEMPTS: Final = 80_000
 _JUDGEMENTS: Final = 20_000
 _TURNS: Final = 5
-# Seconds belong to the machine: no figure is a defect.
+# Seconds depend on the machine: no value is a defect.
 _SECONDS: Final = Bound(goal=0.5, defect=math.inf)
 _RULES: Final = tuple(f"goop_report/rule-{number}" for number in range(40))
 
@@ -36,8 +36,8 @@ def run() -> Table:
         store = open_store(None, project=Path(folder))
         store.write(_fill)
         clocks = {
-            "all figures, all agents": lambda: _seconds(store, agent=None),
-            "all figures, one agent": lambda: _seconds(store, agent="goop-agent-3"),
+            "all metrics, all agents": lambda: _seconds(store, agent=None),
+            "all metrics, one agent": lambda: _seconds(store, agent="goop-agent-3"),
         }
 
         for name, timing in take_turns(clocks, turns=_TURNS).items():

@@ -1,4 +1,4 @@
-"""Talk to an MCP server over its stdin and stdout, with as little of our own in between as can be."""
+"""A minimal client of an MCP server over stdio, which adds little to what it measures."""
 
 import json
 import subprocess
@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
-from benchmarks.eras import LEGACY, Era
 from benchmarks.machine import resident_mb
+from benchmarks.protocol_versions import LEGACY, ProtocolVersion
 from benchmarks.timing import program_environment
 
 __all__ = ["StdioSession"]
@@ -18,11 +18,11 @@ _LONGEST_END: Final = 10
 
 
 class StdioSession:
-    """A running server that has answered the opening; leaving the context ends its input and waits for its end."""
+    """A running server with an open connection; leaving the context ends its input and waits."""
 
-    def __init__(self, arguments: Sequence[str], era: Era = LEGACY) -> None:
+    def __init__(self, arguments: Sequence[str], version: ProtocolVersion = LEGACY) -> None:
         """Start `python` with `arguments` and wait for the first answer."""
-        self._era = era
+        self._version = version
         self._number = 0
         self._process = subprocess.Popen(
             [sys.executable, *arguments],
@@ -33,9 +33,9 @@ class StdioSession:
             bufsize=1,
             env=program_environment(),
         )
-        self._ask(era.opening, era.opening_parameters())
-        self._take(era.opening)
-        if era.has_sessions:
+        self._ask(version.opening, version.opening_parameters())
+        self._take(version.opening)
+        if version.has_sessions:
             self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def __enter__(self) -> Self:
@@ -58,9 +58,9 @@ class StdioSession:
     def request(self, method: str, parameters: Mapping[str, object]) -> None:
         """Send a request and wait for its answer.
 
-        Raises RuntimeError when that is an error or does not come.
+        Raises RuntimeError if that is an error or does not come.
         """
-        self._ask(method, self._era.parameters(**parameters))
+        self._ask(method, self._version.parameters(**parameters))
         self._take(method)
 
     def ping(self) -> None:
@@ -72,11 +72,12 @@ class StdioSession:
         self.request("tools/call", {"name": tool, "arguments": {"text": text}})
 
     def call_many(self, tool: str, text: str, *, count: int, in_flight: int) -> None:
-        """Call `tool` `count` times, with `in_flight` calls under way at any time."""
-        parameters = self._era.parameters(name=tool, arguments={"text": text})
+        """Call `tool` `count` times, with `in_flight` calls in progress at any time."""
+        parameters = self._version.parameters(name=tool, arguments={"text": text})
         free = threading.Semaphore(in_flight)
 
-        # The server may wait for its answers to be read, and this side for its requests to be.
+        # Requests are sent from another thread: with full pipes both sides would wait for the
+        # other one to read.
         def ask() -> None:
             for _ in range(count):
                 free.acquire()
@@ -91,7 +92,7 @@ class StdioSession:
         asking.join()
 
     def resident_mb(self) -> float | None:
-        """Return the resident size of the server in MB, None where the system does not tell."""
+        """Return the resident size of the server in MB, None if the system does not show it."""
         return resident_mb(self._process.pid)
 
     def _ask(self, method: str, parameters: Mapping[str, object]) -> None:

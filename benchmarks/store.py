@@ -1,6 +1,6 @@
-"""What it costs to save and to find a memory among 100,000, beside one bare row in the same SQLite.
+"""Compare saving and finding a memory among 100,000 with one bare row in the same SQLite.
 
-All figures are wall clock: a save ends when the disk has it.
+All times are wall clock: a save ends when the disk has it.
 """
 
 import random
@@ -68,7 +68,7 @@ def run() -> Table:
 
 
 class _Texts:
-    """Memories of words as frequent as those of a language: the n-th has 1/n of the first one's share."""
+    """Texts with the word frequencies of a language: the n-th word is 1/n as frequent."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance

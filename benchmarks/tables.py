@@ -1,4 +1,4 @@
-"""Figures as a table, each judged by its bound."""
+"""Print measurements as a table, each judged by its bound."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,16 +10,16 @@ _GAP = "  "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """A figure should stay at or below `goal`; from `defect` on it is a defect."""
+    """A value should stay at or below `goal`; from `defect` on it is a defect."""
 
     goal: float
     defect: float
 
-    def judge(self, figure: float) -> str:
+    def judge(self, value: float) -> str:
         """Return "ok", "over the goal" or "DEFECT"."""
-        if figure >= self.defect:
+        if value >= self.defect:
             return "DEFECT"
-        return "ok" if figure <= self.goal else "over the goal"
+        return "ok" if value <= self.goal else "over the goal"
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Table:
             self.defects.append(f"{self.title}: {cells[0]}")
 
     def render(self) -> str:
-        """Return the table as text: the first column to the left, figures to the right, the judgement last."""
+        """Return the table as text: names to the left, numbers to the right, judgements last."""
         rows = [(*self.columns, ""), *self.rows]
         widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
         lines = [_line(row, widths) for row in rows]

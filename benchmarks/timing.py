@@ -29,7 +29,7 @@ class Timing:
 
     @property
     def p10(self) -> float:
-        """One sample in ten is at most this; the steadiest figure on a machine with other work."""
+        """One sample in ten is at most this; the steadiest value on a machine with other work."""
         return sorted(self.samples)[len(self.samples) // 10]
 
 
@@ -47,7 +47,7 @@ def take_turns(clocks: Mapping[str, Clock], *, turns: int) -> dict[str, Timing]:
 
 
 def clock(action: Callable[[], object], *, seconds: float) -> Clock:
-    """Return a clock for something short: it repeats `action` for about `seconds` and returns the mean of one.
+    """Return a clock for something short: it repeats `action` and returns the mean of one run.
 
     It counts the processor time of the thread, in which other programs have no part.
     """
@@ -81,7 +81,7 @@ def process_clock(command: Sequence[str]) -> Clock:
 
 
 def program_environment() -> dict[str, str]:
-    """Return the environment of a program that is measured: it keeps its bytecode, as an installed one does."""
+    """Return the environment of a measured program, which keeps bytecode like an installed one."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 

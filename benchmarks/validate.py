@@ -1,4 +1,4 @@
-"""How long `validate` takes on one reply of 2 kB, beside the least that any XML checker does."""
+"""Compare `validate` on a reply of 2 kB with the least that any XML checker does."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,7 +6,7 @@ from functools import partial
 from lxml import etree
 
 import goop_mcp
-from benchmarks.replies import CUT_OFF, ENVELOPE, REPLY, TO_MEND, TWO_ERRORS, XSD_FILE
+from benchmarks.replies import CUT_OFF, ENVELOPE, REPLY, TO_REPAIR, TWO_ERRORS, XSD_FILE
 from benchmarks.tables import Bound, Table
 from benchmarks.timing import Timing, clock, take_turns
 
@@ -67,8 +67,8 @@ def _actions() -> dict[str, Callable[[], object]]:
         "validate, valid, strict": partial(goop_mcp.validate, REPLY, mode="strict"),
         "validate, the envelope alone": partial(goop_mcp.validate, ENVELOPE),
         _ERRORS: partial(goop_mcp.validate, TWO_ERRORS),
-        "validate, & and < to mend": partial(goop_mcp.validate, TO_MEND),
-        "validate, & and <, strict": partial(goop_mcp.validate, TO_MEND, mode="strict"),
+        "validate, & and < to repair": partial(goop_mcp.validate, TO_REPAIR),
+        "validate, & and <, strict": partial(goop_mcp.validate, TO_REPAIR, mode="strict"),
         "validate, cut off": partial(goop_mcp.validate, CUT_OFF),
         "validate, no envelope": partial(goop_mcp.validate, REPLY.partition("<")[0]),
         "verdict to JSON values": verdict.to_dict,
@@ -78,11 +78,11 @@ def _actions() -> dict[str, Callable[[], object]]:
 def _check_what_is_measured() -> None:
     schema = etree.XMLSchema(etree.parse(XSD_FILE))
     assert schema.validate(etree.fromstring(ENVELOPE.encode())), schema.error_log
-    valid, two, mended, cut = (
-        goop_mcp.validate(text) for text in (REPLY, TWO_ERRORS, TO_MEND, CUT_OFF)
+    valid, two, repaired, cut = (
+        goop_mcp.validate(text) for text in (REPLY, TWO_ERRORS, TO_REPAIR, CUT_OFF)
     )
     assert valid.accepted, valid.feedback
     assert len(two.of_severity(goop_mcp.Severity.ERROR)) == 2 and two.feedback, two.findings  # noqa: PLR2004, PT018
-    assert mended.accepted, mended.feedback
-    assert mended.repairs
+    assert repaired.accepted, repaired.feedback
+    assert repaired.repairs
     assert [finding.rule for finding in cut.findings] == ["envelope/truncated"]

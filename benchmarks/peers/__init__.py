@@ -1,1 +1,1 @@
-"""Ours beside other libraries that check what a model says and ask again: `make bench-peers`."""
+"""Compare with other libraries that check replies of models and ask again: `make bench-peers`."""

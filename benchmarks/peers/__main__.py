@@ -1,6 +1,7 @@
-"""Measure ours beside the peers and print the tables: run by `make bench-peers` in an environment that has them all.
+"""Compare with the peers and print tables: `make bench-peers` runs it where all are installed.
 
-Exit code 1 when a bound is broken, or when a peer is not installed: it is left out, and the reason is said.
+Exit code 1 if a bound is broken, or if a peer is not installed: it is left out, and the reason
+printed.
 """
 
 import logging
@@ -35,14 +36,14 @@ def main() -> int:
     for defect in defects:
         print(f"DEFECT  {defect}")
 
-    for fault in missing:
-        print(f"not measured: {fault}", file=sys.stderr)
+    for reason in missing:
+        print(f"not measured: {reason}", file=sys.stderr)
 
     return 1 if defects or missing else 0
 
 
 def _load() -> tuple[dict[str, Sequence[Contender]], list[str]]:
-    """Return the contenders by the syntax that they read, and what keeps others from being there."""
+    """Return the contenders by the syntax that they read, and why others are missing."""
     contenders: dict[str, list[Contender]] = {"json": [], "xml": []}
     missing: list[str] = []
 
@@ -62,7 +63,7 @@ def _load() -> tuple[dict[str, Sequence[Contender]], list[str]]:
 
 
 def _silence() -> None:
-    """Keep the peers from logging, warning and telling their makers about it: none of that is measured."""
+    """Switch off logs, warnings and telemetry of the peers, which are not measured."""
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     os.environ.update(

@@ -10,7 +10,7 @@ OURS: Final = "goop-mcp"
 FLOOR: Final = "floor: json.loads and the model"
 
 Talk = Callable[[], "Awaitable[None] | None"]
-"""Talks to a fake model once, from the first ask to the accepted reply. Raises when it does not come to that."""
+"""Talks to a fake model from the first request to the accepted reply; raises if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

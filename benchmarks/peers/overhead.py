@@ -1,4 +1,4 @@
-"""What a talk costs from the first ask to the accepted reply, with a fake model that answers at once."""
+"""Measure a talk from the first request to the accepted reply, with an instant fake model."""
 
 import inspect
 import math
@@ -48,15 +48,14 @@ def _measure(
     for name, timing in timings.items():
         attempt = timing.p10 / len(replies) * 1e6
         judgement = _judge(attempt, timings) if name == OURS else ""
-        figures = (timing.p10 * 1e6, timing.median * 1e6, attempt)
-        cells = [f"{figure:,.0f}" for figure in figures]
+        cells = [f"{each:,.0f}" for each in (timing.p10 * 1e6, timing.median * 1e6, attempt)]
         table.add(name, *cells, f"{timing.p10 / ours:.1f}", judgement=judgement)
 
     return table
 
 
 def _judge(attempt: float, timings: dict[str, Timing]) -> str:
-    """Hold ours against the bound of an attempt and against the peers; every figure is of the same run."""
+    """Compare with the bound of an attempt and with the peers, all measured in the same run."""
     for peer, times in _TIMES_FASTER.items():
         others = [
             each.p10
@@ -74,7 +73,7 @@ def _judge(attempt: float, timings: dict[str, Timing]) -> str:
 
 
 def _clock(talk: Talk) -> Callable[[], float]:
-    """Return a clock for one talk: the mean of as many as fit into a turn, in a running loop where it needs one."""
+    """Return a clock for the mean of the talks that fit into a turn, in a loop if they need one."""
     anyio.run(_repeat, talk, 2)  # what is set up at the first call does not count
     count = max(1, round(_SECONDS_A_TURN / anyio.run(_repeat, talk, 2)))
     if inspect.iscoroutinefunction(talk):

@@ -1,4 +1,4 @@
-"""What every contender is given: the same replies, and for those that need one a model of the same shape."""
+"""The input of all contenders: the same replies, and a model of the same shape if they need it."""
 
 import json
 from typing import Any, Final, Literal

@@ -20,7 +20,7 @@ _TOO_SLOW: Final = f"no answer within {_PATIENCE:g} s"
 
 
 class _TooSlowError(BaseException):
-    """Raised in the middle of a reading that takes too long; nothing that catches exceptions may catch it."""
+    """Raised in a reading that takes too long; `except Exception` in a peer must not catch it."""
 
 
 def run(contenders: dict[str, Sequence[Contender]]) -> Iterator[Table]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation.expectations import Expectations, Profile
@@ -30,41 +30,35 @@ __all__ = [
 _PHASES = ("idle", "discuss", "plan", "research", "specify", "execute", "accept")
 
 
-def _in_package(name: str) -> Callable[[], Family]:
-    """Return a function that imports the family `name`, an upper-case attribute of its package."""
+def _on_demand(
+    name: str, marks: tuple[str, ...], *, module: str = "", attribute: str = ""
+) -> Family:
+    """Return the family called `name`, whose code is imported when it is first used."""
 
     # Imported on first use, because most processes judge replies of one protocol only.
     def load() -> Family:
-        family: Family = getattr(import_module(f"{__name__}.{name}"), name.upper())
+        family: Family = getattr(
+            import_module(f"{__name__}.{module or name}"), attribute or name.upper()
+        )
         return family
 
-    return load
+    return cast(Family, FamilyOnDemand(name, marks=marks, load=load))
 
 
 FAMILIES: tuple[Family, ...] = (
-    FamilyOnDemand("goop_report", marks=("goop_report",), load=_in_package("goop_report")),
-    FamilyOnDemand("agent_request", marks=("agent_request",), load=_in_package("agent_request")),
-    FamilyOnDemand(
-        "speckit",
-        marks=('agent"', "agent'", "agent”", "agent’", "agent:", "_context"),
-        load=_in_package("speckit"),
-    ),
-    FamilyOnDemand(
-        "factory",
-        marks=('status"', "status'", "status”", "status’", "status:"),
-        load=_in_package("factory"),
-    ),
+    _on_demand("goop_report", ("goop_report",)),
+    _on_demand("agent_request", ("agent_request",)),
+    _on_demand("speckit", ('agent"', "agent'", "agent”", "agent’", "agent:", "_context")),
+    _on_demand("factory", ('status"', "status'", "status”", "status’", "status:")),
 )
 """Every protocol, loaded when a text may hold its envelope: most replies have one protocol."""
 
 
-def _sections_family() -> Family:
-    family: Family = import_module(f"{__name__}.goop_report.sections").GOOP_REPORT_SECTIONS
-    return family
-
-
-_SECTIONS = FamilyOnDemand(
-    "goop_report", marks=("goop_report", "## status", "## summary"), load=_sections_family
+_SECTIONS = _on_demand(
+    "goop_report",
+    ("goop_report", "## status", "## summary"),
+    module="goop_report.sections",
+    attribute="GOOP_REPORT_SECTIONS",
 )
 
 

@@ -15,7 +15,7 @@ from goop_mcp.validation.rules import Problem
 __all__ = ["Choice", "choose"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Choice:
     """A family and what it found in a text.
 

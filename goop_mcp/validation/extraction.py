@@ -45,7 +45,7 @@ CODE = "inside inline code"
 JSON_STRING = "inside a string of a JSON object"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Extraction:
     """All blocks of a text in order, the chosen one, and whether a host had changed the text.
 

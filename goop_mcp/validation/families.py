@@ -6,7 +6,7 @@ The core knows no family by name.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import Limits
@@ -110,10 +110,13 @@ class Family(Protocol):
 
 
 class FamilyOnDemand:
-    """A family that is known by its name and marks, and whose code is loaded when more than that is asked of it."""
+    """A family known by its name and marks, whose code is loaded when more than that is needed.
+
+    It has every attribute of `Family`; callers use it as one.
+    """
 
     def __init__(self, name: str, *, marks: tuple[str, ...], load: Callable[[], Family]) -> None:
-        """Take what the family that `load` returns says of itself, too."""
+        """Take what the family that `load` returns also reports as its own."""
         self.name, self.marks = name, marks
         self._load = load
 
@@ -122,53 +125,15 @@ class FamilyOnDemand:
         """The family itself."""
         return self._load()
 
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        """All rules of the family."""
-        return self.loaded.rules
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """Return an attribute of the loaded family and keep it: the next access takes no call."""
+        if name.startswith("_"):
+            raise AttributeError(name)
 
-    @property
-    def no_envelope(self) -> Rule:
-        """The rule for a reply without an envelope when this protocol was asked for by name."""
-        return self.loaded.no_envelope
+        value = getattr(self.loaded, name)
+        self.__dict__[name] = value
 
-    def find(self, source: "SourceText", limits: Limits) -> "Extraction":
-        """Return the blocks of this protocol in `source`."""
-        return self.loaded.find(source, limits)
-
-    def find_older(self, text: str, limits: Limits) -> "Extraction | None":
-        """Return the older or looser forms of this protocol."""
-        return self.loaded.find_older(text, limits)
-
-    def is_marked(self, block: "Block") -> bool:
-        """Return whether `block` is this protocol's beyond doubt."""
-        return self.loaded.is_marked(block)
-
-    def read(
-        self, extraction: "Extraction", block: "Block", expected: Expectations, limits: Limits
-    ) -> Reading:
-        """Read and judge the chosen block."""
-        return self.loaded.read(extraction, block, expected, limits)
-
-    def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
-        """Return `text` with the mended `envelope` in place of `span`."""
-        return self.loaded.put_back(text, span, envelope)
-
-    def claims(self, envelope: Envelope) -> "Claims":
-        """Return what `envelope`, a model of this family, says is true of the project."""
-        return self.loaded.claims(envelope)
-
-    def envelope_from(self, values: object) -> Envelope:
-        """Return the model whose `to_dict` gave `values`."""
-        return self.loaded.envelope_from(values)
-
-    def absence(self, text: str) -> str:
-        """Return in one clause what is there in place of an envelope."""
-        return self.loaded.absence(text)
-
-    def skeleton(self, expected: Expectations) -> str:
-        """Return the smallest envelope."""
-        return self.loaded.skeleton(expected)
+        return value
 
 
 def put_in_place(text: str, span: tuple[int, int], envelope: str) -> str:

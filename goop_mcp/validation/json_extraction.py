@@ -70,7 +70,7 @@ class JsonShape:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class JsonObject:
     """An object in a text, at offsets from `start` to `end`; a cut-off one reaches to the end of its fence or text.
 
@@ -90,7 +90,7 @@ class JsonObject:
         return self.loose is None or self.loose.ending is Ending.WHOLE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class JsonBlock(Block):
     """A block together with the object that was read from it, so that nothing is read twice."""
 
@@ -141,6 +141,9 @@ def _unescaped(text: str) -> SourceText | None:
 
 def _decoded(text: str) -> SourceText | None:
     """Return `text` with the JSON text that holds an object in the place of which the object itself stands."""
+    if '\\"' not in text:
+        return None
+
     encoded = _ENCODED.search(text)
     return None if encoded is None else decoded_text(text, encoded.start())
 

@@ -1,7 +1,7 @@
 """Read one JSON envelope: as it stands if it can be, mended if it must be, partial if it was cut off."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -101,9 +101,13 @@ def read_json(
     limits: Limits,
     *,
     name: str,
-    read_values: Callable[[JsonObjectValue], ValuesReading[M]],
+    read_values: Callable[[JsonObjectValue, Sequence[str] | None], ValuesReading[M]],
 ) -> JsonReading[M]:
-    """Read the object `found` in `text` with the family's `read_values`; `name` is the key of a wrapper."""
+    """Read the object `found` in `text` with the family's `read_values`.
+
+    `name` is the key of a wrapper. `read_values` receives the values and all strings of the object,
+    keys among them, or None where these cannot be had without a walk through the values.
+    """
     source = text[found.start : found.end]
     refused = _over_limits(found, source, limits)
     if refused is not None:
@@ -130,7 +134,9 @@ def read_json(
     if found.encoded:
         reading.problems.append(_encoded())
 
-    read = read_values(inner)
+    # Without escapes what stands between quotes alternates between structure and strings.
+    plain = found.loose is None and "\\" not in source
+    read = read_values(inner, source.split('"')[1::2] if plain else None)
     reading.model = read.model
     if found.complete:
         reading.problems += read.problems

@@ -86,7 +86,8 @@ class ValueReader:
 
     def fields(self, fields: "Sequence[Field]", values: JsonObjectValue, where: str) -> None:
         """Read `values`, an object at the pointer `where`, by the table `fields`; mended values are put in place."""
-        if not all(map(str.islower, values)):
+        # Two keys can only differ by case if one of them has a capital.
+        if not "".join(values).islower():
             self._conflicting_keys(values, where)
 
         for each in fields:
@@ -98,16 +99,16 @@ class ValueReader:
 
                 continue
 
-            if (
-                value.__class__ is str
-                and each.missing is not None
-                and each.kind.textual
-                and not value.strip()
-            ):
-                self.missing(each, f"{where}/{name}", blank=True)
-                continue
+            kind = each.kind
+            if value.__class__ is str:
+                if each.missing is not None and kind.textual and not value.strip():
+                    self.missing(each, f"{where}/{name}", blank=True)
+                    continue
+                # Most values are free texts, and any text is one.
+                if kind is TEXT:
+                    continue
 
-            read = each.kind.read(value, where, name, self)
+            read = kind.read(value, where, name, self)
             if read is not value:
                 values[name] = read
 
@@ -174,11 +175,20 @@ class ValueReader:
             others = {key: value for key, value in values.items() if key != but}
             self._walk(others, where, Place.TEXT, suspected)
 
-    def look_for_template_text(self, values: JsonObjectValue) -> frozenset[str]:
-        """Return the texts of `values` that may be template text: mostly none, and then nobody has to ask again."""
-        texts: list[str] = []
-        _collect_texts(values, texts)
-        self.suspected = suspects(texts, self.rules.prose)
+    def look_for_template_text(
+        self, values: JsonObjectValue, strings: Sequence[str] | None = None
+    ) -> frozenset[str]:
+        """Return the texts of `values` that may be template text: mostly none.
+
+        `strings` are all texts in `values` and maybe others, if the caller has them already. Who
+        reads a value later asks `is_suspected`, so that nothing is looked at twice.
+        """
+        if strings is None:
+            texts: list[str] = []
+            _collect_texts(values, texts)
+            strings = texts
+
+        self.suspected = suspects(strings, self.rules.prose)
         return self.suspected
 
     def is_suspected(self, value: str) -> bool:
@@ -655,7 +665,7 @@ def _collect_texts(value: JsonValue, texts: list[str]) -> None:
     # By class and not by isinstance, which takes twice as long: every value of every reply comes
     # by.
     if isinstance(value, str):
-        texts.append(value.strip())
+        texts.append(value)
     elif value.__class__ is dict or value.__class__ is list:
         for each in value.values() if isinstance(value, dict) else value:
             if each.__class__ is not int:

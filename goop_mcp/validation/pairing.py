@@ -27,7 +27,7 @@ _PARTIAL_TAG = re.compile(r"<([A-Za-z_][\w.\-:]*+)?\Z")
 _OTHER_END_TAG = re.compile(r"\s*+</(?!(?:task_)?result>|task>|task-notification>)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Block:
     """An envelope-like block.
 

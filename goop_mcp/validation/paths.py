@@ -9,7 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from goop_mcp.validation.escaping import visible
-from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.path_rules import (
     ABSOLUTE,
@@ -55,6 +55,9 @@ ANYWHERE_INSIDE = PathBounds()
 
 def bounds_of(expected: Expectations) -> PathBounds:
     """Return what `expected` says about paths."""
+    if expected is NOTHING_EXPECTED:
+        return ANYWHERE_INSIDE
+
     bounds = PathBounds(
         workspace=expected.workspace,
         session_folder=expected.session_folder,

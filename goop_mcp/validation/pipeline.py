@@ -23,7 +23,7 @@ from goop_mcp.validation.weighing import weigh
 __all__ = ["Examination", "Family", "Reading", "examine", "validate"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Examination:
     """A reply that was read and judged by itself, and is not weighed yet: others may know more about it."""
 

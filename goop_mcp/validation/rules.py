@@ -11,8 +11,11 @@ from goop_mcp.validation.findings import Hit, Mode, Severity
 
 __all__ = ["Check", "Example", "Problem", "Rule", "RuleBook", "run_checks"]
 
-Check = Callable[[Any, Expectations], "Hit | list[Hit] | None"]
-"""Looks at one model and says what it saw. Each family narrows the first argument to its own model."""
+Check = Callable[[Any, Expectations], "Hit | list[Hit] | list[Problem] | None"]
+"""Looks at one model and returns what it found; each family narrows the first argument to its model.
+
+A check that reads the same texts for two rules returns problems, which name their rule.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +161,8 @@ def run_checks(rules: Iterable[Rule], model: object, expected: Expectations) -> 
         if isinstance(seen, Hit):
             problems.append(Problem(rule, seen))
         else:
-            problems.extend(Problem(rule, hit) for hit in seen)
+            problems += [
+                each if isinstance(each, Problem) else Problem(rule, each) for each in seen
+            ]
 
     return problems

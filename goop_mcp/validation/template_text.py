@@ -64,6 +64,7 @@ class Place(Enum):
 
 _LETTERS: Final = frozenset(["N", "M", "X", "Y", "Z", "NN", "MM", "XX", "YY"])
 _MANY_LETTERS: Final = 20
+_SLOT_MARKS: Final = ("[", "{", "<", "|", "__", "%")
 _NEAR: Final = 40
 """Characters before a slot in a sentence that are looked at."""
 
@@ -141,35 +142,56 @@ _NO_PROSE: Final = Prose()
 
 
 def suspects(values: Sequence[str], prose: Prose) -> frozenset[str]:
-    """Return those of `values`, texts without outer blanks, that `template_text` has to look at: mostly none.
+    """Return those of `values`, without outer blanks, that `template_text` has to look at.
 
-    This is for speed alone. What a reply without any template text costs is decided here, so all values are asked
-    together before each is asked alone.
+    There are none in most replies. This is for speed alone: what a reply without any template text
+    costs is decided here, so all values are searched together before each is searched alone.
     """
     text = "\n".join(values)
+    if (
+        not text.isascii()
+        or " \n" in text
+        or "\n " in text
+        or "\t" in text
+        or text != text.strip(" ")
+    ):
+        values = [value.strip() for value in values]
+        text = "\n".join(values)
+
     lower = text.lower()
-    known = _looked_up(prose)
+    known = _phrases_and_shas(prose)
     lines = lower.split("\n")
-    folds = len(lines) > len(values) or "  " in text
-    marked, asks = _is_marked(text), _asks(lower)
-    listed = folds or not (known.isdisjoint(lines) and SHAS.isdisjoint(lines))
-    if not (marked or asks or listed):
-        return frozenset()
-    # Each value is asked only for what one of them has.
-    return frozenset(
-        value
-        for value in values
-        if (marked and _is_marked(value))
-        or (
-            len(value) <= _LONGEST
-            and ((listed and _is_listed(value, known)) or (asks and _asks(value.lower())))
+    listed = not known.isdisjoint(lines)
+    if not listed and (len(lines) > len(values) or "  " in text):
+        # Blanks and line ends within a value count as one blank.
+        listed = any(
+            " ".join(value.lower().split()) in known
+            for value in values
+            if len(value) <= _LONGEST and ("\n" in value or "  " in value)
         )
-    )
+
+    marks = [mark for mark in _SLOT_MARKS if mark in text]
+    letter, asks = _holds_letter(text), _asks(lower)
+    if not (marks or letter or listed or asks):
+        return frozenset()
+
+    # Each value is searched only for what one of them has.
+    found = [value for value in values for mark in marks if mark in value]
+    if letter:
+        found += [value for value in values if _holds_letter(value)]
+    if listed or asks:
+        found += [
+            value
+            for value in values
+            if len(value) <= _LONGEST
+            and ((listed and _is_listed(value, known)) or (asks and _asks(value.lower())))
+        ]
+
+    return frozenset(found)
 
 
 def _is_listed(value: str, known: frozenset[str]) -> bool:
-    lower = value.lower()
-    return _folded(lower) in known or lower in SHAS
+    return _folded(value.lower()) in known
 
 
 def _folded(lower: str) -> str:
@@ -178,8 +200,10 @@ def _folded(lower: str) -> str:
 
 def _is_marked(text: str) -> bool:
     """Return whether `text` has a character or a letter that slots, choices or counts of templates have."""
-    if "[" in text or "{" in text or "<" in text or "|" in text or "__" in text or "%" in text:
-        return True
+    for mark in _SLOT_MARKS:
+        if mark in text:
+            return True
+
     return _holds_letter(text)
 
 
@@ -216,6 +240,11 @@ def _asks(lower: str) -> bool:
         or "path/to/" in lower
         or "(scope)" in lower
     )
+
+
+@cache
+def _phrases_and_shas(prose: Prose) -> frozenset[str]:
+    return _looked_up(prose) | SHAS
 
 
 @cache

@@ -85,11 +85,17 @@ def _thoughts(text: str, content: Sequence[tuple[int, int]]) -> Iterator[_Though
     An end without a beginning ends thinking that began with the text. A beginning without an end makes all that
     follows a thought, up to the end of its fence; within a sentence it is a mention.
     """
-    lower = text.lower()
     if text.startswith(_BARE_CHANNELS[0]) and (final := text.find(_BARE_CHANNELS[1])) >= 0:
         yield _Thought(0, final)
 
-    if not _may_have_marks(lower):
+    # Only a mark that begins outside of the content counts, and most replies are little else.
+    at, outside = 0, []
+    for start, end in content:
+        outside.append(text[at:start])
+        at = end
+
+    outside.append(text[at:])
+    if not _may_have_marks("\n".join(outside).lower()):
         return
 
     opened: _Mark | None = None

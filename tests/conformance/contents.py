@@ -1,4 +1,4 @@
-"""What the conformance suite expects a server to offer: contents of every kind, under its own names and words."""
+"""Fixtures of the conformance suite: contents of every kind, under names that the suite defines."""
 
 import base64
 import json
@@ -20,7 +20,10 @@ from mcp.types import (
 
 __all__ = ["add_contents"]
 
-_PNG: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+_PNG: Final = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg"
+    "=="
+)
 # The head of a WAV file of one channel with 8,000 samples a second, and no samples.
 _WAV: Final = base64.b64encode(
     b"RIFF\x24\x00\x00\x00WAVEfmt"
@@ -110,7 +113,7 @@ def _add_changes(server: MCPServer) -> None:
     async def test_trigger_prompt_change(ctx: Context) -> str:
         """Say that the list of prompts has changed."""
         await ctx.notify_prompts_changed()
-        return "The list of prompts is said to have changed."
+        return "A change of the list of prompts was reported."
 
 
 def _add_resources(server: MCPServer) -> None:

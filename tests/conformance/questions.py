@@ -1,4 +1,4 @@
-"""What the conformance suite expects of a server that asks its client: pushed in the earlier era, in rounds since."""
+"""Fixtures of the conformance suite that ask the client: requests in 2025-11-25, rounds later."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
@@ -64,10 +64,10 @@ def _add_pushed(server: MCPServer) -> None:
     async def test_sampling(prompt: str, ctx: Context) -> str:
         """Ask the client's model."""
         message = SamplingMessage(role="user", content=TextContent(type="text", text=prompt))
-        said = await ctx.session.create_message(
+        answer = await ctx.session.create_message(
             [message], max_tokens=100, related_request_id=ctx.request_id
         )
-        return f"LLM response: {_text(said)}"
+        return f"LLM response: {_text(answer)}"
 
     @server.tool()
     async def test_elicitation(message: str, ctx: Context) -> str:
@@ -90,8 +90,8 @@ async def _push(
     ctx: Context, message: str, fields: Mapping[str, object], *, required: list[str] | None = None
 ) -> str:
     schema: dict[str, Any] = {"type": "object", "properties": fields, "required": required or []}
-    said = await ctx.session.elicit_form(message, schema, related_request_id=ctx.request_id)
-    return f"Elicitation completed: action={said.action}, content={said.content}"
+    answer = await ctx.session.elicit_form(message, schema, related_request_id=ctx.request_id)
+    return f"Elicitation completed: action={answer.action}, content={answer.content}"
 
 
 def _add_declared(server: MCPServer) -> None:
@@ -140,17 +140,17 @@ def _add_single_rounds(server: MCPServer) -> None:
     @server.tool()
     def test_input_required_result_sampling(ctx: Context) -> str | InputRequiredResult:
         """Ask the client's model."""
-        said = _answers(ctx).get("capital_question")
-        if isinstance(said, CreateMessageResult):
-            return f"The model says: {_text(said)}"
+        answer = _answers(ctx).get("capital_question")
+        if isinstance(answer, CreateMessageResult):
+            return f"The model says: {_text(answer)}"
         return _ask(capital_question=_sampling("What is the capital of France?", 100))
 
     @server.tool()
     def test_input_required_result_list_roots(ctx: Context) -> str | InputRequiredResult:
         """Ask for the client's roots."""
-        said = _answers(ctx).get("client_roots")
-        if isinstance(said, ListRootsResult):
-            return f"Roots: {', '.join(str(root.uri) for root in said.roots)}"
+        answer = _answers(ctx).get("client_roots")
+        if isinstance(answer, ListRootsResult):
+            return f"Roots: {', '.join(str(root.uri) for root in answer.roots)}"
         return _ask(client_roots=ListRootsRequest(method="roots/list"))
 
 
@@ -229,10 +229,12 @@ def _answers(ctx: Context) -> Mapping[str, object]:
 
 def _field(ctx: Context, key: str, name: str) -> str | None:
     """Return what the user filled in, None for no answer and for one of another kind."""
-    said = _answers(ctx).get(key)
-    value = said.content.get(name) if isinstance(said, ElicitResult) and said.content else None
+    answer = _answers(ctx).get(key)
+    value = (
+        answer.content.get(name) if isinstance(answer, ElicitResult) and answer.content else None
+    )
     return value if isinstance(value, str) else None
 
 
-def _text(said: CreateMessageResult) -> str:
-    return said.content.text if isinstance(said.content, TextContent) else ""
+def _text(answer: CreateMessageResult) -> str:
+    return answer.content.text if isinstance(answer.content, TextContent) else ""

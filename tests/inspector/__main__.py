@@ -1,4 +1,4 @@
-"""Use our server with the MCP Inspector, a client that others wrote, over every transport and both protocol eras.
+"""Use the server with the MCP Inspector, an independent client, in every transport and version.
 
 Exit code 1 when an answer is not the expected one, 77 when nothing could be tested, as without npm.
 """
@@ -29,7 +29,7 @@ _IN_FLIGHT: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One run of the Inspector: what it asks, the exit code that is right, and words that the answer must hold."""
+    """One run of the Inspector: its arguments, the expected exit code, and texts of the answer."""
 
     name: str
     arguments: tuple[str, ...]
@@ -107,19 +107,19 @@ def main() -> int:
         print(f"not tested: {reason}", file=sys.stderr)
         return NOT_TESTED
 
-    faults = 0
+    failures = 0
 
     with tempfile.TemporaryDirectory(prefix="goop-inspector-") as folder:
         place = Path(folder)
         for way, target in _ways(place):
             for question in (*_QUESTIONS, _LOAD):
-                fault = _ask(question, target, place)
-                faults += bool(fault)
-                print(f"{way:26}{question.name:28}{fault or 'ok'}", flush=True)
+                failure = _ask(question, target, place)
+                failures += bool(failure)
+                print(f"{way:26}{question.name:28}{failure or 'ok'}", flush=True)
 
-    print(f"\n{faults} faults")
+    print(f"\n{failures} failures")
 
-    return 1 if faults else 0
+    return 1 if failures else 0
 
 
 def _ways(place: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -154,14 +154,14 @@ def _ask(question: Question, target: tuple[str, ...], home: Path) -> str:
     except subprocess.TimeoutExpired:
         return f"NO ANSWER within {_LONGEST_RUN} s"
 
-    # Errors of the protocol are told on stderr; everything else there is dropped with it.
-    said = (ended.stdout or ended.stderr).replace(r"\"", '"')
-    missing = [words for words in question.holds if words not in said]
+    # Errors of the protocol are on stderr; after a success, what is there is ignored.
+    output = (ended.stdout or ended.stderr).replace(r"\"", '"')
+    missing = [words for words in question.holds if words not in output]
     if ended.returncode == question.code and not missing:
         return ""
     return (
         f"WRONG: exit {ended.returncode}, expected {question.code}; {', '.join(missing)} not in"
-        f" {said[-300:]!r}"
+        f" {output[-300:]!r}"
     )
 
 

@@ -14,7 +14,7 @@ from goop_mcp.workflow.agents import may_report_as
 from tests.cli.running import run
 from tests.operations.reporting import record, report, working_in
 from tests.requirements import requirement
-from tests.server.connections import ERAS, connect
+from tests.server.connections import PROTOCOL_MODES, connect
 from tests.validation.replies import rules_of
 
 OWN = report().replace("<agent>goop-executor<", "<agent>code-reviewer<")
@@ -58,7 +58,9 @@ def test_the_command_line_knows_the_names_of_the_project(
 
 @requirement("G-10", "G-42")
 def test_the_server_knows_the_names_of_the_project(project: Path) -> None:
-    with connect(create_server(Settings(project=project, hook_tool=True)), ERAS[0]) as connection:
+    with connect(
+        create_server(Settings(project=project, hook_tool=True)), PROTOCOL_MODES[0]
+    ) as connection:
         for tool in ("validate_report", "route_next_action", "record_report"):
             arguments = {"text": OWN, "expected_agent": "code-reviewer"}
             result = connection.tool(tool, **arguments)

@@ -3,28 +3,28 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.connections import ERAS, TRANSPORTS, Connection, Transport, connected
+from tests.server.connections import PROTOCOL_MODES, TRANSPORTS, Connection, Transport, connected
 from tests.server.preloaded import preloading
 
 COMBINATIONS = [
-    pytest.param((transport, era), id=f"{transport}-{era}")
+    pytest.param((transport, protocol_mode), id=f"{transport}-{protocol_mode}")
     for transport in TRANSPORTS
-    for era in ERAS
+    for protocol_mode in PROTOCOL_MODES
 ]
 LOCAL_COMBINATIONS = [
-    pytest.param((transport, era), id=f"{transport}-{era}")
+    pytest.param((transport, protocol_mode), id=f"{transport}-{protocol_mode}")
     for transport in ("memory", "stdio")
-    for era in ERAS
+    for protocol_mode in PROTOCOL_MODES
 ]
-"""Without a network: for tests that start a server each."""
+"""Connections without a network, for tests that start a server each."""
 
 
 @pytest.fixture(scope="session", params=COMBINATIONS)
 def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
-    """Connect once for all tests: no request leaves anything behind in the server."""
+    """Connect once for all tests: no request changes the state of the server."""
     transport: Transport
-    transport, era = request.param
-    with connected(transport, era) as opened:
+    transport, protocol_mode = request.param
+    with connected(transport, protocol_mode) as opened:
         yield opened
 
 

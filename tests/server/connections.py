@@ -1,4 +1,4 @@
-"""One client a combination of transport and protocol era, so that each promise is tested over all of them."""
+"""Clients for each combination of transport and protocol version."""
 
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -24,10 +24,10 @@ from goop_mcp.settings import Settings
 from tests.repository import ROOT
 from tests.server.network.serving import Served, served
 
-ERAS = ("auto", "legacy")
-"""auto is 2026-07-28 with every server that speaks it; most hosts still speak legacy."""
+PROTOCOL_MODES = ("auto", "legacy")
+"""Modes of the SDK's client: auto is 2026-07-28 if the server supports it, legacy 2025-11-25."""
 
-# Comes with the SDK, and without types.
+# A dependency of the SDK, without type hints.
 _jsonschema = import_module("jsonschema")
 
 Transport = Literal["memory", "stdio", "sse", "streamable-http"]
@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """An open client in a thread of its own; `call` runs one of its methods there."""
+    """An open client in another thread; `call` runs one of its methods there."""
 
     portal: BlockingPortal
     client: Client
@@ -65,35 +65,35 @@ class Connection:
 
 @contextmanager
 def connect(
-    server: MCPServer | StdioServerParameters | ClientTransport, era: str
+    server: MCPServer | StdioServerParameters | ClientTransport, protocol_mode: str
 ) -> Iterator[Connection]:
-    client = Client(server, mode=era, read_timeout_seconds=PATIENCE)
+    client = Client(server, mode=protocol_mode, read_timeout_seconds=PATIENCE)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
         yield Connection(portal, client)
 
 
 @contextmanager
-def connected(transport: Transport, era: str) -> Iterator[Connection]:
-    """Connect to a server of its own over `transport`."""
+def connected(transport: Transport, protocol_mode: str) -> Iterator[Connection]:
+    """Start a server and connect to it over `transport`."""
     if transport == "memory":
-        with connect(create_server(Settings(project=ROOT)), era) as connection:
+        with connect(create_server(Settings(project=ROOT)), protocol_mode) as connection:
             yield connection
     elif transport == "stdio":
         command = StdioServerParameters(
             command=sys.executable, args=["-m", "goop_mcp", "serve"], cwd=ROOT
         )
-        with connect(command, era) as connection:
+        with connect(command, protocol_mode) as connection:
             yield connection
     else:
         with (
             served("--transport", transport, "--rate-limit", "0", project=ROOT) as server,
-            connect(target(server, transport), era) as connection,
+            connect(target(server, transport), protocol_mode) as connection,
         ):
             yield connection
 
 
 def target(server: Served, transport: Transport, *, token: str | None = None) -> ClientTransport:
-    """Return how a client reaches a server on the network; good for one client."""
+    """Return the client transport for a server on the network; it serves one client."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     return (
         _streamable(server.mcp, headers)

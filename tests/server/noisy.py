@@ -1,4 +1,4 @@
-"""A server of ours with a tool that prints where it must not; run it by `python -m tests.server.noisy`."""
+"""A server with a tool that prints to stdout; run it by `python -m tests.server.noisy`."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ def make_noise() -> str:
     """Write to stdout in three ways."""
     print("printed", flush=True)  # noqa: T201 - the noise that is meant
     os.write(1, b"written\n")
-    subprocess.run([sys.executable, "-c", "print('said by a child')"], check=True)
+    subprocess.run([sys.executable, "-c", "print('printed by a child')"], check=True)
     return "quiet"
 
 

@@ -1,8 +1,8 @@
-"""Start servers out of a process that has loaded their code already, which saves each of them a second.
+"""Start servers from a process that has loaded their code already, which saves a second each.
 
-`python -m tests.server.preloaded SOCKET` waits at SOCKET until its input ends. A client runs `starting(SOCKET, …)` in
-place of the program: it hands its streams over to a fork of that process, which serves as the program would, and ends
-with the same exit code.
+`python -m tests.server.preloaded SOCKET` waits at SOCKET until its input ends. A client runs
+`starting(SOCKET, …)` instead of the program: it passes its streams to a fork of that process, which
+serves as the program would, and ends with the same exit code.
 """
 
 import json

@@ -14,7 +14,7 @@ from goop_mcp.errors import GoopError
 from goop_mcp.server.answers import MOST_CHARACTERS
 from goop_mcp.server.boundary import GoopServer
 from goop_mcp.server.middleware import log_timing, paging
-from tests.server.connections import ERAS, Connection, connect, text_of
+from tests.server.connections import PROTOCOL_MODES, Connection, connect, text_of
 
 PRIVATE = "what only the log may say"
 INCIDENT = re.compile(r"incident ([0-9a-f]{8})")
@@ -44,7 +44,7 @@ def crash_about(protocol: str) -> str:
     raise RuntimeError(f"{PRIVATE} {protocol}")
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=PROTOCOL_MODES)
 def faulty(request: pytest.FixtureRequest) -> Iterator[Connection]:
     server = GoopServer("faulty", middleware=[log_timing, paging(2)])
     for tool in (crash, foreseen, refuse, long_text, count_up):
@@ -57,17 +57,17 @@ def faulty(request: pytest.FixtureRequest) -> Iterator[Connection]:
         yield connection
 
 
-def incident_in(said: str, caplog: pytest.LogCaptureFixture) -> logging.LogRecord:
-    """Return the record that `said` refers to by its incident."""
-    assert PRIVATE not in said
-    assert "RuntimeError" not in said
-    match = INCIDENT.search(said)
+def incident_in(message: str, caplog: pytest.LogCaptureFixture) -> logging.LogRecord:
+    """Return the record of the incident that `message` names."""
+    assert PRIVATE not in message
+    assert "RuntimeError" not in message
+    match = INCIDENT.search(message)
     assert match is not None
     (record,) = [record for record in caplog.records if match[1] in record.getMessage()]
     return record
 
 
-def test_crash_of_a_tool_is_told_as_an_incident_that_stands_in_the_log(
+def test_crash_of_a_tool_is_reported_as_an_incident_that_is_in_the_log(
     faulty: Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
     result = faulty.tool("crash")
@@ -79,7 +79,7 @@ def test_crash_of_a_tool_is_told_as_an_incident_that_stands_in_the_log(
 
 
 @pytest.mark.parametrize("uri", ["goop://crash", "goop://crash/x"])
-def test_crash_of_a_resource_is_told_as_an_incident_too(
+def test_crash_of_a_resource_is_reported_as_an_incident_too(
     faulty: Connection, caplog: pytest.LogCaptureFixture, uri: str
 ) -> None:
     with pytest.raises(MCPError) as refusal:
@@ -89,7 +89,7 @@ def test_crash_of_a_resource_is_told_as_an_incident_too(
     assert incident_in(refusal.value.message, caplog).exc_info
 
 
-def test_crash_of_a_prompt_is_told_as_an_incident_too(
+def test_crash_of_a_prompt_is_reported_as_an_incident_too(
     faulty: Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(MCPError) as refusal:
@@ -100,16 +100,16 @@ def test_crash_of_a_prompt_is_told_as_an_incident_too(
 
 
 @pytest.mark.parametrize(
-    ("tool", "said"),
+    ("tool", "message"),
     [
         ("foreseen", "the store is full; free some room."),
         ("refuse", "not on a Sunday; come back tomorrow"),
     ],
 )
-def test_foreseen_failure_keeps_its_own_words(faulty: Connection, tool: str, said: str) -> None:
+def test_foreseen_failure_keeps_its_own_words(faulty: Connection, tool: str, message: str) -> None:
     result = faulty.tool(tool)
     assert result.is_error
-    assert text_of(result) == said
+    assert text_of(result) == message
 
 
 def test_long_answer_is_cut_off_with_a_line_that_says_how_to_get_less(faulty: Connection) -> None:
@@ -122,8 +122,8 @@ def test_long_answer_is_cut_off_with_a_line_that_says_how_to_get_less(faulty: Co
 
 def test_number_in_a_string_is_taken_only_where_nothing_is_lost(faulty: Connection) -> None:
     assert text_of(faulty.tool("count_up", number=1)) == "2"
-    said = text_of(faulty.tool("count_up", number="one")).splitlines()
-    assert said[1:] == ["- number is a string of 3 characters; expected a whole number"]
+    message = text_of(faulty.tool("count_up", number="one")).splitlines()
+    assert message[1:] == ["- number is a string of 3 characters; expected a whole number"]
 
 
 def test_lists_come_in_pages_until_there_is_no_cursor(faulty: Connection) -> None:

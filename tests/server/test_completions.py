@@ -69,7 +69,7 @@ def test_what_is_known_already_narrows_what_is_offered(connection: Connection) -
     ]
 
 
-def test_no_more_than_a_hundred_are_offered_at_once_and_their_number_is_told(
+def test_no_more_than_a_hundred_are_offered_at_once_with_their_number(
     connection: Connection,
 ) -> None:
     offered = complete(connection, "goop://rules/{protocol}/{name}", "name", "")

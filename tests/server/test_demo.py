@@ -45,8 +45,9 @@ server = MCPServer("flatterer")
 @server.tool()
 def validate_report(text: str) -> dict[str, object]:
     return {
-        "verdict": "accepted", "protocol": None, "version": None, "mode": "lenient", "findings": [], "repairs": [],
-        "candidates": [], "envelope": None, "repaired_text": None, "feedback": None, "omitted": 0,
+        "verdict": "accepted", "protocol": None, "version": None, "mode": "lenient",
+        "findings": [], "repairs": [], "candidates": [], "envelope": None,
+        "repaired_text": None, "feedback": None, "omitted": 0,
     }
 
 server.run()
@@ -107,7 +108,7 @@ def run_with_server(source: str, folder: Path, *options: str) -> subprocess.Comp
     return run(DEMO_ELSEWHERE, "demo", *options, cwd=folder, PYTHONPATH=str(ROOT))
 
 
-def test_demo_tells_the_story_to_people_in_80_columns() -> None:
+def test_demo_shows_the_story_to_people_in_80_columns() -> None:
     finished = run(DEMO)
     assert (finished.returncode, finished.stderr) == (0, "")
     lines = finished.stdout.splitlines()
@@ -139,7 +140,7 @@ def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def story(temporary: Path) -> Story:
-    """Let the demo tell its story to a program."""
+    """Run the demo for a program."""
     finished = run(DEMO, "--format", "json", TMPDIR=str(temporary))
     assert (finished.returncode, finished.stderr) == (0, "")
     return Story.model_validate_json(finished.stdout)
@@ -154,21 +155,21 @@ def test_demo_gives_programs_one_object_with_every_step(story: Story) -> None:
 
 def test_verdicts_of_the_demo_are_those_of_the_engine_on_its_two_replies(story: Story) -> None:
     first_reply, first_verdict, feedback, second_reply, second_verdict, *_ = story.steps
-    for reply, told in ((first_reply, first_verdict), (second_reply, second_verdict)):
+    for reply, shown in ((first_reply, first_verdict), (second_reply, second_verdict)):
         assert reply.reply is not None
-        assert told.verdict == VerdictModel.model_validate(validate(reply.reply).to_dict())
+        assert shown.verdict == VerdictModel.model_validate(validate(reply.reply).to_dict())
 
     assert first_verdict.verdict is not None
     assert feedback.feedback == first_verdict.verdict.feedback
 
 
 def test_decision_of_the_demo_is_that_of_the_router_on_the_second_reply(story: Story) -> None:
-    second_reply, told = story.steps[3].reply, story.steps[5].decision
+    second_reply, shown = story.steps[3].reply, story.steps[5].decision
     assert second_reply is not None
-    assert told == DecisionModel.model_validate(
+    assert shown == DecisionModel.model_validate(
         route(validate(second_reply), RoutingContext()).to_dict()
     )
-    assert told.rule == "G1"
+    assert shown.rule == "G1"
 
 
 def test_what_the_demo_saves_is_found_without_its_secret(story: Story) -> None:
@@ -190,13 +191,13 @@ def test_the_second_session_of_the_demo_goes_on_from_what_the_first_one_recorded
     assert "Compare the clocks of API and token store" in answers["resume"]
 
 
-def test_demo_leaves_nothing_behind(story: Story, temporary: Path) -> None:
+def test_demo_leaves_no_files(story: Story, temporary: Path) -> None:
     assert story.passed
     assert list(temporary.iterdir()) == []
     assert not (ROOT / ".goopspec").exists()
 
 
-def test_first_reply_of_the_demo_has_faults_of_every_kind_and_the_second_some_of_form(
+def test_first_reply_of_the_demo_has_errors_of_every_kind_and_the_second_some_of_form(
     story: Story,
 ) -> None:
     first, second = story.steps[1].verdict, story.steps[4].verdict

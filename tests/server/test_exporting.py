@@ -1,4 +1,4 @@
-"""A collector that the standard variables name gets spans and figures of a real server, over real HTTP."""
+"""A collector named by the standard variables gets traces and metrics of a server over HTTP."""
 
 import logging
 import sys
@@ -17,7 +17,7 @@ from goop_mcp.server.exporting import start_exporting
 from tests.cli.running import run
 from tests.repository import ROOT
 from tests.retry.agents import BAD_STATUS
-from tests.server.connections import ERAS, connect
+from tests.server.connections import PROTOCOL_MODES, connect
 from tests.server.network.serving import environment
 
 PATIENCE = 60.0
@@ -37,7 +37,7 @@ class Receiver(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Keep)
         self.got: SimpleQueue[tuple[str, Message, Mapping[str, str]]] = SimpleQueue()
-        self.faults: list[str] = []
+        self.errors: list[str] = []
 
     @property
     def url(self) -> str:
@@ -51,7 +51,7 @@ class Receiver(ThreadingHTTPServer):
                 _, message, _ = self.got.get(timeout=PATIENCE)
             except Empty:
                 missing = [part for part in parts if part not in text]
-                raise AssertionError(f"{missing} did not come; faults: {self.faults}") from None
+                raise AssertionError(f"{missing} did not come; errors: {self.errors}") from None
 
             text += str(message)
 
@@ -72,7 +72,7 @@ class _Keep(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         if "200" not in map(str, args):
-            self.server.faults.append(format % args)
+            self.server.errors.append(format % args)
 
 
 @pytest.fixture
@@ -85,9 +85,9 @@ def receiver() -> Iterator[Receiver]:
         thread.join(PATIENCE)
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_server_sends_spans_and_figures_to_the_collector_that_is_named(
-    receiver: Receiver, era: str, tmp_path: Path
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_a_server_sends_traces_and_metrics_to_the_collector_that_is_named(
+    receiver: Receiver, protocol_mode: str, tmp_path: Path
 ) -> None:
     variables = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url,
@@ -101,7 +101,7 @@ def test_a_server_sends_spans_and_figures_to_the_collector_that_is_named(
         command=sys.executable, args=command, env=environment(**variables)
     )
 
-    with connect(server, era) as connection:
+    with connect(server, protocol_mode) as connection:
         connection.tool("validate_report", text=BAD_STATUS)
         connection.tool("save_memory", title="A title", content="Some content.")
         text = receiver.wait_for(

@@ -13,7 +13,13 @@ from goop_mcp.protocols.agent_request import Request
 from goop_mcp.server.app import create_server
 from goop_mcp.settings import Settings
 from tests.requirements import requirement
-from tests.server.connections import ERAS, Connection, check_against_schema, connect, text_of
+from tests.server.connections import (
+    PROTOCOL_MODES,
+    Connection,
+    check_against_schema,
+    connect,
+    text_of,
+)
 
 ID = "20260114-093000-login"
 PLACE = f"docs/.scratch/sessions/{ID}/prompt.md"
@@ -26,7 +32,7 @@ FIELDS: dict[str, JsonValue] = {
 }
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=PROTOCOL_MODES)
 def workshop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
     """Connect to a server whose project is an empty folder."""
     with connect(create_server(Settings(project=tmp_path)), request.param) as opened:
@@ -73,7 +79,7 @@ def test_the_tool_says_that_it_may_add_a_file(connection: Connection) -> None:
     assert hints.destructive_hint is False
 
 
-def test_without_write_nothing_is_written_and_the_place_is_told(
+def test_without_write_nothing_is_written_and_the_place_is_named(
     workshop: Connection, tmp_path: Path
 ) -> None:
     result = workshop.tool("build_handoff", **FIELDS, session_id=ID)
@@ -141,7 +147,7 @@ def test_what_is_missing_is_named_at_once(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"titel": "x"}, "did you mean 'title'?"),
         ({"kind": "letter"}, "kind is 'letter'; expected one of agent_request, session"),
@@ -183,12 +189,12 @@ def test_what_is_missing_is_named_at_once(connection: Connection) -> None:
     ],
 )
 def test_arguments_of_which_no_prompt_can_be_made_are_named(
-    connection: Connection, changes: dict[str, JsonValue], said: str
+    connection: Connection, changes: dict[str, JsonValue], message: str
 ) -> None:
-    assert said in refused(connection, **changes)
+    assert message in refused(connection, **changes)
 
 
-def test_a_warning_on_the_prompt_is_told(connection: Connection) -> None:
+def test_a_warning_on_the_prompt_is_shown(connection: Connection) -> None:
     lines = text_of(
         connection.tool("build_handoff", **{**FIELDS, "current_task_summary": "Login"})
     ).splitlines()

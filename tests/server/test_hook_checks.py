@@ -8,12 +8,12 @@ import pytest
 
 from goop_mcp.server.app import create_server
 from goop_mcp.settings import Settings
-from tests.server.connections import ERAS, Connection, connect, text_of
+from tests.server.connections import PROTOCOL_MODES, Connection, connect, text_of
 
 BAD = "I did the work but forgot the envelope."
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=PROTOCOL_MODES)
 def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
     with connect(
         create_server(Settings(project=tmp_path, hook_tool=True)), request.param
@@ -30,13 +30,13 @@ def answer_of(host: Connection, text: str, **values: str) -> dict[str, object]:
         **values,
     }
     result = host.tool("hook_check", text=text, **arguments)
-    said = json.loads(text_of(result))
-    assert isinstance(said, dict)
+    output = json.loads(text_of(result))
+    assert isinstance(output, dict)
 
-    return said
+    return output
 
 
-def test_a_bad_report_is_sent_back_once_and_then_let_go_when_nothing_changes(
+def test_a_bad_report_is_sent_back_once_and_then_passes_when_nothing_changes(
     host: Connection,
 ) -> None:
     assert answer_of(host, BAD)["decision"] == "block"
@@ -44,7 +44,7 @@ def test_a_bad_report_is_sent_back_once_and_then_let_go_when_nothing_changes(
     assert "sent the same reply again" in str(again["systemMessage"])
 
 
-def test_an_agent_that_owes_no_report_passes(host: Connection) -> None:
+def test_an_agent_without_a_required_report_passes(host: Connection) -> None:
     assert answer_of(host, BAD, agent_type="Explore") == {}
     assert answer_of(host, "All done.", event="Stop", agent_type="", agent_id="") == {}
 

@@ -7,7 +7,7 @@ from mcp.types import INVALID_PARAMS
 
 from goop_mcp import __version__
 from tests.repository import ROOT
-from tests.server.connections import ERAS, Connection, connected
+from tests.server.connections import PROTOCOL_MODES, Connection, connected
 
 
 def test_server_says_who_it_is_and_when_to_use_it(connection: Connection) -> None:
@@ -32,11 +32,11 @@ def test_made_up_cursor_is_refused(connection: Connection, listing: str) -> None
     )
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_two_servers_list_everything_in_the_same_order(era: str) -> None:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_two_servers_list_everything_in_the_same_order(protocol_mode: str) -> None:
     listings = []
     for _ in range(2):
-        with connected("memory", era) as fresh:
+        with connected("memory", protocol_mode) as fresh:
             client = fresh.client
             listings.append(
                 (

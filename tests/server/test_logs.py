@@ -183,7 +183,7 @@ def test_a_server_logs_json_with_an_id_for_each_message(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("own_root")
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_an_id_of_a_session_is_cut_where_a_library_tells_it(
+def test_an_id_of_a_session_is_cut_where_a_library_logs_it(
     form: LogFormat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start(form)

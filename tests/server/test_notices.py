@@ -1,4 +1,4 @@
-"""Subscriptions in both eras, with a real file that somebody else changes."""
+"""Subscriptions in both protocol versions, with a real file that somebody else changes."""
 
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
@@ -66,7 +66,7 @@ async def legacy(server: GoopServer) -> AsyncIterator[tuple[Client, Heard]]:
         yield client, heard
 
 
-async def test_a_client_of_the_earlier_era_hears_of_a_change_once(spec: anyio.Path) -> None:
+async def test_a_client_of_the_earlier_version_hears_of_a_change_once(spec: anyio.Path) -> None:
     async with legacy(serve(spec)) as (client, heard):
         for uri in (URI, URI, OTHER):
             await client.subscribe_resource(uri)
@@ -79,7 +79,7 @@ async def test_a_client_of_the_earlier_era_hears_of_a_change_once(spec: anyio.Pa
     assert heard.uris == [URI, URI]
 
 
-async def test_the_earlier_era_is_told_that_it_may_subscribe(spec: anyio.Path) -> None:
+async def test_the_earlier_version_reads_that_it_may_subscribe(spec: anyio.Path) -> None:
     async with legacy(serve(spec)) as (client, _):
         resources = client.server_capabilities.resources
     assert resources is not None
@@ -100,7 +100,9 @@ async def test_who_unsubscribes_hears_no_more(spec: anyio.Path) -> None:
     assert heard.uris == []
 
 
-async def test_a_client_of_the_later_era_hears_of_a_change_on_its_stream(spec: anyio.Path) -> None:
+async def test_a_client_of_the_later_version_hears_of_a_change_on_its_stream(
+    spec: anyio.Path,
+) -> None:
     async with Client(serve(spec)) as client, client.listen(resource_subscriptions=[URI]) as events:
         await spec.write_text("second", encoding="utf-8")
         with anyio.fail_after(PATIENCE):
@@ -121,7 +123,7 @@ async def test_others_hear_on_when_the_first_client_has_left(spec: anyio.Path) -
     assert heard.uris == [URI]
 
 
-async def test_a_resource_that_vanishes_and_comes_back_is_told_twice(spec: anyio.Path) -> None:
+async def test_a_resource_that_vanishes_and_comes_back_is_notified_twice(spec: anyio.Path) -> None:
     async with legacy(serve(spec)) as (client, heard):
         await client.subscribe_resource(URI)
         await spec.unlink()
@@ -134,10 +136,10 @@ async def test_a_resource_that_vanishes_and_comes_back_is_told_twice(spec: anyio
 
 async def test_a_subscription_made_during_a_look_hears_of_the_next_change() -> None:
     looking, go_on = anyio.Event(), threading.Event()
-    said = {URI: "first", OTHER: "first"}
+    contents = {URI: "first", OTHER: "first"}
 
     def take_stamps(uris: Collection[str]) -> Mapping[str, object]:
-        stamps = {uri: said[uri] for uri in uris}
+        stamps = {uri: contents[uri] for uri in uris}
         if stamps.get(URI) == "second" and not go_on.is_set():
             anyio.from_thread.run_sync(looking.set)
             assert go_on.wait(PATIENCE)
@@ -145,40 +147,40 @@ async def test_a_subscription_made_during_a_look_hears_of_the_next_change() -> N
 
     async with legacy(serving(take_stamps)) as (client, heard):
         await client.subscribe_resource(URI)
-        said[URI] = "second"
+        contents[URI] = "second"
         with anyio.fail_after(PATIENCE):
             await looking.wait()
 
         await client.subscribe_resource(OTHER)
-        said[OTHER] = "second"
+        contents[OTHER] = "second"
         go_on.set()
         await heard.wait_for_count(2)
 
     assert heard.uris == [URI, OTHER]
 
 
-async def test_while_the_database_cannot_be_asked_nothing_is_told_and_nothing_is_lost() -> None:
+async def test_while_the_database_is_unavailable_no_change_is_sent_and_none_is_lost() -> None:
     asked_in_vain = anyio.Event()
-    said = ["first"]
+    contents = ["first"]
 
     def take_stamps(uris: Collection[str]) -> Mapping[str, object]:
-        if said[-1] == "away":
+        if contents[-1] == "away":
             anyio.from_thread.run_sync(asked_in_vain.set)
             raise StoreUnavailableError(
                 "the database cannot be reached; call again when it is back"
             )
 
-        return dict.fromkeys(uris, said[-1])
+        return dict.fromkeys(uris, contents[-1])
 
     async with legacy(serving(take_stamps)) as (client, heard):
         await client.subscribe_resource(URI)
-        said.append("away")
+        contents.append("away")
         with anyio.fail_after(PATIENCE):
             await asked_in_vain.wait()
 
-        said.append("second")
+        contents.append("second")
         await heard.wait_for_count(1)
-        said.append("third")
+        contents.append("third")
         await heard.wait_for_count(2)
 
     assert heard.uris == [URI, URI]

@@ -1,4 +1,4 @@
-"""Spans, figures and ids of the server, seen by OpenTelemetry's own SDK in memory."""
+"""Spans, metrics and ids of the server, recorded by the OpenTelemetry SDK in memory."""
 
 import logging
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from goop_mcp.server.boundary import GoopServer
 from goop_mcp.server.middleware import log_timing
 from goop_mcp.settings import Settings
 from tests.retry.agents import BAD_STATUS, GOOD
-from tests.server.connections import ERAS, Connection, connect, text_of
+from tests.server.connections import PROTOCOL_MODES, Connection, connect, text_of
 from tests.telemetry import EXPORTER, points, set_up
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -33,14 +33,14 @@ def telemetry() -> Iterator[None]:
     EXPORTER.clear()
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=PROTOCOL_MODES)
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
     with connect(create_server(Settings(project=tmp_path)), request.param) as opened:
         yield opened
 
 
 def spans(name: str) -> list[ReadableSpan]:
-    """Return the finished spans of the server with this name; the client of the SDK has spans of its own."""
+    """Return the finished spans of the server with this name, without those of the SDK's client."""
     return [
         span
         for span in EXPORTER.get_finished_spans()
@@ -54,7 +54,7 @@ def served(name: str) -> dict[str, object]:
 
 
 def counted(metric: str, **attributes: str) -> int:
-    """Return how much was counted under attributes of which these are some; `__` stands for a dot."""
+    """Return the count under attributes that include these; `__` stands for a dot."""
     wanted = {(name.replace("__", "."), value) for name, value in attributes.items()}
     return sum(amount for found, amount in points(metric).items() if wanted <= found)
 
@@ -166,7 +166,7 @@ def test_the_trace_of_a_client_goes_on_in_the_server(server: Connection) -> None
     assert span.parent.trace_id == trace_id
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=PROTOCOL_MODES)
 def faulty(request: pytest.FixtureRequest) -> Iterator[Connection]:
     async def crash() -> str:
         raise RuntimeError(f"private {SECRET}")
@@ -183,14 +183,14 @@ def faulty(request: pytest.FixtureRequest) -> Iterator[Connection]:
         yield connection
 
 
-def test_one_id_is_in_the_span_in_the_log_and_in_what_the_agent_is_told(
+def test_one_id_is_in_the_span_in_the_log_and_in_the_answer(
     faulty: Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO):
-        said = text_of(faulty.tool("crash"))
+        message = text_of(faulty.tool("crash"))
 
     id = served("tools/call crash")["goop.request.id"]
-    assert f"incident {id}," in said
+    assert f"incident {id}," in message
     assert f"incident {id} in the tool crash" in caplog.text
     ours = [span for span in EXPORTER.get_finished_spans() if span.kind is trace.SpanKind.SERVER]
     assert SECRET not in "".join(span.to_json() for span in ours)

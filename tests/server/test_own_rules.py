@@ -1,4 +1,4 @@
-"""`serve --rules`: every tool that judges, and everything that tells of rules, knows those that were brought along."""
+"""`serve --rules`: every tool that judges, and everything that shows rules, knows custom rules."""
 
 import json
 import sys
@@ -13,7 +13,13 @@ from goop_mcp.server.app import create_server
 from goop_mcp.server.bounds import MOST_BYTES
 from goop_mcp.settings import Settings
 from tests.repository import ROOT
-from tests.server.connections import ERAS, Connection, check_against_schema, connect, text_of
+from tests.server.connections import (
+    PROTOCOL_MODES,
+    Connection,
+    check_against_schema,
+    connect,
+    text_of,
+)
 from tests.server.network.serving import environment
 from tests.validation.shop import FIX, MESSAGE, TICKET, WITH_TICKET, WITHOUT_TICKET
 
@@ -21,7 +27,7 @@ PLACE = "tests.validation.shop:TICKET"
 BROKEN_PLACE = "tests.validation.shop:BROKEN"
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=PROTOCOL_MODES)
 def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
     settings = Settings(project=tmp_path, hook_tool=True, rules=(PLACE,))
     with connect(create_server(settings), request.param) as opened:
@@ -46,13 +52,13 @@ def test_no_decision_goes_on_and_nothing_is_recorded_against_them(
 
 
 def test_a_hook_sends_the_agent_back_for_them(client: Connection) -> None:
-    told = {
+    turn = {
         "event": "SubagentStop",
         "agent_id": "a",
         "agent_type": "goop-executor",
         "active": "false",
     }
-    answer = json.loads(text_of(client.tool("hook_check", text=WITHOUT_TICKET, **told)))
+    answer = json.loads(text_of(client.tool("hook_check", text=WITHOUT_TICKET, **turn)))
     assert answer["decision"] == "block"
     assert FIX in answer["reason"]
 
@@ -70,7 +76,7 @@ def test_they_are_explained_listed_and_completed(client: Connection) -> None:
     assert offered.values == ["ticket-missing"]
 
 
-def test_the_prompt_that_mends_a_report_names_their_faults(client: Connection) -> None:
+def test_the_prompt_that_repairs_a_report_names_their_errors(client: Connection) -> None:
     assert FIX in client.prompt("repair_report", text=WITHOUT_TICKET)
 
 
@@ -93,23 +99,25 @@ RULES = replace(TICKET, check=check)
 """
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_no_other_client_waits_for_a_rule_that_takes_long(era: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_no_other_client_waits_for_a_rule_that_takes_long(
+    protocol_mode: str, tmp_path: Path
+) -> None:
     file = tmp_path / "waiting_rules.py"
     file.write_text(LOOKS_WHERE_IT_RUNS, encoding="utf-8")
     settings = Settings(project=tmp_path, hook_tool=True, rules=(str(file),))
-    told = {
+    turn = {
         "event": "SubagentStop",
         "agent_id": "a",
         "agent_type": "goop-executor",
         "active": "false",
     }
 
-    with connect(create_server(settings), era) as client:
+    with connect(create_server(settings), protocol_mode) as client:
         for tool in ("validate_report", "route_next_action", "record_report"):
             assert "all clients" not in text_of(client.tool(tool, text=WITH_TICKET))
 
-        assert "all clients" not in text_of(client.tool("hook_check", text=WITH_TICKET, **told))
+        assert "all clients" not in text_of(client.tool("hook_check", text=WITH_TICKET, **turn))
         client.prompt("repair_report", text=WITH_TICKET)
 
 
@@ -125,24 +133,28 @@ RULES = replace(TICKET, check=lambda *_: HITS)
 """
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 def test_however_much_a_rule_says_its_answer_is_one_that_clients_take(
-    era: str, tmp_path: Path
+    protocol_mode: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "long_rules.py"
     file.write_text(NAMES_ALL_TICKETS, encoding="utf-8")
-    with connect(create_server(Settings(project=tmp_path, rules=(str(file),))), era) as client:
+    with connect(
+        create_server(Settings(project=tmp_path, rules=(str(file),))), protocol_mode
+    ) as client:
         result = client.tool("validate_report", text=WITH_TICKET)
         check_against_schema(result, client.tools()["validate_report"])
 
     assert len(json.dumps(result.structured_content).encode()) <= MOST_BYTES
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 def test_a_rule_that_fails_is_an_error_that_names_it_and_the_server_goes_on(
-    era: str, tmp_path: Path
+    protocol_mode: str, tmp_path: Path
 ) -> None:
-    with connect(create_server(Settings(project=tmp_path, rules=(BROKEN_PLACE,))), era) as client:
+    with connect(
+        create_server(Settings(project=tmp_path, rules=(BROKEN_PLACE,))), protocol_mode
+    ) as client:
         for tool in ("validate_report", "route_next_action", "record_report"):
             result = client.tool(tool, text=WITH_TICKET)
             assert result.is_error
@@ -152,8 +164,8 @@ def test_a_rule_that_fails_is_an_error_that_names_it_and_the_server_goes_on(
         assert not client.tool("validate_report", text="No envelope.").is_error
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_the_program_takes_them_from_a_file_that_prints(era: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_the_program_takes_them_from_a_file_that_prints(protocol_mode: str, tmp_path: Path) -> None:
     file = tmp_path / "shop_rules.py"
     file.write_text(
         "from tests.validation.shop import TICKET\nprint('loaded')\nRULES = TICKET\n",
@@ -165,5 +177,5 @@ def test_the_program_takes_them_from_a_file_that_prints(era: str, tmp_path: Path
         cwd=tmp_path,
         env=environment() | {"PYTHONPATH": str(ROOT)},
     )
-    with connect(started, era) as client:
+    with connect(started, protocol_mode) as client:
         assert TICKET.id in text_of(client.tool("validate_report", text=WITHOUT_TICKET))

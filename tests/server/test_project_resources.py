@@ -1,4 +1,4 @@
-"""What a project holds, read as resources; and who subscribed hears when another process changes it."""
+"""A project's documents and memories as resources; subscribers hear of changes by others."""
 
 import re
 import subprocess
@@ -26,7 +26,13 @@ from tests.operations.reporting import record, report
 from tests.postgres import Database
 from tests.requirements import requirement
 from tests.server.conftest import LOCAL_COMBINATIONS
-from tests.server.connections import ERAS, Connection, check_against_schema, connect, text_of
+from tests.server.connections import (
+    PROTOCOL_MODES,
+    Connection,
+    check_against_schema,
+    connect,
+    text_of,
+)
 from tests.server.hearing import Heard, listening
 from tests.server.preloaded import starting
 from tests.server.test_memories import stdio_server
@@ -44,12 +50,13 @@ def project(
     request: pytest.FixtureRequest, preloaded: Path, tmp_path: Path
 ) -> Iterator[Connection]:
     """Connect to a server of a whole project."""
-    transport, era = request.param
+    transport, protocol_mode = request.param
     copied("profile_0x", tmp_path)
     in_process = starting(preloaded, "serve", "--project", str(tmp_path))
 
     with connect(
-        create_server(Settings(project=tmp_path)) if transport == "memory" else in_process, era
+        create_server(Settings(project=tmp_path)) if transport == "memory" else in_process,
+        protocol_mode,
     ) as opened:
         yield opened
 
@@ -127,22 +134,24 @@ def test_what_cannot_be_read_says_why_without_an_absolute_path(
 
     (folder / "BLUEPRINT.md").unlink()
     (folder / "BLUEPRINT.md").mkdir()
-    said = {
+    messages = {
         name: refused(project, f"goop://project/{name}", INTERNAL_ERROR)
         for name in ("SPEC.md", "ADL.md", "CHRONICLE.md", "BLUEPRINT.md")
     }
     outside.unlink()
 
     assert (
-        said["SPEC.md"]
+        messages["SPEC.md"]
         == "path '.goopspec/SPEC.md' leads out of the project through a link; remove the link."
     )
     assert (
-        said["ADL.md"]
+        messages["ADL.md"]
         == ".goopspec/ADL.md is no text in UTF-8: byte 0xe9 in line 2; save it as UTF-8."
     )
-    assert said["CHRONICLE.md"].endswith("bytes; expected at most 16,777,216.")
-    assert said["BLUEPRINT.md"] == ".goopspec/BLUEPRINT.md is no file; expected a text file there."
+    assert messages["CHRONICLE.md"].endswith("bytes; expected at most 16,777,216.")
+    assert (
+        messages["BLUEPRINT.md"] == ".goopspec/BLUEPRINT.md is no file; expected a text file there."
+    )
 
 
 def test_a_link_within_the_project_is_followed(project: Connection, tmp_path: Path) -> None:
@@ -179,7 +188,7 @@ def test_documents_and_ids_are_completed(project: Connection) -> None:
     assert offered("goop://memories/{id}", "id", "") == ["3", "2", "1"]
 
 
-def test_more_ids_than_are_offered_are_told(tmp_path: Path) -> None:
+def test_it_is_shown_that_there_are_more_ids_than_offered(tmp_path: Path) -> None:
     settings = Settings(project=tmp_path)
     with Application(settings) as application, connect(create_server(settings), "auto") as client:
         for number in range(101):
@@ -214,11 +223,11 @@ def test_the_prompts_of_a_session_look_into_the_project(
 # A database that many machines share
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=PROTOCOL_MODES)
 def shared(
     request: pytest.FixtureRequest, database: Database, tmp_path: Path
 ) -> Iterator[Connection]:
-    """Connect to a server beside an agent: with the folder of the project, and the database of all machines."""
+    """Connect to a server with the folder of the project and the database of all machines."""
     copied("profile_0x", tmp_path)
     settings = Settings(project=tmp_path, database=DatabaseUrl(database.url()), project_id="shop")
 
@@ -274,20 +283,22 @@ def test_what_is_shared_says_so_in_status_and_handoff(shared: Connection) -> Non
     assert "Interview" in text_of(status)
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_database_that_cannot_be_asked_hides_no_other_resource(tmp_path: Path, era: str) -> None:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_a_database_that_cannot_be_asked_hides_no_other_resource(
+    tmp_path: Path, protocol_mode: str
+) -> None:
     url = DatabaseUrl("postgresql://goop@127.0.0.1:9/goop")
     copied("profile_0x", tmp_path)
     settings = Settings(project=tmp_path, database=url, project_id="shop")
 
-    with connect(create_server(settings), era) as alone:
+    with connect(create_server(settings), protocol_mode) as alone:
         assert {SPEC, "goop://project/CHRONICLE.md", "goop://project/HANDOFF.md"} <= {
             *listed(alone)
         }
         assert alone.read(SPEC).text.encode() == (tmp_path / ".goopspec" / "SPEC.md").read_bytes()
-        said = refused(alone, "goop://project/CHRONICLE.md", INTERNAL_ERROR)
+        message = refused(alone, "goop://project/CHRONICLE.md", INTERNAL_ERROR)
 
-    assert said.startswith("postgresql://goop@127.0.0.1:9/goop cannot be reached")
+    assert message.startswith("postgresql://goop@127.0.0.1:9/goop cannot be reached")
 
 
 def test_only_what_changed_gets_another_stamp(database: Database, tmp_path: Path) -> None:
@@ -318,13 +329,15 @@ def test_only_what_changed_gets_another_stamp(database: Database, tmp_path: Path
 
 
 @asynccontextmanager
-async def subscribed(project: Path, era: str, *uris: str) -> AsyncIterator[tuple[Client, Heard]]:
-    """Connect to a server process and subscribe to `uris` in the way of the era."""
+async def subscribed(
+    project: Path, protocol_mode: str, *uris: str
+) -> AsyncIterator[tuple[Client, Heard]]:
+    """Connect to a server process and subscribe to `uris` as its protocol version requires."""
     heard = Heard()
-    handler = heard.note if era == "legacy" else None
+    handler = heard.note if protocol_mode == "legacy" else None
 
-    async with Client(stdio_server(project), mode=era, message_handler=handler) as client:
-        if era == "legacy":
+    async with Client(stdio_server(project), mode=protocol_mode, message_handler=handler) as client:
+        if protocol_mode == "legacy":
             for uri in uris:
                 await client.subscribe_resource(uri)
 
@@ -335,10 +348,13 @@ async def subscribed(project: Path, era: str, *uris: str) -> AsyncIterator[tuple
 
 
 @pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
-@pytest.mark.parametrize("era", ERAS)
-async def test_a_change_by_another_process_is_told(tmp_path: Path, era: str) -> None:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+async def test_a_change_by_another_process_is_notified(tmp_path: Path, protocol_mode: str) -> None:
     copied("profile_0x", tmp_path)
-    async with subscribed(tmp_path, era, SPEC, MEMORY, "goop://project/ADL.md") as (client, heard):
+    async with subscribed(tmp_path, protocol_mode, SPEC, MEMORY, "goop://project/ADL.md") as (
+        client,
+        heard,
+    ):
         await client.call_tool("save_memory", {"title": "Use jose", "content": "For tokens."})
         await heard.wait_for(MEMORY)
         heard.uris.clear()
@@ -353,12 +369,12 @@ async def test_a_change_by_another_process_is_told(tmp_path: Path, era: str) -> 
 
 
 @pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 async def test_a_document_in_the_folder_of_the_workflow_is_followed(
-    tmp_path: Path, era: str
+    tmp_path: Path, protocol_mode: str
 ) -> None:
     copied("folders_of_workflows", tmp_path)
-    async with subscribed(tmp_path, era, SPEC) as (_, heard):
+    async with subscribed(tmp_path, protocol_mode, SPEC) as (_, heard):
         (tmp_path / ".goopspec" / "checkout" / "SPEC.md").write_text(
             "# another one", encoding="utf-8"
         )
@@ -368,11 +384,13 @@ async def test_a_document_in_the_folder_of_the_workflow_is_followed(
 
 
 @pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
-@pytest.mark.parametrize("era", ERAS)
-async def test_subscribing_makes_nothing_and_an_unknown_address_is_no_fault(
-    tmp_path: Path, era: str
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+async def test_subscribing_creates_nothing_and_an_unknown_address_is_accepted(
+    tmp_path: Path, protocol_mode: str
 ) -> None:
-    async with subscribed(tmp_path, era, SPEC, MEMORY, "goop://nothing", "goop://memories/x") as (
+    async with subscribed(
+        tmp_path, protocol_mode, SPEC, MEMORY, "goop://nothing", "goop://memories/x"
+    ) as (
         _,
         heard,
     ):

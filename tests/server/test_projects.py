@@ -1,4 +1,4 @@
-"""The tools that work on the project as a whole, over both eras and as a program of its own."""
+"""The tools for the project as a whole, in both protocol versions and as a program."""
 
 import json
 import sys
@@ -13,13 +13,19 @@ from goop_mcp.server.app import create_server
 from goop_mcp.server.models import HandoffModel, RecordedModel, StatusModel
 from goop_mcp.settings import Settings
 from tests.operations.reporting import report
-from tests.server.connections import ERAS, Connection, check_against_schema, connect, text_of
+from tests.server.connections import (
+    PROTOCOL_MODES,
+    Connection,
+    check_against_schema,
+    connect,
+    text_of,
+)
 from tests.server.network.serving import environment
 from tests.workspace.projects import copied
 from tests.workspace.true_projects import make_project
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=PROTOCOL_MODES)
 def todo(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
     """Connect to a server whose project is in the middle of its execution."""
     copied("profile_0x", tmp_path)
@@ -62,7 +68,7 @@ def test_a_rejected_report_is_an_answer_with_feedback_and_leaves_nothing(
     assert not (tmp_path / ".goopspec/goop.db").exists()
 
 
-def test_claims_are_held_against_the_project_unless_they_are_to_be_believed(
+def test_claims_are_verified_with_the_project_unless_that_is_switched_off(
     todo: Connection,
 ) -> None:
     lie = report().replace(
@@ -74,7 +80,7 @@ def test_claims_are_held_against_the_project_unless_they_are_to_be_believed(
     )
 
 
-def test_status_is_told_and_fits_its_schema(todo: Connection, tmp_path: Path) -> None:
+def test_status_is_answered_and_fits_its_schema(todo: Connection, tmp_path: Path) -> None:
     todo.tool("record_report", text=report("W1.T1"))
     result = todo.tool("project_status")
 
@@ -113,7 +119,9 @@ def test_a_session_handoff_is_built_and_with_write_stands_in_the_project(
     assert path.read_text(encoding="utf-8").startswith("# Session Handoff")
 
 
-def test_a_fault_of_the_database_is_told_in_one_sentence(todo: Connection, tmp_path: Path) -> None:
+def test_an_error_of_the_database_is_reported_in_one_sentence(
+    todo: Connection, tmp_path: Path
+) -> None:
     (tmp_path / ".goopspec/goop.db").write_bytes(b"this is no database" * 100)
     result = todo.tool("record_report", text=report())
 
@@ -143,8 +151,8 @@ def test_fifty_reports_at_once_are_all_recorded(todo: Connection, tmp_path: Path
     assert all(f"Step {number}.\n" in diary for number in range(50))
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_what_one_server_recorded_the_next_one_knows(tmp_path: Path, era: str) -> None:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_what_one_server_recorded_the_next_one_knows(tmp_path: Path, protocol_mode: str) -> None:
     project = make_project(tmp_path)
     project.store.close()
     server = StdioServerParameters(
@@ -152,11 +160,11 @@ def test_what_one_server_recorded_the_next_one_knows(tmp_path: Path, era: str) -
         args=["-m", "goop_mcp", "serve", "--project", str(tmp_path)],
         env=environment(),
     )
-    with connect(server, era) as first:
+    with connect(server, protocol_mode) as first:
         first.tool("record_report", text=project.reply)
         first.tool("build_handoff", kind="session", write=True)
 
-    with connect(server, era) as second:
+    with connect(server, protocol_mode) as second:
         status = StatusModel.model_validate(second.tool("project_status").structured_content)
         again = second.tool("record_report", text=project.reply)
 

@@ -40,7 +40,7 @@ def test_prompt_can_be_had_without_its_optional_arguments(connection: Connection
     assert connection.prompt("goop_report") == render_prompt("goop_report", {})
 
 
-def test_repair_prompt_tells_what_is_wrong_with_the_reply(connection: Connection) -> None:
+def test_repair_prompt_shows_what_is_wrong_with_the_reply(connection: Connection) -> None:
     reply = "<goop_report><status>DONE</status></goop_report>"
     feedback = validate(reply).feedback
     assert feedback is not None
@@ -55,8 +55,8 @@ def test_unknown_prompt_is_answered_with_the_nearest_one(connection: Connection)
 
 
 def test_unknown_argument_is_answered_with_the_known_ones(connection: Connection) -> None:
-    said = refused(connection, "goop_report", agents="goop-planner")
-    assert said == "the prompt goop_report has no argument 'agents'; it takes agent and phase."
+    message = refused(connection, "goop_report", agents="goop-planner")
+    assert message == "the prompt goop_report has no argument 'agents'; it takes agent and phase."
 
 
 def test_missing_argument_is_named(connection: Connection) -> None:

@@ -12,7 +12,7 @@ from tests.server.connections import Connection
 
 
 def unknown(connection: Connection, uri: str) -> str:
-    """Read a resource that must not exist, and return what is said about it."""
+    """Read a resource that must not exist, and return the message of the error."""
     with pytest.raises(MCPError) as refusal:
         connection.read(uri)
 
@@ -47,7 +47,7 @@ def test_every_family_has_a_schema_and_a_page(connection: Connection) -> None:
         assert f"goop://docs/{family.name}" in listed
 
 
-def test_templates_tell_how_to_address_one_thing(connection: Connection) -> None:
+def test_templates_show_how_to_address_a_resource(connection: Connection) -> None:
     templates = connection.call(connection.client.list_resource_templates).resource_templates
     assert [template.uri_template for template in templates] == [
         "goop://rules/{protocol}/{name}",
@@ -60,7 +60,7 @@ def test_templates_tell_how_to_address_one_thing(connection: Connection) -> None
     ]
 
 
-def test_a_template_tells_a_type_only_where_all_that_it_leads_to_has_it(
+def test_a_template_has_a_type_only_if_all_its_resources_have_it(
     connection: Connection,
 ) -> None:
     templates = connection.call(connection.client.list_resource_templates).resource_templates
@@ -141,8 +141,8 @@ def test_the_form_of_every_document_can_be_read(connection: Connection, name: st
 
 
 def test_unknown_rule_is_answered_with_the_nearest_one(connection: Connection) -> None:
-    said = unknown(connection, "goop://rules/xml/unescape")
-    assert said == "there is no rule 'xml/unescape'; did you mean 'xml/unescaped'?"
+    message = unknown(connection, "goop://rules/xml/unescape")
+    assert message == "there is no rule 'xml/unescape'; did you mean 'xml/unescaped'?"
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_unknown_rule_is_answered_with_the_nearest_one(connection: Connection) -
     ],
 )
 def test_unknown_resource_is_answered_with_what_there_is(connection: Connection, uri: str) -> None:
-    said = unknown(connection, uri)
-    assert said.startswith("there is no ")
-    assert "did you mean" in said or "known are" in said or " are known, " in said
+    message = unknown(connection, uri)
+    assert message.startswith("there is no ")
+    assert "did you mean" in message or "known are" in message or " are known, " in message
 
 
 @pytest.mark.parametrize(

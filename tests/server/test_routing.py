@@ -40,7 +40,7 @@ def test_nothing_goes_on_from_what_is_blocked_failed_or_missing(
     assert decision["actions"] == actions
 
 
-def test_same_faults_again_go_to_the_user(connection: Connection) -> None:
+def test_same_errors_again_go_to_the_user(connection: Connection) -> None:
     result = connection.tool(
         "route_next_action", text="Done.", previous_rules=["envelope/no-envelope"]
     )

@@ -16,13 +16,16 @@ from pydantic import JsonValue
 
 from goop_mcp.store.file_locks import take_lock
 from tests.repository import ROOT
-from tests.server.connections import ERAS, connect, text_of
+from tests.server.connections import PROTOCOL_MODES, connect, text_of
 from tests.server.network.serving import environment
 
 SERVE = [sys.executable, "-m", "goop_mcp", "serve", "--transport", "stdio"]
 BOUND = 60.0
-"""Seconds in which a process must be gone; it takes a few hundredths, but test machines can be slow. One that waits for
-more input never goes."""
+"""Seconds in which a process must end.
+
+It takes a few hundredths, but test machines can be slow. A process that waits for more input never
+ends.
+"""
 
 INITIALIZE: JsonValue = {
     "protocolVersion": "2025-11-25",
@@ -116,7 +119,7 @@ def test_end_of_input_ends_the_server_with_0_and_a_silent_stderr(command: list[s
 @pytest.mark.parametrize(
     "given", [b"My report:\n\n<goop_report>\n", b"{}", b'\n\n{"jsonrpc": 2}\n[1]', b"[" * 100_000]
 )
-def test_a_reply_that_is_piped_into_the_server_is_told_what_was_meant(
+def test_a_reply_that_is_piped_into_the_server_reads_what_was_meant(
     command: list[str], given: bytes
 ) -> None:
     finished = subprocess.run(
@@ -225,12 +228,12 @@ def test_client_that_stops_reading_ends_the_server_without_a_traceback() -> None
         assert process.stderr.read() == b""
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_noise_on_stdout_does_not_reach_the_client(era: str) -> None:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_noise_on_stdout_does_not_reach_the_client(protocol_mode: str) -> None:
     noisy = StdioServerParameters(
         command=sys.executable, args=["-m", "tests.server.noisy"], cwd=ROOT
     )
-    with connect(noisy, era) as connection:
+    with connect(noisy, protocol_mode) as connection:
         assert text_of(connection.tool("make_noise")) == "quiet"
         assert list(connection.tools())[-2:] == ["explain_rule", "make_noise"]
 
@@ -250,7 +253,7 @@ def test_log_goes_to_stderr_one_line_a_record() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "variables", "said"),
+    ("options", "variables", "message"),
     [
         ([], {"GOOP_LOG_LEVEL": "LOUD"}, "GOOP_LOG_LEVEL is 'LOUD'; expected one of DEBUG"),
         (
@@ -263,7 +266,7 @@ def test_log_goes_to_stderr_one_line_a_record() -> None:
     ],
 )
 def test_bad_setting_is_one_sentence_and_exit_code_2(
-    options: list[str], variables: dict[str, str], said: str
+    options: list[str], variables: dict[str, str], message: str
 ) -> None:
     command = [sys.executable, "-m", "goop_mcp", "serve", *options]
     finished = subprocess.run(
@@ -278,7 +281,7 @@ def test_bad_setting_is_one_sentence_and_exit_code_2(
     assert finished.returncode == 2
     assert finished.stdout == ""
     (line,) = finished.stderr.splitlines()
-    assert said in line
+    assert message in line
 
 
 def test_settings_are_judged_before_the_sdk_is_loaded() -> None:
@@ -299,11 +302,11 @@ def test_settings_are_judged_before_the_sdk_is_loaded() -> None:
     assert finished.returncode == 2
 
 
-def after_serving_nobody(told: str) -> str:
-    """Return what `told`, expressions, are in a program that has started to serve and reached the end of its input."""
+def after_serving_nobody(expressions: str) -> str:
+    """Return the values of `expressions` in a program that has served to the end of its input."""
     code = (
         "import gc, sys; from goop_mcp.__main__ import main; sys.argv[1:] = ['serve']; main();"
-        f" print({told})"
+        f" print({expressions})"
     )
     finished = subprocess.run(
         [sys.executable, "-c", code],

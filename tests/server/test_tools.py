@@ -15,8 +15,8 @@ from goop_mcp.server.models import DecisionModel, ProtocolChoice, RulePageModel,
 from goop_mcp.settings import Settings
 from tests.repository import ROOT
 from tests.server.connections import (
-    ERAS,
     PATIENCE,
+    PROTOCOL_MODES,
     Connection,
     check_against_schema,
     connect,
@@ -29,7 +29,7 @@ PROTOCOLS = "auto, goop_report, agent_request, speckit, factory"
 GOOD = (CASES / "message_executor_full.md").read_text(encoding="utf-8")
 REPAIRABLE = (CASES / "derived_raw_ampersand.xml").read_text(encoding="utf-8")
 BAD = (CASES / "derived_bad_status.xml").read_text(encoding="utf-8")
-NEVER_SAID = re.compile(r"pydantic|validation error|https?://|Traceback|File \"")
+NEVER_SHOWN = re.compile(r"pydantic|validation error|https?://|Traceback|File \"")
 
 
 def refused(connection: Connection, name: str, **arguments: JsonValue) -> list[str]:
@@ -38,7 +38,7 @@ def refused(connection: Connection, name: str, **arguments: JsonValue) -> list[s
     assert result.is_error
     assert result.structured_content is None
     text = text_of(result)
-    assert not NEVER_SAID.search(text)
+    assert not NEVER_SHOWN.search(text)
     return text.splitlines()
 
 
@@ -185,7 +185,7 @@ def test_every_case_gets_the_verdict_of_the_library(connection: Connection) -> N
         check_against_schema(result, tool)
 
 
-def test_all_faulty_arguments_are_told_at_once_one_line_each(connection: Connection) -> None:
+def test_all_wrong_arguments_are_reported_at_once_one_line_each(connection: Connection) -> None:
     lines = refused(
         connection,
         "validate_report",
@@ -249,9 +249,11 @@ def test_text_of_three_megabytes_is_refused(connection: Connection) -> None:
     ]
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_text_of_twenty_megabytes_is_refused_where_no_network_refuses_it_before(era: str) -> None:
-    with connected("stdio", era) as connection:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_text_of_twenty_megabytes_is_refused_where_no_network_refuses_it_before(
+    protocol_mode: str,
+) -> None:
+    with connected("stdio", protocol_mode) as connection:
         lines = refused(connection, "validate_report", text="x" * 20_000_000)
 
     assert lines[1:] == [
@@ -269,7 +271,7 @@ def test_text_under_the_limit_of_characters_but_over_that_of_bytes_gets_a_verdic
     assert [finding.rule for finding in verdict.findings] == ["envelope/too-large"]
 
 
-def test_claims_are_held_against_the_project_of_the_server_where_that_is_wanted(
+def test_claims_are_verified_with_the_project_of_the_server_if_that_is_wanted(
     connection: Connection,
 ) -> None:
     result = connection.tool("validate_report", text=GOOD, check_workspace=True)

@@ -7,13 +7,15 @@ import pytest
 from mcp.client.stdio import StdioServerParameters
 
 from goop_mcp.server.models import VerdictModel
-from tests.server.connections import ERAS, connect, text_of
+from tests.server.connections import PROTOCOL_MODES, connect, text_of
 from tests.server.network.serving import environment
 from tests.workspace.true_projects import make_project
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_true_report_is_accepted_and_each_lie_is_told_by_its_line(tmp_path: Path, era: str) -> None:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_true_report_is_accepted_and_each_false_claim_is_reported_by_its_line(
+    tmp_path: Path, protocol_mode: str
+) -> None:
     project = make_project(tmp_path)
     project.store.close()
     server = StdioServerParameters(
@@ -25,7 +27,7 @@ def test_true_report_is_accepted_and_each_lie_is_told_by_its_line(tmp_path: Path
         ">Sessions are kept", ">Nothing is kept"
     )
 
-    with connect(server, era) as connection:
+    with connect(server, protocol_mode) as connection:
         accepted = connection.tool("validate_report", text=project.reply, check_workspace=True)
         rejected = connection.tool("validate_report", text=lies, check_workspace=True)
 

@@ -1,4 +1,4 @@
-"""The streams of a server on stdio: every kind that a host may give it, in whatever pieces the bytes come."""
+"""The streams of a server on stdio: every kind that a host may give it, in pieces of any size."""
 
 import json
 import os

@@ -1,1 +1,1 @@
-"""Hostile and honest clients together on one server; `python -m tests.soak --minutes 15` prints what came of it."""
+"""Hostile and honest clients on one server; `python -m tests.soak --minutes 15` prints a table."""

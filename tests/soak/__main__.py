@@ -1,4 +1,4 @@
-"""Run hostile and honest clients together and print what came of it; ends with 1 where the promises did not hold."""
+"""Run hostile and honest clients together and print a table; exit with 1 if a bound is broken."""
 
 import argparse
 import sys
@@ -64,7 +64,7 @@ def table(outcome: Outcome) -> Table:
     found.add_row(
         "attacks", "", ", ".join(f"{name} {count:,}" for name, count in outcome.attacks.items()), ""
     )
-    found.add_row("lines of the log", "", f"{len(outcome.said.splitlines()):,}", "")
+    found.add_row("lines of the log", "", f"{len(outcome.log.splitlines()):,}", "")
 
     return found
 

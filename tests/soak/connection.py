@@ -1,4 +1,4 @@
-"""Bytes of HTTP to one server of this machine, for clients that measure and clients that misbehave."""
+"""Send bytes of HTTP to a local server, for clients that measure and clients that misbehave."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ _META = {
 
 
 class Connection:
-    """One client with a token; it opens a new connection where the server has closed the last one."""
+    """A client with a token; it opens a new connection after the server has closed the last one."""
 
     def __init__(self, port: int, token: str) -> None:
         self._port, self._token = port, token

@@ -1,4 +1,4 @@
-"""Clients that mean harm: `python -m tests.soak.hostile PORT SECONDS TOKEN...`; a thread for each thing they do."""
+"""Hostile clients, a thread an attack: `python -m tests.soak.hostile PORT SECONDS TOKEN...`."""
 
 import http.client
 import json
@@ -68,7 +68,7 @@ def name_unknown_arguments(port: int, token: str) -> None:
 
 
 def guess_tokens(port: int, token: str) -> None:
-    """Show a token that nobody knows, in the form of one that an issuer signs."""
+    """Send an unknown token in the form of an issuer's token."""
     connection = Connection(port, f"{token[:4]}.{random.random()}.guess")
     try:
         connection.post(b"{}")
@@ -91,8 +91,8 @@ def read_nothing(port: int, token: str) -> None:
     head = f"GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
     with socket.create_connection(("127.0.0.1", port), timeout=5) as stream:
         stream.sendall(head)
-        said = stream.recv(4_096) + stream.recv(4_096)
-        path = said.partition(b"data: ")[2].partition(b"\r\n")[0].decode()
+        event = stream.recv(4_096) + stream.recv(4_096)
+        path = event.partition(b"data: ")[2].partition(b"\r\n")[0].decode()
         connection = Connection(port, token)
 
         try:

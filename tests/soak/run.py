@@ -1,4 +1,4 @@
-"""One server, honest clients alone and then beside hostile ones, and what both came to."""
+"""Measure one server with honest clients, first alone and then together with hostile ones."""
 
 import http.client
 import json
@@ -42,13 +42,13 @@ class Phase:
 
 @dataclass
 class Outcome:
-    """What a run came to; memory in MB, taken at equal distances from the beginning of the attacks to their end."""
+    """The results of a run; memory in MB, sampled at equal intervals during the attacks."""
 
     quiet: Phase
     mixed: Phase
     memory: list[float]
     attacks: dict[str, int]
-    said: str
+    log: str
 
     @property
     def ratio(self) -> float:
@@ -56,7 +56,7 @@ class Outcome:
 
     @property
     def growth(self) -> float:
-        """How much more the last third held at the least than the middle third: what is kept does not go again."""
+        """Growth in MB from the minimum of the middle third to that of the last: what is leaked."""
         third = max(len(self.memory) // 3, 1)
         return min(self.memory[-third:]) - min(self.memory[third : 2 * third] or self.memory)
 
@@ -71,7 +71,7 @@ class Outcome:
 
 
 def soak(folder: Path, *, quiet: float, mixed: float) -> Outcome:
-    """Measure honest clients for `quiet` seconds alone and for `mixed` seconds beside hostile ones."""
+    """Measure honest clients alone for `quiet` seconds, then among hostile ones for `mixed`."""
     names = [f"honest{n}" for n in range(HONEST)] + [f"hostile{n}" for n in range(HOSTILE)]
     tokens = {name: f"the-token-of-{name}-in-tests" for name in names}
     file = folder / "tokens"
@@ -92,12 +92,12 @@ def soak(folder: Path, *, quiet: float, mixed: float) -> Outcome:
         with subprocess.Popen(
             command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
         ) as hostile:
-            beside = measure(server, honest, mixed, memory)
+            together = measure(server, honest, mixed, memory)
             attacks, _ = hostile.communicate(timeout=120)
 
         server.stop()
 
-        return Outcome(alone, beside, memory, json.loads(attacks), server.said())
+        return Outcome(alone, together, memory, json.loads(attacks), server.stderr())
 
 
 def measure(
@@ -138,7 +138,7 @@ def measure(
 
 
 def _step(connection: Connection, number: int) -> int:
-    """Do what an agent does: mostly judge replies and look things up, now and then save something."""
+    """Call tools like an agent: mostly judge replies and search, now and then save something."""
     match number % 10:
         case 0:
             status, answer = connection.call(

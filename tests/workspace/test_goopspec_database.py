@@ -21,7 +21,7 @@ from tests.cli.running import run
 from tests.operations.reporting import report
 from tests.requirements import requirement
 from tests.rights import ordinary_rights
-from tests.server.connections import ERAS, connect
+from tests.server.connections import PROTOCOL_MODES, connect
 from tests.workspace.goopspec_databases import make_database, opened
 from tests.workspace.true_projects import write
 
@@ -178,7 +178,7 @@ def test_command_line_and_server_show_it(tmp_path: Path) -> None:
     ):
         assert text in out
 
-    with connect(create_server(Settings(project=tmp_path)), ERAS[0]) as connection:
+    with connect(create_server(Settings(project=tmp_path)), PROTOCOL_MODES[0]) as connection:
         content = connection.tool("project_status").structured_content
 
     assert content is not None

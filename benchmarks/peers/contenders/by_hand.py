@@ -1,4 +1,4 @@
-"""What one writes by hand: `json.loads` and a model; a pattern that cuts an envelope out, and lxml."""
+"""Code written by hand: `json.loads` and a model; a pattern that cuts an envelope out, and lxml."""
 
 import json
 import re
@@ -54,7 +54,7 @@ CONTENDERS = {
     "json": [Contender(name=FLOOR, package="pydantic", talk=_check)],
     "xml": [
         Contender(
-            name="lxml behind a pattern",
+            name="lxml after a pattern",
             package="lxml",
             read=lambda text: _read(text, recover=False),
         ),

@@ -52,7 +52,7 @@ _FILE = re.compile(r"/agent_request/deliverables(?:\[\d+\])?/file(?:\[\d+\])?")
 _REFERENCE = re.compile(r"&#(?:0*(?:[12]?\d|3[01])|[xX]0*1?[0-9a-fA-F]);")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class PromptExtraction(Extraction):
     """What was found in a prompt, and the fences in it."""
 

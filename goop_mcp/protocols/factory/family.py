@@ -109,7 +109,7 @@ class FactoryFamily:
             text,
             limits,
             name=self.name,
-            read_values=lambda values: read_reply(values, bounds),
+            read_values=lambda values, strings: read_reply(values, bounds, strings),
         )
         reply, problems = reading.model, reading.problems
         if reply is not None and reading.partial:

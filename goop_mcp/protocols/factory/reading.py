@@ -1,6 +1,6 @@
 """From the values of a JSON object to a Factory reply; what is odd is noted on the way."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from goop_mcp.protocols.factory import tables
@@ -48,10 +48,15 @@ _ERROR_KEYS = frozenset({"type", "message", "recoverable"})
 _WORK_KEYS = frozenset({"completed", "blocked_on"})
 
 
-def read_reply(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Reply]:
-    """Read a reply; repairs of lenient mode are also written into `values`."""
+def read_reply(
+    values: JsonObjectValue, bounds: PathBounds, strings: Sequence[str] | None = None
+) -> ValuesReading[Reply]:
+    """Read a reply; what lenient mode repairs is set in `values` too.
+
+    `strings` are all texts in `values`, if the caller has them already.
+    """
     reader = ValueReader(tables.VALUE_RULES, bounds)
-    reader.look_for_template_text(values)
+    reader.look_for_template_text(values, strings)
     reader.fields(tables.STATUS, values, "")
     status = _STATUSES.get(str(values.get("status")))
     own = tables.FIELDS[status] if status is not None else ()
@@ -65,7 +70,10 @@ def read_reply(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Rep
         values, status
     )
 
-    return ValuesReading(_reply(values, status), reader.problems, whole)
+    # What cannot be read has been reported.
+    unreadable = _unreadable(values) if reader.problems else ()
+
+    return ValuesReading(_reply(values, status, unreadable), reader.problems, whole)
 
 
 def _holds_its_part(values: Values, status: Status | None) -> bool:
@@ -75,7 +83,7 @@ def _holds_its_part(values: Values, status: Status | None) -> bool:
     return bool(values.get(_PARTS[status]) or (status is Status.SUCCESS and values.get("verdict")))
 
 
-def _reply(values: Values, status: Status | None) -> Reply:
+def _reply(values: Values, status: Status | None, unreadable: tuple[str, ...]) -> Reply:
     metrics, error, work = values.get("metrics"), values.get("error"), values.get("partial_work")
     verdict = values.get("verdict")
     return Reply(
@@ -118,7 +126,7 @@ def _reply(values: Values, status: Status | None) -> Reply:
         else None,
         attempted=text_in(values, "attempted"),
         extensions=others_in(values, tables.KEYS),
-        unreadable=_unreadable(values),
+        unreadable=unreadable,
     )
 
 

@@ -37,7 +37,7 @@ _MARKER = re.compile(
 _REQUEST = re.compile(r"^[ \t>#*_`-]*USER_REQUEST[*_`]*:[*_`]*[ \t]*", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ContextBlock(Block):
     """The whole input of an agent in one text; `request` is the span of the user's request."""
 
@@ -170,7 +170,7 @@ def read_contexts(
             return None
 
         reading = read_json(
-            found, text, limits, name=name, read_values=lambda values: read(values, bounds)
+            found, text, limits, name=name, read_values=lambda values, _: read(values, bounds)
         )
         # Offsets of a part count from its object, those of the block from its first marker.
         shift = found.start - block.start

@@ -123,7 +123,7 @@ class SpeckitFamily:
             text,
             limits,
             name=self.name,
-            read_values=lambda values: read_response(values, bounds),
+            read_values=lambda values, strings: read_response(values, bounds, strings),
         )
         response, problems = reading.model, reading.problems
         if response is not None and reading.partial:

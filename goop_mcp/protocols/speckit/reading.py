@@ -1,5 +1,6 @@
 """From the values of a JSON object to the models of speckit; what is odd is noted on the way."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from goop_mcp.protocols.speckit import tables
@@ -42,10 +43,15 @@ _FEEDBACK_KEYS = frozenset(field.name for field in tables.FEEDBACK)
 _ISSUE_KEYS = frozenset({"severity", "type", "message", "location", "recommendation"})
 
 
-def read_response(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Response]:
-    """Read an agent's answer; repairs of lenient mode are also written into `values`."""
+def read_response(
+    values: JsonObjectValue, bounds: PathBounds, strings: Sequence[str] | None = None
+) -> ValuesReading[Response]:
+    """Read an agent's answer; what lenient mode repairs is set in `values` too.
+
+    `strings` are all texts in `values`, if the caller has them already.
+    """
     reader = ValueReader(tables.VALUE_RULES, bounds)
-    reader.look_for_template_text(values)
+    reader.look_for_template_text(values, strings)
     reader.fields(tables.ENVELOPE, values, "")
     status = _STATUSES.get(str(values.get("status")))
     _read_result(values, status, reader)

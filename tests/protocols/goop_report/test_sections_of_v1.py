@@ -17,7 +17,7 @@ from tests.hosts.claude_code.hooks import Host
 from tests.operations.reporting import record, working_in
 from tests.protocols.goop_report.older_replies import SECTIONS
 from tests.requirements import requirement
-from tests.server.connections import ERAS, connect
+from tests.server.connections import PROTOCOL_MODES, connect
 from tests.validation.replies import MODES, TEMPLATE, report_of, rules_of, weighty_rules
 from tests.workspace.true_projects import commit, git, write
 
@@ -408,7 +408,9 @@ def test_command_line_and_server_know_the_form_of_the_project(
     assert "section ## NEXT is missing" in run("check", stdin=bad.encode(), cwd=project).out
     assert run("route", "-", "--strict", stdin=good.encode(), cwd=project).code == 0
 
-    with connect(create_server(Settings(project=project, hook_tool=True)), ERAS[0]) as connection:
+    with connect(
+        create_server(Settings(project=project, hook_tool=True)), PROTOCOL_MODES[0]
+    ) as connection:
         for tool in ("validate_report", "route_next_action"):
             answer = connection.tool(tool, text=good, mode="strict").structured_content
             assert answer is not None
@@ -436,7 +438,7 @@ def test_repairs_keep_the_form_of_the_project(project: Path, tmp_path: Path) -> 
     assert (here.code, here.out) == (0, reply())
     assert "would be rejected" not in here.err
     assert "would be rejected" in elsewhere.err
-    with connect(create_server(Settings(project=project)), ERAS[0]) as connection:
+    with connect(create_server(Settings(project=project)), PROTOCOL_MODES[0]) as connection:
         prompt = connection.prompt("repair_report", text="Done.")
 
     assert "## VERIFICATION" in prompt

@@ -34,7 +34,7 @@ def ask(
     content: bytes | None = None,
     **headers: str,
 ) -> httpx2.Response:
-    """Send one request on a connection of its own; underscores in the names of headers stand for hyphens."""
+    """Send one request on a new connection; underscores in names of headers stand for hyphens."""
     sent = HEADERS | {name.replace("_", "-"): value for name, value in headers.items()}
     if token is not None:
         sent["Authorization"] = f"Bearer {token}"
@@ -48,10 +48,10 @@ def ask(
 
 
 def refusal_of(response: httpx2.Response) -> tuple[int, str]:
-    """Return status and short name of a refusal, which is JSON and tells what to do without telling of the machine."""
-    told = response.json()
-    assert set(told) == {"error", "error_description"}
+    """Return status and short name of a refusal in the usual form, without names of the machine."""
+    body = response.json()
+    assert set(body) == {"error", "error_description"}
     assert response.headers["content-type"] == "application/json"
     assert "Traceback" not in response.text
     assert "server" not in response.headers
-    return response.status_code, told["error"]
+    return response.status_code, body["error"]

@@ -1,4 +1,4 @@
-"""A server of ours that holds three tenants at most, with a tool that takes its time; run it as `goop-mcp serve`."""
+"""A server that holds three tenants at most, with a slow tool; run it as `goop-mcp serve`."""
 
 import sys
 from functools import partial

@@ -29,7 +29,7 @@ class Key:
 
 
 class Issuer:
-    """Publishes its keys at `jwks_url` and signs what it is asked to."""
+    """Publishes its keys at `jwks_url`, and issues tokens with any claims."""
 
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}"

@@ -1,4 +1,4 @@
-"""Messages of both protocol versions with one field that is far too large, for every field that the protocol knows."""
+"""Messages of both protocol versions with one field too large, for each field of the protocol."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -44,14 +44,14 @@ _INPUT_RESPONSES: Final = ("params", "inputResponses", "*")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a message: 0 in its path is the first item of a list, `*` a key that the protocol leaves open."""
+    """A field of a message: in its path 0 is the first item of a list, and `*` is any key."""
 
     version: str
     method: str
     path: tuple[str | int, ...]
 
     def message(self, value: bytes) -> bytes:
-        """Return a message that is as it should be but for this field, which is `value`, written as JSON."""
+        """Return a message as JSON that is valid except for this field, which is `value`."""
         params: dict[str, Any] = json.loads(json.dumps(_PARAMS.get(self.method, {})))
         if self.version == VERSIONS[1]:
             params["_meta"] = dict(_META)
@@ -80,7 +80,7 @@ def large_values() -> Mapping[str, bytes]:
 
 
 def fields(version: str) -> Iterator[Field]:
-    """Return every field of every message that a client may send, each once: what all have in common for one."""
+    """Return each field of the messages that a client may send, common fields for one message."""
     for table in (CLIENT_REQUESTS, CLIENT_NOTIFICATIONS):
         for (method, of), model in table.items():
             if of != version:
@@ -93,7 +93,7 @@ def fields(version: str) -> Iterator[Field]:
 
 
 def _is_shared(method: str, path: tuple[str | int, ...]) -> bool:
-    """Tell whether other messages have the field in the same form and nothing is kept of it here."""
+    """Whether other messages have the field in the same form, and the server keeps none of it."""
     if method in {"initialize", "subscriptions/listen"}:
         return False
     return (path[:2] == ("params", "_meta") and len(path) > 2) or path[:3] == _INPUT_RESPONSES

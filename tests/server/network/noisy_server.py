@@ -1,4 +1,4 @@
-"""A server of ours that warns and whose threads fail before it serves; run it as `goop-mcp serve`."""
+"""A server that warns and whose threads fail before it serves; run it as `goop-mcp serve`."""
 
 import sys
 import threading
@@ -11,7 +11,7 @@ from goop_mcp.server.network import serving
 
 
 def make_noise(_: GoopServer) -> None:
-    """Do what Python itself tells on stderr, on several lines."""
+    """Do things that Python reports on stderr, on several lines."""
     warnings.warn("this is\nold", DeprecationWarning, stacklevel=1)
     failing = threading.Thread(target=divmod, args=(1, 0))
     failing.start()

@@ -1,4 +1,4 @@
-"""Servers on a network as processes of their own."""
+"""Run servers on a network as processes."""
 
 import json
 import os
@@ -15,20 +15,20 @@ from typing import IO, Final, Self
 from tests.repository import ROOT
 
 PATIENCE: Final = 120.0
-"""Seconds in which a process has to have done what it was asked for; machines that run tests can be slow."""
+"""Seconds that a process may take for a step of a test; machines that run tests can be slow."""
 
 _SERVING: Final = "serving "
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Return the environment of the tests without settings of ours that someone has at home."""
+    """Return the environment of the tests without the settings of this package."""
     ours = ("GOOP_", "CLAUDE_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return kept | {"PYTHONPATH": str(ROOT)} | variables
 
 
 class Served:
-    """A running server, where it is reached, and what it says on stderr."""
+    """A running server, its addresses, and its lines on stderr."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -37,14 +37,14 @@ class Served:
         self._heard: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._listener = threading.Thread(target=self._listen, args=[process.stderr], daemon=True)
         self._listener.start()
-        self.address = self.told = ""
+        self.address = self.announced = ""
 
     def started(self) -> Self:
-        """Wait until it says where it is reached."""
-        line = self.wait_to_say(f"{_SERVING}http")
-        said = str(json.loads(line)["message"]) if line.startswith("{") else line
-        self.told = said.partition(_SERVING)[2].rstrip("\n")
-        self.address = self.told.split()[0].rpartition("/")[0]
+        """Wait until it prints its addresses."""
+        line = self.wait_for_line(f"{_SERVING}http")
+        message = str(json.loads(line)["message"]) if line.startswith("{") else line
+        self.announced = message.partition(_SERVING)[2].rstrip("\n")
+        self.address = self.announced.split()[0].rpartition("/")[0]
         return self
 
     @property
@@ -64,19 +64,19 @@ class Served:
         self.process.send_signal(number)
         return self.process.wait(timeout=PATIENCE)
 
-    def said(self) -> str:
-        """Return all that an ended server said."""
+    def stderr(self) -> str:
+        """Return everything that an ended server has printed to stderr."""
         self._listener.join(timeout=PATIENCE)
         return "".join(self._lines)
 
-    def wait_to_say(self, text: str) -> str:
-        """Wait until the server says a line with `text`, which no earlier call has read yet, and return it."""
+    def wait_for_line(self, text: str) -> str:
+        """Return the next line on stderr that contains `text`, after the lines read before."""
         while True:
             line = self._heard.get(timeout=PATIENCE)
             if text in line:
                 return line
 
-            assert line, f"the server ended without saying {text!r}: {''.join(self._lines)}"
+            assert line, f"the server ended without printing {text!r}: {''.join(self._lines)}"
 
     def _listen(self, stream: IO[str]) -> None:
         with stream:
@@ -94,7 +94,7 @@ def serve_command(*options: str, project: Path, program: str = "goop_mcp") -> li
 def served(
     *options: str, project: Path, program: str = "goop_mcp", **variables: str
 ) -> Iterator[Served]:
-    """Start a server on a free port, wait until it says where it is, and end it afterwards."""
+    """Start a server on a free port, wait until it prints its addresses, and end it afterwards."""
     command = serve_command("--port", "0", *options, project=project, program=program)
     process = subprocess.Popen(
         command,
@@ -111,11 +111,11 @@ def served(
     finally:
         process.kill()
         process.wait()
-        server.said()
+        server.stderr()
 
 
 def refused(*options: str, project: Path, **variables: str) -> str:
-    """Start a server that cannot be, and return the sentence with which it ends."""
+    """Start a server that cannot start, and return the sentence with which it ends."""
     ended = subprocess.run(
         serve_command(*options, project=project),
         env=environment(**variables),

@@ -1,4 +1,4 @@
-"""A server of ours with a tool that takes its time; run it as `goop-mcp serve` with a network transport."""
+"""A server with a slow tool; run it as `goop-mcp serve` with a network transport."""
 
 import sys
 from functools import partial

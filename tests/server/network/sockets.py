@@ -21,7 +21,7 @@ def opened(port: int, *, count: int = 1) -> Iterator[list[socket.socket]]:
 
 
 def exchange(port: int, data: bytes, *, half_close: bool = False) -> bytes:
-    """Send `data` on a connection of its own and return all that comes back until the server closes it."""
+    """Send `data` on a new connection, and return the answer until the server closes it."""
     with opened(port) as (connection,):
         connection.sendall(data)
         if half_close:

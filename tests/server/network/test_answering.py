@@ -1,4 +1,4 @@
-"""How answers go out: in one piece, without a stream where nothing can be told on the way, in one form if all fails."""
+"""Answers over HTTP: in one piece, without a stream if there is no progress, errors in one form."""
 
 import json
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def test_a_reply_is_judged_alike_with_a_stream_and_without(server: Served) -> No
     assert verdict_of(direct)["envelope"] == verdict_of(streamed)["envelope"]
 
 
-def test_what_looks_at_files_still_tells_its_progress(server: Served) -> None:
+def test_what_looks_at_files_still_reports_its_progress(server: Served) -> None:
     answer = call(
         server, "validate_report", arguments={"text": COMPLETE_REPLY, "check_workspace": True}
     )
@@ -120,7 +120,7 @@ def test_the_head_and_the_body_of_an_answer_arrive_together(server: Served) -> N
     assert json.loads(body) == {"status": "ok"}
 
 
-async def test_what_fails_is_answered_in_the_form_of_a_refusal_and_told_to_the_server() -> None:
+async def test_a_failure_is_answered_in_the_form_of_a_refusal_and_raised_to_the_server() -> None:
     async def fail(_scope: Scope, _receive: Receive, _send: Send) -> None:
         raise RuntimeError("the secret of the house")
 
@@ -138,7 +138,7 @@ async def test_what_fails_is_answered_in_the_form_of_a_refusal_and_told_to_the_s
             await client.get("/mcp")
 
 
-async def test_a_refusal_that_was_begun_and_failed_is_a_fault() -> None:
+async def test_a_refusal_that_was_begun_and_failed_is_an_error_of_the_server() -> None:
     async def fail(_scope: Scope, _receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 404, "headers": []})
         raise RuntimeError("the secret of the house")

@@ -1,4 +1,4 @@
-"""Who did what: the name of the token in the log and with the rows, and every line of the log as JSON."""
+"""The audit trail: the name of the token in the log and with rows, and a log in JSON."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.server.connections import ERAS, Transport, connect, target
+from tests.server.connections import PROTOCOL_MODES, Transport, connect, target
 from tests.server.network.asking import ask
 from tests.server.network.issuer import issuing
 from tests.server.network.serving import Served, served
@@ -14,7 +14,8 @@ from tests.server.network.sockets import exchange
 
 TOKENS = {"alice": "the-token-of-alice-in-tests", "build machine": "the-token-of-the-machine"}
 CALLERS = """
-SELECT callers.caller, callers.tool, memories.title FROM memories JOIN callers USING (revision) ORDER BY revision
+SELECT callers.caller, callers.tool, memories.title
+FROM memories JOIN callers USING (revision) ORDER BY revision
 """
 
 
@@ -29,30 +30,30 @@ def token_file(folder: Path) -> str:
 
 def records(server: Served) -> list[dict[str, str]]:
     """Return the records of the log of an ended server; each line has to be one."""
-    return [json.loads(line) for line in server.said().splitlines()]
+    return [json.loads(line) for line in server.stderr().splitlines()]
 
 
 @pytest.mark.parametrize("transport", ["sse", "streamable-http"])
-@pytest.mark.parametrize("era", ERAS)
-def test_log_and_rows_tell_which_token_did_what(
-    tmp_path: Path, transport: Transport, era: str
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_log_and_rows_show_which_token_did_what(
+    tmp_path: Path, transport: Transport, protocol_mode: str
 ) -> None:
     options = ("--transport", "http", "--token-file", token_file(tmp_path))
     with served(*options, project=tmp_path, GOOP_LOG_LEVEL="DEBUG") as server:
         for name, token in TOKENS.items():
-            with connect(target(server, transport, token=token), era) as connection:
+            with connect(target(server, transport, token=token), protocol_mode) as connection:
                 assert not connection.tool(
                     "save_memory", title=f"Of {name}", content="Something."
                 ).is_error
 
         server.stop()
-        said = server.said()
+        log = server.stderr()
 
-    assert all(token not in said for token in TOKENS.values())
+    assert all(token not in log for token in TOKENS.values())
 
     for name in TOKENS:
         assert any(
-            f" {name}]: tools/call save_memory answered" in line for line in said.splitlines()
+            f" {name}]: tools/call save_memory answered" in line for line in log.splitlines()
         )
 
     rows = list(apsw.Connection(str(tmp_path / ".goopspec" / "goop.db")).execute(CALLERS))
@@ -71,7 +72,7 @@ def test_a_person_is_named_by_the_claims_of_the_issuer(tmp_path: Path) -> None:
         with connect(target(server, "streamable-http", token=token), "auto") as connection:
             connection.tool("save_memory", title="A title", content="Something.")
 
-        assert " editor alice@example.com]: tools/call save_memory" in server.wait_to_say(
+        assert " editor alice@example.com]: tools/call save_memory" in server.wait_for_line(
             "save_memory"
         )
 

@@ -70,7 +70,7 @@ def test_a_foreign_origin_is_refused_everywhere(
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "localhost:1", "[::1]:8000", "GOOP.example", "goop.example:8443"]
 )
-def test_a_known_host_is_let_in_with_any_port_and_in_any_case(server: Served, host: str) -> None:
+def test_a_known_host_is_accepted_with_any_port_and_in_any_case(server: Served, host: str) -> None:
     assert ask(server.mcp, Host=host).status_code == 200
 
 

@@ -1,4 +1,4 @@
-"""The largest structured answers: cut where they are too much for clients, and never in a way that breaks a schema."""
+"""The largest structured answers are cut for clients, and still fit their schemas."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from goop_mcp.server.bounds import LEFT_OUT, MOST_BYTES, fitted
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from tests.server.connections import (
-    ERAS,
+    PROTOCOL_MODES,
     Connection,
     Transport,
     check_against_schema,
@@ -63,7 +63,7 @@ def reply_with(files: str) -> str:
 
 
 def full_of_repairs() -> str:
-    """Return a reply of nearly 512 KiB, each other character of which is written as five more when it is mended."""
+    """Return a reply of nearly 512 KiB; repairing it replaces every second character with five."""
     return reply_with(
         "".join(
             f'<file path="src/{n}.py" action="created">{"& " * 32_000}</file>' for n in range(7)
@@ -77,10 +77,10 @@ def full_of_elements() -> str:
 
 
 @pytest.mark.parametrize("transport", NETWORK)
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 @pytest.mark.parametrize("reply", [full_of_repairs, full_of_elements])
-def test_what_is_too_much_of_a_verdict_is_null_and_said_to_be(
-    server: Served, transport: Transport, era: str, reply: Callable[[], str]
+def test_what_is_too_much_of_a_verdict_is_null_and_listed(
+    server: Served, transport: Transport, protocol_mode: str, reply: Callable[[], str]
 ) -> None:
     parts = {
         "validate_report": ["repaired_text", "envelope"],
@@ -93,7 +93,7 @@ def test_what_is_too_much_of_a_verdict_is_null_and_said_to_be(
         ],
     }
     text = reply()
-    with connect(target(server, transport, token=None), era) as caller:
+    with connect(target(server, transport, token=None), protocol_mode) as caller:
         for name, largest in parts.items():
             result = whole(
                 caller,
@@ -101,44 +101,44 @@ def test_what_is_too_much_of_a_verdict_is_null_and_said_to_be(
                 text=text,
                 **({"check_workspace": False} if name == "record_report" else {}),
             )
-            told = result.structured_content
-            assert told is not None
-            assert told["left_out"]
-            assert told["left_out"] == largest[: len(told["left_out"])]
-            for path in told["left_out"]:
-                assert at(told, path) is None
+            structure = result.structured_content
+            assert structure is not None
+            assert structure["left_out"]
+            assert structure["left_out"] == largest[: len(structure["left_out"])]
+            for path in structure["left_out"]:
+                assert at(structure, path) is None
 
             assert (
-                f"left out of the structured answer, as it is too much: {told['left_out'][0]}"
+                f"left out of the structured answer, as it is too much: {structure['left_out'][0]}"
                 in text_of(result)
             )
-            assert at(told, "findings" if name == "validate_report" else "verdict.findings")
+            assert at(structure, "findings" if name == "validate_report" else "verdict.findings")
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_an_answer_that_is_not_too_much_is_whole(server: Served, era: str) -> None:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_an_answer_that_is_not_too_much_is_whole(server: Served, protocol_mode: str) -> None:
     files = "".join(f'<file path="src/{n}.py" action="created">a & b</file>' for n in range(1_000))
-    with connect(target(server, "streamable-http"), era) as caller:
+    with connect(target(server, "streamable-http"), protocol_mode) as caller:
         result = whole(caller, "validate_report", text=reply_with(files))
 
-    told = result.structured_content
-    assert told is not None
-    assert "left_out" not in told
-    assert told["repaired_text"].count("a &amp; b") == 1_000
+    structure = result.structured_content
+    assert structure is not None
+    assert "left_out" not in structure
+    assert structure["repaired_text"].count("a &amp; b") == 1_000
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_the_largest_memories_are_found_and_read(server: Served, era: str) -> None:
-    with connect(target(server, "streamable-http"), era) as caller:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_the_largest_memories_are_found_and_read(server: Served, protocol_mode: str) -> None:
+    with connect(target(server, "streamable-http"), protocol_mode) as caller:
         ids = []
         for number in range(4):
             long: list[JsonValue] = [
-                f"needle {n} {number} {era} ".ljust(4_096, "ä") for n in range(64)
+                f"needle {n} {number} {protocol_mode} ".ljust(4_096, "ä") for n in range(64)
             ]
             saved = caller.tool(
                 "save_memory",
-                title=f"needle {number} {era}",
-                content=f"needle {number} {era} ".ljust(65_536, "\\"),
+                title=f"needle {number} {protocol_mode}",
+                content=f"needle {number} {protocol_mode} ".ljust(65_536, "\\"),
                 facts=long[:32],
                 source_files=long,
             )
@@ -147,7 +147,9 @@ def test_the_largest_memories_are_found_and_read(server: Served, era: str) -> No
             ids.append(saved.structured_content["id"])
 
         read = whole(caller, "get_memory", id=ids[0]).structured_content
-        found = whole(caller, "search_memory", queries=f"needle {era}", limit=50).structured_content
+        found = whole(
+            caller, "search_memory", queries=f"needle {protocol_mode}", limit=50
+        ).structured_content
 
     assert read is not None
     assert read["content"].endswith("\\" * 60_000)
@@ -156,9 +158,9 @@ def test_the_largest_memories_are_found_and_read(server: Served, era: str) -> No
     assert {item["id"] for item in found["items"]} >= set(ids)
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_the_largest_prompt_is_built(server: Served, era: str) -> None:
-    with connect(target(server, "streamable-http"), era) as caller:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_the_largest_prompt_is_built(server: Served, protocol_mode: str) -> None:
+    with connect(target(server, "streamable-http"), protocol_mode) as caller:
         whole(
             caller,
             "build_handoff",
@@ -193,24 +195,24 @@ def overgrown(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 def test_the_state_of_an_overgrown_project_is_cut_and_says_what_is_left_out(
-    overgrown: Path, era: str
+    overgrown: Path, protocol_mode: str
 ) -> None:
     with (
         served("--transport", "http", project=overgrown) as server,
-        connect(target(server, "streamable-http"), era) as caller,
+        connect(target(server, "streamable-http"), protocol_mode) as caller,
     ):
-        told = whole(caller, "project_status").structured_content
+        structure = whole(caller, "project_status").structured_content
         whole(caller, "record_report", text=COMPLETE_REPLY, check_workspace=False)
 
-    assert told is not None
-    assert (told["progress"]["total_waves"], told["progress"]["total_tasks"]) == (
+    assert structure is not None
+    assert (structure["progress"]["total_waves"], structure["progress"]["total_tasks"]) == (
         WAVES,
         WAVES * TASKS,
     )
-    assert "waves.tasks.name" in told["left_out"]
-    assert 0 < len(told["waves"]) <= WAVES
+    assert "waves.tasks.name" in structure["left_out"]
+    assert 0 < len(structure["waves"]) <= WAVES
 
 
 def test_an_answer_is_measured_as_it_is_written_and_not_as_it_lies_in_memory() -> None:

@@ -31,7 +31,7 @@ TOKENS = (
 INITIALIZED: JsonValue = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/statm").exists(), reason="the system does not tell the memory"
+    not Path("/proc/self/statm").exists(), reason="the system does not show the memory"
 )
 
 
@@ -84,7 +84,7 @@ class Client:
         return answer.status
 
     def open(self, **about: JsonValue) -> int:
-        """Open another session, with `about` in place of what it says of itself otherwise; return the status."""
+        """Open another session with `about` as the description of the client; return the status."""
         self.session = None
         message = json.loads(json.dumps(INITIALIZE))
         message["params"]["clientInfo"] |= about
@@ -144,7 +144,7 @@ def test_no_field_of_any_message_fills_the_memory_or_stops_the_server(
                 "resourceSubscriptions",
             }
             for kind in values if is_broad else ["a string"]:
-                # One that opens a session opens it anew, as it would a thousand times.
+                # A message that opens a session opens another one each time.
                 client.session = None if field.method == "initialize" else client.session
                 started = processor_seconds(server)
                 status, _ = client.post(

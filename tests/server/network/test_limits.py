@@ -1,4 +1,4 @@
-"""What the server does with requests that are too large, too many, too slow, or not what it speaks."""
+"""Requests that are too large, too many, too slow, or not HTTP/1.1."""
 
 import gzip
 import json
@@ -86,9 +86,11 @@ def test_a_body_over_four_mebibytes_is_refused_however_it_is_sent(
     server: Served, path: str
 ) -> None:
     large = b" " * (4 * 1024 * 1024 + 1)
-    told = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {10**12}\r\n\r\n".encode()
+    request_head = (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {10**12}\r\n\r\n".encode()
+    )
     with opened(server.port) as (connection,):
-        connection.sendall(told)
+        connection.sendall(request_head)
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 413 ")
 
     assert refusal_of(ask(f"{server.address}{path}", content=large)) == (413, "too_large")
@@ -126,10 +128,10 @@ def test_bad_bytes_after_an_answer_close_the_connection_and_leave_no_traceback(
             assert b"HTTP/1.1 " not in rest_of(connection)
 
         assert server.stop() == 143
-        assert "Traceback" not in server.said()
+        assert "Traceback" not in server.stderr()
 
 
-def test_one_connection_too_many_is_told_when_to_come_back() -> None:
+def test_one_connection_too_many_reads_when_to_come_back() -> None:
     with limited_to(2) as port, opened(port) as (first,):
         assert asked_once(first).startswith(b"HTTP/1.1 200 ")
         answer = exchange(port, HEALTH)
@@ -155,7 +157,7 @@ def test_another_content_type_is_refused(server: Served, content_type: str) -> N
         assert "Content-Type: application/json" in answer.json()["error_description"]
 
 
-def test_a_client_that_asks_too_fast_is_told_how_long_to_wait(tmp_path: Path) -> None:
+def test_a_client_that_asks_too_fast_reads_how_long_to_wait(tmp_path: Path) -> None:
     # So slow that no machine gets a second one in by being slow itself.
     with served("--transport", "http", "--rate-limit", "0.001", project=tmp_path) as server:
         assert ask(server.mcp).status_code == 200
@@ -338,23 +340,23 @@ def test_a_connection_that_is_closed_half_harms_nobody(server: Served) -> None:
         b"GET / HTTP/1.1\r\nx\r\n\r\n",
     ],
 )
-def test_what_is_no_http_is_told_so(server: Served, data: bytes) -> None:
+def test_data_that_is_not_http_is_refused_with_the_reason(server: Served, data: bytes) -> None:
     answer = exchange(server.port, data)
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"] == "no_http"
     still_answers(server)
 
 
-def test_tls_on_a_plain_port_is_told_to_both_sides(server: Served) -> None:
+def test_tls_on_a_plain_port_is_reported_to_both_sides(server: Served) -> None:
     hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 32
     answer = exchange(server.port, hello)
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert b"plain HTTP; use http://" in answer
-    assert "spoke TLS, and this port is plain HTTP" in server.wait_to_say("spoke TLS")
+    assert "spoke TLS, and this port is plain HTTP" in server.wait_for_line("spoke TLS")
     still_answers(server)
 
 
-def test_http_2_is_told_to_be_left(server: Served) -> None:
+def test_http_2_is_refused_with_what_to_use(server: Served) -> None:
     answer = exchange(server.port, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00" * 9)
     assert answer.startswith(b"HTTP/1.1 505 ")
     assert b"this port speaks HTTP/1.1" in answer
@@ -422,7 +424,7 @@ def test_what_is_under_way_is_added_up_by_client_and_forgotten_with_its_end() ->
         ("GET", {}, 200),
     ],
 )
-async def test_a_call_of_the_earlier_era_is_none_the_less_one_for_a_header_of_the_later(
+async def test_a_call_of_the_earlier_version_counts_with_a_header_of_the_later_one(
     method: str, headers: dict[str, str], status: int
 ) -> None:
     came = anyio.Semaphore(0)

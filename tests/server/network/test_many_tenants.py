@@ -18,7 +18,7 @@ from goop_mcp.server.network.direct import DirectWhereItCan
 from goop_mcp.server.network.tenants import Tenants
 from goop_mcp.settings import Settings
 from tests.postgres import Database, Server
-from tests.server.connections import ERAS, Transport, connect, target, text_of
+from tests.server.connections import PROTOCOL_MODES, Transport, connect, target, text_of
 from tests.server.network.asking import INITIALIZE, ask, refusal_of
 from tests.server.network.few_tenants import MOST
 from tests.server.network.serving import PATIENCE, Served, served
@@ -65,7 +65,7 @@ def holding_few(folder: Path, database: Database, *options: str) -> Iterator[Ser
 
 
 def ask_until_there_is_room(server: Served, name: str) -> httpx2.Response:
-    """Ask as a tenant again for as long as it is told that all others are at work."""
+    """Ask as a tenant, again for as long as the answer is that all others are at work."""
     waiting = threading.Event()
     for _ in range(int(PATIENCE)):
         answer = ask(server.mcp, token=TOKENS[name])
@@ -79,14 +79,16 @@ def ask_until_there_is_room(server: Served, name: str) -> httpx2.Response:
 
 
 @pytest.mark.parametrize("transport", NETWORK)
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 def test_one_tenant_after_the_other_is_served_and_finds_what_it_saved(
-    tmp_path: Path, database: Database, transport: Transport, era: str
+    tmp_path: Path, database: Database, transport: Transport, protocol_mode: str
 ) -> None:
     with holding_few(tmp_path, database) as server:
         for name in NAMES:
             ask_until_there_is_room(server, name)
-            with connect(target(server, transport, token=TOKENS[name]), era) as connection:
+            with connect(
+                target(server, transport, token=TOKENS[name]), protocol_mode
+            ) as connection:
                 saved = connection.tool(
                     "save_memory", title=f"Of {name}", content=f"Only {name} knows it."
                 )
@@ -94,7 +96,9 @@ def test_one_tenant_after_the_other_is_served_and_finds_what_it_saved(
 
         for name in NAMES:
             ask_until_there_is_room(server, name)
-            with connect(target(server, transport, token=TOKENS[name]), era) as connection:
+            with connect(
+                target(server, transport, token=TOKENS[name]), protocol_mode
+            ) as connection:
                 found = connection.tool(
                     "search_memory", queries="knows", limit=50
                 ).structured_content
@@ -103,7 +107,7 @@ def test_one_tenant_after_the_other_is_served_and_finds_what_it_saved(
 
         assert len(list((tmp_path / "temporary").glob("goop-mcp-*"))) <= MOST
         assert server.stop() == 143
-        assert "Traceback" not in server.said()
+        assert "Traceback" not in server.stderr()
 
     assert not list((tmp_path / "temporary").glob("goop-mcp-*"))
 
@@ -150,9 +154,11 @@ def test_tenants_that_all_save_at_once_lose_nothing_that_was_acknowledged(
 
     with holding_few(tmp_path, database) as server:
         with ThreadPoolExecutor(len(NAMES)) as pool:
-            told = dict(zip(NAMES, pool.map(save, NAMES, timeout=5 * PATIENCE), strict=True))
+            saved_titles = dict(
+                zip(NAMES, pool.map(save, NAMES, timeout=5 * PATIENCE), strict=True)
+            )
 
-        for name, titles in told.items():
+        for name, titles in saved_titles.items():
             ask_until_there_is_room(server, name)
             with connect(
                 target(server, "streamable-http", token=TOKENS[name]), "auto"
@@ -166,11 +172,11 @@ def test_tenants_that_all_save_at_once_lose_nothing_that_was_acknowledged(
 
 
 @contextmanager
-def calling(server: Served, name: str, era: str) -> Iterator[None]:
+def calling(server: Served, name: str, protocol_mode: str) -> Iterator[None]:
     """Have a call under way."""
     with (
         ThreadPoolExecutor(1) as pool,
-        connect(target(server, "streamable-http", token=TOKENS[name]), era) as connection,
+        connect(target(server, "streamable-http", token=TOKENS[name]), protocol_mode) as connection,
     ):
         over = threading.Event()
 
@@ -179,7 +185,7 @@ def calling(server: Served, name: str, era: str) -> Iterator[None]:
                 assert text_of(connection.tool("wait", seconds=1)) == "waited"
 
         waiting = pool.submit(wait)
-        server.wait_to_say("waiting begins")
+        server.wait_for_line("waiting begins")
 
         try:
             yield
@@ -189,8 +195,8 @@ def calling(server: Served, name: str, era: str) -> Iterator[None]:
 
 
 @contextmanager
-def streaming(server: Served, name: str, era: str) -> Iterator[None]:
-    """Have a stream open: of the older way, or of the later era."""
+def streaming(server: Served, name: str, protocol_mode: str) -> Iterator[None]:
+    """Have a stream open, of the earlier or the later protocol version."""
     body = (
         b'{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":'
         b'["goop://stats"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
@@ -208,14 +214,14 @@ def streaming(server: Served, name: str, era: str) -> Iterator[None]:
     ).encode() + body
 
     with opened(server.port) as (stream,):
-        stream.sendall(older if era == "legacy" else later)
+        stream.sendall(older if protocol_mode == "legacy" else later)
         until(stream, rb"event: endpoint|acknowledged")
         yield
 
 
 @contextmanager
 def in_a_session(server: Served, name: str, _: str) -> Iterator[None]:
-    """Have a session of the earlier era open, with nothing under way."""
+    """Have a session of the earlier protocol version open, without a call."""
     session = ask(server.mcp, token=TOKENS[name]).headers["mcp-session-id"]
     yield
     assert (
@@ -233,17 +239,17 @@ WORKING = [
 ]
 
 
-@pytest.mark.parametrize(("working", "era"), WORKING)
-def test_a_tenant_at_work_is_not_let_go_and_one_too_many_is_told_when_to_come_back(
+@pytest.mark.parametrize(("working", "protocol_mode"), WORKING)
+def test_a_tenant_at_work_is_not_closed_and_one_too_many_reads_when_to_come_back(
     tmp_path: Path,
     database: Database,
     working: Callable[[Served, str, str], AbstractContextManager[None]],
-    era: str,
+    protocol_mode: str,
 ) -> None:
     with holding_few(tmp_path, database, "--stateful") as server:
         first, second, third = NAMES[-3:]
-        with working(server, first, era):
-            with working(server, second, era):
+        with working(server, first, protocol_mode):
+            with working(server, second, protocol_mode):
                 answer = ask(server.mcp, token=TOKENS[third])
                 assert refusal_of(answer) == (503, "too_many_tenants")
                 assert answer.headers["retry-after"] == "1"

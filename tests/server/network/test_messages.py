@@ -1,4 +1,4 @@
-"""What is told of messages, sessions and versions that cannot be served, in both eras, in our words."""
+"""Refusals of messages, sessions and versions that cannot be served, in both protocol versions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from pydantic import JsonValue
 
-from tests.server.connections import ERAS, connect, target
+from tests.server.connections import PROTOCOL_MODES, connect, target
 from tests.server.network.asking import INITIALIZE, ask, refusal_of
 from tests.server.network.serving import Served, served
 from tests.server.network.sockets import opened, until
@@ -62,12 +62,12 @@ def older_way(server: Served) -> Iterator[str]:
         yield f"{server.address}{path}"
 
 
-def fault_of(answer: httpx2.Response) -> tuple[int, str]:
-    """Return code and message of an error of JSON-RPC, which is no library's and opens no session."""
-    told = answer.json()
+def rpc_error(answer: httpx2.Response) -> tuple[int, str]:
+    """Return code and message of a JSON-RPC error of the package, which opens no session."""
+    body = answer.json()
     assert answer.status_code >= 400
-    assert told["jsonrpc"] == "2.0"
-    message: str = told["error"]["message"]
+    assert body["jsonrpc"] == "2.0"
+    message: str = body["error"]["message"]
     assert not [
         foreign
         for foreign in ("pydantic", "input_value", "Traceback", "/site-packages/")
@@ -75,36 +75,41 @@ def fault_of(answer: httpx2.Response) -> tuple[int, str]:
     ]
     assert "mcp-session-id" not in answer.headers
 
-    return told["error"]["code"], message
+    return body["error"]["code"], message
 
 
 @pytest.mark.parametrize(("content", "code"), NO_MESSAGES)
-@pytest.mark.parametrize("era", ERAS)
-def test_a_body_that_is_no_message_is_told_what_to_send(
-    server: Served, content: bytes, code: int, era: str
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_a_body_that_is_no_message_is_refused_with_what_to_send(
+    server: Served, content: bytes, code: int, protocol_mode: str
 ) -> None:
-    headers = MODERN if era == "auto" else {"Mcp_Session_Id": session_of(server)}
-    assert fault_of(ask(server.mcp, content=content, **headers))[0] == code
+    headers = MODERN if protocol_mode == "auto" else {"Mcp_Session_Id": session_of(server)}
+    assert rpc_error(ask(server.mcp, content=content, **headers))[0] == code
     assert (
-        fault_of(ask(server.mcp, content=content, **({} if era == "legacy" else MODERN)))[0] == code
+        rpc_error(
+            ask(server.mcp, content=content, **({} if protocol_mode == "legacy" else MODERN))
+        )[0]
+        == code
     )
 
 
 @pytest.mark.parametrize(("content", "code"), NO_MESSAGES)
-def test_a_body_that_is_no_message_is_told_so_over_the_older_way_too(
+def test_a_body_that_is_no_message_is_refused_over_sse_too(
     server: Served, content: bytes, code: int
 ) -> None:
     with older_way(server) as messages:
-        assert fault_of(ask(messages, content=content))[0] == code
+        assert rpc_error(ask(messages, content=content))[0] == code
         assert ask(messages, body=INITIALIZE).status_code == 202
 
 
 @pytest.mark.parametrize(
     "content", [b"[]", b"\n [{}]", b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]']
 )
-def test_a_batch_is_told_to_be_sent_one_by_one(server: Served, content: bytes) -> None:
+def test_a_batch_is_refused_with_the_advice_to_send_its_messages_singly(
+    server: Served, content: bytes
+) -> None:
     one_by_one = "send each message in its own request"
-    code, message = fault_of(ask(server.mcp, content=content, **MODERN))
+    code, message = rpc_error(ask(server.mcp, content=content, **MODERN))
     assert code == -32600
     assert (
         message
@@ -114,11 +119,11 @@ def test_a_batch_is_told_to_be_sent_one_by_one(server: Served, content: bytes) -
         "Mcp_Session_Id": session_of(server, "2025-06-18"),
         "MCP_Protocol_Version": "2025-06-18",
     }
-    assert fault_of(ask(server.mcp, content=content, **later)) == (code, message)
+    assert rpc_error(ask(server.mcp, content=content, **later)) == (code, message)
 
 
 @pytest.mark.parametrize("content", [b"[]", b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]'])
-def test_a_batch_of_the_revision_that_had_batches_is_told_of_later_ones(
+def test_a_batch_of_the_revision_that_had_batches_is_refused_with_later_ones(
     server: Served, content: bytes
 ) -> None:
     session = session_of(server, "2025-03-26")
@@ -135,7 +140,7 @@ def test_a_batch_of_the_revision_that_had_batches_is_told_of_later_ones(
         ]
 
     for answer in answers:
-        code, message = fault_of(answer)
+        code, message = rpc_error(answer)
         assert code == -32600
         assert "revision 2025-03-26 of MCP has and this server does not accept" in message
         assert message.endswith("or initialize with 2025-06-18 or later")
@@ -143,22 +148,22 @@ def test_a_batch_of_the_revision_that_had_batches_is_told_of_later_ones(
     assert ask(server.mcp, body=LISTING, Mcp_Session_Id=session).status_code == 200
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 def test_words_that_look_like_a_strange_id_do_no_harm_in_arguments(
-    server: Served, era: str
+    server: Served, protocol_mode: str
 ) -> None:
-    with connect(target(server, "streamable-http"), era) as connection:
+    with connect(target(server, "streamable-http"), protocol_mode) as connection:
         assert not connection.tool("validate_report", text='{"id": null}, "id":{}').is_error
         assert connection.tool("route_next_action", text="x", context={"id": None}).is_error
 
 
-def test_sessions_that_do_not_exist_are_told_to_be_opened_again(server: Served) -> None:
+def test_clients_of_unknown_sessions_read_how_to_open_another(server: Served) -> None:
     for session in ("0" * 32, "x", "../../etc/passwd", "a" * 10_000):
         for method in ("POST", "GET", "DELETE"):
             answer = ask(server.mcp, method=method, body=LISTING, Mcp_Session_Id=session)
             assert answer.status_code == 404
             assert (
-                fault_of(answer)[1]
+                rpc_error(answer)[1]
                 == "the session has ended or never was; send initialize to open another"
             )
 
@@ -179,13 +184,13 @@ def test_a_session_that_was_ended_does_not_exist(server: Served) -> None:
     session = session_of(server)
     assert ask(server.mcp, method="DELETE", Mcp_Session_Id=session).status_code == 200
     answer = ask(server.mcp, body=LISTING, Mcp_Session_Id=session)
-    assert (answer.status_code, "never was" in fault_of(answer)[1]) == (404, True)
+    assert (answer.status_code, "never was" in rpc_error(answer)[1]) == (404, True)
 
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
-def test_a_request_without_a_session_is_told_how_to_get_one(server: Served, method: str) -> None:
+def test_a_request_without_a_session_reads_how_to_get_one(server: Served, method: str) -> None:
     answer = ask(server.mcp, method=method, body=LISTING)
-    code, message = fault_of(answer)
+    code, message = rpc_error(answer)
     assert (answer.status_code, code) == (400, -32600)
     assert message.startswith("the request names no session; send initialize first")
 
@@ -206,7 +211,7 @@ def test_a_second_stream_of_a_session_is_refused_and_one_that_would_be_resumed_t
         until(stream, b"\r\n\r\n")
         answer = ask(server.mcp, method="GET", Mcp_Session_Id=session)
         assert answer.status_code == 409
-        assert "Only one SSE stream is allowed" in fault_of(answer)[1]
+        assert "Only one SSE stream is allowed" in rpc_error(answer)[1]
 
 
 @pytest.mark.parametrize("method", ["HEAD", "PUT", "PATCH", "OPTIONS", "TRACE"])
@@ -219,13 +224,13 @@ def test_another_method_opens_no_session(server: Served, method: str, path: str)
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/json", "text/event-stream", ""])
-def test_a_client_that_takes_no_streams_is_told_what_to_accept(server: Served, accept: str) -> None:
+def test_a_client_that_takes_no_streams_reads_what_to_accept(server: Served, accept: str) -> None:
     answer = ask(server.mcp, Accept=accept, content=None, **MODERN)
     assert refusal_of(answer) == (406, "not_acceptable")
     assert "application/json, text/event-stream" in answer.json()["error_description"]
     legacy = ask(server.mcp, Accept=accept)
     assert legacy.status_code == 406
-    assert "must accept both application/json and text/event-stream" in fault_of(legacy)[1]
+    assert "must accept both application/json and text/event-stream" in rpc_error(legacy)[1]
 
 
 @pytest.mark.parametrize("version", EARLIER)
@@ -248,7 +253,7 @@ def test_a_version_that_never_was_is_refused_with_those_that_are_spoken(
             content=None,
             **headers,
         )
-        code, message = fault_of(answer)
+        code, message = rpc_error(answer)
         assert (answer.status_code, code) == (400, -32022)
         assert answer.json()["error"]["data"] == {
             "supported": ["2026-07-28"],
@@ -267,7 +272,7 @@ def test_what_a_client_sends_wrong_leaves_no_traceback_in_the_log(tmp_path: Path
 
         ask(server.mcp, method="GET", Upgrade="websocket", Connection="Upgrade")
         assert server.stop() == 143
-        said = server.said()
+        log = server.stderr()
 
-    assert "Traceback" not in said
-    assert "pip install" not in said
+    assert "Traceback" not in log
+    assert "pip install" not in log

@@ -1,4 +1,4 @@
-"""Tokens of an issuer: signed for this server and still good, or refused like any other unknown token."""
+"""Tokens of an issuer: signed for this server and valid, or refused like any unknown token."""
 
 import base64
 import hmac
@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from pydantic import JsonValue
 
 from goop_mcp.server.network.key_sets import KeySet, KeySetUnavailableError
-from tests.server.connections import ERAS, connect, target, text_of
+from tests.server.connections import PROTOCOL_MODES, connect, target, text_of
 from tests.server.network.asking import ask, refusal_of
 from tests.server.network.issuer import RESOURCE, Issuer, Key, answer, issuing
 from tests.server.network.serving import Served, served
@@ -39,22 +39,23 @@ def server(issuer: Issuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield running
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 def test_a_token_of_the_issuer_opens_what_its_scopes_allow(
-    server: Served, issuer: Issuer, era: str
+    server: Served, issuer: Issuer, protocol_mode: str
 ) -> None:
-    with connect(target(server, "streamable-http", token=issuer.token()), era) as reader:
+    with connect(target(server, "streamable-http", token=issuer.token()), protocol_mode) as reader:
         assert "save_memory" not in reader.tools()
         refused = reader.tool("save_memory", title="A title", content="Something.")
         assert "needs the scope write" in text_of(refused)
 
     with connect(
-        target(server, "sse", token=issuer.token(scope="openid goop:read goop:write")), era
+        target(server, "sse", token=issuer.token(scope="openid goop:read goop:write")),
+        protocol_mode,
     ) as writer:
         assert not writer.tool("save_memory", title="A title", content="Something.").is_error
 
 
-def test_a_token_of_our_own_is_good_beside_those_of_the_issuer(server: Served) -> None:
+def test_a_token_of_the_server_is_valid_in_addition_to_those_of_the_issuer(server: Served) -> None:
     assert ask(server.mcp, token="our-own-of-the-tests").status_code == 200
 
 
@@ -102,7 +103,7 @@ def test_a_token_without_a_scope_of_ours_may_not_even_read(server: Served, issue
     assert ask(server.mcp, token=issuer.token(scope=None, scp=["read"])).status_code == 200
 
 
-def test_who_has_no_token_is_told_where_to_get_one(server: Served, issuer: Issuer) -> None:
+def test_a_caller_without_a_token_reads_where_to_get_one(server: Served, issuer: Issuer) -> None:
     challenge = ask(server.mcp).headers["www-authenticate"]
     assert challenge == f'Bearer error="invalid_token", resource_metadata="{METADATA}"'
     answer = ask(f"{server.address}/.well-known/oauth-protected-resource/mcp", method="GET")
@@ -126,7 +127,7 @@ def test_a_session_belongs_to_the_person_and_not_to_the_program(
         )
 
 
-def test_an_issuer_that_cannot_be_reached_is_no_fault_of_the_caller(tmp_path: Path) -> None:
+def test_an_issuer_that_cannot_be_reached_is_not_an_error_of_the_caller(tmp_path: Path) -> None:
     with issuing() as gone:
         variables, token = gone.variables(), gone.token()
 
@@ -188,7 +189,7 @@ def test_a_bad_key_set_is_asked_for_once_in_a_while_and_logged_once(
         pauses = 1 + int((time.monotonic() - began) / 10)
         assert issuer.fetches <= pauses
         server.stop()
-        lines = [line for line in server.said().splitlines() if not line.startswith("goop-mcp: ")]
+        lines = [line for line in server.stderr().splitlines() if not line.startswith("goop-mcp: ")]
         assert 1 <= len(lines) <= pauses
         assert all("the keys of the issuer cannot be fetched" in line for line in lines)
 

@@ -41,7 +41,7 @@ def private(path: Path, text: str) -> str:
     return str(path)
 
 
-def test_nothing_said_means_this_machine_only() -> None:
+def test_no_settings_mean_this_machine_only() -> None:
     network = read()
     assert (network.host, network.port, network.asks_for_tokens) == ("127.0.0.1", 8000, False)
     assert network.allowed_hosts == ("localhost", "127.0.0.1", "[::1]")
@@ -65,9 +65,9 @@ def test_addresses_of_this_machine_need_no_token(host: str) -> None:
 def test_other_addresses_need_a_token_and_a_name(
     host: str, environment: dict[str, str], hosts: list[str], missing: list[str]
 ) -> None:
-    said = sentence(environment, options=Options(host=host, allowed_hosts=hosts))
-    assert said.startswith(f"--host {host} serves other machines, which needs ")
-    assert all(each in said for each in missing)
+    message = sentence(environment, options=Options(host=host, allowed_hosts=hosts))
+    assert message.startswith(f"--host {host} serves other machines, which needs ")
+    assert all(each in message for each in missing)
 
 
 def test_other_addresses_with_both_are_known_by_the_given_names_only() -> None:
@@ -96,9 +96,9 @@ def test_an_allowed_origin_is_what_a_browser_sends(origin: str) -> None:
     "token", ["two words", "line\nbreak", "line end\n", " front", "tab\t", "üml", "nul\0"]
 )
 def test_a_token_with_a_blank_or_a_line_break_is_refused_and_not_repeated(token: str) -> None:
-    said = sentence({"GOOP_TOKEN": token})
-    assert said.startswith("GOOP_TOKEN has a blank, a line break or another invalid character")
-    assert token.strip() not in said
+    message = sentence({"GOOP_TOKEN": token})
+    assert message.startswith("GOOP_TOKEN has a blank, a line break or another invalid character")
+    assert token.strip() not in message
 
 
 @pytest.mark.parametrize("token", ["x", "sixteen-less-1-"])
@@ -107,16 +107,18 @@ def test_a_token_that_can_be_guessed_is_refused_and_not_repeated(
     tmp_path: Path, token: str, host: str
 ) -> None:
     options = ("--transport", "http", "--host", host, "--allowed-host", "goop.example")
-    said = refused(*options, project=tmp_path, GOOP_TOKEN=token)
-    assert "GOOP_TOKEN is a token of fewer than 16 characters, which can be guessed" in said
-    assert "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes a good one" in said
-    assert f" {token} " not in said.replace("'", " ")
+    message = refused(*options, project=tmp_path, GOOP_TOKEN=token)
+    assert "GOOP_TOKEN is a token of fewer than 16 characters, which can be guessed" in message
+    assert (
+        "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes a good one" in message
+    )
+    assert f" {token} " not in message.replace("'", " ")
 
 
-def test_the_shortest_token_that_is_taken_has_sixteen_signs() -> None:
-    tokens = read({"GOOP_TOKEN": "sixteen-signs---"}).tokens
+def test_the_shortest_valid_token_has_sixteen_characters() -> None:
+    tokens = read({"GOOP_TOKEN": "sixteen-chars---"}).tokens
     assert tokens is not None
-    assert tokens.holder("sixteen-signs---") is not None
+    assert tokens.holder("sixteen-chars---") is not None
 
 
 def test_a_token_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
@@ -159,7 +161,7 @@ def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "names no tokens"),
         ("one\ntwo\n", "cannot be read; expected one token on one line"),
@@ -168,10 +170,10 @@ def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> No
         ("[tokens.a]\ntoken = ''", "is an empty token"),
         ("[tokens.a]\ntoken = 'x y'", "has a blank"),
         (
-            "[tokens.a]\ntoken = 'fifteen-signs--'",
+            "[tokens.a]\ntoken = 'fifteen-chars--'",
             "[tokens.a] is a token of fewer than 16 characters",
         ),
-        ("fifteen-signs--", "is a token of fewer than 16 characters"),
+        ("fifteen-chars--", "is a token of fewer than 16 characters"),
         (
             f"[tokens.a]\ntoken = '{TOKEN}'\nscope = 'read'",
             "has 'scope'; expected token, scopes, tenant",
@@ -188,14 +190,14 @@ def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> No
         ),
     ],
 )
-def test_a_token_file_with_a_fault_is_refused_with_what_to_write(
-    tmp_path: Path, text: str, said: str
+def test_a_token_file_with_an_error_is_refused_with_what_to_write(
+    tmp_path: Path, text: str, message: str
 ) -> None:
-    assert said in sentence(options=Options(token_file=private(tmp_path / "tokens", text)))
+    assert message in sentence(options=Options(token_file=private(tmp_path / "tokens", text)))
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"),
+    ("environment", "message"),
     [
         ({"GOOP_PORT": "http"}, "GOOP_PORT is 'http'; expected 1 to 65535"),
         ({"GOOP_PORT": "70000"}, "GOOP_PORT is '70000'"),
@@ -254,8 +256,10 @@ def test_a_token_file_with_a_fault_is_refused_with_what_to_write(
         ),
     ],
 )
-def test_a_bad_variable_is_refused_with_what_to_do(environment: dict[str, str], said: str) -> None:
-    assert said in sentence(environment)
+def test_a_bad_variable_is_refused_with_what_to_do(
+    environment: dict[str, str], message: str
+) -> None:
+    assert message in sentence(environment)
 
 
 def test_sessions_are_kept_unless_a_database_of_several_machines_is_used() -> None:
@@ -266,8 +270,8 @@ def test_sessions_are_kept_unless_a_database_of_several_machines_is_used() -> No
 
 
 def test_a_server_that_lets_others_in_without_a_token_does_not_start(tmp_path: Path) -> None:
-    said = refused("--transport", "streamable-http", "--host", "0.0.0.0", project=tmp_path)
-    assert "serves other machines, which needs a token" in said
+    message = refused("--transport", "streamable-http", "--host", "0.0.0.0", project=tmp_path)
+    assert "serves other machines, which needs a token" in message
 
 
 def test_an_option_of_the_network_without_a_network_is_refused(tmp_path: Path) -> None:
@@ -278,14 +282,16 @@ def test_an_option_of_the_network_without_a_network_is_refused(tmp_path: Path) -
 
 def test_an_address_of_another_machine_is_refused(tmp_path: Path) -> None:
     options = ("--transport", "sse", "--host", "192.0.2.1", "--allowed-host", "h")
-    said = refused(*options, project=tmp_path, GOOP_TOKEN=TOKEN)
-    assert "which is no address of this machine" in said
+    message = refused(*options, project=tmp_path, GOOP_TOKEN=TOKEN)
+    assert "which is no address of this machine" in message
 
 
-def test_a_port_in_use_is_told_with_the_process_that_has_it(tmp_path: Path) -> None:
+def test_a_port_in_use_is_refused_with_the_process_that_has_it(tmp_path: Path) -> None:
     with served("--transport", "sse", project=tmp_path) as server:
-        said = refused("--transport", "http", "--port", str(server.port), project=tmp_path)
-        assert f"port {server.port} of 127.0.0.1 is in use (process {server.process.pid} (" in said
+        message = refused("--transport", "http", "--port", str(server.port), project=tmp_path)
+        assert (
+            f"port {server.port} of 127.0.0.1 is in use (process {server.process.pid} (" in message
+        )
         assert ask(f"{server.address}/health", method="GET").json() == {"status": "ok"}
 
 
@@ -307,17 +313,17 @@ def test_a_port_is_free_again_as_soon_as_its_server_has_ended(tmp_path: Path) ->
         (["goop.example:8443"], "goop.example:8443"),
     ],
 )
-def test_a_server_for_others_tells_an_address_that_lets_requests_in(
+def test_a_server_for_others_prints_an_address_that_accepts_requests(
     tmp_path: Path, names: list[str], first: str
 ) -> None:
     options = [each for name in names for each in ("--allowed-host", name)]
     with served(
         "--transport", "http", "--host", "0.0.0.0", *options, project=tmp_path, GOOP_TOKEN=TOKEN
     ) as server:
-        port = int(server.told.rpartition(" port ")[2].split(";")[0])
+        port = int(server.announced.rpartition(" port ")[2].split(";")[0])
         host = first.format(port=port)
         assert (
-            server.told == f"http://{host}/mcp and http://{host}/sse on 0.0.0.0 port {port}; "
+            server.announced == f"http://{host}/mcp and http://{host}/sse on 0.0.0.0 port {port}; "
             f"accepts requests that name {' or '.join(names)} as their host"
         )
         assert ask(f"http://127.0.0.1:{port}/mcp", token=TOKEN, Host=host).status_code == 200
@@ -330,23 +336,23 @@ _OTHER_LOOPBACK = pytest.param(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", _OTHER_LOOPBACK, "localhost"])
-def test_a_server_for_this_machine_tells_an_address_that_lets_requests_in(
+def test_a_server_for_this_machine_prints_an_address_that_accepts_requests(
     tmp_path: Path, host: str
 ) -> None:
     with served("--transport", "streamable-http", "--host", host, project=tmp_path) as server:
-        assert server.told == f"http://{host}:{server.port}/mcp"
+        assert server.announced == f"http://{host}:{server.port}/mcp"
         assert ask(server.mcp).status_code == 200
         assert ask(server.mcp, Host="0.0.0.0").status_code == 421
 
 
-def test_a_server_behind_a_proxy_tells_the_names_that_are_let_in(tmp_path: Path) -> None:
+def test_a_server_behind_a_proxy_prints_the_names_that_are_accepted(tmp_path: Path) -> None:
     with served("--transport", "sse", "--allowed-host", "goop.example", project=tmp_path) as server:
         names = "localhost or 127.0.0.1 or [::1] or goop.example"
-        assert server.told == f"{server.sse}; accepts requests that name {names} as their host"
+        assert server.announced == f"{server.sse}; accepts requests that name {names} as their host"
 
 
 def test_a_name_for_others_without_a_token_is_warned_about(tmp_path: Path) -> None:
     for options, warned in (((), False), (("--allowed-host", "goop.example"), True)):
         with served("--transport", "sse", *options, project=tmp_path) as server:
             assert server.stop() == 143
-            assert ("need no token" in server.said()) is warned
+            assert ("need no token" in server.stderr()) is warned

@@ -1,4 +1,4 @@
-"""Callers on other machines read what a project offers and nothing else, and learn no path of the server's machine."""
+"""Remote callers read what a project offers and nothing else, and no path of the server."""
 
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -7,7 +7,7 @@ import pytest
 from mcp import MCPError
 
 from goop_mcp.validation.samples import COMPLETE_REPLY
-from tests.server.connections import ERAS, Connection, connect, target, text_of
+from tests.server.connections import PROTOCOL_MODES, Connection, connect, target, text_of
 from tests.server.network.serving import Served, served
 from tests.server.network.sockets import exchange
 
@@ -42,7 +42,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=PROTOCOL_MODES)
 def caller(server: Served, request: pytest.FixtureRequest) -> Iterator[Connection]:
     with connect(target(server, "streamable-http"), request.param) as connection:
         yield connection
@@ -95,7 +95,7 @@ def test_no_address_leads_to_a_file(server: Served, path: str) -> None:
 def test_no_answer_names_a_folder_of_the_server(
     caller: Connection, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    said = [
+    messages = [
         text_of(caller.tool("project_status")),
         text_of(caller.tool("validate_report", text=COMPLETE_REPLY, check_workspace=True)),
         text_of(caller.tool("record_report", text=COMPLETE_REPLY)),
@@ -111,9 +111,11 @@ def test_no_answer_names_a_folder_of_the_server(
         with pytest.raises(MCPError) as refusal:
             caller.read(f"goop://project/{quote(name, safe='')}")
 
-        said.append(str(refusal.value))
+        messages.append(str(refusal.value))
 
     outer = str(tmp_path_factory.getbasetemp())
     assert [
-        text for text in said if outer in text or "/site-packages/" in text or "Traceback" in text
+        text
+        for text in messages
+        if outer in text or "/site-packages/" in text or "Traceback" in text
     ] == []

@@ -1,4 +1,4 @@
-"""The id of an HTTP request: kept or made, told in the answer, and known to whatever is done for it."""
+"""The id of an HTTP request: kept or made, in the answer, and known to everything done for it."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -25,16 +25,16 @@ PLACE = "http://127.0.0.1:8000"
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
 
 
-async def tell(request: Request) -> Response:
+async def show(request: Request) -> Response:
     assert isinstance(request.scope[REQUEST_ID_KEY], str)
     return PlainTextResponse(str(current_request()))
 
 
-def tell_on_a_thread(_: Request) -> Response:
+def show_on_a_thread(_: Request) -> Response:
     return PlainTextResponse(str(current_request()))
 
 
-APP = RequestIds(Starlette(routes=[Route("/", tell), Route("/thread", tell_on_a_thread)]))
+APP = RequestIds(Starlette(routes=[Route("/", show), Route("/thread", show_on_a_thread)]))
 
 
 @asynccontextmanager
@@ -46,7 +46,7 @@ async def client_of(app: RequestIds) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 @pytest.mark.parametrize("path", ["/", "/thread"])
-async def test_the_id_of_the_caller_is_kept_told_and_known(path: str) -> None:
+async def test_the_id_of_the_caller_is_kept_and_answered_and_known(path: str) -> None:
     async with client_of(APP) as client:
         answer = await client.get(path, headers={HEADER: "from-the-proxy_1.2"})
     assert answer.headers[HEADER] == "from-the-proxy_1.2"
@@ -126,5 +126,7 @@ async def test_a_tool_that_is_called_over_http_belongs_to_the_http_request(
     assert attributes["goop.request.id"] == "http-1"
     assert attributes["network.transport"] == "tcp"
     # An id of a session opens it, and whoever collects traces may not.
-    told = str([(each.name, dict(each.attributes or {})) for each in EXPORTER.get_finished_spans()])
-    assert answer.headers.get("mcp-session-id", "no session") not in told
+    recorded = str(
+        [(each.name, dict(each.attributes or {})) for each in EXPORTER.get_finished_spans()]
+    )
+    assert answer.headers.get("mcp-session-id", "no session") not in recorded

@@ -1,4 +1,4 @@
-"""A tool that asks for input is called again with what it was told, over HTTP (2026-07-28)."""
+"""A tool that asks for input is called again with the answers, over HTTP (2026-07-28)."""
 
 from pathlib import Path
 from typing import Any
@@ -39,8 +39,8 @@ def test_what_a_server_sealed_for_a_request_is_accepted_with_the_next_round(tmp_
     options = ("--transport", "streamable-http")
     with served(*options, project=tmp_path, program="tests.conformance.fixture") as server:
         first = called(server.mcp, 1)
-        told = {"step1": {"action": "accept", "content": {"name": "Ann"}}}
-        second = called(server.mcp, 2, inputResponses=told, requestState=first["requestState"])
+        answers = {"step1": {"action": "accept", "content": {"name": "Ann"}}}
+        second = called(server.mcp, 2, inputResponses=answers, requestState=first["requestState"])
 
     assert second["resultType"] == "input_required"
     assert list(second["inputRequests"]) == ["step2"]

@@ -1,4 +1,4 @@
-"""An id of a session lets whoever knows it act in that session, so nobody learns one from the log or a trace."""
+"""Ids of sessions are secrets: no log and no trace contains one."""
 
 import re
 from collections.abc import Iterator
@@ -44,8 +44,8 @@ def older_stream(server: Served) -> Iterator[str]:
     head = f"GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {OWNER}\r\n\r\n"
     with opened(server.port) as (stream,):
         stream.sendall(head.encode())
-        told = until(stream, rb"session_id=([0-9a-f]{32})")
-        yield told[1].decode()
+        found = until(stream, rb"session_id=([0-9a-f]{32})")
+        yield found[1].decode()
 
 
 def test_no_id_of_a_session_is_ever_written_to_the_log(server: Served) -> None:
@@ -62,7 +62,7 @@ def test_no_id_of_a_session_is_ever_written_to_the_log(server: Served) -> None:
     assert ask(server.mcp, token=OWNER, method="DELETE", Mcp_Session_Id=session).status_code == 200
     assert ask(server.mcp, token=OWNER, method="DELETE", Mcp_Session_Id=session).status_code == 404
     assert server.stop() == 143
-    log = server.said()
+    log = server.stderr()
 
     for id in (session, older):
         assert id[:8] in log

@@ -1,4 +1,4 @@
-"""Two replicas on one PostgreSQL, neither with the project's folder: what one records, readers of the other see."""
+"""Two replicas on one PostgreSQL without the project's folder: both show what either records."""
 
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -15,7 +15,7 @@ from mcp.types import INVALID_REQUEST
 from goop_mcp.workspace.layout import DOCUMENTS
 from tests.operations.reporting import report
 from tests.postgres import Database, Server
-from tests.server.connections import ERAS, Connection, Transport, connect, target, text_of
+from tests.server.connections import PROTOCOL_MODES, Connection, Transport, connect, target, text_of
 from tests.server.hearing import Heard, listening
 from tests.server.network.serving import PATIENCE, Served, served
 
@@ -88,11 +88,15 @@ def replicas(
 
 
 def open_client(
-    server: Served, era: str, *, transport: Transport = "streamable-http", tenant: str = "acme"
+    server: Served,
+    protocol_mode: str,
+    *,
+    transport: Transport = "streamable-http",
+    tenant: str = "acme",
 ) -> Client:
     return Client(
         target(server, transport, token=f"token-of-{tenant}-for-tests"),
-        mode=era,
+        mode=protocol_mode,
         read_timeout_seconds=PATIENCE,
     )
 
@@ -120,72 +124,87 @@ def refused(connection: Connection, uri: str) -> str:
     return refusal.value.message
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_what_one_replica_records_the_other_shows(replicas: Replicas, era: str) -> None:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_what_one_replica_records_the_other_shows(replicas: Replicas, protocol_mode: str) -> None:
     with (
         connect(
-            target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), era
+            target(replicas.first, "streamable-http", token="token-of-acme-for-tests"),
+            protocol_mode,
         ) as writer,
         connect(
-            target(replicas.second, "streamable-http", token="token-of-acme-for-tests"), era
+            target(replicas.second, "streamable-http", token="token-of-acme-for-tests"),
+            protocol_mode,
         ) as reader,
     ):
-        text = report(f"W7.T{ERAS.index(era) + 1}", summary=f"Said in {era}.", new_session="true")
+        text = report(
+            f"W7.T{PROTOCOL_MODES.index(protocol_mode) + 1}",
+            summary=f"Recorded by {protocol_mode}.",
+            new_session="true",
+        )
         text = text.replace(
-            "</goop_report>", f"<decision>Decided in {era}.</decision></goop_report>"
+            "</goop_report>", f"<decision>Decided in {protocol_mode}.</decision></goop_report>"
         )
         assert recorded(writer, text) == [CHRONICLE, ADL, HANDOFF]
         handed_over = writer.tool(
-            "build_handoff", kind="session", write=True, summary=f"Handed over in {era}."
+            "build_handoff", kind="session", write=True, summary=f"Handed over in {protocol_mode}."
         )
         assert "recorded and shown at goop://project/HANDOFF.md, in no file" in text_of(handed_over)
 
         assert listed(reader) == [CHRONICLE, HANDOFF, ADL]
         diary = reader.read(CHRONICLE).text
         (entry,) = re.findall(
-            rf"<!-- goop:rev (\d+) -->\n### [^<]*Said in {era}\.[^<]*<!-- goop:end \1 -->", diary
+            rf"<!-- goop:rev (\d+) -->\n### [^<]*Recorded by {protocol_mode}\.[^<]*"
+            r"<!-- goop:end \1 -->",
+            diary,
         )
         assert diary.startswith("# CHRONICLE\n\n## Recent Activity\n")
-        assert f"Decided in {era}." in reader.read(ADL).text
+        assert f"Decided in {protocol_mode}." in reader.read(ADL).text
         handoff = reader.read(HANDOFF).text
-        assert f"Handed over in {era}." in handoff
+        assert f"Handed over in {protocol_mode}." in handoff
         assert handoff.endswith(f"\n<!-- goop:rev {int(entry) + 1} -->\n")
-        assert f"Handed over in {era}." in reader.prompt("resume_session")
+        assert f"Handed over in {protocol_mode}." in reader.prompt("resume_session")
         for uri in (CHRONICLE, ADL, HANDOFF):
             assert reader.read(uri) == writer.read(uri)
 
         status = reader.tool("project_status")
         assert "shown at goop://project/CHRONICLE.md" in text_of(status)
         assert status.structured_content is not None
-        assert f"W7.T{ERAS.index(era) + 1}" in status.structured_content["reported"]["done"]
+        assert (
+            f"W7.T{PROTOCOL_MODES.index(protocol_mode) + 1}"
+            in status.structured_content["reported"]["done"]
+        )
 
     assert replicas.files() == []
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_what_the_database_does_not_hold_says_where_it_is(replicas: Replicas, era: str) -> None:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_what_the_database_does_not_hold_says_where_it_is(
+    replicas: Replicas, protocol_mode: str
+) -> None:
     with connect(
-        target(replicas.second, "streamable-http", token="token-of-rival-for-tests"), era
+        target(replicas.second, "streamable-http", token="token-of-rival-for-tests"), protocol_mode
     ) as rival:
         for name in DOCUMENTS:
-            said = refused(rival, f"goop://project/{name}")
+            message = refused(rival, f"goop://project/{name}")
             if name in ("CHRONICLE.md", "ADL.md", "HANDOFF.md"):
-                assert said.startswith(f"there is no {name} in this project yet; ")
+                assert message.startswith(f"there is no {name} in this project yet; ")
             else:
-                assert said.startswith(f"{name} is a file of the project and not in its database")
-                assert "read it where the project is checked out" in said
+                assert message.startswith(
+                    f"{name} is a file of the project and not in its database"
+                )
+                assert "read it where the project is checked out" in message
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 @pytest.mark.parametrize("tool", ["record_report", "validate_report", "route_next_action"])
 def test_no_claim_is_called_untrue_where_there_is_nothing_to_look_at(
-    replicas: Replicas, era: str, tool: str
+    replicas: Replicas, protocol_mode: str, tool: str
 ) -> None:
     claim = report().replace(
         "<files/>", '<files><file path="src/a.py" action="created">New</file></files>'
     )
     with connect(
-        target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), era
+        target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), protocol_mode
     ) as acme:
         refused = acme.tool(tool, text=claim, check_workspace=True)
 
@@ -195,18 +214,22 @@ def test_no_claim_is_called_untrue_where_there_is_nothing_to_look_at(
     )
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_what_a_tenant_records_is_no_resource_of_another(replicas: Replicas, era: str) -> None:
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_what_a_tenant_records_is_no_resource_of_another(
+    replicas: Replicas, protocol_mode: str
+) -> None:
     with (
         connect(
-            target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), era
+            target(replicas.first, "streamable-http", token="token-of-acme-for-tests"),
+            protocol_mode,
         ) as acme,
         connect(
-            target(replicas.first, "streamable-http", token="token-of-rival-for-tests"), era
+            target(replicas.first, "streamable-http", token="token-of-rival-for-tests"),
+            protocol_mode,
         ) as rival,
     ):
-        recorded(acme, report("W8.T1", summary=f"Nobody else's, {era}."))
-        assert f"Nobody else's, {era}." in acme.read(CHRONICLE).text
+        recorded(acme, report("W8.T1", summary=f"Nobody else's, {protocol_mode}."))
+        assert f"Nobody else's, {protocol_mode}." in acme.read(CHRONICLE).text
         assert listed(rival) == []
         assert "there is no CHRONICLE.md" in refused(rival, CHRONICLE)
         assert "W8.T1" not in text_of(rival.tool("project_status"))
@@ -242,7 +265,7 @@ async def say(server: Served, text: str, *, tenant: str = "acme") -> None:
 
 
 async def say_until_heard(server: Served, heard: Heard, mark: str) -> None:
-    """Record until it is told: over streamable HTTP the stream for notices may be opened after the subscription."""
+    """Record until the client is notified: its stream may open after the subscription."""
     with anyio.fail_after(PATIENCE):
         for number in range(1_000):
             await say(server, report("W9.T1", summary=f"{mark} {number}"))
@@ -259,7 +282,7 @@ async def test_a_listener_at_one_replica_hears_of_what_another_records_and_of_no
         listener(replicas.second, *everything, tenant="acme") as acme,
         listener(replicas.second, *everything, tenant="rival") as rival,
     ):
-        await say(replicas.first, report("W9.T2", summary=f"Told to listeners. {replicas.folder}"))
+        await say(replicas.first, report("W9.T2", summary=f"Sent to listeners. {replicas.folder}"))
         await acme.wait_for(CHRONICLE)
         await say(
             replicas.first,
@@ -277,7 +300,7 @@ async def test_a_listener_at_one_replica_hears_of_what_another_records_and_of_no
     assert replicas.files() == []
 
 
-async def test_a_subscriber_of_the_earlier_era_hears_of_what_another_replica_records(
+async def test_a_subscriber_of_the_earlier_version_hears_of_what_another_replica_records(
     replicas: Replicas,
 ) -> None:
     async with subscribed(replicas.second, "sse", CHRONICLE, SPEC) as heard:

@@ -1,4 +1,4 @@
-"""How the server ends: what runs is answered, what stays open is closed, and the exit code is that of a shell."""
+"""The end of the server: calls are answered, streams are closed, the exit code is a shell's."""
 
 import json
 import signal
@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.connections import ERAS, Transport, connect, target, text_of
+from tests.server.connections import PROTOCOL_MODES, Transport, connect, target, text_of
 from tests.server.network.serving import PATIENCE, served
 from tests.server.network.sockets import HEALTH, opened, rest_of
 
 SLOW = "tests.server.network.slow_server"
 NETWORK: tuple[Transport, ...] = ("streamable-http", "sse")
 COMBINATIONS = [
-    pytest.param(transport, era, id=f"{transport}-{era}") for transport in NETWORK for era in ERAS
+    pytest.param(transport, protocol_mode, id=f"{transport}-{protocol_mode}")
+    for transport in NETWORK
+    for protocol_mode in PROTOCOL_MODES
 ]
 
 
@@ -25,12 +27,12 @@ def test_a_signal_ends_the_server_with_the_code_of_a_shell_and_no_more_words(
 ) -> None:
     with served("--transport", "http", project=tmp_path) as server:
         assert server.stop(number) == code
-        assert server.said() == f"goop-mcp: serving {server.mcp} and {server.sse}\n"
+        assert server.stderr() == f"goop-mcp: serving {server.mcp} and {server.sse}\n"
 
 
-@pytest.mark.parametrize(("transport", "era"), COMBINATIONS)
+@pytest.mark.parametrize(("transport", "protocol_mode"), COMBINATIONS)
 def test_a_call_that_runs_is_answered_before_the_server_ends(
-    tmp_path: Path, transport: Transport, era: str
+    tmp_path: Path, transport: Transport, protocol_mode: str
 ) -> None:
     with (
         served("--transport", "http", project=tmp_path, program=SLOW) as server,
@@ -38,21 +40,23 @@ def test_a_call_that_runs_is_answered_before_the_server_ends(
     ):
 
         def call() -> str:
-            with connect(target(server, transport), era) as connection:
+            with connect(target(server, transport), protocol_mode) as connection:
                 # Else the client asks for the tool's schema once the answer is there, which is too
                 # late.
                 connection.tools()
                 return text_of(connection.tool("wait", seconds=1))
 
         waiting = pool.submit(call)
-        server.wait_to_say("waiting begins")
+        server.wait_for_line("waiting begins")
         assert server.stop() == 143
         assert waiting.result(timeout=PATIENCE) == "waited"
 
 
-@pytest.mark.parametrize(("transport", "era"), [("streamable-http", "auto"), ("sse", "legacy")])
+@pytest.mark.parametrize(
+    ("transport", "protocol_mode"), [("streamable-http", "auto"), ("sse", "legacy")]
+)
 def test_a_call_that_runs_for_ever_is_given_up(
-    tmp_path: Path, transport: Transport, era: str
+    tmp_path: Path, transport: Transport, protocol_mode: str
 ) -> None:
     with (
         served("--transport", "http", project=tmp_path, program=SLOW) as server,
@@ -60,13 +64,13 @@ def test_a_call_that_runs_for_ever_is_given_up(
     ):
 
         def call() -> None:
-            with connect(target(server, transport), era) as connection:
+            with connect(target(server, transport), protocol_mode) as connection:
                 connection.tool("wait", seconds=10_000)
 
         waiting = pool.submit(call)
-        server.wait_to_say("waiting begins")
+        server.wait_for_line("waiting begins")
         assert server.stop() == 143
-        server.wait_to_say("waiting given up")
+        server.wait_for_line("waiting given up")
         assert waiting.exception(timeout=PATIENCE) is not None
 
 
@@ -81,10 +85,10 @@ def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
                 connection.tool("wait", seconds=10_000)
 
         waiting = pool.submit(call)
-        server.wait_to_say("waiting begins")
+        server.wait_for_line("waiting begins")
         server.process.send_signal(signal.SIGTERM)
         assert server.stop(signal.SIGINT) in (128 + signal.SIGINT, 128 + signal.SIGTERM)
-        assert "waiting given up" not in server.said()
+        assert "waiting given up" not in server.stderr()
         assert waiting.exception(timeout=PATIENCE) is not None
 
 
@@ -108,9 +112,9 @@ def test_a_call_whose_client_closes_its_half_of_the_connection_is_given_up(tmp_p
         opened(server.port) as (half,),
     ):
         half.sendall(head.encode() + body)
-        server.wait_to_say("waiting begins")
+        server.wait_for_line("waiting begins")
         half.shutdown(socket.SHUT_WR)
-        server.wait_to_say("waiting given up")
+        server.wait_for_line("waiting given up")
         assert rest_of(half) == b""
 
 
@@ -135,16 +139,16 @@ def test_a_client_that_goes_away_ends_its_call_and_nothing_else(
     tmp_path: Path, transport: Transport
 ) -> None:
     with served("--transport", "http", project=tmp_path, program=SLOW) as server:
-        for era in ERAS:
-            with connect(target(server, transport), era) as connection:
+        for protocol_mode in PROTOCOL_MODES:
+            with connect(target(server, transport), protocol_mode) as connection:
                 call = connection.portal.start_task_soon(
                     connection.client.call_tool, "wait", {"seconds": 10_000}
                 )
-                server.wait_to_say("waiting begins")
+                server.wait_for_line("waiting begins")
                 call.cancel()
-                server.wait_to_say("waiting given up")
+                server.wait_for_line("waiting given up")
 
-            with connect(target(server, transport), era) as connection:
+            with connect(target(server, transport), protocol_mode) as connection:
                 assert not connection.tool(
-                    "save_memory", title="A title", content=f"Something in {era}."
+                    "save_memory", title="A title", content=f"Something in {protocol_mode}."
                 ).is_error

@@ -1,4 +1,4 @@
-"""Two tenants on one PostgreSQL through one server: neither sees, finds, guesses or changes what is the other's."""
+"""Two tenants on one PostgreSQL and one server: neither sees, finds or changes the other's data."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ from mcp import MCPError
 
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from tests.postgres import Database, Server
-from tests.server.connections import ERAS, Connection, Transport, connect, target, text_of
+from tests.server.connections import PROTOCOL_MODES, Connection, Transport, connect, target, text_of
 from tests.server.network.asking import ask
 from tests.server.network.serving import Served, served
 
@@ -70,14 +70,16 @@ def save(connection: Connection, title: str, content: str) -> int:
 
 
 @pytest.mark.parametrize("transport", NETWORK)
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 def test_what_one_tenant_saves_no_other_reads_finds_or_forgets(
-    server: Served, transport: Transport, era: str
+    server: Served, transport: Transport, protocol_mode: str
 ) -> None:
-    mark = f"{transport} {era}"
+    mark = f"{transport} {protocol_mode}"
     with (
-        connect(target(server, transport, token="token-of-the-tenant-acme"), era) as acme,
-        connect(target(server, transport, token="token-of-the-tenant-rival"), era) as rival,
+        connect(target(server, transport, token="token-of-the-tenant-acme"), protocol_mode) as acme,
+        connect(
+            target(server, transport, token="token-of-the-tenant-rival"), protocol_mode
+        ) as rival,
     ):
         id = save(acme, f"Launch {mark}", f"{SECRET} in {mark}")
         assert SECRET in text_of(acme.tool("get_memory", id=id))

@@ -1,4 +1,4 @@
-"""Tokens: what is told to those who have none, and what each scope allows, on all transports and in both eras."""
+"""Tokens: refusals without one, and what each scope allows, over all transports and versions."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from goop_mcp.server.network.tokens import read_token_file, single_token
 from goop_mcp.settings import SettingsError
 from goop_mcp.validation.samples import COMPLETE_REPLY
-from tests.server.connections import ERAS, Transport, connect, target, text_of
+from tests.server.connections import PROTOCOL_MODES, Transport, connect, target, text_of
 from tests.server.network import sockets
 from tests.server.network.asking import ask, refusal_of
 from tests.server.network.serving import Served, served
@@ -67,7 +67,7 @@ def transport(request: pytest.FixtureRequest) -> Transport:
 
 @pytest.mark.parametrize("token", WRONG)
 @pytest.mark.parametrize(("method", "path"), ASKED)
-def test_a_wrong_token_is_told_exactly_what_a_missing_one_is(
+def test_a_wrong_token_is_answered_exactly_like_a_missing_one(
     server: Served, method: str, path: str, token: str
 ) -> None:
     wrong = ask(f"{server.address}{path}", method=method, Authorization=f"Bearer {token}")
@@ -125,7 +125,7 @@ def test_the_answer_to_a_wrong_token_does_not_wait_for_the_body(server: Served) 
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 401 ")
 
 
-def test_a_token_that_may_not_even_read_is_told_so(server: Served) -> None:
+def test_a_token_that_may_not_even_read_is_refused_with_the_reason(server: Served) -> None:
     answer = ask(server.mcp, token="token-that-is-useless")
     assert refusal_of(answer) == (403, "insufficient_scope")
     assert answer.headers["www-authenticate"] == 'Bearer error="insufficient_scope", scope="read"'
@@ -136,11 +136,11 @@ def test_health_asks_for_no_token(server: Served) -> None:
     assert ask(f"{server.address}/ready", method="GET").json() == {"status": "ready"}
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 def test_a_caller_sees_and_does_what_the_scopes_allow(
-    server: Served, transport: Transport, era: str
+    server: Served, transport: Transport, protocol_mode: str
 ) -> None:
-    with connect(target(server, transport, token=READER), era) as reader:
+    with connect(target(server, transport, token=READER), protocol_mode) as reader:
         assert not WRITING & reader.tools().keys()
         assert {
             "validate_report",
@@ -159,7 +159,7 @@ def test_a_caller_sees_and_does_what_the_scopes_allow(
         assert not reader.tool("validate_report", text=COMPLETE_REPLY).is_error
         assert not reader.tool("search_memory", queries="title").is_error
 
-    with connect(target(server, transport, token=WRITER), era) as writer:
+    with connect(target(server, transport, token=WRITER), protocol_mode) as writer:
         assert writer.tools().keys() >= WRITING
         assert not writer.tool("save_memory", title="A title", content="Something.").is_error
         # Its default is to look.
@@ -167,7 +167,7 @@ def test_a_caller_sees_and_does_what_the_scopes_allow(
         assert looked.is_error
         assert "needs the scope workspace" in text_of(looked)
 
-    with connect(target(server, transport, token=EVERYTHING), era) as everything:
+    with connect(target(server, transport, token=EVERYTHING), protocol_mode) as everything:
         assert not everything.tool(
             "validate_report", text=COMPLETE_REPLY, check_workspace=True
         ).is_error
@@ -211,7 +211,7 @@ def test_no_token_is_ever_written_to_the_log(tmp_path: Path) -> None:
         ask(f"{server.mcp}/{secret}")
         ask(server.mcp, Authorization=secret)
         assert server.stop() == 143
-        log = server.said()
+        log = server.stderr()
 
     assert "save_memory" in log
     assert "refused a request from address 127.0.0.1 without a token that is known" in log

@@ -33,7 +33,7 @@ def stream(connection: socket.socket) -> str:
 
 
 def fill(server: Served, address: str) -> list[int]:
-    """Ask for long answers until the server takes no more, and return what it said to each."""
+    """Ask for long answers until the server accepts no more; return the status of each request."""
     statuses = []
     for number in range(MOST_MESSAGES):
         body = request(number + 10, "tools/list")

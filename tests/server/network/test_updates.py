@@ -1,4 +1,4 @@
-"""What a server tells by itself over the network: changes of documents, and how far a long look has come."""
+"""Notifications over the network: changes of documents, and progress of a long call."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.types import ResourceUpdatedNotification
 
 from goop_mcp.validation.samples import COMPLETE_REPLY
-from tests.server.connections import ERAS, Transport, target
+from tests.server.connections import PROTOCOL_MODES, Transport, target
 from tests.server.network.serving import PATIENCE, Served, served
 
 URI = "goop://project/SPEC.md"
@@ -33,11 +33,11 @@ def change(project: Path, text: str) -> None:
 
 
 async def hear_as_legacy(server: Served, transport: Transport, project: Path) -> None:
-    told = anyio.Event()
+    notified = anyio.Event()
 
     async def note(message: object) -> None:
         if isinstance(message, ResourceUpdatedNotification) and message.params.uri == URI:
-            told.set()
+            notified.set()
 
     async with Client(target(server, transport), mode="legacy", message_handler=note) as client:
         await client.subscribe_resource(URI)
@@ -46,7 +46,7 @@ async def hear_as_legacy(server: Served, transport: Transport, project: Path) ->
             for number in range(1_000):
                 change(project, f"change {number}")
                 with anyio.move_on_after(2):
-                    await told.wait()
+                    await notified.wait()
                     return
 
 
@@ -63,19 +63,19 @@ async def hear_as_modern(server: Served, transport: Transport, project: Path) ->
 
 
 @pytest.mark.parametrize("transport", NETWORK)
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 def test_whoever_subscribed_hears_of_a_change_on_disk(
-    project: Path, transport: Transport, era: str
+    project: Path, transport: Transport, protocol_mode: str
 ) -> None:
-    hear = hear_as_legacy if era == "legacy" else hear_as_modern
+    hear = hear_as_legacy if protocol_mode == "legacy" else hear_as_modern
     with served("--transport", "http", "--stateful", project=project) as server:
         anyio.run(hear, server, transport, project)
 
 
 @pytest.mark.parametrize("transport", NETWORK)
-@pytest.mark.parametrize("era", ERAS)
-def test_a_look_at_many_files_tells_how_far_it_has_come(
-    project: Path, transport: Transport, era: str
+@pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
+def test_a_look_at_many_files_reports_its_progress(
+    project: Path, transport: Transport, protocol_mode: str
 ) -> None:
     claimed = "".join(
         f'<file path="src/f{n}.py" action="created">One of many</file>' for n in range(FILES)
@@ -88,7 +88,7 @@ def test_a_look_at_many_files_tells_how_far_it_has_come(
         heard.append((progress, total))
 
     async def look(server: Served) -> None:
-        async with Client(target(server, transport), mode=era) as client:
+        async with Client(target(server, transport), mode=protocol_mode) as client:
             arguments = {"text": text, "check_workspace": True}
             result = await client.call_tool("validate_report", arguments, progress_callback=note)
             assert not result.is_error

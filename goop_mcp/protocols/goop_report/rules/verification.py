@@ -4,7 +4,7 @@ from goop_mcp.protocols.goop_report.model import Report, Status
 from goop_mcp.validation.check_texts import judge_claim, judge_summary, summary_failure
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Problem, Rule
 from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
 
 __all__ = ["VERIFICATION_RULES"]
@@ -36,33 +36,41 @@ def _verification_missing(report: Report, expected: Expectations) -> Hit | None:
     )
 
 
-def _check_contradicts_itself(report: Report, _expected: Expectations) -> list[Hit] | None:
+def _contradicting_checks(report: Report, _expected: Expectations) -> list[Problem]:
+    """Report passed checks whose text shows a failure or no result, and a summary that disagrees."""
     # "COMPLETE: Task fully finished, verified" (Status Values): a check that failed verifies
     # nothing
-    hits = [
-        Hit(
-            message=(
-                f"check {excerpt(check.name or '', 60)!r} is reported as passed, but its text shows"
-                f" {claim.shown!r}; expected both to agree"
-            ),
-            path=f"/goop_report/verification/check[{number}]",
-            found=excerpt(check.evidence),
+    problems = []
+    for number, check in enumerate(report.verification or (), 1):
+        claim = judge_claim(check.evidence) if check.passed else None
+        if claim is None:
+            continue
+
+        path = f"/goop_report/verification/check[{number}]"
+        passed = (
+            f"check {excerpt(check.name or '', 60)!r} is reported as passed, but its text shows"
         )
-        for number, check in enumerate(report.verification or (), 1)
-        if check.passed
-        and (claim := judge_claim(check.evidence)) is not None
-        and claim.kind == "contradicts"
-    ]
+        if claim.kind == "contradicts":
+            message = f"{passed} {claim.shown!r}; expected both to agree"
+            problems.append(
+                CHECK_CONTRADICTS_ITSELF.problem(message, path=path, found=excerpt(check.evidence))
+            )
+        else:
+            message = f"{passed} no result; expected what was run and what came of it"
+            found = excerpt(check.evidence) or None
+            problems.append(CHECK_WITHOUT_RESULT.problem(message, path=path, found=found))
+
     shown = _shown_against_summary(report)
     if shown is not None:
-        path, found = "/goop_report/summary", excerpt(report.summary or "")
-        hits.append(
-            Hit(
-                message=f"{shown}; expected the report to agree with itself", path=path, found=found
+        problems.append(
+            CHECK_CONTRADICTS_ITSELF.problem(
+                f"{shown}; expected the report to agree with itself",
+                path="/goop_report/summary",
+                found=excerpt(report.summary or ""),
             )
         )
 
-    return hits
+    return problems
 
 
 def _shown_against_summary(report: Report) -> str | None:
@@ -84,23 +92,6 @@ def _shown_against_summary(report: Report) -> str | None:
         if shown is None
         else f"every check is reported as passed, but the summary counts {shown!r}"
     )
-
-
-def _check_without_result(report: Report, _expected: Expectations) -> list[Hit] | None:
-    return [
-        Hit(
-            message=(
-                f"check {excerpt(check.name or '', 60)!r} is reported as passed, but its text shows"
-                " no result; expected what was run and what came of it"
-            ),
-            path=f"/goop_report/verification/check[{number}]",
-            found=excerpt(check.evidence) or None,
-        )
-        for number, check in enumerate(report.verification or (), 1)
-        if check.passed
-        and (claim := judge_claim(check.evidence)) is not None
-        and claim.kind == "without result"
-    ]
 
 
 CHECK_WITHOUT_NAME = Rule(
@@ -149,7 +140,7 @@ CHECK_CONTRADICTS_ITSELF = Rule(
     example=Example(
         good="pytest: 12 passed", bad="pytest: 10 passed, 2 failed", reply=COMPLETE_REPLY
     ),
-    check=_check_contradicts_itself,
+    check=_contradicting_checks,
 )
 
 CHECK_WITHOUT_RESULT = Rule(
@@ -163,7 +154,6 @@ CHECK_WITHOUT_RESULT = Rule(
     fix="Run the check and write what it printed, or leave the check out.",
     requirements=("G-44", "G-47"),
     example=Example(good="pytest: 12 passed", bad="not run, should pass", reply=COMPLETE_REPLY),
-    check=_check_without_result,
 )
 
 VERIFICATION_RULES = (

@@ -1,6 +1,6 @@
 """Rules about contradictory answers (D-93): counts, criteria, percentages, next steps, checks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 from goop_mcp.protocols.speckit.model import Response, Status, Values, plain_agent
 from goop_mcp.protocols.speckit.result_values import items, number, section
@@ -10,7 +10,7 @@ from goop_mcp.validation.check_texts import judge_claim, parse_result
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_strings import escape_pointer
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Problem, Rule
 
 __all__ = ["CONTRADICTION_RULES"]
 
@@ -19,60 +19,66 @@ _FAILURES = ("failed", "failures", "tests_failed", "failed_tests", "failing")
 _ERRORS = ("errors", "lint_errors", "type_errors", "build_errors", "compile_errors", "errored")
 _BAD_ORDER = (*_FAILURES, *_ERRORS)
 _BAD_COUNTS = frozenset(_BAD_ORDER)
-_OTHERS = ("skipped", "pending", "todo", "ignored", "disabled", "xfailed", "cancelled")
+_OTHERS = frozenset({"skipped", "pending", "todo", "ignored", "disabled", "xfailed", "cancelled"})
 _UNDONE_PHASES = frozenset(
     {"failed", "fail", "failure", "error", "errored", "incomplete", "in_progress", "in progress"}
 )
 _NO_RESULTS = frozenset(
     {"command", "cmd", "name", "path", "file", "url", "tool", "runner", "report", "id", "status"}
 )
-_DESCRIPTION = frozenset({"id", "description", "status", "name", "title", "criterion"})
+_DESCRIPTION = _NO_RESULTS | {"description", "title", "criterion"}
 
 
 def _gate_contradicts_counts(response: Response, _expected: Expectations) -> list[Hit] | None:
     # "quality_gates{…}{status, details}" (test): the next agent relies on the status
-    hits = []
-    for name, gate in _passed_gates(response):
-        path = f"/result/quality_gates/{escape_pointer(name)}/details"
-        for key, shown in _against_counts(section(gate, "details")):
-            message = (
+    return [
+        Hit(
+            message=(
                 f"gate {excerpt(name, 40)} is PASSED, but {shown}; expected counts that agree with"
                 " the status"
-            )
-            hits.append(Hit(message=message, path=f"{path}/{key}"))
+            ),
+            path=f"/result/quality_gates/{escape_pointer(name)}/details/{key}",
+        )
+        for name, gate in _passed_gates(response)
+        for key, shown in _against_counts(section(gate, "details"))
+    ]
 
-    return hits
 
-
-def _passed_gates(response: Response) -> Iterator[tuple[str, Values]]:
+def _passed_gates(response: Response) -> list[tuple[str, Values]]:
     if response.agent != "test":
-        return
-    for name, gate in section(response.result, "quality_gates").items():
-        if isinstance(gate, dict) and gate.get("status") == "PASSED":
-            yield name, gate
+        return []
+    return [
+        (name, gate)
+        for name, gate in section(response.result, "quality_gates").items()
+        if gate.__class__ is dict and gate.get("status") == "PASSED"
+    ]
 
 
-def _against_counts(details: Values) -> Iterator[tuple[str, str]]:
+def _against_counts(details: Values) -> list[tuple[str, str]]:
     """Return what in the details of a passed gate says that it did not pass, with its key."""
     bad = [
-        (name, count) for name in details.keys() & _BAD_COUNTS if (count := number(details, name))
+        (name, count)
+        for name in details
+        if name in _BAD_COUNTS and (count := number(details, name))
     ]
-    bad.sort(key=lambda each: _BAD_ORDER.index(each[0]))
     if bad:
-        yield from ((name, f"{name} is {count:g}") for name, count in bad if count > 0)
-        return
+        bad.sort(key=lambda each: _BAD_ORDER.index(each[0]))
+        return [(name, f"{name} is {count:g}") for name, count in bad if count > 0]
 
     total, passed = number(details, "total"), number(details, "passed")
     if total is not None and total <= 0:
-        yield "total", "total is 0: nothing ran"
-    elif total is not None and passed is not None:
-        others = sum(number(details, name) or 0 for name in _OTHERS)
+        return [("total", "total is 0: nothing ran")]
+
+    if total is not None and passed is not None:
+        others = sum(number(details, name) or 0 for name in details if name in _OTHERS)
         # Some runners count a test that passed at the second try as passed, others next to the
         # passed ones.
         flaky = number(details, "flaky") or 0
         if passed + others not in (total, total - flaky):
             left_out = f" and {others:g} were left out" if others else ""
-            yield "passed", f"{passed:g} of {total:g} passed{left_out}"
+            return [("passed", f"{passed:g} of {total:g} passed{left_out}")]
+
+    return []
 
 
 def _criterion_contradicts_status(response: Response, _expected: Expectations) -> list[Hit] | None:
@@ -149,8 +155,8 @@ def _value_out_of_range(response: Response, _expected: Expectations) -> list[Hit
 
 def _percentages(result: Values) -> Iterator[tuple[str, float]]:
     coverage = section(section(result, "quality_gates"), "coverage")
-    places: tuple[tuple[str, Values, tuple[str, ...]], ...] = (
-        ("", result, tuple(name for name in result if name.endswith(("_percentage", "_percent")))),
+    places: tuple[tuple[str, Values, Sequence[str]], ...] = (
+        ("", result, [name for name in result if name.endswith(("_percentage", "_percent"))]),
         ("coverage_analysis/", section(result, "coverage_analysis"), ("coverage_percentage",)),
         ("quality_gates/coverage/details/", section(coverage, "details"), ("overall", "required")),
     )
@@ -199,44 +205,45 @@ def _step_is_itself(response: Response, _expected: Expectations) -> list[Hit] | 
 # Texts of checks
 
 
-def _check_contradicts_itself(response: Response, _expected: Expectations) -> list[Hit] | None:
-    return [
-        Hit(
-            message=f"{what} is PASSED, but its text shows {claim.shown!r}; expected both to agree",
-            path=path,
-            found=excerpt(text),
-        )
-        for what, path, text in _texts(response)
-        if (claim := judge_claim(text)) is not None and claim.kind == "contradicts"
-    ]
+def _contradicting_texts(response: Response, _expected: Expectations) -> list[Problem]:
+    """Report texts of passed checks that show a failure, and checks whose texts show no result."""
+    problems = []
+    without_result: dict[str, tuple[str, str]] = {}
+    with_result = set()
 
-
-def _check_without_result(response: Response, _expected: Expectations) -> list[Hit] | None:
-    by_check: dict[str, list[tuple[str, str]]] = {}
     for what, path, text in _texts(response):
-        by_check.setdefault(what, []).append((path, text))
+        claim = judge_claim(text)
+        if claim is None or claim.kind != "without result":
+            with_result.add(what)
+        else:
+            without_result.setdefault(what, (path, text))
 
-    hits = []
-
-    for what, texts in by_check.items():
-        if all(
-            (claim := judge_claim(text)) is not None and claim.kind == "without result"
-            for _, text in texts
-        ):
-            if any(
-                what == f"gate {excerpt(name, 40)}" and _counts(gate)
-                for name, gate in _passed_gates(response)
-            ):
-                continue
-
-            path, text = texts[0]
+        if claim is not None and claim.kind == "contradicts":
             message = (
-                f"{what} is PASSED, but its text shows no result; expected what was run and what"
-                " came of it"
+                f"{what} is PASSED, but its text shows {claim.shown!r}; expected both to agree"
             )
-            hits.append(Hit(message=message, path=path, found=excerpt(text) or None))
+            problems.append(
+                CHECK_CONTRADICTS_ITSELF.problem(message, path=path, found=excerpt(text))
+            )
 
-    return hits
+    # One text without a result says nothing as long as another one of the same check has it, or
+    # as long as its details count what ran.
+    for what, (path, text) in without_result.items():
+        if what in with_result or any(
+            what == f"gate {excerpt(name, 40)}" and _counts(gate)
+            for name, gate in _passed_gates(response)
+        ):
+            continue
+
+        message = (
+            f"{what} is PASSED, but its text shows no result; expected what was run and what came"
+            " of it"
+        )
+        problems.append(
+            CHECK_WITHOUT_RESULT.problem(message, path=path, found=excerpt(text) or None)
+        )
+
+    return problems
 
 
 def _counts(gate: Values) -> bool:
@@ -247,32 +254,35 @@ def _counts(gate: Values) -> bool:
     )
 
 
-def _texts(response: Response) -> Iterator[tuple[str, str, str]]:
+def _texts(response: Response) -> list[tuple[str, str, str]]:
     """Return name, pointer and text of each result that a passed gate or criterion reports."""
     if response.agent != "test":
-        return
+        return []
 
-    for name, gate in _passed_gates(response):
-        what, path = f"gate {excerpt(name, 40)}", f"/result/quality_gates/{escape_pointer(name)}"
-        yield from _texts_in(gate, what, path, _NO_RESULTS)
-        yield from _texts_in(section(gate, "details"), what, f"{path}/details", _NO_RESULTS)
-
+    texts = [
+        (
+            f"gate {excerpt(name, 40)}",
+            f"/result/quality_gates/{escape_pointer(name)}{inner}/{escape_pointer(key)}",
+            text,
+        )
+        for name, gate in _passed_gates(response)
+        for inner, values in (("", gate), ("/details", section(gate, "details")))
+        for key, text in values.items()
+        if text.__class__ is str and key not in _NO_RESULTS and text.strip()
+    ]
     for place, criterion in enumerate(items(response.result, "success_criteria") or ()):
         if isinstance(criterion, dict) and criterion.get("status") == "PASSED":
-            yield from _texts_in(
-                criterion,
-                f"criterion {place + 1}",
-                f"/result/success_criteria/{place}",
-                _DESCRIPTION | _NO_RESULTS,
-            )
+            texts += [
+                (
+                    f"criterion {place + 1}",
+                    f"/result/success_criteria/{place}/{escape_pointer(key)}",
+                    text,
+                )
+                for key, text in criterion.items()
+                if text.__class__ is str and key not in _DESCRIPTION and text.strip()
+            ]
 
-
-def _texts_in(
-    values: Mapping[str, object], what: str, path: str, but: frozenset[str]
-) -> Iterator[tuple[str, str, str]]:
-    for name, text in values.items():
-        if isinstance(text, str) and text.strip() and name not in but:
-            yield what, f"{path}/{escape_pointer(name)}", text
+    return texts
 
 
 GATE_CONTRADICTS_COUNTS = Rule(
@@ -357,7 +367,7 @@ CHECK_CONTRADICTS_ITSELF = Rule(
         bad='{"docker_compose": "exited with code 1"}',
         reply=TEST_REPLY,
     ),
-    check=_check_contradicts_itself,
+    check=_contradicting_texts,
 )
 
 CHECK_WITHOUT_RESULT = Rule(
@@ -371,7 +381,6 @@ CHECK_WITHOUT_RESULT = Rule(
     example=Example(
         good='{"docker_compose": "valid"}', bad='{"docker_compose": "not run"}', reply=TEST_REPLY
     ),
-    check=_check_without_result,
 )
 
 CONTRADICTION_RULES = (

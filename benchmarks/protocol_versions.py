@@ -1,17 +1,17 @@
-"""The two eras of the protocol as far as a client has to know them: how it opens, and what each request carries."""
+"""The two versions of MCP for clients: how a session opens, and what each request carries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["ERAS", "LEGACY", "MODERN", "Era"]
+__all__ = ["LEGACY", "MODERN", "PROTOCOL_VERSIONS", "ProtocolVersion"]
 
 _CLIENT: Final = {"name": "benchmark", "version": "1"}
 
 
 @dataclass(frozen=True, slots=True)
-class Era:
-    """One era: its revision of the protocol, the request that opens it, and whether a session follows."""
+class ProtocolVersion:
+    """A version: its revision, the request that opens a connection, and whether it has sessions."""
 
     name: str
     revision: str
@@ -34,7 +34,7 @@ class Era:
         return self.parameters()
 
     def headers(self, method: str, parameters: Mapping[str, object]) -> dict[str, str]:
-        """Return the headers that a request over HTTP has, beside those of the session."""
+        """Return the headers of a request over HTTP, without those of the session."""
         headers = {"MCP-Protocol-Version": self.revision}
         if not self.has_sessions:
             headers["Mcp-Method"] = method
@@ -44,6 +44,6 @@ class Era:
         return headers
 
 
-LEGACY: Final = Era("2025", "2025-11-25", "initialize", has_sessions=True)
-MODERN: Final = Era("2026", "2026-07-28", "server/discover", has_sessions=False)
-ERAS: Final = (LEGACY, MODERN)
+LEGACY: Final = ProtocolVersion("2025", "2025-11-25", "initialize", has_sessions=True)
+MODERN: Final = ProtocolVersion("2026", "2026-07-28", "server/discover", has_sessions=False)
+PROTOCOL_VERSIONS: Final = (LEGACY, MODERN)
