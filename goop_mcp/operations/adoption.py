@@ -51,12 +51,12 @@ class AdoptionReport:
 
     @property
     def too_many_blocked(self) -> bool:
-        """Whether over 10 % of the sessions are refused; adoption should be optional then (H-56)."""
+        """Whether over 10 % of the sessions are refused, which calls for "optional" (H-56)."""
         return _share(self.blocked, self.sessions) > _MOST_BLOCKED
 
 
 def adoption_rate(prompts: Iterable[str]) -> Fraction:
-    """Return the exact share of `prompts` with an agent_request, from 0 to 1; 0 for none (D-79)."""
+    """Return the exact share of `prompts` with an agent_request, from 0 to 1 (D-79)."""
     held = [_holds_request(prompt) for prompt in prompts]
     return _share(sum(held), len(held))
 

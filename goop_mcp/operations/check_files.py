@@ -157,7 +157,7 @@ def repair_file(
 
 
 def _with_envelope(verdict: Verdict, span: tuple[int, int], envelope: str) -> str:
-    """Return the text that was read with `envelope` in place of `span`, in its style of line ends."""
+    """Return the text that was read with `envelope` in place of `span`, in its line end style."""
     text = verdict.read_text
     if "\r\n" in text[span[0] : span[1]] and "\r" not in envelope:
         envelope = envelope.replace("\n", "\r\n")

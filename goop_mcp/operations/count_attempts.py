@@ -33,7 +33,7 @@ class AttemptCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptStatistics:
-    """The recorded attempts; `by_rule` counts replies, the most first; weeks are those of ISO 8601."""
+    """The recorded attempts; `by_rule` counts replies, most first; weeks are those of ISO 8601."""
 
     total: AttemptCounts
     by_rule: Mapping[str, int]

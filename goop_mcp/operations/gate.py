@@ -61,13 +61,13 @@ def gate(
     schema: str = gate_messages.SCHEMA,
     rules: Sequence[Rule] = (),
 ) -> GateAnswer:
-    """Decide whether an agent may be started with the prompt `text`, called `file_name` in messages.
+    """Decide whether an agent may be started with the prompt `text`.
 
-    A prompt without a request proceeds with a warning, unless `adoption` is "mandatory" and the
-    caller's `workflow` is neither SPIKE nor research (H-53). `schema_present` False means that the
-    requested file `schema` does not exist; only well-formedness and paths are judged then (H-33,
-    D-77). A variable left in a path is an error here (D-59). `rules` are those of `validate`. Pure:
-    reads and writes nothing.
+    Messages call the prompt `file_name`. A prompt without a request proceeds with a warning, unless
+    `adoption` is "mandatory" and the caller's `workflow` is neither SPIKE nor research (H-53).
+    `schema_present` False means that the requested file `schema` does not exist; only
+    well-formedness and paths are judged then (H-33, D-77). A variable left in a path is an error
+    here (D-59). `rules` are those of `validate`. Pure: reads and writes nothing.
     """
     return _answer(
         _examined(text, mode, expected, rules).verdict(),

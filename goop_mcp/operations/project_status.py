@@ -1,4 +1,4 @@
-"""How a project stands: phase, gates, progress, blockers, and where its documents, state and reports disagree."""
+"""The status of a project: phase, gates, progress, blockers, and contradictions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,12 +30,12 @@ from goop_mcp.workspace.projections import (
 
 __all__ = ["ProjectStatus", "TaskStanding", "WaveStanding", "project_status"]
 
-_MOST_TOLD = 20
+_MOST_SHOWN = 20
 _SHOWN_DETAIL = 120
 _ELSEWHERE = (
     f"Phase, gates and plan are not known here: there is no folder {FOLDER}, and many machines"
-    " share the database. Ask `goop-mcp status` where the project is checked out; `goop-mcp init`"
-    " lays the folder down for a new one. What is recorded is below."
+    " share the database. Run `goop-mcp status` where the project is checked out; `goop-mcp init`"
+    " creates the folder of a new one. The records are below."
 )
 _AHEAD: Mapping[str, GateName] = {
     "idle": GateName.DISCOVERY,
@@ -46,13 +46,16 @@ _AHEAD: Mapping[str, GateName] = {
     "execute": GateName.EXECUTION,
     "accept": GateName.ACCEPTANCE,
 }
-# Merging is asked for at a place of its own and says nothing about how far the work is.
+# Merging has a command of its own and does not depend on the progress of the work.
 _SHOWN_GATES = tuple(name for name in GATES if name is not GateName.MERGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskStanding:
-    """A task of the plan by the id that we write; `status` is done, failed, open or pending: not reported yet."""
+    """A task of the plan, with its id in our spelling.
+
+    `status` is done, failed, open or pending; pending means not reported yet.
+    """
 
     id: str
     name: str
@@ -80,7 +83,7 @@ class WaveStanding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedPositions:
-    """How many checkpoints can be read or were not opened; of the newest one id, time (ISO 8601) and phase, or None."""
+    """The number of checkpoints, and id, time (ISO 8601) and phase of the newest, or None."""
 
     number: int = 0
     newest: str | None = None
@@ -99,18 +102,17 @@ class SavedPositions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectStatus:
-    """How a project stands; without secrets. `phase` is None where state.json says nothing.
+    """The status of a project, without secrets. `phase` is None if state.json does not state it.
 
-    `gate_ahead` is the one that the work comes to next. `drift` are findings, `conflicts` documents
-    that people changed where they are ours, `unreadable` and `warnings` sentences. `memories`
-    counts by type. `database` is its place, `has_database` tells whether it exists. `behind` tells
-    that something recorded is not shown in the files yet, `is_readable` False that nobody knows
-    what is recorded. `current_wave` is that of state.json. `events` are the newest of the folder
-    history, newest first. `reported` are the tasks by what their last reports say, and
-    `verifications` the last results of checks in goopspec.db. Where many machines share the
-    database, `resources` are the addresses of the documents that it shows, and `is_elsewhere` tells
-    that the folder of the project is not on this machine: what it would say is not known then, and
-    no gate is judged.
+    `gate_ahead` is the next gate. `drift` are findings, `conflicts` documents whose entries people
+    changed, `unreadable` and `warnings` messages. `memories` are numbers by type. `database` is the
+    location, `has_database` states whether it exists. `is_stale` states that the files do not show
+    all records yet, `is_readable` False that the database cannot be read. `current_wave` is that of
+    state.json. `events` are those of the folder history, newest first. `reported` are the tasks by
+    the status of their last reports, `verifications` the last results of checks in goopspec.db. If
+    many machines share the database, `resources` are the URIs of the documents that it shows, and
+    `is_elsewhere` states that the project's folder is not on this machine: its content is unknown
+    then, and no gate is judged.
     """
 
     exists: bool
@@ -135,7 +137,7 @@ class ProjectStatus:
     revision: int
     database: str
     has_database: bool
-    behind: bool
+    is_stale: bool
     is_readable: bool
     warnings: tuple[str, ...]
     checkpoints: SavedPositions
@@ -182,7 +184,12 @@ class ProjectStatus:
             "reports": self.reports if self.is_readable else None,
             "memories": dict(self.memories) if self.is_readable else None,
             "revision": self.revision if self.is_readable else None,
-            "database": _database_values(self),
+            "database": {
+                "place": self.database,
+                "exists": self.has_database,
+                "files_behind": self.is_stale,
+                "resources": list(self.resources),
+            },
             "warnings": list(self.warnings),
             "checkpoints": self.checkpoints.to_dict(),
             "events": [
@@ -191,35 +198,53 @@ class ProjectStatus:
         }
 
     def to_markdown(self) -> str:
-        """Return the status for people: messages in the visual style, ending with a line feed."""
+        """Return the status for people: messages in the visual style, with a final line feed."""
         return "\n\n".join(_messages(self)) + "\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """What the database says beside the reports."""
+    """The records of the database other than the reports themselves."""
 
     reports: int
     memories: Mapping[str, int]
     conflicts: tuple[Conflict, ...]
-    behind: bool
+    is_stale: bool
     newer: tuple[NewerDocument, ...] = ()
     is_readable: bool = True
 
 
-_NOTHING_KEPT = _Kept(reports=0, memories={}, conflicts=(), behind=False)
+_NOTHING_KEPT = _Kept(reports=0, memories={}, conflicts=(), is_stale=False)
 
 
 def project_status(workplace: Workplace) -> ProjectStatus:
-    """Return how the project stands.
+    """Return the status of the project.
 
-    Changes and creates nothing; a database that cannot be read is a warning.
+    Changes and creates nothing; an unreadable database is a warning.
     """
-    picture, kept, has_database, faults = _looked_at(workplace)
+    try:
+        picture, kept = take_picture(workplace), _kept(workplace)
+        has_database, errors = workplace.store.exists(), list[str]()
+    except StoreError as error:
+        picture = ProjectPicture(project=read_project(workplace.files))
+        kept, has_database = replace(_NOTHING_KEPT, is_readable=False), True
+        errors = [str(error)]
+
     project, facts, state = picture.project, picture.facts, picture.project.state
     checkpoints, history = read_checkpoints(workplace.files), read_history(workplace.files)
     gates = tuple(judge_gate(name, facts) for name in _SHOWN_GATES)
-    ahead = _gate_ahead(state.phase if state is not None else None, gates)
+    # The gate that the work of the phase leads to; the first closed one if the phase is unknown.
+    wanted = _AHEAD.get(state.phase if state is not None else "")
+    ahead = next(
+        (
+            gate
+            for gate in gates
+            if (gate.gate is wanted if wanted is not None else not gate.passed)
+        ),
+        None,
+    )
+    records = picture.records
+    still_open = tuple(task for task in records.open if task not in records.failed)
     status = ProjectStatus(
         exists=project.exists,
         project=project.name,
@@ -231,9 +256,9 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         current_wave=state.current_wave if state is not None else None,
         gates=gates,
         waves=_waves(picture),
-        blockers=picture.records.blockers,
+        blockers=records.blockers,
         verifications=project.work.verifications if project.work is not None else (),
-        drift=find_drift(project, picture.records),
+        drift=find_drift(project, records),
         conflicts=kept.conflicts,
         unreadable=(*project.unreadable, *checkpoints.errors, *history.errors),
         gate_ahead=ahead,
@@ -243,43 +268,32 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         revision=picture.ledger.revision,
         database=workplace.store.location,
         has_database=has_database,
-        behind=kept.behind,
+        is_stale=kept.is_stale,
         is_readable=kept.is_readable,
-        warnings=(*workplace.store.warnings, *map(str, kept.newer[:1]), *faults),
+        warnings=(*workplace.store.warnings, *map(str, kept.newer[:1]), *errors),
         checkpoints=_positions(checkpoints),
         events=history.events,
-        reported=_reported(picture),
+        reported={"done": records.done, "failed": records.failed, "open": still_open},
         resources=tuple(
             path for name, path in project.paths.items() if path in workplace.addresses(name)
         ),
         is_elsewhere=not (workplace.writes_files or project.exists),
     )
-    shareable, _ = redact_structure(_as_known_here(status))
+    if status.is_elsewhere:
+        # Without the project's folder these values would only be guesses.
+        status = replace(
+            status,
+            spec_locked=None,
+            interview_complete=None,
+            accepted=None,
+            gates=(),
+            gate_ahead=None,
+            next_command=None,
+        )
+
+    shareable, _ = redact_structure(status)
 
     return shareable
-
-
-def _looked_at(workplace: Workplace) -> tuple[ProjectPicture, _Kept, bool, list[str]]:
-    """Return the project, what the database says beside it, whether there is one, and why it cannot be read."""
-    try:
-        return take_picture(workplace), _kept(workplace), workplace.store.exists(), []
-    except StoreError as error:
-        picture = ProjectPicture(project=read_project(workplace.files))
-        return picture, replace(_NOTHING_KEPT, is_readable=False), True, [str(error)]
-
-
-def _as_known_here(status: ProjectStatus) -> ProjectStatus:
-    """Return the status without what is only a guess where the folder of the project is on another machine."""
-    if not status.is_elsewhere:
-        return status
-    unknown = replace(status, spec_locked=None, interview_complete=None, accepted=None)
-    return replace(unknown, gates=(), gate_ahead=None, next_command=None)
-
-
-def _reported(picture: ProjectPicture) -> Mapping[str, tuple[str, ...]]:
-    records = picture.records
-    still_open = tuple(task for task in records.open if task not in records.failed)
-    return {"done": records.done, "failed": records.failed, "open": still_open}
 
 
 def _positions(checkpoints: Checkpoints) -> SavedPositions:
@@ -298,8 +312,8 @@ def _kept(workplace: Workplace) -> _Kept:
             reports=reading.report_count(),
             memories={str(type): number for type, number in reading.memory_counts().items()},
             conflicts=open_conflicts(reading) if shows else (),
-            # Files of a later time show more than is recorded, and not less.
-            behind=shows and not newer and is_stale(reading, workplace.files),
+            # Files that are newer than the database lack nothing.
+            is_stale=shows and not newer and is_stale(reading, workplace.files),
             newer=newer,
         )
 
@@ -334,21 +348,8 @@ def _waves(picture: ProjectPicture) -> tuple[WaveStanding, ...]:
     )
 
 
-def _gate_ahead(phase: str | None, gates: tuple[GateResult, ...]) -> GateResult | None:
-    """Return the gate that the work of `phase` comes to next; the first closed one where nobody knows the phase."""
-    wanted = _AHEAD.get(phase or "")
-    return next(
-        (
-            gate
-            for gate in gates
-            if (gate.gate is wanted if wanted is not None else not gate.passed)
-        ),
-        None,
-    )
-
-
 def _next_command(project: Project, gate: GateResult | None) -> str | None:
-    """Return what opens the gate ahead, or what stands behind it; None where state.json cannot be read."""
+    """Return the command that opens the next gate or follows it, None for a broken state."""
     if not project.exists:
         return "goop-mcp init"
     if project.state_defect is not None or gate is None:
@@ -365,15 +366,6 @@ def _next_command(project: Project, gate: GateResult | None) -> str | None:
     )
 
 
-def _database_values(status: ProjectStatus) -> dict[str, Any]:
-    return {
-        "place": status.database,
-        "exists": status.has_database,
-        "files_behind": status.behind,
-        "resources": list(status.resources),
-    }
-
-
 def _gate_values(gate: GateResult) -> dict[str, Any]:
     return {
         "gate": gate.gate.value,
@@ -387,7 +379,19 @@ def _gate_values(gate: GateResult) -> dict[str, Any]:
 
 def _messages(status: ProjectStatus) -> list[str]:
     gate = status.gate_ahead
-    messages = [notice("Status", _ELSEWHERE) if status.is_elsewhere else _gates_display(status)]
+    if status.is_elsewhere:
+        messages = [notice("Status", _ELSEWHERE)]
+    else:
+        messages = [
+            status_display(
+                project=status.project or "unnamed",
+                interview_complete=bool(status.interview_complete),
+                spec_locked=bool(status.spec_locked),
+                accepted=bool(status.accepted),
+                next_command=status.next_command,
+            )
+        ]
+
     if status.exists:
         messages.append(_progress(status))
     if gate is not None and not gate.passed and status.exists:
@@ -395,13 +399,18 @@ def _messages(status: ProjectStatus) -> list[str]:
             gate_blocked(gate.sentence or "", command=gate.command, details=gate.missing)
         )
 
+    # With a plan its waves show the tasks.
+    reported = {} if status.waves else status.reported
+    tasks = [f"{name}: {', '.join(_first(ids))}" for name, ids in reported.items() if ids]
+    events = [f"{each.time or each.day}: {each.text}" for each in status.events]
+
     for title, lines in (
-        ("Reported Tasks", _reported_tasks(status)),
+        ("Reported Tasks", tasks),
         ("Blockers", status.blockers),
         ("Verifications", _verifications(status.verifications)),
         ("Drift", _drift(status)),
         ("Checkpoints", _checkpoints(status.checkpoints)),
-        ("Latest Events", _events(status.events)),
+        ("Latest Events", events),
         ("Database", _database(status)),
     ):
         if lines:
@@ -411,28 +420,9 @@ def _messages(status: ProjectStatus) -> list[str]:
 
 
 def _first(lines: Sequence[str]) -> list[str]:
-    """Return the first twenty of `lines`, and how many there are behind them."""
-    more = len(lines) - _MOST_TOLD
-    return [*lines[:_MOST_TOLD], *([f"… and {more} more"] if more > 0 else [])]
-
-
-def _gates_display(status: ProjectStatus) -> str:
-    return status_display(
-        project=status.project or "unnamed",
-        interview_complete=bool(status.interview_complete),
-        spec_locked=bool(status.spec_locked),
-        accepted=bool(status.accepted),
-        next_command=status.next_command,
-    )
-
-
-def _reported_tasks(status: ProjectStatus) -> list[str]:
-    """Return the tasks by their reports where no plan says them."""
-    if status.waves:
-        return []
-    return [
-        f"{name}: {', '.join(_first(tasks))}" for name, tasks in status.reported.items() if tasks
-    ]
+    """Return the first twenty of `lines`, and the number of those left out."""
+    more = len(lines) - _MOST_SHOWN
+    return [*lines[:_MOST_SHOWN], *([f"… and {more} more"] if more > 0 else [])]
 
 
 def _progress(status: ProjectStatus) -> str:
@@ -454,21 +444,21 @@ def _progress(status: ProjectStatus) -> str:
 
 
 def _number(task: TaskStanding) -> str:
-    """Return the id as people count: 2.3 for W2.T3."""
+    """Return the id in short form: 2.3 for W2.T3."""
     return task.id.removeprefix("W").replace(".T", ".")
 
 
 def _drift(status: ProjectStatus) -> list[str]:
-    words = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.INFO: "ℹ"}
-    said = [
-        f"{words[finding.severity]} {finding.message} ({finding.rule})" for finding in status.drift
+    icons = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.INFO: "ℹ"}
+    lines = [
+        f"{icons[finding.severity]} {finding.message} ({finding.rule})" for finding in status.drift
     ]
-    said += [
+    lines += [
         f"⚠️ {each.path} was changed where it is ours; ours is in {each.ours}"
         for each in status.conflicts
     ]
 
-    return said + [f"⚠️ {sentence}" for sentence in status.unreadable]
+    return lines + [f"⚠️ {sentence}" for sentence in status.unreadable]
 
 
 def _verifications(checks: Sequence[Verification]) -> list[str]:
@@ -488,10 +478,6 @@ def _checkpoints(saved: SavedPositions) -> list[str]:
     return [f"{saved.number} saved; the newest is {saved.newest} ({saved.saved_at}{phase})"]
 
 
-def _events(events: Sequence[HistoryEvent]) -> list[str]:
-    return [f"{each.time or each.day}: {each.text}" for each in events]
-
-
 def _database(status: ProjectStatus) -> list[str]:
     if not status.is_readable:
         return [f"⚠️ {sentence}" for sentence in status.warnings]
@@ -499,7 +485,7 @@ def _database(status: ProjectStatus) -> list[str]:
     counts = (
         ", ".join(f"{number} {type}" for type, number in sorted(status.memories.items())) or "none"
     )
-    said = [
+    lines = [
         (
             f"{status.database}: revision {status.revision},"
             f" {counted_noun(status.reports, 'report')}, memories: {counts}"
@@ -508,14 +494,12 @@ def _database(status: ProjectStatus) -> list[str]:
         )
     ]
     if status.resources:
-        said.append(
+        lines.append(
             f"shown at {', '.join(status.resources)}; no file is written, as many machines share"
             " the database"
         )
 
-    if status.behind:
-        said.append(
-            "⚠️ the files do not show all that is recorded yet; the next change brings them up to it"
-        )
+    if status.is_stale:
+        lines.append("⚠️ the files do not show all records yet; the next change updates them")
 
-    return said + [f"⚠️ {sentence}" for sentence in status.warnings]
+    return lines + [f"⚠️ {sentence}" for sentence in status.warnings]

@@ -1,7 +1,6 @@
-"""What a prompt with a request weighs, and how much of that is markup (H-58)."""
+"""Measure the size of a prompt with a request, and the share of its markup (H-58)."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from goop_mcp.protocols.agent_request import Request
@@ -13,9 +12,9 @@ _CHARACTERS_A_TOKEN = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptSize:
-    """Sizes in bytes of UTF-8: the whole prompt, and its words alone, without elements, attributes and the fence.
+    """Sizes in bytes of UTF-8: the whole prompt, and its text without markup and fence.
 
-    `tokens` is about what the prompt takes of a model's context: a token is counted as four characters.
+    `tokens` estimates the size in a model's context, with four characters for each token.
     """
 
     bytes: int
@@ -24,13 +23,13 @@ class PromptSize:
 
     @property
     def overhead(self) -> float:
-        """The share that the markup adds to the words, with three decimals: 0.25 stands for 25 %."""
+        """The ratio of markup to text, with three decimals: 0.25 stands for 25 %."""
         return (
             round((self.bytes - self.text_bytes) / self.text_bytes, 3) if self.text_bytes else 0.0
         )
 
     def to_dict(self) -> dict[str, int | float]:
-        """Return the figures as JSON values."""
+        """Return the sizes as JSON values."""
         return {
             "bytes": self.bytes,
             "text_bytes": self.text_bytes,
@@ -40,25 +39,27 @@ class PromptSize:
 
 
 def measure_prompt(text: str, request: Request, *, title: str, context: str = "") -> PromptSize:
-    """Return what `text`, the prompt made of the other arguments, weighs."""
-    words = "\n".join([title, *_words(request), *([context] if context else [])])
-    return PromptSize(
-        bytes=len(text.encode()),
-        text_bytes=len(words.encode()),
-        tokens=math.ceil(len(text) / _CHARACTERS_A_TOKEN),
-    )
-
-
-def _words(request: Request) -> Iterator[str]:
-    attributes = (request.session_id, request.parent_agent, request.target_agent, request.priority)
+    """Return the size of `text`, the prompt built from the other arguments."""
     texts = (
+        title,
+        request.session_id,
+        request.parent_agent,
+        request.target_agent,
+        request.priority,
         request.mode,
         request.original_intent,
         request.current_task_summary,
         request.workflow,
         request.task_details,
         *(request.constraints or ()),
-        *(word for each in request.deliverables or () for word in (each.path, each.text)),
+        *(text for each in request.deliverables or () for text in (each.path, each.text)),
         request.backlog_notes,
+        context,
     )
-    return (str(text) for text in (*attributes, *texts) if text)
+    plain = "\n".join(str(each) for each in texts if each)
+
+    return PromptSize(
+        bytes=len(text.encode()),
+        text_bytes=len(plain.encode()),
+        tokens=math.ceil(len(text) / _CHARACTERS_A_TOKEN),
+    )

@@ -1,9 +1,8 @@
-"""What agents are told: prompts as Markdown files, filled in with the caller's values.
+"""Prompts for agents: Markdown files, filled in with the caller's values.
 
 A prompt file begins with front matter, TOML between two `+++` lines: `name`, `title`, `description`
 and, for each argument, a table `[[arguments]]` with `name`, `description` and `required`. The rest
-is the text for the agent. Values are data: they are put into the text and never read as a template
-(D-85).
+is the text for the agent. Values are data: they are inserted and never read as a template (D-85).
 """
 
 import json
@@ -43,14 +42,14 @@ __all__ = [
 _SUFFIX = ".md"
 _FILE = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text>.+)", re.DOTALL)
 _RESUMING = "resume_session"
-_HANDOFF = "HANDOFF.md"  # as `workspace.layout` has it, which most prompts do without
+_HANDOFF = "HANDOFF.md"  # a copy of `workspace.layout.HANDOFF`, to avoid loading the workspace
 _REPAIRING = "repair_report"
 _PHASE_ALIASES = {"discuss": "plan"}  # without a project, discussing belongs to planning (D-28)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptArgument:
-    """A value that a caller may or, if `required`, must give."""
+    """A value that a caller may give, or must give if it is `required`."""
 
     name: str
     description: str
@@ -59,7 +58,7 @@ class PromptArgument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """One prompt as it ships; `template` is its text before the values are put in."""
+    """One packaged prompt; `template` is its text before the values are inserted."""
 
     name: str
     title: str
@@ -69,7 +68,7 @@ class Prompt:
 
 
 def list_prompts() -> tuple[Prompt, ...]:
-    """Return every prompt, sorted by name. Raises AssetBrokenError when a file is not in order."""
+    """Return all prompts, sorted by name. Raises AssetBrokenError for a malformed file."""
     return tuple(parse_prompt(read_asset("prompts", file), file=file) for file in _prompt_files())
 
 
@@ -97,14 +96,24 @@ def render_prompt(
     """Return the text of the prompt `name` with `arguments` filled in, ending with a line feed.
 
     An optional argument that is absent or blank leaves the choice to the agent. `find_document`
-    gives a prompt about a project the text of a document, None for one that is not there; without
-    it none is. `rules` are the caller's own, by which a prompt about a reply judges it beside ours,
-    and `project` is the folder whose form of a report holds for it. Raises UnknownNameError for an
-    unknown prompt, PromptArgumentError for an argument that the prompt does not have, needs and
-    lacks, or cannot use, RuleFailedError, and what `find_document` raises.
+    returns the text of a document for a prompt about a project, None if it does not exist. `rules`
+    are custom rules for a prompt that judges a reply, and `project` is the folder whose form of
+    report applies. Raises UnknownNameError for an unknown prompt, PromptArgumentError for an
+    unknown, missing or unusable argument, RuleFailedError, and what `find_document` raises.
     """
     prompt = find_prompt(name)
-    _check_names(prompt, arguments)
+    known = [argument.name for argument in prompt.arguments]
+    for argument in arguments:
+        if argument not in known:
+            takes = f"it takes {' and '.join(known)}" if known else "it takes none"
+            raise PromptArgumentError(
+                f"the prompt {name} has no argument {argument[:80]!r}; {takes}"
+            )
+
+    for each in prompt.arguments:
+        if each.required and each.name not in arguments:
+            raise PromptArgumentError(f"the prompt {name} needs the argument {each.name}")
+
     given = {argument.name: arguments.get(argument.name, "") for argument in prompt.arguments}
     prepare = _PREPARED.get(name)
     values = given if prepare is None else prepare(given)
@@ -121,7 +130,7 @@ def render_prompt(
 def parse_prompt(text: str, *, file: str) -> Prompt:
     """Return the prompt that `text` holds. `file` is the file's name, which gives the prompt's.
 
-    Raises AssetBrokenError, which names the file, when its front matter is not in order.
+    Raises AssetBrokenError, which names the file, if its front matter is malformed.
     """
     match = _FILE.fullmatch(text)
     if match is None:
@@ -177,28 +186,12 @@ def _text(table: Mapping[str, object], key: str, file: str) -> str:
     return value
 
 
-def _broken(file: str, fault: str) -> AssetBrokenError:
-    return AssetBrokenError(f"the prompt file {file} cannot be used: {fault}")
-
-
-def _check_names(prompt: Prompt, arguments: Mapping[str, str]) -> None:
-    known = [argument.name for argument in prompt.arguments]
-    for name in arguments:
-        if name not in known:
-            takes = f"it takes {' and '.join(known)}" if known else "it takes none"
-            raise PromptArgumentError(
-                f"the prompt {prompt.name} has no argument {name[:80]!r}; {takes}"
-            )
-
-    for argument in prompt.arguments:
-        if argument.required and argument.name not in arguments:
-            raise PromptArgumentError(
-                f"the prompt {prompt.name} needs the argument {argument.name}"
-            )
+def _broken(file: str, reason: str) -> AssetBrokenError:
+    return AssetBrokenError(f"the prompt file {file} cannot be used: {reason}")
 
 
 def _values_of_goop_report(given: Mapping[str, str]) -> Mapping[str, str]:
-    """Refuse an agent or a phase that no report could carry: the prompt would teach a fault."""
+    """Return agent and phase; raise PromptArgumentError for values that no report may have."""
     agent = plain_agent_name(given["agent"])
     if agent and not is_agent_name(agent):
         raise PromptArgumentError(
@@ -217,14 +210,14 @@ def _values_of_goop_report(given: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _phases() -> list[str]:
-    # Only those who name a phase pay for it
+    # Loaded here, because only prompts with a phase need the model.
     from goop_mcp.protocols.goop_report.model import Phase  # noqa: PLC0415
 
     return [phase.value for phase in Phase if phase is not Phase.DISCUSS]
 
 
 def _values_of_start_task(given: Mapping[str, str]) -> Mapping[str, str]:
-    """Put the task on one line: it is data, and stands within a call too."""
+    """Return the values of start_task, with the task on one line for use inside a tool call."""
     task = line(given["task"]) if given["task"].strip() else ""
     query = json.dumps(task or "[your task]", ensure_ascii=False)
     return {**_values_of_goop_report(given), "task": task, "query": query}
@@ -249,18 +242,18 @@ _PREPARED: Mapping[str, Callable[[Mapping[str, str]], Mapping[str, Any]]] = {
     "resolve_blocker": _values_of_resolve_blocker,
     "start_task": _values_of_start_task,
 }
-"""Makes of the arguments what the text of a prompt needs; where a prompt is not listed, they are used as given."""
+"""Functions that compute the values of a prompt from its arguments; others use them unchanged."""
 
 
 @cache
 def _environment() -> "Environment":
-    # Only those who render a prompt pay for loading it
+    # Loaded here, because jinja2 is slow to import and only rendering needs it.
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415
 
     return Environment(
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        # What is written is Markdown; escaping for HTML would spoil it
+        # The output is Markdown, which escaping for HTML would corrupt.
         autoescape=False,  # noqa: S701
     )

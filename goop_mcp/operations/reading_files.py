@@ -1,4 +1,4 @@
-"""Read what a person names: a file, a pipe such as that of `<(command)`, or standard input."""
+"""Read the input that a person names: a file, a pipe such as `<(command)`, or standard input."""
 
 import errno
 import os
@@ -22,13 +22,13 @@ __all__ = [
 ]
 
 PATIENCE = 10.0
-"""Seconds for which a pipe is waited for that nobody has opened for writing yet."""
+"""How long to wait for a writer to open a pipe, in seconds."""
 
 STDIN = "-"
-"""Stands for standard input among the names of files."""
+"""The file name that stands for standard input."""
 
 LONGEST_LINE = 16 * 1024 * 1024
-"""Bytes of one line that is read by itself."""
+"""Size of the longest line that `read_lines` reads, in bytes."""
 
 _FOREIGN_MARKS = {
     b"\xff\xfe\0\0": "UTF-32",
@@ -41,7 +41,7 @@ _NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 
 
 def read_reply(file: str, *, stdin: BinaryIO | None = None, limits: Limits = DEFAULT_LIMITS) -> str:
-    """Return the text of `file` with its line ends and its byte order mark as they are.
+    """Return the text of `file` with its line ends and byte order mark unchanged.
 
     Reads at most one byte more than `limits.text_bytes`. Raises UnreadableFileError, whose text
     names the file and says what to do.
@@ -51,7 +51,7 @@ def read_reply(file: str, *, stdin: BinaryIO | None = None, limits: Limits = DEF
 
 
 def read_text(file: str, *, stdin: BinaryIO | None = None, most_bytes: int, advice: str) -> str:
-    """Return the text of `file`, with its line ends and its byte order mark as they are.
+    """Return the text of `file` with its line ends and byte order mark unchanged.
 
     Reads at most one byte more than `most_bytes`; `advice` says what to do about a longer one.
     Raises UnreadableFileError, whose text names the file and says what to do.
@@ -67,7 +67,7 @@ def read_text(file: str, *, stdin: BinaryIO | None = None, most_bytes: int, advi
 
 
 def read_lines(file: str, *, stdin: BinaryIO | None = None) -> Iterator[str]:
-    """Yield the lines of `file` without their line feeds, however many there are, one at a time in memory.
+    """Yield the lines of `file` without line feeds, with only one line in memory at a time.
 
     Raises UnreadableFileError for a line of more than LONGEST_LINE bytes, and as `read_text`.
     """
@@ -107,15 +107,15 @@ def _lines_of(stream: BinaryIO, name: str, begun: bytes) -> Iterator[str]:
 
 
 def shown_name(file: str) -> str:
-    """Return what a person is told of: the name of a file, in quotes, or standard input."""
+    """Return the name of an input for messages: a quoted file name, or "standard input"."""
     return "standard input" if file == STDIN else repr(file)
 
 
 def read_bytes(file: str, *, most: int, patience: float = PATIENCE) -> bytes:
-    """Return what is in `file`, the first `most` bytes of a longer one. Raises OSError.
+    """Return the content of `file`, at most the first `most` bytes. Raises OSError.
 
-    A pipe is read once somebody has opened it for writing, however long that one takes to write; a
-    TimeoutError says that nobody has within `patience` seconds.
+    The writer of a pipe may take any time to write, but must open it within `patience` seconds, or
+    TimeoutError is raised.
     """
     with open(file, "rb", opener=_open_without_waiting) as stream:
         begun = _opened(stream.fileno(), patience)
@@ -123,35 +123,30 @@ def read_bytes(file: str, *, most: int, patience: float = PATIENCE) -> bytes:
 
 
 def _opened(file: int, patience: float) -> bytes:
-    """Let reads of a file that was opened without waiting wait from now on; return what was read of a pipe."""
-    begun = _begun_by_a_writer(file, patience) if stat.S_ISFIFO(os.fstat(file).st_mode) else b""
+    """Make later reads of the open file blocking; return what was read of a pipe meanwhile."""
+    begun = b""
+    if stat.S_ISFIFO(os.fstat(file).st_mode):
+        poll = select.poll()
+        poll.register(file, select.POLLIN)
+        if not poll.poll(patience * 1000):
+            # No data yet: the writer is slow, or there is none. A read distinguishes the two, as it
+            # would block for the former and is at the end for the latter.
+            try:
+                begun = os.read(file, 1)
+            except BlockingIOError:
+                pass
+            else:
+                if not begun:
+                    raise TimeoutError(errno.ETIMEDOUT, "a pipe that nobody writes to")
+
     if _NO_WAITING:
         os.set_blocking(file, True)
     return begun
 
 
 def _open_without_waiting(file: str, flags: int) -> int:
-    """Open `file` where the system would wait for whoever writes to a pipe."""
+    """Open `file` at once, although a pipe may have no writer yet."""
     return os.open(file, flags | _NO_WAITING)
-
-
-def _begun_by_a_writer(pipe: int, patience: float) -> bytes:
-    """Wait for a writer; return what had to be read to see that there is one."""
-    poll = select.poll()
-    poll.register(pipe, select.POLLIN)
-    if poll.poll(patience * 1000):
-        return b""
-
-    try:
-        # Nothing came, from a writer who takes his time or because there is none: only the latter
-        # is an end.
-        begun = os.read(pipe, 1)
-    except BlockingIOError:
-        return b""
-
-    if not begun:
-        raise TimeoutError(errno.ETIMEDOUT, "a pipe that nobody writes to")
-    return begun
 
 
 def _read_named(file: str, name: str, stdin: BinaryIO | None, most: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Keep what was asked of agents and how it was judged, and count it later: which rules are broken, by whom, when."""
+"""Record the attempts of calls to agents, for statistics of broken rules by agent and time."""
 
 from functools import partial
 from typing import Final
@@ -16,9 +16,8 @@ from goop_mcp.store.records import AttemptResult, NewAttempt, StoredAttempt
 
 __all__ = ["record_attempts", "recording"]
 
-_PATIENCE: Final = (
-    10.0  # seconds; longer than a crowd of writers takes, shorter than anybody waits for statistics
-)
+# In seconds: enough for many concurrent writers, but statistics must not delay a call for long.
+_PATIENCE: Final = 10.0
 
 
 def recording(
@@ -29,9 +28,10 @@ def recording(
     texts: bool = False,
     clock: Clock = utc_now,
 ) -> Hooks:
-    """Return hooks that record each call when it ends, a cancelled one too; a failure is logged and changes nothing.
+    """Return hooks that record each call when it ends, also a cancelled one.
 
-    The arguments are those of `record_attempts`. A call is written in one change, on a thread.
+    A failure is only logged. The arguments are those of `record_attempts`. A call is written in one
+    transaction, on a thread.
     """
     record = partial(
         record_attempts, store, agent=agent, session_id=session_id, texts=texts, clock=clock
@@ -52,15 +52,16 @@ def record_attempts(
     texts: bool = False,
     clock: Clock = utc_now,
 ) -> list[StoredAttempt]:
-    """Record the attempts of one call: results, names of rules, times and tokens.
+    """Record the attempts of one call: results, rule ids, times and tokens.
 
-    `agent` names who was asked; None: whom the last envelope names. With `texts` messages and
-    replies are kept too, redacted. Raises the errors of the store.
+    The default of `agent` is the agent in the last envelope. With `texts` messages and replies are
+    recorded too, redacted. Raises the errors of the store.
     """
     call_id, now = uuid4().hex, written(clock())
     who = agent or next(
         filter(None, (agent_named(each.verdict) for each in reversed(outcome.attempts))), None
     )
+    ended = "accepted_at_last" if outcome.accepted_at_last_attempt else outcome.stopped_because
     rows = [
         NewAttempt(
             call_id=call_id,
@@ -77,7 +78,7 @@ def record_attempts(
             tokens=attempt.usage.tokens if attempt.usage is not None else None,
             message=_shown(attempt.message) if texts else None,
             reply=_shown(attempt.reply) if texts else None,
-            ended=_ended(outcome) if number == len(outcome.attempts) else None,
+            ended=ended if number == len(outcome.attempts) else None,
         )
         for number, attempt in enumerate(outcome.attempts, start=1)
     ]
@@ -85,10 +86,6 @@ def record_attempts(
     return (
         store.write(lambda writing: writing.add_attempts(rows), timeout=_PATIENCE) if rows else []
     )
-
-
-def _ended(outcome: Outcome) -> str:
-    return "accepted_at_last" if outcome.accepted_at_last_attempt else outcome.stopped_because
 
 
 def _result(attempt: Attempt) -> AttemptResult:

@@ -1,6 +1,6 @@
-"""Record an agent's report: judged, held against the project, decided on, and kept in one transaction.
+"""Record an agent's report: judge it, verify its claims, decide, and store it in one transaction.
 
-What is acknowledged lies in the database; the files of the project follow from it.
+What is acknowledged is in the database; the files of the project are derived from it.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from goop_mcp.operations.project_picture import ProjectPicture, take_picture
 from goop_mcp.operations.route_reply import judge_reply
 from goop_mcp.operations.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.operations.session_handoff import handoff_event
-from goop_mcp.operations.workplace import Change, Shown, Workplace
+from goop_mcp.operations.workplace import Change, Workplace
 from goop_mcp.redaction import redact_structure
 from goop_mcp.routing import Action, Decision, RoutingContext, route
 from goop_mcp.routing.adapters import ADAPTERS
@@ -46,7 +46,7 @@ Status = Literal["recorded", "duplicate", "rejected", "no_report"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """Where a report was judged, for statistics; `number` and `ended` as `NewJudgement` has them."""
+    """Where a report was judged, for statistics; `number` and `ended` are those of NewJudgement."""
 
     surface: Surface
     number: int | None = None
@@ -58,13 +58,12 @@ JUDGED_BY_TOOL: Final = Judged(surface="record_report")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What was recorded, and where it shows.
+    """The records of a report, and the documents that show them.
 
-    `revision` and `report` (its number) are those of the first time for a duplicate and None where
-    nothing was recorded. `chronicle` and `log` are the entries of CHRONICLE.md and ADL.md as they
-    stand there. `state` is state.json behind the change, None where it was left alone. `files` are
-    the documents that were written, `resources` the addresses at which the entries are read where
-    no file is written.
+    `revision` and `report` (its number) are those of the first report for a duplicate, and None if
+    nothing was recorded. `chronicle` and `log` are the new entries of CHRONICLE.md and ADL.md.
+    `state` is state.json after the change, None if it was not changed. `files` are the documents
+    that were written, `resources` the URIs of the entries if no files are written.
     """
 
     revision: int | None = None
@@ -93,10 +92,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedReport:
-    """What became of a report: recorded, a duplicate, rejected, or an envelope that reports nothing.
+    """The result for a report: recorded, duplicate, rejected, or an envelope without a report.
 
-    Verdict and decision are without secrets, of which `redactions` counts those in the envelope. `findings` are where
-    the documents, the state and the reports of the project disagree now. `remarks` are sentences about the files.
+    Verdict and decision are without secrets; `redactions` is the number of those in the envelope.
+    `findings` are contradictions between the documents, the state and the reports of the project.
+    `remarks` are messages about the files.
     """
 
     status: Status
@@ -118,7 +118,7 @@ class RecordedReport:
             "remarks": list(self.remarks),
             "redactions": self.redactions,
         }
-        # Names and texts that stand apart in the typed envelope stand together here.
+        # Some secrets are recognisable only here, where names and texts are adjacent.
         return redact_structure(values)[0]
 
 
@@ -135,18 +135,25 @@ def record_report(
     rules: Sequence[Rule] = (),
     now: str,
 ) -> RecordedReport:
-    """Judge `text`, hold its claims against the project, decide, and record it if it is accepted.
+    """Judge `text`, verify its claims in the project, decide, and record it if it is accepted.
 
-    What the context leaves open about the project is taken from the project. `check_workspace`
-    False takes the claims as they are; `looked` is told how many of the files were looked for. The
-    same report again is a duplicate and writes nothing; of a rejected one only its judgement is
-    counted, as `judged` says. `rules` are those of `validate`. `now` is ISO 8601 in UTC. Raises
-    ContextError, StoreError and RuleFailedError; nothing was recorded then.
+    The context is completed from the project. `check_workspace` False skips the verification;
+    `looked` receives the number of files checked so far. A repeated report is a duplicate and
+    writes nothing; of a rejected one only the verdict is counted, as `judged`. `rules` are those of
+    `validate`. `now` is ISO 8601 in UTC. Raises ContextError, StoreError and RuleFailedError; then
+    nothing was recorded.
     """
     home = workplace.files.root
     verdict = judge_reply(text, context, protocol=protocol, mode=mode, home=home, rules=rules)
     envelope = _envelope(verdict)
-    known = _known(envelope, workplace)
+
+    # The claims of a report that was recorded before were true then; the files of today may have
+    # changed, so that a duplicate is not verified again.
+    known: StoredReport | None = None
+    if envelope is not None and workplace.store.exists():
+        key = envelope.key
+        known = workplace.store.read(lambda reading: reading.report_by_key(key))
+
     if known is None and check_workspace:
         verdict = judge_reply(
             text,
@@ -160,8 +167,13 @@ def record_report(
         )
         envelope = _envelope(verdict)
 
-    decision, _ = redact_structure(route(_shareable(verdict), context))
-    view = _view(decision.verdict)
+    # The text that was read may contain secrets, and nobody needs it any more.
+    verdict = replace(verdict, read_text="", span=None)
+    decision, _ = redact_structure(route(verdict, context))
+    adapter = ADAPTERS.get(decision.verdict.protocol or "")
+    read = adapter.read(decision.verdict) if adapter is not None else None
+    # A request asks for work and reports nothing, so that it has no view.
+    view = redact_structure(read)[0] if isinstance(read, ReportView) else None
     if envelope is None or view is None or not _is_kept(decision):
         status: Status = "rejected" if not _is_kept(decision) or envelope is None else "no_report"
         if status == "rejected":
@@ -176,13 +188,14 @@ def record_report(
     )
     answer, shown = workplace.write(recording.change, now=now)
     remarks = (_NO_FILES, *shown.remarks) if answer.written.resources else shown.remarks
+    done = replace(answer.written, state=shown.state, files=shown.files)
 
-    return replace(answer, written=_with_files(answer.written, shown), remarks=remarks)
+    return replace(answer, written=done, remarks=remarks)
 
 
 @dataclass(frozen=True, slots=True)
 class _Envelope:
-    """An accepted envelope as it is kept: JSON without secrets, the key it is known by, and how many were hidden."""
+    """An accepted envelope as it is stored: JSON, its key, and the number of removed secrets."""
 
     text: str = field(repr=False)
     key: str
@@ -190,7 +203,7 @@ class _Envelope:
 
 
 class _Recording:
-    """One report on its way into the database."""
+    """Records one report in a transaction."""
 
     def __init__(
         self,
@@ -213,15 +226,17 @@ class _Recording:
         self.before = take_picture(workplace)
 
     def change(self, writing: Writing) -> Change[RecordedReport]:
-        """Add all rows that the report leaves, unless somebody has just recorded it."""
+        """Add all rows of the report, unless somebody else has recorded it meanwhile."""
         known = writing.report_by_key(self.envelope.key)
         if known is not None:
             decision, _ = redact_structure(route(self.verdict, self.context))
             return Change(answer=_duplicate(known, decision, self.envelope), shows=False)
 
+        # The decision depends on the project with this report, and is stored with the report.
         picture = self.before.with_reports(writing, self._row())
         decision = self._decide(picture)
-        stored = writing.add_report(replace(self._row(), decision=_kept_decision(decision)))
+        kept = {key: value for key, value in decision.to_dict().items() if key != "verdict"}
+        stored = writing.add_report(replace(self._row(), decision=_json(kept)))
         writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
         chronicle = self._show(
             writing, "report", chronicle_text(entry_of_report(self.view, time=self.now)), CHRONICLE
@@ -234,7 +249,19 @@ class _Recording:
         if state is not None:
             picture = picture.with_state(state.planned.after)
 
-        handoff = self._hand_over(writing, picture, decision)
+        handoff = {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions)
+        if handoff:
+            sources = picture.since_handoff(writing)
+            text = compose_handoff(
+                NOTHING_GIVEN, sources, decided_command=decision.next_command, now=self.now
+            )
+            writing.add_event(handoff_event(text, author=self._author, now=self.now))
+
+        # Compare the documents as they will be when they show the report.
+        shown = picture.with_chronicle()
+        if handoff:
+            shown = shown.without_handoff()
+
         written = Written(
             revision=stored.revision,
             report=stored.id,
@@ -251,31 +278,11 @@ class _Recording:
             verdict=decision.verdict,
             decision=decision,
             written=written,
-            findings=self._drift(picture, handoff=handoff),
+            findings=redact_structure(find_drift(shown.project, shown.records))[0],
             redactions=self.envelope.redactions,
         )
 
         return Change(answer=answer, state=state)
-
-    def _hand_over(self, writing: Writing, picture: ProjectPicture, decision: Decision) -> bool:
-        """Add a session handoff where the decision asks for one, and tell whether it did."""
-        if not {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions):
-            return False
-
-        sources = picture.since_handoff(writing)
-        handoff = compose_handoff(
-            NOTHING_GIVEN, sources, decided_command=decision.next_command, now=self.now
-        )
-        writing.add_event(handoff_event(handoff, author=self._author, now=self.now))
-
-        return True
-
-    def _drift(self, picture: ProjectPicture, *, handoff: bool) -> tuple[Finding, ...]:
-        """Return what disagrees once the documents show the report."""
-        picture = picture.with_chronicle()
-        if handoff:
-            picture = picture.without_handoff()
-        return redact_structure(find_drift(picture.project, picture.records))[0]
 
     @property
     def _author(self) -> str:
@@ -283,11 +290,16 @@ class _Recording:
 
     def _row(self) -> NewReport:
         view = self.view
+        # The envelope has its own column.
+        verdict = self.verdict.to_dict()
+        kept = {
+            key: value for key, value in verdict.items() if key not in ("envelope", "repaired_text")
+        }
         return NewReport(
             protocol=self.verdict.protocol or "",
             idempotency_key=self.envelope.key,
             envelope=self.envelope.text,
-            verdict=_kept_verdict(self.verdict),
+            verdict=_json(kept),
             decision="{}",
             created_at=self.now,
             agent=view.agent,
@@ -315,7 +327,7 @@ class _Recording:
         return writing.add_event(event).text
 
     def _plan_state(self, writing: Writing, picture: ProjectPicture) -> StatePlan | None:
-        """Return the change of state.json; None where there is none, or one that we cannot read or do not write."""
+        """Return the change of state.json; None if it is missing, unreadable or read-only."""
         if not self.workplace.writes_files:
             return None
 
@@ -326,7 +338,7 @@ class _Recording:
 
         facts = picture.with_state(state).facts
         change = progress_of(self.view, state, facts, blueprint=picture.project.blueprint)
-        # Another program may count and go on meanwhile; only a move depends on what was seen.
+        # Another program may change counters meanwhile; only a move depends on the state seen here.
         seen = state.token if change.phase is not None else None
 
         return plan_state(writing, files, change, now=self.now, author=self._author, seen=seen)
@@ -345,28 +357,10 @@ def _envelope(verdict: Verdict) -> _Envelope | None:
     return _Envelope(text, f"report:{key}", redactions)
 
 
-def _known(envelope: _Envelope | None, workplace: Workplace) -> StoredReport | None:
-    """Return the report that says the same; one whose claims were true once is not judged by today's files."""
-    if envelope is None or not workplace.store.exists():
-        return None
-    return workplace.store.read(lambda reading: reading.report_by_key(envelope.key))
-
-
-def _shareable(verdict: Verdict) -> Verdict:
-    return replace(verdict, read_text="", span=None)
-
-
 def _is_kept(decision: Decision) -> bool:
-    """Tell whether the report counts: accepted, and by the caller's policy too."""
+    """Whether the report is accepted, by its verdict and by the caller's policy."""
     refusing = {Action.REQUEST_REPAIR, Action.REJECT}
     return decision.verdict.accepted and not refusing & set(decision.actions)
-
-
-def _view(verdict: Verdict) -> ReportView | None:
-    """Return what the envelope reports; None for a request, which asks for work, and for no envelope."""
-    adapter = ADAPTERS.get(verdict.protocol or "")
-    view = adapter.read(verdict) if adapter is not None else None
-    return redact_structure(view)[0] if isinstance(view, ReportView) else None
 
 
 def _duplicate(known: StoredReport, decision: Decision, envelope: _Envelope) -> RecordedReport:
@@ -394,24 +388,8 @@ def _judgement(
     )
 
 
-def _kept_verdict(verdict: Verdict) -> str:
-    # The envelope has a column of its own.
-    values = verdict.to_dict()
-    return _json(
-        {key: value for key, value in values.items() if key not in ("envelope", "repaired_text")}
-    )
-
-
-def _kept_decision(decision: Decision) -> str:
-    return _json({key: value for key, value in decision.to_dict().items() if key != "verdict"})
-
-
 def _json(values: dict[str, Any] | Sequence[Any]) -> str:
     return json.dumps(values, sort_keys=True)
-
-
-def _with_files(written: Written, shown: Shown) -> Written:
-    return replace(written, state=shown.state, files=shown.files)
 
 
 def _state_values(state: ProjectState, before: str | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a new session has to know of the last one, laid out for the prompt resume_session."""
+"""Collect what a new session must know of the last one, for the prompt resume_session."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,9 +13,9 @@ _LOCKED = {True: "locked", False: "not locked", None: "locked or not is unknown"
 
 
 def resume_values(text: str | None) -> Mapping[str, Any]:
-    """Return what the prompt needs of `text`, that of HANDOFF.md; each value is one line.
+    """Return the values of the prompt for `text`, that of HANDOFF.md; each value is one line.
 
-    `found` is False where there is none.
+    `found` is False without a text.
     """
     if text is None:
         return {"found": False}
@@ -24,13 +24,13 @@ def resume_values(text: str | None) -> Mapping[str, Any]:
 
     return {
         "found": True,
-        "generated": _said(handoff.generated),
-        "phase": _said(handoff.phase),
+        "generated": _line(handoff.generated),
+        "phase": _line(handoff.phase),
         "locked": _LOCKED[handoff.spec_locked],
-        "wave": _said(handoff.wave),
-        "task": _said(handoff.task),
+        "wave": _line(handoff.wave),
+        "task": _line(handoff.task),
         "command": handoff.command,
-        "context": _said(handoff.context),
+        "context": _line(handoff.context),
         "next_task": _next_task(handoff.next_task),
         "files": [code(path) for path in handoff.files_to_read[:_MOST_LISTED]],
         "blockers": _lines(handoff.blockers),
@@ -39,7 +39,7 @@ def resume_values(text: str | None) -> Mapping[str, Any]:
 
 
 def _lists(handoff: Handoff) -> list[tuple[str, list[str]]]:
-    """Return what else is worth knowing, each list with its title; empty ones are left out."""
+    """Return the other lists of the handoff, each with a title, without empty ones."""
     commits = [f"{each.sha} {each.subject}" for each in handoff.commits]
     lists = [
         ("Done in the last session", [each.name for each in handoff.completed]),
@@ -70,5 +70,5 @@ def _lines(texts: Sequence[str]) -> list[str]:
     return [line(text) for text in texts[:_MOST_LISTED]]
 
 
-def _said(text: str | None) -> str:
+def _line(text: str | None) -> str:
     return line(text) if text else ""

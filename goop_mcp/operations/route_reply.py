@@ -1,4 +1,4 @@
-"""Judge a reply and say what happens next."""
+"""Judge a reply and decide what happens next."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -36,11 +36,11 @@ def route_reply(
     looked: "Looked | None" = None,
     rules: "Sequence[Rule]" = (),
 ) -> Decision:
-    """Return the decision on `text`; what the context says of agent, phase, session and policy holds for it too.
+    """Return the decision on `text`, judged with the agent, phase, session and policy of `context`.
 
-    `home` is the folder of the project, whose profile and names of agents hold. With `project` the
-    claims are held against that folder and its memory `store` first; None takes them as they are.
-    `looked` is told how many of the files were looked for. `rules` are those of `validate`.
+    `home` is the folder of the project that gives the profile and the names of agents. With
+    `project` the claims are verified in that folder and its memory `store` first; None skips that.
+    `looked` receives the number of files checked so far. `rules` are those of `validate`.
     """
     verdict = judge_reply(
         text,
@@ -70,7 +70,7 @@ def judge_reply(
     looked: "Looked | None" = None,
     rules: "Sequence[Rule]" = (),
 ) -> "Verdict":
-    """Return the verdict that a decision on `text` is made on; the arguments are those of `route_reply`."""
+    """Return the verdict for a decision on `text`; the arguments are those of `route_reply`."""
     expected = expectations_of(context)
     if home is not None:
         expected = expect_of_project(home, expected)
@@ -95,12 +95,12 @@ def judge_reply(
 def parse_context(text: str, name: str) -> RoutingContext:
     """Return the context written as JSON in `text`, which came from the file `name`.
 
-    Raises UnreadableFileError when it is no JSON object and ContextError, which names the field,
-    for a wrong value and for a field that is given twice.
+    Raises UnreadableFileError if it is not a JSON object, and ContextError, which names the field,
+    for a wrong value and a duplicate field.
     """
-    values = parse_object(text, repr(name), holds="the context", doubled=_given_twice)
+
+    def given_twice(key: str) -> ContextError:
+        return ContextError(excerpt(key, 120), "is given twice; give each field once")
+
+    values = parse_object(text, repr(name), holds="the context", doubled=given_twice)
     return RoutingContext.from_dict(values)
-
-
-def _given_twice(key: str) -> ContextError:
-    return ContextError(excerpt(key, 120), "is given twice; give each field once")

@@ -1,4 +1,4 @@
-"""What a rule is about, as one page for people and agents; and all rules as one document.
+"""Describe a rule on a page for people and agents, and all rules in one document.
 
 `python -m goop_mcp.operations.rule_pages` prints that document, docs/rules.md.
 """
@@ -18,7 +18,7 @@ from goop_mcp.validation.rules import Rule
 __all__ = ["LEFT_OUT", "RulePage", "RulePageValues", "rule_page", "rules_markdown"]
 
 LEFT_OUT = "(left out)"
-"""Stands for an example whose fault is that the line is not there."""
+"""Stands for an example whose error is that the text is missing."""
 
 _LINES = 14
 _FIRST_LINES, _LAST_LINES = 7, 4
@@ -30,34 +30,35 @@ _MARKUP = re.compile(
 _HEAD = """\
 # Rules
 
-All that can be found in a reply, a message or a project, by family. An id is stable: it is never renamed and never
-gets another meaning.
+All rules for replies, messages and projects, by family. An id is stable: it is never renamed and
+never gets another meaning.
 
 - **error** rejects the reply; **warning** and **info** do not.
-- **lenient** is the default: it mends the form of an envelope, lists each change and warns. **strict** makes those
-  warnings errors. Neither mends meaning: what is missing, cut off or unknown stays so.
-- `goop-mcp rules RULE` and the tool `explain_rule` show the page of one rule: why it is there, a bad and a good
-  example, and how to mend it.
+- **lenient** is the default: it repairs the form of an envelope, lists each change and warns.
+  **strict** makes those warnings errors. Neither repairs meaning: what is missing, cut off or
+  unknown stays so.
+- `goop-mcp rules RULE` and the tool `explain_rule` show the page of one rule: its reason, a bad and
+  a good example, and the fix.
 
-This file is made from the rules themselves by `make docs`.
+This file is generated from the rules by `make docs`.
 """
 
 _FAMILIES = {
-    "envelope": "Any envelope: where it stands, whether it is whole, how large it is",
-    "xml": "XML as such",
-    "json": "JSON as such",
-    "path": "Paths that somebody will write to or read from",
-    "evidence": "What a reply claims, held against the project",
+    "envelope": "Any envelope: its position, completeness and size",
+    "xml": "XML in general",
+    "json": "JSON in general",
+    "path": "Paths that will be written or read",
+    "evidence": "The claims of a reply, verified in the project",
     "goop_report": "The GoopSpec report",
-    "subagent_protocol": "Older and sibling forms of the report",
+    "subagent_protocol": "Older and related forms of the report",
     "agent_request": "The XML handoff",
     "speckit": "The JSON of the speckit agents",
     "factory": "The JSON of the Factory agents",
-    "visual_style": "The messages for people that we write",
+    "visual_style": "Our messages for people",
     "workflow": "The state of a project: its gates and phases",
-    "memory": "What a memory tool is given",
+    "memory": "The arguments of memory tools",
 }
-_OF_OTHERS = "Rules that were added here; goop-mcp does not have them"
+_OF_OTHERS = "Custom rules, which are not part of goop-mcp"
 
 
 class RulePageValues(TypedDict):
@@ -77,10 +78,10 @@ class RulePageValues(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulePage:
-    """All that is to be told about one rule, ready to be shown.
+    """The description of one rule, ready for display.
 
-    `bad` and `good` are shortened where they are whole replies. `given` says what the caller knew
-    beforehand in the examples; None where they speak for themselves.
+    `bad` and `good` are examples, shortened if they are long. `given` states what the caller
+    expects in the examples, None if nothing.
     """
 
     id: str
@@ -110,11 +111,15 @@ class RulePage:
         }
 
     def to_markdown(self) -> str:
-        """Return the page as Markdown, ending with a line feed."""
+        """Return the page as Markdown, with a final line feed."""
+        severity = f"**{self.lenient}** in lenient mode, **{self.strict}** in strict mode."
+        if self.lenient == self.strict:
+            severity = f"**{self.lenient}** in both modes."
+
         given = [f"The caller says beforehand: {self.given}."] if self.given else []
         parts = [
             f"# {self.id}",
-            f"{_weights(self.lenient, self.strict)} Catches: {_marked_up(self.catches)}.",
+            f"{severity} Catches: {_marked_up(self.catches)}.",
             f"**Why.** {_marked_up(self.why)}",
             f"**Fix.** {_marked_up(self.fix)}",
             *given,
@@ -145,75 +150,64 @@ def rule_page(rule: Rule) -> RulePage:
 
 
 def rules_markdown(book: Mapping[str, Rule] = RULES) -> str:
-    """Return docs/rules.md: every rule in `book` by family, with its severity in both modes."""
+    """Return docs/rules.md: all rules in `book` by family, with their severity in both modes."""
     parts = [_HEAD]
     for family, rules in groupby(book.values(), key=lambda rule: rule.family):
-        rows = "".join(map(_row, rules))
+        rows = []
+        for rule in rules:
+            texts = (f"`{rule.id}`", rule.lenient.value, rule.strict.value, rule.catches, rule.fix)
+            cells = [_marked_up(text).replace("|", "\\|") for text in texts]
+            rows.append(f"| {' | '.join(cells)} |\n")
+
         parts.append(
             f"## {family}\n\n{_FAMILIES.get(family, _OF_OTHERS)}.\n\n"
-            f"| rule | lenient | strict | catches | how to mend it |\n|---|---|---|---|---|\n{rows}"
+            f"| rule | lenient | strict | catches | fix |\n|---|---|---|---|---|\n{''.join(rows)}"
         )
 
     return "\n".join(parts)
 
 
-def _row(rule: Rule) -> str:
-    cells = (f"`{rule.id}`", rule.lenient.value, rule.strict.value, rule.catches, rule.fix)
-    return f"| {' | '.join(_cell(text) for text in cells)} |\n"
-
-
-def _cell(text: str) -> str:
-    return _marked_up(text).replace("|", "\\|")
-
-
 def _marked_up(text: str) -> str:
-    """Return `text` with its elements and entities in backticks; without them a viewer would swallow both."""
+    """Return `text` with elements and entities in backticks, as viewers would hide them."""
     pieces = text.split("`")
     return "`".join(
         piece if n % 2 else _MARKUP.sub(r"`\g<0>`", piece) for n, piece in enumerate(pieces)
     )
 
 
-def _weights(lenient: str, strict: str) -> str:
-    if lenient == strict:
-        return f"**{lenient}** in both modes."
-    return f"**{lenient}** in lenient mode, **{strict}** in strict mode."
-
-
 def _given(expected: Expectations) -> str | None:
-    """Return in words what the caller expects, None when it expects nothing."""
-    words = [
+    """Return a text about what the caller expects, None if it expects nothing."""
+    clauses = [
         f"the agent is {expected.agent}" if expected.agent else "",
         f"the phase is {expected.phase}" if expected.phase else "",
         "files were changed" if expected.files_changed else "",
         "memory was saved" if expected.memory_saved else "",
         "checks were run" if expected.checks_run else "",
     ]
-    return ", ".join(filter(None, words)) or None
+    return ", ".join(filter(None, clauses)) or None
 
 
 def _shortened(example: str) -> str:
-    """Return `example` as it can be read on a page: no more lines than help, none too long, nothing invisible."""
+    """Return `example` in readable form: few and short lines, invisible characters escaped."""
     if not example.strip():
         return LEFT_OUT
 
-    lines = [_readable(line) for line in dedent(example).strip("\n").split("\n")]
+    lines = []
+    for raw in dedent(example).strip("\n").split("\n"):
+        line = "".join(
+            c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in raw
+        )
+        if len(line) > _COLUMNS:
+            line = f"{line[: _COLUMNS // 2]}… ({len(line):,} characters)"
+        lines.append(line)
+
     if len(lines) > _LINES:
         lines = [*lines[:_FIRST_LINES], "…", *lines[-_LAST_LINES:]]
     return "\n".join(lines)
 
 
-def _readable(line: str) -> str:
-    line = "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line
-    )
-    if len(line) <= _COLUMNS:
-        return line
-    return f"{line[: _COLUMNS // 2]}… ({len(line):,} characters)"
-
-
 def _block(example: str) -> str:
-    """Return `example` as a block of code that its own fences do not end."""
+    """Return `example` as a code block whose fence is longer than those inside."""
     if example == LEFT_OUT:
         return LEFT_OUT
     fence = "````" if "```" in example else "```"

@@ -1,4 +1,4 @@
-"""The machine contracts of the protocols, for those who check envelopes with tools of their own."""
+"""The schemas of the protocols, for checking envelopes with other tools."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ __all__ = ["Schema", "find_schema", "install_schemas", "list_schemas"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """One schema as it ships; `version` is the version of the envelope it was written for, `file` its own name."""
+    """One packaged schema; `version` is the version of its envelope, `file` its file name."""
 
     protocol: str
     version: str
@@ -28,10 +28,10 @@ class Schema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Series:
-    """What is said of all schemas of one protocol: its title, and the versions that share one structure (D-23).
+    """The schemas of one protocol: their title, and the versions that share one structure (D-23).
 
-    `versions` tells the version by the file's name where that is not the version itself. `folder` is where projects
-    keep the schemas, None where there is no such place.
+    `versions` maps file names to versions where they differ. `folder` is the folder of projects for
+    these schemas, None if there is none.
     """
 
     title: str
@@ -69,11 +69,10 @@ def list_schemas() -> tuple[Schema, ...]:
 
 
 def find_schema(protocol: str, version: str | None = None) -> Schema:
-    """Return the schema that `version` of `protocol` is judged by; without a version the newest.
+    """Return the schema for `version` of `protocol`, by default the newest.
 
-    Versions that share one structure share one schema: every version of goop_report from 0.1.4 to
-    0.2.9 leads to the same file (D-23). Raises UnknownNameError for a protocol without a schema and
-    for a version that no schema fits.
+    Versions with the same structure share a schema: goop_report has one file for all versions from
+    0.1.4 to 0.2.9 (D-23). Raises UnknownNameError for a protocol or version without a schema.
     """
     schemas = list_schemas()
     of_protocol = {schema.version: schema for schema in schemas if schema.protocol == protocol}
@@ -94,11 +93,12 @@ def find_schema(protocol: str, version: str | None = None) -> Schema:
 
 
 def install_schemas(protocol: str, project: Path) -> tuple[str, ...]:
-    """Put the schemas of `protocol` where its tools look for them in `project`; return their paths in the project.
+    """Write the schemas of `protocol` to their folder in `project`; return their paths.
 
-    A file that is there already and says the same is left as it is; what was put in place before a fault stays. Raises
-    UnknownNameError for a protocol whose schemas have no place in a project, and UnwritableFileError when another file
-    is in the way or nothing can be written, PathRefusedError where a link is in the way.
+    Existing files with the same content are left as they are; after an error the files written
+    before it stay. Raises UnknownNameError for a protocol without such a folder,
+    UnwritableFileError if another file exists there or the system refuses, and PathRefusedError for
+    a link.
     """
     kept = {name: series.folder for name, series in _SERIES.items() if series.folder is not None}
     if protocol not in kept:
@@ -131,5 +131,5 @@ def _read(name: PurePosixPath) -> Schema:
 
 
 def _number(version: str) -> tuple[int, ...]:
-    """Return `version` as numbers to compare by; empty, and so below all others, when it is none."""
+    """Return `version` as numbers for comparison; an invalid one is empty and below all others."""
     return tuple(map(int, version.split("."))) if _VERSION.fullmatch(version) else ()

@@ -1,4 +1,4 @@
-"""What stands in a session handoff: what the caller says, and for the rest what was recorded since the last one."""
+"""Compose a session handoff from the caller's fields and the records since the last handoff."""
 
 import json
 import re
@@ -22,8 +22,7 @@ __all__ = ["NOTHING_GIVEN", "SessionFields", "compose_handoff"]
 _LATEST = 3
 _MOST_GOTCHAS = 10
 _UNKNOWN_PHASE = "unknown"
-# What would pass for an envelope when the document is read as a reply: a tag, also one that a host
-# escaped, or JSON.
+# What a reader of replies might accept as an envelope: a tag, also an escaped one, or JSON.
 _ENVELOPE = re.compile(r"(?:<|&lt;)(?=[A-Za-z/!?])|\{(?=\s*[\"'])")
 _HARMLESS = {"{": "❴"}
 
@@ -35,7 +34,7 @@ _Done = Mapping[str, str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFields:
-    """What the caller says; None and empty lists are taken from what is recorded."""
+    """The caller's fields; None and empty lists are completed from the records."""
 
     summary: str | None = None
     next_action: str | None = None
@@ -52,9 +51,10 @@ NOTHING_GIVEN = SessionFields()
 def compose_handoff(
     fields: SessionFields, sources: SessionSources, *, decided_command: str | None = None, now: str
 ) -> Handoff:
-    """Return the handoff made of `fields` and, where they say nothing, of `sources`; without secrets and envelopes.
+    """Return the handoff of `fields`, completed from `sources`, without secrets and envelopes.
 
-    `decided_command` is that of the newest decision where it is not recorded yet. `now` is ISO 8601 in UTC.
+    `decided_command` is that of the newest decision if it is not recorded yet. `now` is ISO 8601 in
+    UTC.
     """
     picture, reports = sources.picture, sources.reports
     project, state = picture.project, picture.project.state
@@ -62,17 +62,37 @@ def compose_handoff(
     done = _done(sources)
     task = _open_task(sources, done)
     next_task = _next_task(fields, task, envelopes, done)
+
+    # A caller who names a completed task as the next action knows that work is left, so that the
+    # task is not listed as completed.
+    named_again = None
+    if _is_to_be_done_again(fields.next_action, fields.next_agent, done):
+        named_again = _named_task(fields.next_action)
+
+    blueprint = project.blueprint
+    waves = (len(blueprint.waves) if blueprint is not None else 0) or (
+        state.total_waves if state is not None else 0
+    )
     handoff = Handoff(
         generated=now,
         phase=_phase(sources),
-        completed=tuple(_completed(reports, envelopes, without=_named_again(fields, done))),
+        completed=tuple(_completed(reports, envelopes, without=named_again)),
         outcomes=_unique(_texts(envelopes, "summary")),
         decisions=_unique(_decisions(sources, envelopes)),
         spec_locked=state.spec_locked if state is not None else None,
-        wave=_wave(sources),
+        wave=f"{state.current_wave}/{waves}" if state is not None and waves else None,
         task=str(task.id) if task is not None else None,
-        files_modified=_unique(_files(envelopes)),
-        commits=tuple(_commits(envelopes)),
+        files_modified=_unique(
+            path
+            for each in envelopes
+            for path in _texts(_parts(each, "artifacts", "files"), "path")
+        ),
+        commits=tuple(
+            Commit(sha, _text(each.get("message")) or "")
+            for envelope in envelopes
+            for each in _parts(envelope, "artifacts", "commits")
+            if (sha := _text(each.get("sha")))
+        ),
         command=fields.next_command or _decided(decided_command) or _command(sources),
         files_to_read=fields.files_to_read or _files_to_read(sources, envelopes),
         context=fields.summary or _context(sources, envelopes),
@@ -99,9 +119,10 @@ def _phase(sources: SessionSources) -> str:
 
 
 def _done(sources: SessionSources) -> _Done:
-    """Return the tasks that are done, each with the agent that completed it since the last handoff, or None.
+    """Map completed tasks to the agents that completed them since the last handoff, or None.
 
-    The picture may be older than the reports: others record while a handoff waits for its turn.
+    The snapshot may be older than the reports, because others record while a handoff waits for the
+    lock.
     """
     last = {report.task_id: report for report in sources.reports if report.task_id is not None}
     still_open = {task for task, report in last.items() if report.status != "COMPLETE"}
@@ -112,14 +133,11 @@ def _done(sources: SessionSources) -> _Done:
     return done | {task: report.agent for task, report in last.items() if task not in still_open}
 
 
-def _named_again(fields: SessionFields, done: _Done) -> str | None:
-    """Return the completed task with which the caller says to go on: whoever hands over knows that work is left."""
-    named = _named_task(fields.next_action)
-    return named if _is_to_be_done_again(fields.next_action, fields.next_agent, done) else None
-
-
 def _is_to_be_done_again(action: str | None, agent: str | None, done: _Done) -> bool:
-    """Tell whether `action` names a completed task, and no other agent who is to do more with it, such as test it."""
+    """Whether `action` names a completed task to repeat.
+
+    If it says more and is for another agent, it is different work on that task, such as a test.
+    """
     named = _named_task(action)
     if named is None or named not in done:
         return False
@@ -136,7 +154,7 @@ def _named_task(action: str | None) -> str | None:
 def _completed(
     reports: Sequence[StoredReport], envelopes: Sequence[_Values], *, without: str | None
 ) -> Iterator[DoneTask]:
-    """Yield the tasks whose last word in `reports` is that they are done, but for the one called `without`."""
+    """Yield the tasks whose last report in `reports` is COMPLETE, except the task `without`."""
     last = {report.task_id: report for report in reports if report.task_id != without}
     for report, envelope in zip(reports, envelopes, strict=True):
         if (
@@ -155,26 +173,6 @@ def _decisions(sources: SessionSources, envelopes: Sequence[_Values]) -> Iterato
         yield from _texts(
             [each for each in _parts(envelope, "memory") if each.get("type") == "decision"], "title"
         )
-
-
-def _wave(sources: SessionSources) -> str | None:
-    state, blueprint = sources.picture.project.state, sources.picture.project.blueprint
-    total = (len(blueprint.waves) if blueprint is not None else 0) or (
-        state.total_waves if state is not None else 0
-    )
-    return f"{state.current_wave}/{total}" if state is not None and total else None
-
-
-def _files(envelopes: Sequence[_Values]) -> Iterator[str]:
-    for envelope in envelopes:
-        yield from _texts(_parts(envelope, "artifacts", "files"), "path")
-
-
-def _commits(envelopes: Sequence[_Values]) -> Iterator[Commit]:
-    for envelope in envelopes:
-        for each in _parts(envelope, "artifacts", "commits"):
-            if sha := _text(each.get("sha")):
-                yield Commit(sha, _text(each.get("message")) or "")
 
 
 def _decided(command: str | None) -> str | None:
@@ -208,12 +206,12 @@ def _context(sources: SessionSources, envelopes: Sequence[_Values]) -> str:
     facts = sources.picture.facts
     done = facts.total_tasks - facts.open_tasks_in_all
     tasks = f" {done} of {facts.total_tasks} tasks are done." if facts.total_tasks else ""
-    said = " ".join(latest) or "Nothing was reported since the last handoff."
-    return f"{said} The project is in phase {_phase(sources)}.{tasks}"
+    summary = " ".join(latest) or "Nothing was reported since the last handoff."
+    return f"{summary} The project is in phase {_phase(sources)}.{tasks}"
 
 
 def _open_task(sources: SessionSources, done: _Done) -> BlueprintTask | None:
-    """Return the first task of the plan that no report calls done."""
+    """Return the first task of the plan that is not done."""
     blueprint = sources.picture.project.blueprint
     tasks = blueprint.tasks if blueprint is not None else ()
     return next((task for task in tasks if str(task.id) not in done), None)
@@ -226,7 +224,7 @@ def _next_task(
     reported = _object(handoff.get("next_action"))
     action, agent = _text(reported.get("text")), _text(reported.get("agent"))
     if _is_to_be_done_again(action, agent, done):
-        # Written before that task was reported, by an agent that worked at the same time.
+        # An agent that worked at the same time wrote this before that task was reported.
         action = agent = None
 
     action, agent = fields.next_action or action, fields.next_agent or agent
@@ -248,7 +246,7 @@ def _next_task(
 
 
 def _gotchas(sources: SessionSources) -> tuple[str, ...]:
-    """Return what does not fit together in the project; the handoff that is about to be replaced does not count."""
+    """Return the contradictions in the project, without the handoff that will be replaced."""
     picture = sources.picture.without_handoff()
     drift = find_drift(picture.project, picture.records)
     return tuple(each.message for each in drift if each.severity is not Severity.INFO)[
@@ -256,10 +254,10 @@ def _gotchas(sources: SessionSources) -> tuple[str, ...]:
     ]
 
 
-def _parts(values: _Values, *way: str) -> list[_Values]:
-    """Return the objects in the list that `way` leads to; none where there is no such list."""
+def _parts(values: _Values, *keys: str) -> list[_Values]:
+    """Return the objects in the list at the path `keys`; [] without such a list."""
     found: JsonValue = values
-    for name in way:
+    for name in keys:
         found = _object(found).get(name)
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 

@@ -1,4 +1,4 @@
-"""Build HANDOFF.md for the next session, and where it is wanted record it and write it."""
+"""Build HANDOFF.md for the next session, and record and write it if requested."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,7 @@ from goop_mcp.errors import GoopError, UnknownNameError
 from goop_mcp.messages.quoting import line
 from goop_mcp.operations.project_picture import HANDOFF_KIND, SessionSources, take_picture
 from goop_mcp.operations.session_contents import SessionFields, compose_handoff
-from goop_mcp.operations.workplace import Change, Shown, Workplace
+from goop_mcp.operations.workplace import Change, Workplace
 from goop_mcp.protocols import validate
 from goop_mcp.redaction import redact_structure
 from goop_mcp.store.interface import Writing
@@ -36,24 +36,23 @@ SESSION_FIELDS = (
     "blockers",
     "warnings",
 )
-"""The fields of a session handoff, in the order of INTERFACES, section 5."""
+"""The fields of a session handoff."""
 
 _AUTHOR = "goop-mcp"
 
 
 class SessionFieldsError(GoopError, ValueError):
-    """Raised when no session handoff can be made of the fields; the text says of each what to do."""
+    """Raised when a session handoff cannot be built from the fields; the text states the fix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltHandoff:
     """A session handoff.
 
-    `path` is where it belongs or, once it was written, stands; None where no files are written.
-
-    `verdict` is always accepted: what was put in is read back from the text, and nothing in it can
-    pass for an envelope. `revision` is that of the recording, None when it was only built.
-    `resource` is the address at which a recorded one is read where no files are written, else None.
+    `path` is its target or, after writing, its real path; None if no files are written. `verdict`
+    is always accepted: the text was parsed again with the same result, and nothing in it looks like
+    an envelope. `revision` is that of the recording, None if it was only built. `resource` is the
+    URI of a recorded handoff if no files are written, else None.
     """
 
     text: str = field(repr=False)
@@ -66,7 +65,7 @@ class BuiltHandoff:
     kind: Literal["session"] = "session"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as JSON values, with the keys of INTERFACES, section 5, and ours."""
+        """Return the answer as JSON values."""
         return {
             "kind": self.kind,
             "text": self.text,
@@ -80,10 +79,9 @@ class BuiltHandoff:
 
 
 def session_fields(fields: Mapping[str, object]) -> SessionFields:
-    """Return the fields that a caller gives by name; None stands for one that is left out.
+    """Return the caller's fields; None stands for an absent one.
 
-    Raises UnknownNameError for a field that does not exist, SessionFieldsError for a value of the
-    wrong kind.
+    Raises UnknownNameError for an unknown field, SessionFieldsError for a value of the wrong type.
     """
     for name in fields:
         if name not in SESSION_FIELDS:
@@ -103,10 +101,10 @@ def session_fields(fields: Mapping[str, object]) -> SessionFields:
 def build_session_handoff(
     fields: SessionFields, workplace: Workplace, *, write: bool, now: str
 ) -> BuiltHandoff:
-    """Return the handoff; with `write` it is recorded, and is what HANDOFF.md says afterwards.
+    """Return the handoff; with `write` it is recorded and written to HANDOFF.md.
 
-    A HANDOFF.md that another program or a person wrote is left alone: ours lies beside it then, and
-    `path` says where. `now` is ISO 8601 in UTC. Raises StoreError.
+    A HANDOFF.md by another program or a person is left alone: ours is written to a file next to
+    it, which `path` names. `now` is ISO 8601 in UTC. Raises StoreError.
     """
     fields, redactions = redact_structure(fields)
     picture = take_picture(workplace)
@@ -131,11 +129,17 @@ def build_session_handoff(
         built = BuiltHandoff(text=event.text, path=path, verdict=verdict, revision=event.revision)
         return Change(answer=replace(built, resource=resource, redactions=redactions))
 
-    return _placed(*workplace.write(change, now=now))
+    built, shown = workplace.write(change, now=now)
+    conflict = next(
+        (each for each in shown.files if each.rpartition("/")[2].startswith("HANDOFF.conflict-")),
+        None,
+    )
+
+    return replace(built, path=conflict or built.path, remarks=shown.remarks)
 
 
 def handoff_event(handoff: Handoff, *, author: str, now: str) -> NewEvent:
-    """Return the event by which `handoff` becomes HANDOFF.md."""
+    """Return the event that HANDOFF.md with `handoff` is built from."""
     return NewEvent(
         kind=HANDOFF_KIND,
         author=author,
@@ -146,15 +150,15 @@ def handoff_event(handoff: Handoff, *, author: str, now: str) -> NewEvent:
 
 
 def judge_handoff(handoff: Handoff) -> Verdict:
-    """Return the verdict on the text of `handoff`, which has no envelope: it is read back, and must pass for none.
+    """Return the verdict on the text of `handoff`, which must not contain an envelope.
 
-    Raises SessionFieldsError when it is not read as it was meant.
+    Raises SessionFieldsError if it does, or if parsing the text gives other values.
     """
     text = handoff_text(handoff)
     found = read_handoff(text)
     if validate(text).candidates:
         raise SessionFieldsError(
-            "the handoff holds what passes for an envelope; say in words what it is about"
+            "the handoff holds what passes for an envelope; describe it in words instead"
         )
 
     meant = (handoff.generated, line(handoff.phase).lower(), command_in(handoff.command or ""))
@@ -167,15 +171,6 @@ def judge_handoff(handoff: Handoff) -> Verdict:
         )
 
     return Verdict(verdict="accepted", protocol=None, version=None, mode="strict")
-
-
-def _placed(built: BuiltHandoff, shown: Shown) -> BuiltHandoff:
-    """Return `built` with the place where it stands now: its own, or the one beside somebody else's file."""
-    beside = next(
-        (path for path in shown.files if path.rpartition("/")[2].startswith("HANDOFF.conflict-")),
-        None,
-    )
-    return replace(built, path=beside or built.path, remarks=shown.remarks)
 
 
 def _as_text(name: str, fields: Mapping[str, object]) -> str | None:

@@ -1,4 +1,4 @@
-"""How the agents of a project do: adoption, failures, the rules they break, how often they have to be asked (H-66)."""
+"""Statistics of the agents of a project: adoption, failures, broken rules, retries (H-66)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from goop_mcp.store.statistics import PromptCounts, ReplyCounts, Statistics, Sta
 
 __all__ = ["ProjectStats", "Retries", "Row", "project_stats", "share", "start_of_week"]
 
+_SECOND: Final = 2
 _ACCEPTED: Final = ("accepted", "accepted_at_last")
 _NOTHING_REPLIED: Final = ReplyCounts()
 _NOTHING_PROMPTED: Final = PromptCounts()
@@ -21,7 +22,7 @@ _NOTHING_PROMPTED: Final = PromptCounts()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The statistics of one agent or week; the name is None where nobody named the agent."""
+    """The statistics of one agent or week; the name is None for an unnamed agent."""
 
     name: str | None
     replies: ReplyCounts
@@ -30,11 +31,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
-    """How many messages it took until calls of agents ended, and why they ended.
+    """The number of messages until calls of agents ended, and the reasons why they ended.
 
     `at_first`, `at_second` and `later` are calls whose first, second or a later reply was accepted;
     `at_last` of them were accepted with the last reply that the policy allowed. `stopped_because`
-    counts all calls by their reason.
+    counts all calls by reason.
     """
 
     calls: int
@@ -47,7 +48,7 @@ class Retries:
 
     @classmethod
     def of(cls, statistics: Statistics) -> Self:
-        """Return what the endings of calls come to."""
+        """Return the totals of the ended calls."""
         endings = statistics.endings
         reasons: dict[str, int] = {}
         for each in endings:
@@ -60,10 +61,8 @@ class Retries:
             calls=sum(each.calls for each in endings),
             attempts=sum(each.calls * each.number for each in endings),
             at_first=sum(each.calls for each in accepted if each.number == 1),
-            # The second
-            at_second=sum(each.calls for each in accepted if each.number == 2),  # noqa: PLR2004
-            # After the second
-            later=sum(each.calls for each in accepted if each.number > 2),  # noqa: PLR2004
+            at_second=sum(each.calls for each in accepted if each.number == _SECOND),
+            later=sum(each.calls for each in accepted if each.number > _SECOND),
             at_last=sum(each.calls for each in endings if each.ended == "accepted_at_last"),
             stopped_because=dict(
                 sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0]))
@@ -87,7 +86,7 @@ class Retries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectStats:
-    """What was recorded of a project since a time, None for ever, and of an agent, None for all."""
+    """The records of a project since a time (None for all) and of an agent (None for all)."""
 
     since: str | None
     agent: str | None
@@ -107,7 +106,7 @@ class ProjectStats:
 
     @property
     def adoption(self) -> AdoptionReport:
-        """How many of the prompts that the gate judged hold a request."""
+        """The adoption of requests in the prompts that the gate judged."""
         prompts = self.statistics.prompts
         return AdoptionReport(
             sessions=prompts.prompts,
@@ -118,12 +117,12 @@ class ProjectStats:
 
     @property
     def retries(self) -> Retries:
-        """How often agents had to be asked."""
+        """The numbers of messages that calls of agents took."""
         return Retries.of(self.statistics)
 
     @property
     def agents(self) -> tuple[Row, ...]:
-        """The statistics by agent, whose replies are most first."""
+        """The statistics by agent, those with the most replies first."""
         return tuple(_rows(self.statistics.replies_by_agent, self.statistics.prompts_by_agent))
 
     @property
@@ -172,13 +171,13 @@ def project_stats(
 
 
 def start_of_week(*, weeks: int, clock: Clock = utc_now) -> datetime:
-    """Return the Monday, 0:00 UTC, with which the last `weeks` weeks begin, the present one included; from 1."""
+    """Return the Monday, 0:00 UTC, on which the last `weeks` weeks begin; 1 is the present week."""
     today = clock().replace(hour=0, minute=0, second=0, microsecond=0)
     return today - timedelta(days=today.weekday(), weeks=weeks - 1)
 
 
 def share(part: int, whole: int) -> str:
-    """Return the share in percent with one decimal, "–" of nothing."""
+    """Return the share in percent with one decimal, "–" for an empty whole."""
     return f"{float(Fraction(100 * part, whole)):.1f}%" if whole else "–"
 
 

@@ -1,6 +1,5 @@
-"""Statistics for people: messages in the visual style."""
+"""Show statistics to people as messages in the visual style."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from goop_mcp.messages import notice, table
@@ -8,7 +7,7 @@ from goop_mcp.operations.stats import ProjectStats, Row, share
 
 __all__ = ["stats_page"]
 
-_MOST_TOLD: Final = 15
+_MOST_ROWS: Final = 15
 _NOT_NAMED: Final = "(not named)"
 _HOW: Final = (
     (
@@ -23,7 +22,7 @@ _REASONS: Final = {
     "attempts": "no attempt was left",
     "deadline": "no time was left",
     "budget": "the budget was used up",
-    "no_progress": "the same reply or the same faults came again",
+    "no_progress": "the same reply or the same errors came again",
     "cancelled": "the caller gave up",
     "agent_error": "the agent failed",
     "interrupted": "the agent waited for a person",
@@ -42,10 +41,14 @@ def _messages(stats: ProjectStats) -> list[str]:
 
     statistics = stats.statistics
     gated = statistics.prompts.prompts > 0
-    messages = [table("Statistics", ("Figure", "Value"), _overview(stats), lines=_remarks(stats))]
+    messages = [table("Statistics", ("Metric", "Value"), _overview(stats), lines=_remarks(stats))]
     rules = [(rule, str(count)) for rule, count in statistics.rules.items()]
     if rules:
-        messages.append(table("Most Common Errors", ("Rule", "Replies"), *_most(rules)))
+        left = len(rules) - _MOST_ROWS
+        more = [(f"… and {left} more with --format json", "")] if left > 0 else []
+        messages.append(
+            table("Most Common Errors", ("Rule", "Replies"), [*rules[:_MOST_ROWS], *more])
+        )
     if stats.retries.calls:
         messages.append(table("Retries", ("Calls that ended", "Value"), _retries(stats)))
 
@@ -63,8 +66,8 @@ def _messages(stats: ProjectStats) -> list[str]:
                 "Calls",
                 "At first",
             )
-            # The newest weeks are at the end.
-            shown = rows[:_MOST_TOLD] if column == "Agent" else rows[-_MOST_TOLD:]
+            # The agents with the most replies are at the start, the newest weeks at the end.
+            shown = rows[:_MOST_ROWS] if column == "Agent" else rows[-_MOST_ROWS:]
             left = len(rows) - len(shown)
             lines = [f"{left} more with --format json."] if left else []
             messages.append(
@@ -74,31 +77,24 @@ def _messages(stats: ProjectStats) -> list[str]:
     return messages
 
 
-def _most(rows: Sequence[tuple[str, str]]) -> tuple[Sequence[tuple[str, str]]]:
-    left = len(rows) - _MOST_TOLD
-    return (
-        [*rows[:_MOST_TOLD], (f"… and {left} more with --format json", "")] if left > 0 else rows,
-    )
-
-
 def _restriction(stats: ProjectStats) -> str:
     since = f" since {stats.since}" if stats.since else ""
     return since + (f" of {stats.agent}" if stats.agent else "")
 
 
 def _remarks(stats: ProjectStats) -> list[str]:
-    said = [f"Only what was recorded{_restriction(stats)}."] if _restriction(stats) else []
-    # Where the gate judges no prompts there is no adoption to speak of.
+    remarks = [f"Only what was recorded{_restriction(stats)}."] if _restriction(stats) else []
+    # Without prompts at the gate there is no measure of adoption.
     if stats.statistics.prompts.prompts:
-        said.append(stats.adoption.line)
+        remarks.append(stats.adoption.line)
     if stats.adoption.too_many_blocked:
         prompts = stats.statistics.prompts
-        said.append(
+        remarks.append(
             f"⚠️ The gate refused {share(prompts.refused, prompts.prompts)} of the prompts, more"
-            " than 10%: let prompts without a request pass again, or mend what makes them."
+            " than 10%: accept prompts without a request again, or fix what creates them."
         )
 
-    return said
+    return remarks
 
 
 def _overview(stats: ProjectStats) -> list[tuple[str, str]]:

@@ -1,8 +1,8 @@
-"""Templates for common tasks: whole prompts with marked slots, to be filled in (H-65).
+"""Templates for common tasks: complete prompts with slots to fill in (H-65).
 
 A template file begins with front matter, TOML between two `+++` lines: `name`, `title`,
 `description` and, for each slot, a table `[[slots]]` with `name` and `description`. The rest is a
-prompt in which a slot stands as `{{name}}`. `fill_template` makes a request of one.
+prompt in which a slot has the form `{{name}}`. `fill_template` builds a request from a template.
 """
 
 import re
@@ -31,7 +31,7 @@ SLOT = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """A place in a template that has to be filled in."""
+    """A slot of a template."""
 
     name: str
     description: str
@@ -39,7 +39,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """One template as it ships; `text` is the prompt with its slots, `heading` the title in it."""
+    """One packaged template; `text` is the prompt with its slots, `heading` the title in it."""
 
     name: str
     title: str
@@ -50,9 +50,9 @@ class Template:
 
 
 def list_templates() -> tuple[Template, ...]:
-    """Return every template, sorted by name.
+    """Return all templates, sorted by name.
 
-    Raises AssetBrokenError when a file is not in order.
+    Raises AssetBrokenError for a malformed file.
     """
     return tuple(find_template(name) for name in template_names())
 
@@ -74,15 +74,15 @@ def read_template(name: str) -> str:
 
 
 def parse_template(text: str, *, file: str) -> Template:
-    """Return the template that `text` holds.
+    """Return the template in `text`.
 
-    Raises AssetBrokenError, which names the file, when it is not in order.
+    Raises AssetBrokenError, which names the file, if it is malformed.
     """
     front, prompt = split_front_matter(text, file=f"the template {file}")
     match = _TASK.fullmatch(prompt)
     if match is None:
         raise AssetBrokenError(
-            f"the template {file} cannot be used: it has no line '# Task:' behind its front matter"
+            f"the template {file} cannot be used: it has no line '# Task:' after its front matter"
         )
 
     try:

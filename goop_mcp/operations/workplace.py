@@ -1,4 +1,4 @@
-"""Where a use case works: a project's database and its files, and how a change of the one shows in the other."""
+"""The database and files of a project, and how changes of the database are shown in the files."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,9 +25,9 @@ _NOT_SHOWN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Generic[T]):
-    """What a transaction comes to: its answer, and the change of state.json if there is one.
+    """The result of a transaction: its answer, and the change of state.json if there is one.
 
-    `shows` False leaves the files alone: nothing was recorded.
+    `shows` False leaves the files alone, because nothing was recorded.
     """
 
     answer: T
@@ -37,9 +37,9 @@ class Change(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What a change did to the files: the paths that were written, state.json as it is now if it was changed.
+    """The effect of a change on the files: the paths written, and state.json if it was changed.
 
-    `remarks` are sentences about what people changed and what could not be written.
+    `remarks` are messages about changes of people and about files that could not be written.
     """
 
     files: tuple[str, ...] = ()
@@ -51,8 +51,8 @@ class Shown:
 class Workplace:
     """A project's database and its files.
 
-    `writes_files` is False where many machines share the database: the files of one of them say
-    nothing to the others, and the documents are rendered from the database for whoever reads them.
+    `writes_files` is False if many machines share the database: files on one of them are invisible
+    to the others, so that documents are rendered from the database for each reader.
     """
 
     store: Store
@@ -60,11 +60,11 @@ class Workplace:
     writes_files: bool = True
 
     def addresses(self, *documents: str) -> tuple[str, ...]:
-        """Return the resources at which what is recorded in `documents` is read, none where it is in their files."""
+        """Return the resource URIs of the records in `documents`, () if they are in files."""
         return () if self.writes_files else tuple(map(document_uri, documents))
 
     def catch_up(self, *, now: str) -> None:
-        """Show what a killed writer acknowledged and could not show.
+        """Write the files that a killed writer left outdated.
 
         Raises as `workspace.catching_up.catch_up`.
         """
@@ -72,9 +72,9 @@ class Workplace:
             catch_up(self.store, self.files, now=now, redact=_hidden)
 
     def write(self, change: Callable[[Writing], Change[T]], *, now: str) -> tuple[T, Shown]:
-        """Run `change` in one transaction, then show it in the files; the answer is given when it is on disk.
+        """Run `change` in one transaction, then show it in the files; return when it is on disk.
 
-        Raises StoreError; what follows from the commit never takes it back and is told by the remarks.
+        Raises StoreError. An error after the commit does not undo it and is reported in a remark.
         """
         shown = Shown()
 
@@ -83,7 +83,7 @@ class Workplace:
             made = change(writing)
             if not (self.writes_files and made.shows):
                 return made, ProjectionPlan()
-            # Last, so that it sees all that the transaction has added.
+            # Last, so that it sees everything that the transaction has added.
             return made, plan_projections(
                 writing, self.files, now=now, redact=_hidden, before=before
             )
@@ -97,7 +97,14 @@ class Workplace:
 
         made, projections = self.store.write(whole, then=then)
 
-        return made.answer, _told(shown, made, projections)
+        # The store only logs an error after the commit. It is visible here because files that
+        # should have changed did not.
+        files_missing = bool(projections.files) and not shown.files and not shown.remarks
+        state_missing = made.state is not None and shown.state is None
+        if files_missing or state_missing:
+            shown = replace(shown, remarks=(*shown.remarks, _NOT_SHOWN))
+
+        return made.answer, shown
 
 
 def _applied(plan: ProjectionPlan, files: ProjectFiles) -> Shown:
@@ -123,14 +130,6 @@ def _applied(plan: ProjectionPlan, files: ProjectFiles) -> Shown:
     written = tuple(each.path for each in plan.files if each.path not in moved)
 
     return Shown(files=written, remarks=tuple(remarks))
-
-
-def _told(shown: Shown, made: Change[T], plan: ProjectionPlan) -> Shown:
-    files_missing = bool(plan.files) and not shown.files and not shown.remarks
-    state_missing = made.state is not None and shown.state is None
-    if files_missing or state_missing:
-        return replace(shown, remarks=(*shown.remarks, _NOT_SHOWN))
-    return shown
 
 
 def _hidden(text: str) -> str:

@@ -10,9 +10,9 @@ __all__ = ["write_file"]
 
 
 def write_file(file: str, document: Iterable[str], *, force: bool) -> None:
-    """Write the pieces of `document` to `file` in UTF-8, whole or not at all; over one that is there only with `force`.
+    """Write the pieces of `document` to `file` in UTF-8, atomically; replace a file with `force`.
 
-    Raises UnwritableFileError, whose text names the file and says what to do.
+    Raises UnwritableFileError, whose text names the file and states the fix.
     """
     path = Path(file)
     if not force and os.path.lexists(path):
@@ -20,15 +20,15 @@ def write_file(file: str, document: Iterable[str], *, force: bool) -> None:
             f"{file!r} is there already; name another file, or write over it with --force"
         )
 
-    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
 
     try:
-        with beside.open("x", encoding="utf-8", newline="") as stream:
+        with temporary.open("x", encoding="utf-8", newline="") as stream:
             stream.writelines(document)
 
-        beside.replace(path)
+        temporary.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         if isinstance(error, GoopError):
             raise
 

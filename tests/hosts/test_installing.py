@@ -490,7 +490,7 @@ def test_the_registered_command_is_shown_with_the_reason(machine: Machine) -> No
         ),
         (
             ["uninstall", "cursor", "--project", "nowhere"],
-            "--project is 'nowhere', which is no folder",
+            "--project is 'nowhere', which is not a folder",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Secrets that tests seed, and what must be found nowhere afterwards; none of them opens anything."""
+"""Secrets that tests plant, and texts that must appear nowhere afterwards; none of them is real."""
 
 AWS_KEY = "AKIAIOSFODNN7EXAMPLE"
 PASSWORD = "hunter2secret"  # noqa: S105 - made up, to be looked for

@@ -1,6 +1,7 @@
-"""An orchestrator that tests kill: it records reports one after the other, and says of each that it is done.
+"""An orchestrator for tests to kill: it records reports in sequence and acknowledges each.
 
-`python -m tests.operations.reporter PROJECT NAME COUNT [FAILPOINT NTH]` kills itself at the n-th time of the failpoint.
+`python -m tests.operations.reporter PROJECT NAME COUNT [FAILPOINT NTH]` kills itself when it
+reaches the failpoint for the n-th time.
 """
 
 import os
@@ -13,7 +14,7 @@ from tests.workspace.recorder import die_at
 
 
 def record_many(project: Path, name: str, count: int) -> None:
-    """Record `count` reports, and append the summary of each to a file of acknowledgements once it is done."""
+    """Record `count` reports, and append the summary of each to a file of acknowledgements."""
     acknowledged = os.open(project / f"{name}.ack", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     with working_in(project) as workplace:
         for number in range(count):

@@ -17,7 +17,8 @@ _REPORT = """\
   <status>{status}</status>
   <agent>goop-executor</agent>
   <task_id>{task}</task_id>
-  <state><phase>{phase}</phase><wave current="{wave}" total="3"/><task current="1" total="2"/></state>
+  <state><phase>{phase}</phase><wave current="{wave}" total="3"/>
+    <task current="1" total="2"/></state>
   <summary>{summary}</summary>
   <artifacts><files/><commits/></artifacts>
   <memory/>
@@ -55,5 +56,5 @@ def working_in(folder: Path) -> Iterator[Workplace]:
 
 
 def record(workplace: Workplace, text: str, *, now: str = NOW, **context: object) -> RecordedReport:
-    """Record a report, its claims held against the project."""
+    """Record a report and verify its claims in the project."""
     return record_report(text, RoutingContext.from_dict(context), workplace, now=now)

@@ -1,4 +1,4 @@
-"""A prompt is built of fields and always accepted, or the fault is told in a sentence."""
+"""A prompt built from fields is always accepted, or the error is reported in a sentence."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -134,7 +134,7 @@ def test_what_is_built_is_accepted_or_refused_with_a_sentence(
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (
             {"mode": "fork"},
@@ -183,11 +183,11 @@ def test_what_is_built_is_accepted_or_refused_with_a_sentence(
     ],
 )
 def test_fields_of_which_no_request_can_be_made_are_refused(
-    change: dict[str, Any], said: str
+    change: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(GoopError) as raised:
         build_request(**{**FIELDS, **change})
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 @requirement("H-48")

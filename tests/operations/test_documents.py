@@ -45,12 +45,12 @@ def test_the_example_is_accepted_in_strict_mode_without_a_remark() -> None:
     assert verdict.findings == ()
 
 
-def test_the_table_of_repairs_names_every_rule_that_mends() -> None:
+def test_the_table_of_repairs_names_every_rule_that_repairs() -> None:
     table = "".join(
         line for line in _section("Lenient and strict").splitlines() if line.startswith("|")
     )
-    mended = set(re.findall(r"`([a-z_]+/[a-z-]+)`", table))
-    assert mended == MODES_DIFFER - {
+    repairs = set(re.findall(r"`([a-z_]+/[a-z-]+)`", table))
+    assert repairs == MODES_DIFFER - {
         "goop_report/complete-with-failed-check",
         "goop_report/check-without-result",
     }

@@ -36,7 +36,7 @@ def bytes_moved(workplace: Workplace, calls: range) -> dict[str, float]:
 def test_a_call_moves_as_many_bytes_after_ten_thousand_reports_as_after_a_thousand(
     tmp_path: Path,
 ) -> None:
-    figures = {}
+    sizes = {}
     for loaded in (1_000, 10_000):
         project = tmp_path / str(loaded)
         project.mkdir()
@@ -45,9 +45,9 @@ def test_a_call_moves_as_many_bytes_after_ten_thousand_reports_as_after_a_thousa
         with working_in(project) as workplace:
             # The first call brings the documents up to what was loaded.
             bytes_moved(workplace, range(3))
-            figures[loaded] = bytes_moved(workplace, range(3, 3 + CALLS))
+            sizes[loaded] = bytes_moved(workplace, range(3, 3 + CALLS))
 
-    few, many = figures[1_000], figures[10_000]
+    few, many = sizes[1_000], sizes[10_000]
     assert many["wchar"] < few["wchar"] * 1.5
     assert many["rchar"] < few["rchar"] * 1.5
 

@@ -1,4 +1,4 @@
-"""A database of an earlier time next to files of a later one: everybody says so, and nobody is accused."""
+"""A database that is older than the files next to it: every surface reports it, without blame."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from goop_mcp.operations.project_status import project_status
 from goop_mcp.settings import Settings
 from tests.operations.reporting import record, report, working_in
 
-SAID = (
+WARNING = (
     "the database is older than its own files: .goopspec/CHRONICLE.md shows revision {shown}, the"
     " database has {known}; put a newer copy back with goop-mcp restore FILE, unless the files came"
     " from"
@@ -40,15 +40,15 @@ def older(tmp_path: Path) -> Iterator[Application]:
 def test_the_status_says_so_and_not_the_opposite(older: Application) -> None:
     status = project_status(older.workplace)
 
-    assert not status.behind
-    assert any(warning.startswith(SAID.format(shown=5, known=2)) for warning in status.warnings)
+    assert not status.is_stale
+    assert any(warning.startswith(WARNING.format(shown=5, known=2)) for warning in status.warnings)
     assert "do not show all" not in status.to_markdown()
 
 
 def test_doctor_says_so(older: Application) -> None:
-    said = {check.message: check.fix for check in check_database(older)}
-    message, _, cure = SAID.format(shown=5, known=2).partition("; ")
-    assert (said[message] or "").startswith(cure)
+    fixes = {check.message: check.fix for check in check_database(older)}
+    message, _, fix = WARNING.format(shown=5, known=2).partition("; ")
+    assert (fixes[message] or "").startswith(fix)
 
 
 def test_a_report_is_recorded_and_says_so_and_overwrites_nothing(older: Application) -> None:
@@ -57,7 +57,7 @@ def test_a_report_is_recorded_and_says_so_and_overwrites_nothing(older: Applicat
     answer = record(older.writing_workplace(), report(summary="Recorded now."))
 
     assert answer.status == "recorded"
-    assert answer.remarks[0].startswith(SAID.format(shown=5, known=2))
+    assert answer.remarks[0].startswith(WARNING.format(shown=5, known=2))
     assert not any("somebody" in remark for remark in answer.remarks)
     assert all(f"Late {number}." in chronicle.read_text() for number in range(3))
 

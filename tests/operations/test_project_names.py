@@ -1,4 +1,4 @@
-"""Names that a project lists for its own agents are legal in its reports, on every surface that knows it."""
+"""Names that a project lists for its agents are legal in its reports, on every surface."""
 
 import json
 from pathlib import Path

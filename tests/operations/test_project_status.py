@@ -1,4 +1,4 @@
-"""How a project stands is told whole, from any state, and nothing is changed by looking."""
+"""The status of a project is complete in any state, and reading it changes nothing."""
 
 import json
 from dataclasses import replace
@@ -32,7 +32,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("case", sorted(path.name for path in CASES.iterdir()))
-def test_looking_at_any_project_changes_nothing_and_is_told_in_the_style(
+def test_reading_any_project_changes_nothing_and_is_shown_in_the_style(
     tmp_path: Path, case: str
 ) -> None:
     copied(case, tmp_path)
@@ -95,7 +95,7 @@ def test_gates_progress_and_blockers_are_those_of_the_reports(tmp_path: Path) ->
     assert "✗ Execution incomplete. 1 tasks remaining in Wave 1." in text
 
 
-def test_a_corrupt_state_is_told_with_its_place(tmp_path: Path) -> None:
+def test_a_corrupt_state_is_reported_with_its_position(tmp_path: Path) -> None:
     copied("corrupt", tmp_path)
     status = status_of(tmp_path)
 
@@ -112,7 +112,7 @@ def test_what_people_changed_of_ours_is_an_open_conflict(tmp_path: Path) -> None
         path.write_text(
             path.read_text(encoding="utf-8").replace("went on", "did not"), encoding="utf-8"
         )
-        assert project_status(workplace).behind
+        assert project_status(workplace).is_stale
         record(workplace, report("W2.T2"))
         status = project_status(workplace)
 
@@ -121,7 +121,7 @@ def test_what_people_changed_of_ours_is_an_open_conflict(tmp_path: Path) -> None
     assert conflict.ours in status.to_markdown()
 
 
-def test_a_damaged_database_is_a_warning_and_the_files_are_told_all_the_same(
+def test_a_damaged_database_is_a_warning_and_the_files_are_still_shown(
     tmp_path: Path,
 ) -> None:
     copied("profile_0x", tmp_path)
@@ -140,7 +140,7 @@ def test_a_damaged_database_is_a_warning_and_the_files_are_told_all_the_same(
     assert str(tmp_path) not in json.dumps(status.to_dict())
 
 
-def test_secrets_that_people_wrote_into_documents_are_not_told(tmp_path: Path) -> None:
+def test_secrets_that_people_wrote_into_documents_are_not_shown(tmp_path: Path) -> None:
     copied("profile_0x", tmp_path)
     path = tmp_path / ".goopspec/BLUEPRINT.md"
     path.write_text(
@@ -152,7 +152,7 @@ def test_secrets_that_people_wrote_into_documents_are_not_told(tmp_path: Path) -
     assert "[REDACTED]" in status.to_markdown() or "[REDACTED]" in json.dumps(status.to_dict())
 
 
-def test_the_newest_checkpoint_and_the_newest_events_are_told_and_broken_ones_named(
+def test_the_newest_checkpoint_and_events_are_shown_and_broken_ones_named(
     tmp_path: Path,
 ) -> None:
     copied("checkpoints", tmp_path)
@@ -173,8 +173,8 @@ def test_the_newest_checkpoint_and_the_newest_events_are_told_and_broken_ones_na
         "phase": "execute",
     }
     assert values["events"] == [{"day": "2026-01-18", "time": "16:00", "text": "Saved [REDACTED]"}]
-    assert any("checkpoints/torn.json cannot be read" in fault for fault in status.unreadable)
-    assert any("history/2026-01-19.json cannot be read" in fault for fault in status.unreadable)
+    assert any("checkpoints/torn.json cannot be read" in message for message in status.unreadable)
+    assert any("history/2026-01-19.json cannot be read" in message for message in status.unreadable)
     text = status.to_markdown()
     assert "3 saved; the newest is cp-2 (2026-01-18T16:00:00+00:00, phase execute)" in text
     assert "16:00: Saved [REDACTED]" in text
@@ -195,9 +195,7 @@ def missing_documents(status: ProjectStatus) -> list[str | None]:
     return [each.path for each in status.drift if each.rule == "workflow/context-file-missing"]
 
 
-def test_without_the_folder_only_what_is_recorded_is_told(
-    tmp_path: Path, database: Database
-) -> None:
+def test_without_the_folder_only_the_records_are_shown(tmp_path: Path, database: Database) -> None:
     reports = (
         report("W1.T1"),
         report("W1.T2", passed="false"),
@@ -232,7 +230,7 @@ def test_without_the_folder_only_what_is_recorded_is_told(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_beside_the_folder_gates_and_drift_are_judged_with_what_is_recorded(
+def test_with_the_folder_gates_and_drift_are_judged_with_the_records(
     tmp_path: Path, database: Database
 ) -> None:
     copied("profile_0x", tmp_path)
@@ -249,7 +247,7 @@ def test_beside_the_folder_gates_and_drift_are_judged_with_what_is_recorded(
     assert files_below(tmp_path) == before
 
 
-def test_a_shared_database_that_cannot_be_reached_is_told(tmp_path: Path) -> None:
+def test_an_unreachable_shared_database_is_reported(tmp_path: Path) -> None:
     url = DatabaseUrl("postgresql://goop@127.0.0.1:9/goop")
     with Application(Settings(project=tmp_path, database=url, project_id="shop")) as application:
         status = project_status(application.workplace)

@@ -1,4 +1,4 @@
-"""A built prompt tells what it weighs, and how much of that is markup."""
+"""A built prompt states its size, and the share of its markup."""
 
 from goop_mcp.operations.build_request import build_request
 from tests.requirements import requirement
@@ -17,9 +17,9 @@ def size(details: str = DETAILS) -> dict[str, int | float]:
 
 @requirement("H-58")
 def test_a_task_of_usual_length_grows_by_no_more_than_a_quarter() -> None:
-    figures = size()
-    assert 0.15 <= figures["overhead"] <= 0.25
-    assert figures["bytes"] > figures["text_bytes"] > len(DETAILS)
+    sizes = size()
+    assert 0.15 <= sizes["overhead"] <= 0.25
+    assert sizes["bytes"] > sizes["text_bytes"] > len(DETAILS)
 
 
 def test_the_longer_the_task_the_smaller_is_the_share_of_the_markup() -> None:

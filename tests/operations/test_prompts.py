@@ -206,10 +206,10 @@ def test_an_unknown_argument_is_refused_with_those_there_are() -> None:
         render_prompt("goop_report", {"agnet": "goop-executor"})
 
 
-# Mending a report
+# Repairing a report
 
 
-def test_the_errors_of_a_reply_are_what_the_agent_is_told() -> None:
+def test_the_agent_receives_the_errors_of_its_reply() -> None:
     reply = COMPLETE_REPLY.replace("COMPLETE</status>", "DONE</status>")
     text = render_prompt("repair_report", {"text": reply})
     assert text.rstrip("\n") == validate(reply).feedback
@@ -221,12 +221,12 @@ def test_lines_are_counted_from_the_start_of_the_reply() -> None:
     assert "line 8: " in render_prompt("repair_report", {"text": reply})
 
 
-def test_of_a_good_report_nothing_is_to_be_mended() -> None:
+def test_a_good_report_needs_no_repair() -> None:
     text = render_prompt("repair_report", {"text": COMPLETE_REPLY, "protocol": "goop_report"})
     assert text == "Nothing has to be fixed: the report is accepted.\n"
 
 
-def test_an_empty_reply_is_told_to_send_an_envelope() -> None:
+def test_an_empty_reply_leads_to_a_request_for_an_envelope() -> None:
     assert "Send only the envelope" in render_prompt("repair_report", {"text": ""})
 
 
@@ -279,7 +279,7 @@ def test_any_other_blocker_is_to_be_assessed_first() -> None:
     assert "resume the same task with the same agent" in text
 
 
-def test_a_reply_that_is_not_accepted_has_to_be_mended_before_its_blockers_count() -> None:
+def test_a_rejected_reply_must_be_repaired_before_its_blockers_count() -> None:
     reply = blocked("The registry answers 503").replace("BLOCKED</status>", "STUCK</status>")
     text = render_prompt("resolve_blocker", {"text": reply})
 
@@ -287,7 +287,7 @@ def test_a_reply_that_is_not_accepted_has_to_be_mended_before_its_blockers_count
     assert "How to go on" not in text
 
 
-def test_where_nothing_blocks_it_is_said() -> None:
+def test_the_absence_of_blockers_is_stated() -> None:
     text = render_prompt("resolve_blocker", {"text": COMPLETE_REPLY})
     assert text.startswith("Nothing blocks the work. ")
 
@@ -418,7 +418,7 @@ def test_a_blocker_is_resolved_before_anything_is_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_without_a_handoff_it_is_said_how_to_begin(tmp_path: Path, there: bool) -> None:
+def test_without_a_handoff_the_prompt_states_how_to_begin(tmp_path: Path, there: bool) -> None:
     text = resume(tmp_path) if there else render_prompt("resume_session", {})
     assert text.startswith("There is no `.goopspec/HANDOFF.md` in this project")
     assert "start_task" in text
@@ -434,7 +434,7 @@ def test_a_handoff_of_a_person_is_to_be_read_whole(tmp_path: Path) -> None:
     assert "49" not in text
 
 
-def test_a_handoff_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_handoff_is_reported(tmp_path: Path) -> None:
     (tmp_path / ".goopspec").mkdir()
     (tmp_path / ".goopspec" / "HANDOFF.md").write_bytes(b"\xff")
     with pytest.raises(DocumentUnreadableError, match=r"HANDOFF\.md is no text in UTF-8"):
@@ -457,7 +457,7 @@ def test_a_prompt_file_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "reason"),
     [
         ("Hello", "no front matter"),
         ("", "no front matter"),
@@ -474,9 +474,9 @@ def test_a_prompt_file_is_read() -> None:
         (FRONT + "[[arguments]]\nrequired = true\n+++\nHello", "name is absent"),
     ],
 )
-def test_a_broken_file_is_named_with_its_fault(text: str, fault: str) -> None:
+def test_a_broken_file_is_named_with_its_error(text: str, reason: str) -> None:
     with pytest.raises(
-        AssetBrokenError, match=rf"^the prompt file x\.md cannot be used: .*{fault}"
+        AssetBrokenError, match=rf"^the prompt file x\.md cannot be used: .*{reason}"
     ):
         parse_prompt(text, file="x.md")
 

@@ -1,4 +1,4 @@
-"""Files, pipes and devices are read as far as allowed, and a pipe is waited for only while somebody may write to it."""
+"""Files, pipes and devices are read up to a limit; a pipe is waited for only if it has a writer."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ def pipe(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_pipe_that_nobody_writes_to_is_told_from_one_that_is_written_to_slowly(
+def test_a_pipe_without_a_writer_differs_from_one_with_a_slow_writer(
     pipe: Path,
 ) -> None:
     with pytest.raises(TimeoutError, match="a pipe that nobody writes to"):

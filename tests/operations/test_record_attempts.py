@@ -1,4 +1,4 @@
-"""Recorded attempts: names of rules and figures, texts only when asked for, and never in the way of a call."""
+"""Recorded attempts: rule ids and numbers, texts only on request, and never a failed call."""
 
 import logging
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ def heard(*replies: str) -> Outcome:
 
 
 @both_backends
-def test_a_call_is_recorded_with_its_rules_and_figures_and_without_a_word_of_its_text(
+def test_a_call_is_recorded_with_its_rules_and_numbers_and_without_its_text(
     backend: str, store: Store
 ) -> None:
     agent = Counting(BAD_STATUS, GOOD, usage=Usage(tokens=7))

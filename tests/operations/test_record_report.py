@@ -1,4 +1,4 @@
-"""A report that is accepted is recorded in one transaction and shown in the files; any other leaves nothing."""
+"""An accepted report is recorded in one transaction and shown in the files; others are not."""
 
 import json
 from collections.abc import Iterator
@@ -116,7 +116,7 @@ def test_the_same_report_again_is_a_duplicate_and_writes_nothing(todo: Workplace
     before, rows_before = files_below(todo.files.root), rows(todo)
     # Another spelling of the same envelope, and a file that was there when it was recorded.
     again = record(
-        todo, "As I said:\n\n" + report().replace("  ", "\t"), now="2026-01-21T00:00:00.000Z"
+        todo, "As reported:\n\n" + report().replace("  ", "\t"), now="2026-01-21T00:00:00.000Z"
     )
 
     assert again.status == "duplicate"
@@ -261,7 +261,7 @@ def test_a_failed_check_keeps_the_phase(tmp_path: Path) -> None:
         ("research", {"specLocked": True}, PLAN, "research"),
     ],
 )
-def test_a_phase_ends_by_itself_only_behind_its_gate(
+def test_a_phase_ends_automatically_only_after_its_gate(
     tmp_path: Path, phase: str, facts: dict[str, bool], plan: str | None, expected: str
 ) -> None:
     with_state(tmp_path, phase=phase, **facts)
@@ -280,7 +280,7 @@ def test_nothing_progresses_by_itself_while_a_person_has_taken_over(tmp_path: Pa
         assert state_of(workplace).phase == "accept"
 
 
-def test_a_corrupt_state_is_told_and_left_alone_while_the_report_is_recorded(
+def test_a_corrupt_state_is_reported_and_left_alone_while_the_report_is_recorded(
     tmp_path: Path,
 ) -> None:
     copied("corrupt", tmp_path)
@@ -295,7 +295,9 @@ def test_a_corrupt_state_is_told_and_left_alone_while_the_report_is_recorded(
 
 
 @pytest.mark.parametrize("case", ["version_2_map", "version_2_workflows", "before_version_1"])
-def test_a_state_of_another_version_is_told_and_never_written(tmp_path: Path, case: str) -> None:
+def test_a_state_of_another_version_is_reported_and_never_written(
+    tmp_path: Path, case: str
+) -> None:
     copied(case, tmp_path)
     before = (tmp_path / STATE).read_bytes()
     with working_in(tmp_path) as workplace:
@@ -335,7 +337,7 @@ def test_a_report_without_a_new_session_leaves_no_handoff(todo: Workplace) -> No
     assert not todo.files.exists(".goopspec/HANDOFF.md")
 
 
-def test_what_people_changed_is_left_alone_and_told(todo: Workplace) -> None:
+def test_what_people_changed_is_left_alone_and_reported(todo: Workplace) -> None:
     record(todo, report())
     path = todo.files.root / ".goopspec/CHRONICLE.md"
     theirs = path.read_text(encoding="utf-8").replace("W2.T1 went on.", "It was me.")
@@ -433,7 +435,7 @@ def test_the_state_that_another_program_wrote_meanwhile_is_not_moved_on(tmp_path
         store = workplace.store
 
         class Interrupted:
-            """The same store, with another program that writes state.json at the moment of the commit."""
+            """The same store, with another program that writes state.json during the commit."""
 
             def __getattr__(self, name: str) -> object:
                 return getattr(store, name)

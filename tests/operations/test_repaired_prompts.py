@@ -1,4 +1,4 @@
-"""A prompt that was mended is one that strict mode accepts: in a fence, marked xml, that nothing in it closes."""
+"""A repaired prompt is accepted in strict mode: its fence is marked xml and not closed inside."""
 
 import re
 from pathlib import Path
@@ -14,12 +14,11 @@ START, END = PROMPT.index("```xml\n"), PROMPT.index("```\n\nThe sessions")
 BARE = PROMPT[START + len("```xml\n") : END]
 NESTED = "Write the tests first:\n```bash\nmake test\n```\n</task_details>"
 COLLIDING = PROMPT.replace("Write the tests first, then the endpoint.</task_details>", NESTED)
-# Whether somebody meant something else cannot be seen from the text: they are told and left as they
-# are.
+# The text does not show what a person meant by these, so they are reported and not changed.
 LEFT_TO_PEOPLE = {"agent_request/unknown-element", "agent_request/unknown-attribute"}
 
 
-def mended(text: str, folder: Path) -> str | None:
+def repaired(text: str, folder: Path) -> str | None:
     file = folder / "prompt.md"
     file.write_bytes(text.encode())
     return repair_file(str(file), protocol="agent_request").repaired
@@ -30,7 +29,7 @@ def errors(text: str) -> tuple[Finding, ...]:
 
 
 def test_a_request_outside_a_fence_gets_one(tmp_path: Path) -> None:
-    text = mended(PROMPT[:START] + BARE + PROMPT[END + len("```\n") :], tmp_path)
+    text = repaired(PROMPT[:START] + BARE + PROMPT[END + len("```\n") :], tmp_path)
 
     assert text == PROMPT.replace("```", "````")
 
@@ -52,12 +51,12 @@ def test_a_fence_of_another_language_is_marked_and_else_stays_as_it_is(
     run = re.sub(r"[^`~]", "", opening)
     prompt = f"{PROMPT[:START]}{{}}\n{BARE}{run}{PROMPT[END + 3 :]}"
 
-    assert mended(prompt.format(opening), tmp_path) == prompt.format(expected)
+    assert repaired(prompt.format(opening), tmp_path) == prompt.format(expected)
 
 
 @pytest.mark.parametrize("mark", ["`", "~"])
 def test_a_fence_that_was_closed_by_one_inside_is_made_longer(tmp_path: Path, mark: str) -> None:
-    text = mended(COLLIDING.replace("`", mark), tmp_path)
+    text = repaired(COLLIDING.replace("`", mark), tmp_path)
 
     assert text is not None
     assert text.count(f"\n{mark * 4}xml\n") == text.count(f"\n{mark * 4}\n") == 1
@@ -66,8 +65,8 @@ def test_a_fence_that_was_closed_by_one_inside_is_made_longer(tmp_path: Path, ma
     assert rules_of(judge(text, "strict")) == []
 
 
-def test_a_fence_that_nobody_closed_behind_the_request_is_closed(tmp_path: Path) -> None:
-    text = mended(
+def test_an_open_fence_after_the_request_is_closed(tmp_path: Path) -> None:
+    text = repaired(
         COLLIDING[: COLLIDING.index("</agent_request>") + len("</agent_request>")], tmp_path
     )
 
@@ -81,7 +80,7 @@ def test_a_fence_that_nobody_closed_behind_the_request_is_closed(tmp_path: Path)
 def test_wherever_the_request_stands_it_gets_lines_of_its_own(
     tmp_path: Path, before: str, after: str
 ) -> None:
-    text = mended(f"# Task: Login\n\n{before}{BARE.rstrip()}{after}", tmp_path)
+    text = repaired(f"# Task: Login\n\n{before}{BARE.rstrip()}{after}", tmp_path)
 
     assert text is not None
     assert errors(text) == ()
@@ -90,7 +89,7 @@ def test_wherever_the_request_stands_it_gets_lines_of_its_own(
 
 @pytest.mark.parametrize("text", [PROMPT.replace("```xml", "```"), BARE, COLLIDING])
 def test_line_ends_stay(tmp_path: Path, text: str) -> None:
-    result = mended(text.replace("\n", "\r\n"), tmp_path)
+    result = repaired(text.replace("\n", "\r\n"), tmp_path)
 
     assert result is not None
     assert "\n" not in result.replace("\r\n", "")
@@ -98,15 +97,15 @@ def test_line_ends_stay(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("case", sorted(CASES.glob("*.md")), ids=lambda case: case.stem)
-def test_what_is_mended_of_the_examples_is_accepted_in_strict_mode_and_says_the_same(
+def test_repaired_examples_are_accepted_in_strict_mode_with_the_same_content(
     case: Path, tmp_path: Path
 ) -> None:
     given = case.read_bytes().decode()
-    text = mended(given, tmp_path)
+    text = repaired(given, tmp_path)
     verdict = judge(given)
     if text is None or verdict.envelope is None:
         return
 
     assert {finding.rule for finding in errors(text)} <= LEFT_TO_PEOPLE
     assert request_of(judge(text)) == request_of(verdict)
-    assert mended(text, tmp_path) == text
+    assert repaired(text, tmp_path) == text

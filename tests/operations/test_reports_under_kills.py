@@ -1,4 +1,4 @@
-"""Orchestrators killed at any step of a recording: what was acknowledged is stored, and the files follow."""
+"""Orchestrators killed at any step: acknowledged reports are stored, and the files follow."""
 
 import signal
 import subprocess

@@ -86,7 +86,7 @@ def test_a_page_can_be_sent_as_json(rule: Rule) -> None:
     assert list(values)[:3] == ["id", "lenient", "strict"]
 
 
-def test_a_line_that_is_left_out_is_said_to_be() -> None:
+def test_a_missing_line_is_marked() -> None:
     page = rule_page(RULES["goop_report/ready-missing"])
     assert page.bad == LEFT_OUT == "(left out)"
     assert page.good == "<ready>true</ready>"
@@ -115,7 +115,7 @@ def test_an_invisible_character_is_shown() -> None:
     assert "\\x1b[32m" in rule_page(RULES["xml/control-character"]).bad
 
 
-def test_what_the_caller_knows_is_said() -> None:
+def test_what_the_caller_knows_is_stated() -> None:
     page = rule_page(RULES["goop_report/agent-mismatch"])
     assert page.given == "the agent is goop-executor"
     assert "The caller says beforehand: the agent is goop-executor.\n" in page.to_markdown()

@@ -1,4 +1,4 @@
-"""The handoff of a session says what was recorded since the last one, or what the caller says instead."""
+"""A session handoff contains the records since the last one, or the caller's fields instead."""
 
 import json
 from collections.abc import Iterator
@@ -244,7 +244,7 @@ def test_fields_of_another_kind_are_named(
         session_fields(fields)
 
 
-def test_nothing_given_is_nothing_said() -> None:
+def test_without_fields_nothing_is_stated() -> None:
     assert session_fields({"summary": None}) == SessionFields()
 
 

@@ -50,7 +50,7 @@ def heard(store: Store, *replies: str, policy: RetryPolicy | None = None) -> Non
 
 
 @requirement("H-66")
-def test_adoption_failure_rate_and_most_common_errors_are_told_from_what_was_recorded(
+def test_adoption_failure_rate_and_most_common_errors_are_computed_from_the_records(
     store: Store,
 ) -> None:
     for prompt in (PROMPT, "Please do it.", "Please do that."):
@@ -70,7 +70,7 @@ def test_adoption_failure_rate_and_most_common_errors_are_told_from_what_was_rec
 def test_a_gate_that_is_not_in_use_is_not_spoken_of(store: Store) -> None:
     heard(store, BAD_STATUS, GOOD)
     page = stats_page(project_stats(store))
-    assert page.startswith("## 🔮 GoopSpec · Statistics\n\n| Figure | Value |\n")
+    assert page.startswith("## 🔮 GoopSpec · Statistics\n\n| Metric | Value |\n")
     assert page.splitlines()[4].startswith("| Failure rate of replies |")
     assert not any(word in page for word in ("adoption", "Adoption", "gate"))
 
@@ -92,7 +92,7 @@ def test_a_refused_prompt_counts_for_the_agent_that_it_is_for(store: Store) -> N
     assert project_stats(store).statistics.prompts.refused == 1
 
 
-def test_retries_are_told_by_the_attempt_and_the_reason(store: Store) -> None:
+def test_retries_are_counted_by_attempt_and_reason(store: Store) -> None:
     heard(store, GOOD)
     heard(store, BAD_STATUS, GOOD)
     heard(store, PROSE, BAD_STATUS, GOOD, policy=RetryPolicy(max_attempts=3))
@@ -103,10 +103,10 @@ def test_retries_are_told_by_the_attempt_and_the_reason(store: Store) -> None:
     assert retries.stopped_because == {"accepted": 3, "no_progress": 1}
     page = stats_page(project_stats(store))
     assert "| all | 4, 2.00 attempts a call |" in page
-    assert "| ended: the same reply or the same faults came again | 25.0% (1) |" in page
+    assert "| ended: the same reply or the same errors came again | 25.0% (1) |" in page
 
 
-def test_what_is_not_known_is_never_told_as_a_success(store: Store) -> None:
+def test_an_unknown_result_is_never_counted_as_a_success(store: Store) -> None:
     unknown = [
         replace(ATTEMPT, number=1, result="failed", rules=(), ended=None),
         replace(ATTEMPT, number=2, result="cancelled", rules=(), ended="unknown"),
@@ -155,7 +155,7 @@ def test_the_last_weeks_begin_on_a_monday() -> None:
     assert start_of_week(weeks=3, clock=lambda: WEEK_3) == datetime(2025, 12, 29, tzinfo=UTC)
 
 
-def test_a_project_without_records_says_how_figures_come_about(store: Store) -> None:
+def test_a_project_without_records_explains_how_to_record(store: Store) -> None:
     stats = project_stats(store)
     page = stats_page(stats)
     assert stats.is_empty
@@ -172,7 +172,7 @@ def test_where_the_restriction_leaves_nothing_it_is_named(store: Store) -> None:
     assert "Nothing is recorded since 2027-01-01T00:00:00.000Z of goop-planner." in page
 
 
-def test_a_name_that_an_agent_made_up_neither_breaks_the_table_nor_tells_a_secret(
+def test_an_invented_agent_name_neither_breaks_the_table_nor_shows_a_secret(
     store: Store,
 ) -> None:
     secret = "ghp_" + "a1B2" * 9

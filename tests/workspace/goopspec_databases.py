@@ -7,17 +7,24 @@ from pathlib import Path
 __all__ = ["make_database", "opened"]
 
 _TABLES = """
-    CREATE TABLE workflows (id TEXT PRIMARY KEY, state TEXT NOT NULL DEFAULT '{}', created_at INTEGER);
-    CREATE TABLE waves (id INTEGER PRIMARY KEY AUTOINCREMENT, workflow_id TEXT NOT NULL, wave_number INTEGER NOT NULL,
-        title TEXT NOT NULL DEFAULT '', status TEXT NOT NULL DEFAULT 'pending', UNIQUE(workflow_id, wave_number));
-    CREATE TABLE wave_tasks (id INTEGER PRIMARY KEY AUTOINCREMENT, wave_id INTEGER NOT NULL, workflow_id TEXT NOT NULL,
+    CREATE TABLE workflows (
+        id TEXT PRIMARY KEY, state TEXT NOT NULL DEFAULT '{}', created_at INTEGER);
+    CREATE TABLE waves (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, workflow_id TEXT NOT NULL,
+        wave_number INTEGER NOT NULL, title TEXT NOT NULL DEFAULT '',
+        status TEXT NOT NULL DEFAULT 'pending', UNIQUE(workflow_id, wave_number));
+    CREATE TABLE wave_tasks (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, wave_id INTEGER NOT NULL, workflow_id TEXT NOT NULL,
         task_index INTEGER NOT NULL, description TEXT NOT NULL DEFAULT '', agent TEXT,
         status TEXT NOT NULL DEFAULT 'pending', UNIQUE(wave_id, task_index));
-    CREATE TABLE verifications (id INTEGER PRIMARY KEY AUTOINCREMENT, workflow_id TEXT NOT NULL, wave_id INTEGER,
+    CREATE TABLE verifications (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, workflow_id TEXT NOT NULL, wave_id INTEGER,
         check_name TEXT NOT NULL, status TEXT NOT NULL, detail TEXT, created_at INTEGER);
-    CREATE TABLE blockers (id INTEGER PRIMARY KEY AUTOINCREMENT, workflow_id TEXT NOT NULL, wave_id INTEGER,
+    CREATE TABLE blockers (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, workflow_id TEXT NOT NULL, wave_id INTEGER,
         description TEXT NOT NULL DEFAULT '', severity TEXT NOT NULL DEFAULT 'medium',
-        status TEXT NOT NULL DEFAULT 'open', resolution TEXT, created_at INTEGER, resolved_at INTEGER);
+        status TEXT NOT NULL DEFAULT 'open', resolution TEXT, created_at INTEGER,
+        resolved_at INTEGER);
 """
 STATE = {
     "phase": "execute",
@@ -36,27 +43,30 @@ _ROWS = """
         (1, 'login', 1, 'Foundation', 'done'), (2, 'login', 2, 'Core', 'in_progress'),
         (3, 'other', 1, 'Else', 'pending');
     INSERT INTO wave_tasks (wave_id, workflow_id, task_index, description, agent, status) VALUES
-        (1, 'login', 1, 'Table', 'executor-high', 'done'), (1, 'login', 2, 'Types', 'executor-low', ' Completed '),
-        (2, 'login', 1, 'Service', 'executor-medium', 'in_progress'), (2, 'login', 2, 'Endpoint', NULL, 'pending'),
+        (1, 'login', 1, 'Table', 'executor-high', 'done'),
+        (1, 'login', 2, 'Types', 'executor-low', ' Completed '),
+        (2, 'login', 1, 'Service', 'executor-medium', 'in_progress'),
+        (2, 'login', 2, 'Endpoint', NULL, 'pending'),
         (3, 'other', 1, 'Elsewhere', NULL, 'done');
     INSERT INTO verifications (workflow_id, wave_id, check_name, status, detail) VALUES
         ('login', 1, 'test', 'failed', '2 failed'), ('login', 1, 'test', 'passed', '12 passed'),
         ('login', 2, 'lint', 'failed', 'unused import'), ('other', 3, 'test', 'failed', '');
     INSERT INTO blockers (workflow_id, description, severity, status) VALUES
-        ('login', 'No key for the payment service', 'high', 'open'), ('login', 'Old one', 'low', 'resolved'),
+        ('login', 'No key for the payment service', 'high', 'open'),
+        ('login', 'Old one', 'low', 'resolved'),
         ('other', 'Not ours', 'low', 'open');
 """
 
 
 def make_database(project: Path) -> Path:
-    """Write `.goopspec/goopspec.db` with two workflows, `login` being active, and return its place."""
+    """Write `.goopspec/goopspec.db` with two workflows, `login` active, and return its path."""
     connection = opened(project)
     connection.close()
     return project / ".goopspec" / "goopspec.db"
 
 
 def opened(project: Path) -> sqlite3.Connection:
-    """Write the database and return the connection of GoopSpec, which still holds its newest rows in the log."""
+    """Write the database and return GoopSpec's connection, with its newest rows in the log."""
     place = project / ".goopspec" / "goopspec.db"
     place.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(place)

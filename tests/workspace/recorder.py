@@ -1,6 +1,7 @@
-"""A writer that tests kill: it records entries one after the other, and says of each that it is done.
+"""A writer for tests to kill: it records entries in sequence and acknowledges each.
 
-`python -m tests.workspace.recorder PROJECT NAME COUNT [FAILPOINT NTH]` kills itself at the n-th time of the failpoint.
+`python -m tests.workspace.recorder PROJECT NAME COUNT [FAILPOINT NTH]` kills itself when it reaches
+the failpoint for the n-th time.
 """
 
 import os
@@ -36,7 +37,7 @@ def die_at(wanted: Failpoint, nth: int) -> None:
 
 
 def record(project: Path, name: str, count: int) -> None:
-    """Record `count` entries, and append the text of each to a file of acknowledgements once it is done."""
+    """Record `count` entries, and append the text of each to a file of acknowledgements."""
     files, store = ProjectFiles(project), open_store(None, project=project)
     acknowledged = os.open(project / f"{name}.ack", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 

@@ -1,4 +1,4 @@
-"""A document keeps its newest entries; older ones stand in the archive, each once, whatever happens on the way."""
+"""A document keeps its newest entries; the archive has each older one exactly once."""
 
 import re
 import signal
@@ -143,9 +143,8 @@ def test_the_log_of_decisions_is_kept_small_alike(project: Project) -> None:
 
 
 def test_what_people_wrote_stays_where_it_is(project: Project) -> None:
-    before = "# Diary\n\n## Recent Activity\n\n### Monday\n\n- Ours.\n\n---\n\n## Notes\n\nKeep.\n".replace(
-        "\n", "\r\n"
-    )
+    diary = "# Diary\n\n## Recent Activity\n\n### Monday\n\n- Ours.\n\n---\n\n## Notes\n\nKeep.\n"
+    before = diary.replace("\n", "\r\n")
     project.path(CHRONICLE).parent.mkdir()
     project.path(CHRONICLE).write_bytes(before.encode())
     for _ in range(105):

@@ -19,7 +19,7 @@ def save(root: Path, name: str, text: str, *, changed: int = 0) -> Path:
     return path
 
 
-def test_the_newest_is_told_by_the_times_in_the_checkpoints_and_a_torn_one_is_named() -> None:
+def test_the_times_in_the_checkpoints_decide_the_newest_and_a_torn_one_is_named() -> None:
     checkpoints = read_checkpoints(ProjectFiles(CASES / "checkpoints"))
 
     assert checkpoints.found == (
@@ -42,8 +42,8 @@ def test_the_newest_is_told_by_the_times_in_the_checkpoints_and_a_torn_one_is_na
         ),
     )
     assert checkpoints.newest == checkpoints.found[0]
-    (fault,) = checkpoints.errors
-    assert fault.startswith(f"{FOLDER}/torn.json cannot be read at line 1, column ")
+    (error,) = checkpoints.errors
+    assert error.startswith(f"{FOLDER}/torn.json cannot be read at line 1, column ")
 
 
 def test_a_checkpoint_without_a_usable_time_was_saved_when_its_file_was_changed(

@@ -1,4 +1,4 @@
-"""Commits that a reply names are looked up in the project's repository, and nothing in there is ever run."""
+"""Claimed commits are looked up in the project's repository, and nothing in it is ever run."""
 
 import hashlib
 import itertools
@@ -59,7 +59,7 @@ def test_ambiguous_id_is_not_checked(project: Project) -> None:
 
 
 def two_commits_that_begin_alike(folder: Path) -> list[str]:
-    """Make commits whose ids have the first four digits in common: reckoned first, so that git starts only twice."""
+    """Create commits whose ids share four digits; computing them first saves starts of git."""
     like = git(folder, "cat-file", "commit", "HEAD").partition("\n\n")[0]
     seen: dict[bytes, str] = {}
 
@@ -336,7 +336,7 @@ def test_huge_commit_is_found_without_its_subject_being_read(project: Project) -
     assert dict(Repository(project.folder).look_up([sha]).subjects) == {sha: None}
 
 
-def test_more_commits_than_are_looked_up_are_told_of(project: Project) -> None:
+def test_commits_beyond_the_limit_are_reported_as_not_checked(project: Project) -> None:
     line = f'<commit sha="{project.sha}">{SUBJECT}</commit>'
     reply = with_commit(project, project.sha[:7]).replace("</commits>", line * 510 + "</commits>")
 
@@ -348,7 +348,7 @@ def test_more_commits_than_are_looked_up_are_told_of(project: Project) -> None:
 
 @pytest.fixture
 def other(tmp_path: Path) -> tuple[Path, str]:
-    """Return the folder of somebody else's repository and a commit in it whose subject is a secret."""
+    """Return the folder of a foreign repository and a commit in it with a secret subject."""
     folder = tmp_path / "other"
     folder.mkdir()
     git(folder, "init", "--quiet")

@@ -22,7 +22,8 @@ SECTIONS = (
     " login\n\n## NEXT\nTest it\n"
 )
 PLAN_ANSWER = """\
-{"agent": "review", "status": "success", "timestamp": "2026-01-15T10:30:00Z", "execution_time_ms": 5,
+{"agent": "review", "status": "success", "timestamp": "2026-01-15T10:30:00Z",
+ "execution_time_ms": 5,
  "result": {"feature_id": "1", "overall_status": "APPROVED",
   "changes_made": {
    "files_moved": [{"from": "src/old.py", "to": "src/new.py"}],
@@ -48,7 +49,7 @@ def with_file(project: Project, path: str, action: str = "created") -> str:
 
 
 def rules(verdict: Verdict) -> list[str]:
-    """Return what is found of files alone: the commit of the report is that of another file in many of these tests."""
+    """Return the findings about files alone, as many tests here have an unrelated commit."""
     return [
         finding.rule for finding in verdict.findings if finding.rule != "evidence/commit-unrelated"
     ]
@@ -79,7 +80,7 @@ def test_link_to_nothing_that_was_to_be_deleted_is_still_there(project: Project)
     assert rules(check(project, with_file(project, "src/link.py"))) == ["evidence/file-not-found"]
 
 
-def test_last_thing_said_of_a_file_counts(project: Project) -> None:
+def test_the_last_claim_about_a_file_counts(project: Project) -> None:
     first = (
         '<file path="src/login.py" action="deleted">old</file>\n      <file path="src/login.py"'
         ' action="created">'
@@ -259,7 +260,7 @@ def test_deliverable_of_a_factory_reply_has_to_exist(project: Project) -> None:
     assert check(project, FACTORY_REPLY).findings == ()
 
 
-def test_markdown_reply_is_held_against_the_project_too(project: Project) -> None:
+def test_the_claims_of_a_markdown_reply_are_verified_too(project: Project) -> None:
     reply = (
         "Task complete.\n\n**Deliverables:**\n- `docs/plan.md` (architecture)\n\n**Summary:**"
         " Planned it.\n"
@@ -366,7 +367,7 @@ def test_files_of_older_forms_are_looked_for_with_their_line(project: Project) -
     ]
 
 
-def test_file_of_which_nobody_says_what_was_done_is_told_to_be_unchecked_when_it_is_not_there(
+def test_a_missing_file_with_an_unknown_action_is_reported_as_not_checked(
     project: Project,
 ) -> None:
     found = [
@@ -422,18 +423,18 @@ def test_both_context_folders_are_looked_into(project: Project, folder: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "fault"),
+    ("name", "reason"),
     [
         ("docs/CON.md", "is a device on Windows"),
         (f"docs/{'x' * 256}", "a name in it has 256 bytes"),
     ],
 )
 def test_deliverable_of_a_name_that_some_system_cannot_hold_is_refused_for_that_reason(
-    project: Project, name: str, fault: str
+    project: Project, name: str, reason: str
 ) -> None:
     verdict = check_workspace(FACTORY_REPLY.replace(DELIVERABLE, name), project.folder)
 
     (finding,) = [each for each in verdict.findings if each.path == "/deliverables/0/path"]
     assert (finding.rule, finding.severity) == ("path/outside-workspace", Severity.ERROR)
-    assert fault in finding.message
+    assert reason in finding.message
     assert "link" not in finding.message

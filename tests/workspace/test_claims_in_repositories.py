@@ -28,7 +28,7 @@ class Scene:
     def judge(
         self, files: str, commits: str = "", *, mode: Mode = "lenient", base: str | None = None
     ) -> Verdict:
-        """Judge a report that claims these; `{name}` stands for an id, `{folder}` for the project's place."""
+        """Judge a report with these claims, in which `{name}` is an id, `{folder}` the project."""
         known = {**self.ids, "folder": str(self.folder)}
         claims = (
             f"<files>{_elements(files, known)}</files><commits>{_commits(commits, known)}</commits>"
@@ -40,7 +40,7 @@ class Scene:
 
 
 def _elements(lines: str, known: Mapping[str, str]) -> str:
-    """Return file elements for lines such as `created src/a.py`; a line that begins with "|" stands as it is."""
+    """Return file elements for lines such as `created src/a.py`; lines that begin with "|" stay."""
     made = []
     for line in _filled(lines, known):
         action, _, path = line.partition(" ")

@@ -31,7 +31,7 @@ def test_there_is_a_template_for_every_document_of_the_layout() -> None:
 
 @requirement("P-15")
 @pytest.mark.parametrize("name", NAMES)
-def test_a_template_tells_of_every_slot_and_leaves_none_when_it_is_filled_in(name: str) -> None:
+def test_a_template_has_every_slot_and_none_is_left_when_it_is_filled_in(name: str) -> None:
     front, text = split_front_matter(read_document_template(name), file=name)
     template = document_template(name)
 
@@ -81,7 +81,7 @@ def test_a_template_that_does_not_exist_is_answered_with_the_nearest() -> None:
 
 
 @pytest.mark.parametrize("text", ["# no front matter\n", "+++\nname = \n+++\n# x\n", "+++\n+++\n"])
-def test_front_matter_that_is_not_in_order_is_said_with_the_name_of_the_file(text: str) -> None:
+def test_malformed_front_matter_is_reported_with_the_file_name(text: str) -> None:
     with pytest.raises(AssetBrokenError, match=r"^spec\.md cannot be used: "):
         split_front_matter(text, file="spec.md")
 

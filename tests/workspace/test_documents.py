@@ -91,7 +91,7 @@ def test_every_reader_makes_a_document_of_any_text_whatever(text: str) -> None:
 
 
 def test_status_words_and_icons_mean_the_same() -> None:
-    said = {
+    samples = {
         TaskStatus.DONE: ["complete", "✓", "✅ Done", "Completed 2026-01-01", "**passed**"],
         TaskStatus.PENDING: ["pending", "⏳", "not done", "incomplete", "not yet started", "TODO"],
         TaskStatus.IN_PROGRESS: ["in progress", "In_Progress", "partial"],
@@ -99,8 +99,8 @@ def test_status_words_and_icons_mean_the_same() -> None:
         None: ["", "the Spec", "condone"],
     }
 
-    assert {status: [read_status(text) for text in texts] for status, texts in said.items()} == {
-        status: [status] * len(texts) for status, texts in said.items()
+    assert {status: [read_status(text) for text in texts] for status, texts in samples.items()} == {
+        status: [status] * len(texts) for status, texts in samples.items()
     }
 
 

@@ -1,4 +1,4 @@
-"""The sides of a project are held against each other, and the gates look at the side that counts."""
+"""State, documents and reports are compared, and gates use the authoritative one."""
 
 import json
 import random
@@ -195,7 +195,7 @@ def test_a_state_that_is_only_read_is_an_info(case: str) -> None:
     assert [(f.rule, f.severity) for f in found] == [("workflow/state-read-only", Severity.INFO)]
 
 
-def test_a_document_that_cannot_be_read_is_told_and_stops_no_other() -> None:
+def test_an_unreadable_document_is_reported_and_stops_no_other() -> None:
     project = read_project(ProjectFiles(CASES / "not_utf8"))
 
     assert project.unreadable == (

@@ -1,4 +1,4 @@
-"""Tasks, state and memories that a reply names are held against the project's plan, state.json and memory."""
+"""Claims about tasks, state and memories are verified with the plan, state.json and database."""
 
 import json
 from xml.sax.saxutils import escape
@@ -41,7 +41,7 @@ def test_truthful_report_is_accepted_without_a_remark(project: Project) -> None:
     assert check(project, project.reply).findings == ()
 
 
-def test_lies_of_every_kind_are_all_told_at_once_in_the_order_of_the_report(
+def test_false_claims_of_every_kind_are_reported_at_once_in_the_order_of_the_report(
     project: Project,
 ) -> None:
     reply = without_counters(project)
@@ -70,7 +70,7 @@ def test_lies_of_every_kind_are_all_told_at_once_in_the_order_of_the_report(
     assert "deadbee" in verdict.feedback
 
 
-def test_faults_of_form_and_of_truth_stand_in_one_verdict(project: Project) -> None:
+def test_errors_of_form_and_false_claims_are_in_one_verdict(project: Project) -> None:
     reply = changed(project, "<status>COMPLETE", "<status>complete").replace(
         'src/login.py" action', 'no.py" action'
     )
@@ -169,7 +169,7 @@ def test_plan_without_tasks_refutes_none(project: Project, text: str) -> None:
         ),
     ],
 )
-def test_state_that_differs_is_told_with_both_values(
+def test_a_different_state_is_reported_with_both_values(
     project: Project, old: str, new: str, message: str
 ) -> None:
     verdict = check(project, changed(project, old, new))

@@ -62,7 +62,7 @@ def test_good_example_breaks_no_rule(project: Project, rule: Rule, mode: Mode) -
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_deliverables_that_nobody_looks_for_are_told_of(mode: Mode) -> None:
+def test_deliverables_that_are_not_checked_are_reported(mode: Mode) -> None:
     (finding,) = validate(NOT_CHECKED.example.bad_reply, mode=mode).findings
 
     assert (finding.rule, finding.severity) == ("evidence/not-checked", "info")

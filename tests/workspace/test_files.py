@@ -1,4 +1,4 @@
-"""Nothing outside of a project is ever opened, whatever a path says and whatever happens meanwhile."""
+"""Nothing outside a project is ever opened, for any path and any concurrent change."""
 
 import os
 import random
@@ -19,7 +19,7 @@ CASES = 500
 
 @pytest.fixture
 def project(tmp_path: Path) -> ProjectFiles:
-    """Return a project with a file, a folder, links inside and links out; a canary lies beside it."""
+    """Return a project with a file, a folder, links inside and links out, next to a canary."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret.md").write_bytes(SECRET)
     root = tmp_path / "project"
@@ -170,7 +170,7 @@ def test_a_refusal_says_why(project: ProjectFiles, path: str, reason: str) -> No
     assert reason in str(refused.value)
 
 
-def test_kinds_are_told_through_links_that_stay_inside(project: ProjectFiles) -> None:
+def test_kinds_are_determined_through_links_that_stay_inside(project: ProjectFiles) -> None:
     kinds = {
         path: project.kind(path)
         for path in (".", "docs", "inside", "inside/plan.md", "docs/plan.md/x", "none")
@@ -198,7 +198,7 @@ def test_a_pipe_is_not_waited_for(project: ProjectFiles) -> None:
     assert project.kind("pipe") is FileKind.OTHER
 
 
-def test_a_file_that_is_no_utf8_is_told_with_line_and_byte(project: ProjectFiles) -> None:
+def test_a_file_that_is_not_utf8_is_reported_with_line_and_byte(project: ProjectFiles) -> None:
     (project.root / "notes.md").write_bytes(b"fine\nGr\xfc\xdfe\n")
 
     with pytest.raises(DocumentUnreadableError) as refused:

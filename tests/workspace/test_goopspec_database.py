@@ -55,7 +55,7 @@ def test_database_goes_before_an_old_state_file(tmp_path: Path) -> None:
     assert state_of(tmp_path).phase == "execute"
 
 
-def test_reading_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_reading_creates_no_files(tmp_path: Path) -> None:
     make_database(tmp_path)
     before = seen(tmp_path)
     assert list(before) == ["goopspec.db"]

@@ -45,7 +45,7 @@ def test_a_list_of_events_or_an_object_with_one_is_read_newest_first(
     )
 
 
-def test_newer_days_come_first_and_only_so_many_events_are_told(tmp_path: Path) -> None:
+def test_newer_days_come_first_and_the_number_of_events_is_limited(tmp_path: Path) -> None:
     save(tmp_path, "2026-01-15", json.dumps([f"old {number}" for number in range(9)]))
     save(tmp_path, "2026-01-16", '["new"]')
     save(tmp_path, "notes", '["no day"]')

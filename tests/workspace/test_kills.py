@@ -1,4 +1,4 @@
-"""Writers killed at any step: nothing acknowledged is lost, and the files are right after the next start."""
+"""Writers killed at any step: no acknowledged entry is lost, and the next start fixes the files."""
 
 import contextlib
 import random

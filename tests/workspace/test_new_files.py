@@ -38,7 +38,7 @@ def files(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
 
 
-def test_file_is_written_with_its_folders_and_nothing_beside_it(project: ProjectFiles) -> None:
+def test_a_file_is_written_with_its_folders_and_nothing_else(project: ProjectFiles) -> None:
     place_file(project, PLACE, "Grüße\n".encode())
 
     assert files(project.root) == {PLACE: "Grüße\n"}
@@ -118,7 +118,7 @@ def test_no_link_out_of_the_project_is_followed(
     assert list(outside.iterdir()) == []
 
 
-def test_file_in_the_place_of_a_folder_is_told(project: ProjectFiles) -> None:
+def test_a_file_in_place_of_a_folder_is_reported(project: ProjectFiles) -> None:
     (project.root / "docs").write_text("a file", encoding="utf-8")
 
     with pytest.raises(UnwritableFileError, match=PLACE):
@@ -181,7 +181,7 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written_to_its_end(tmp_path
     assert files(tmp_path) == {}
 
 
-def test_folder_that_may_not_be_written_is_told(project: ProjectFiles) -> None:
+def test_a_write_protected_folder_of_a_new_file_is_reported(project: ProjectFiles) -> None:
     project.root.chmod(0o500)
     with ordinary_rights(), pytest.raises(UnwritableFileError, match="may not write there"):
         place_file(project, PLACE, b"a")

@@ -81,7 +81,7 @@ def test_the_document_that_is_shown_is_the_one_that_decisions_are_made_by(case: 
 @pytest.mark.parametrize(
     "workflow", ["../checkout", "..", "/etc", "a/b", "a\\b", "con", "NUL.txt", "x" * 101, " "]
 )
-def test_a_workflow_that_names_no_folder_is_told_and_the_root_is_read(
+def test_a_workflow_without_a_valid_folder_is_reported_and_the_root_is_read(
     tmp_path: Path, workflow: str
 ) -> None:
     project = read_project(with_workflow(tmp_path, workflow))

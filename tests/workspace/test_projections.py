@@ -356,14 +356,14 @@ def test_bytes_outside_our_marks_never_change(lines: list[str], end: str, mark: 
 
     after = insert_blocks(text, [BLOCK], document="CHRONICLE.md")
 
-    before, block, behind = after.partition(BLOCK.in_style("\r\n" if "\r\n" in after else "\n"))
+    before, block, rest = after.partition(BLOCK.in_style("\r\n" if "\r\n" in after else "\n"))
     assert block
-    # At the end of a text without a last line end, one is added behind the block.
-    splits = {len(text) - len(behind), len(text)}
+    # At the end of a text without a last line end, one is added after the block.
+    splits = {len(text) - len(rest), len(text)}
     assert any(
-        before[:at] + behind == text + (behind if at == len(text) else "")
+        before[:at] + rest == text + (rest if at == len(text) else "")
         and before[at:].replace("## Recent Activity", "").strip() == ""
-        and (at < len(text) or behind.strip() == "")
+        and (at < len(text) or rest.strip() == "")
         for at in splits
     )
 

@@ -1,4 +1,4 @@
-"""Where no file is written, documents are rendered from the database: word for word what a file would hold."""
+"""Documents rendered from the database have exactly the text that a written file would have."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from goop_mcp.workspace.rendered import render_document, render_documents
 from tests.postgres import Database
 from tests.workspace.projects import NOW, as_it_is, copied
 
-SAID = [
+ENTRIES = [
     ("CHRONICLE.md", "### one · goop-executor\n\n- **Action:** one"),
     ("ADL.md", "## [DECISION] - one\n\n---"),
     ("HANDOFF.md", "# Session Handoff\n\nThe first."),
@@ -59,7 +59,7 @@ def rendered(store: Store, files: ProjectFiles, name: str) -> str | None:
 
 
 def show_in_files(folder: Path) -> None:
-    """Record the same beside a database in a file."""
+    """Record the same with a database in a file."""
     files, store = ProjectFiles(folder), open_store(None, project=folder)
 
     def change(document: str, text: str) -> Callable[[Writing], ProjectionPlan]:
@@ -72,7 +72,7 @@ def show_in_files(folder: Path) -> None:
     def then(plan: ProjectionPlan) -> None:
         plan.apply(files)
 
-    for document, text in SAID:
+    for document, text in ENTRIES:
         store.write(change(document, text), then=then)
 
     store.close()
@@ -90,7 +90,7 @@ def test_a_rendered_document_is_what_a_file_would_hold(
 
     before = sorted(without.rglob("*"))
     show_in_files(with_files)
-    for document, text in SAID:
+    for document, text in ENTRIES:
         record(shared, document, text)
 
     for name in ("CHRONICLE.md", "ADL.md", "HANDOFF.md"):
@@ -149,7 +149,7 @@ def test_a_file_that_cannot_be_read_hides_its_own_document_only(
     shared: Store, files: ProjectFiles
 ) -> None:
     (files.root / ".goopspec" / "CHRONICLE.md").write_bytes(b"\xff")
-    for document, text in SAID:
+    for document, text in ENTRIES:
         record(shared, document, text)
 
     def ask(reading: Reading) -> list[str]:

@@ -95,7 +95,7 @@ def test_what_is_not_ours_is_not_written(project: ProjectFiles, path: str) -> No
 
 @requirement("P-17")
 @pytest.mark.parametrize("name", ["SPEC.md", "BLUEPRINT.md", "REQUIREMENTS.md"])
-def test_the_contract_and_the_plan_are_laid_down_once_and_then_only_read(
+def test_the_contract_and_the_plan_are_created_once_and_then_only_read(
     project: ProjectFiles, name: str
 ) -> None:
     assert create_file(project, f".goopspec/{name}", b"headings")
@@ -212,7 +212,7 @@ def test_without_descriptors_left_the_error_says_so(project: ProjectFiles) -> No
     assert project.read_bytes(PATH) == b"old"
 
 
-def test_a_folder_that_may_not_be_written_is_told(project: ProjectFiles) -> None:
+def test_a_write_protected_folder_is_reported(project: ProjectFiles) -> None:
     replace_file(project, PATH, b"old")
     (project.root / ".goopspec").chmod(0o555)
     try:

@@ -22,7 +22,7 @@ SESSIONS = "docs/.scratch/sessions"
 
 
 def session(root: Path, id: str, status: str = "COMPLETED") -> Path:
-    """Lay down a session in which something was done."""
+    """Create a session with results."""
     create_session(ProjectFiles(root), id, prompt="# Task\n" * 500, created_at=NOW)
     folder = root / SESSIONS / id
     (folder / "state.json").write_text(
@@ -86,7 +86,7 @@ def test_a_session_in_which_somebody_may_work_is_left_alone(status: str, tmp_pat
     assert contents(tmp_path / SESSIONS / OLD) == before
 
 
-def test_a_session_that_is_not_there_is_said_to_have_no_state(tmp_path: Path) -> None:
+def test_a_missing_session_is_reported_to_have_no_state(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="has no state"):
         archive_session(ProjectFiles(tmp_path), OLD)
 
@@ -137,7 +137,7 @@ def test_a_folder_with_a_link_in_it_is_left_alone(target: str, tmp_path: Path) -
     assert not (tmp_path / SESSIONS / f"{OLD}.tar.gz").exists()
 
 
-def test_the_command_packs_what_is_finished_and_old_and_tells_of_each(tmp_path: Path) -> None:
+def test_the_command_packs_finished_and_old_sessions_and_names_each(tmp_path: Path) -> None:
     for id in (OLD, NEW):
         session(tmp_path, id)
 
@@ -162,7 +162,7 @@ def test_a_session_that_cannot_be_packed_stops_no_other(tmp_path: Path) -> None:
     assert "session 20250101-000000-nothing has no state" in ended.err
 
 
-def test_nothing_to_pack_is_told_and_no_failure(tmp_path: Path) -> None:
+def test_nothing_to_pack_is_reported_and_no_failure(tmp_path: Path) -> None:
     ended = run("handoff", "archive", "--project", tmp_path)
     assert (ended.code, ended.out, ended.err) == (
         0,

@@ -1,4 +1,4 @@
-"""The folders of spawned agents are laid down and read."""
+"""The folders of spawned agents are created and read."""
 
 import json
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_results_come_as_a_list_in_order_and_a_missing_one_is_reported(tmp_path:
     assert list_sessions(files) == (ID, OTHER)
 
 
-def test_a_broken_result_is_told_with_its_place(tmp_path: Path) -> None:
+def test_a_broken_result_is_reported_with_its_position(tmp_path: Path) -> None:
     files = ProjectFiles(tmp_path)
     folder = create_session(files, ID, prompt="x", created_at=NOW)
     (tmp_path / folder / "result.json").write_text('{\n  "a": \n}')

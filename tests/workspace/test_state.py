@@ -154,13 +154,13 @@ def test_snake_case_and_the_users_word_are_read() -> None:
         ),
     ],
 )
-def test_a_state_that_cannot_be_read_is_told_with_line_and_column(
+def test_an_unreadable_state_is_reported_with_line_and_column(
     text: str, message: str, place: tuple[int, int]
 ) -> None:
-    fault = parse_state(text)
+    defect = parse_state(text)
 
-    assert isinstance(fault, StateDefect)
-    assert (fault.message, (fault.line, fault.column)) == (message, place)
+    assert isinstance(defect, StateDefect)
+    assert (defect.message, (defect.line, defect.column)) == (message, place)
 
 
 def test_a_corrupt_state_is_never_written_and_stays_as_it_is(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_corrupt_state_is_never_written_and_stays_as_it_is(tmp_path: Path) -> 
     assert files.read_text(".goopspec/state.json") == text_of("corrupt", "state.json")
 
 
-def test_without_a_state_the_way_to_one_is_told(tmp_path: Path) -> None:
+def test_without_a_state_the_message_says_how_to_create_one(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="run 'goop-mcp init'"):
         current_state(ProjectFiles(tmp_path))
     assert read_state(ProjectFiles(tmp_path)) is None
@@ -214,7 +214,7 @@ def test_a_key_in_snake_case_is_written_back_so() -> None:
     assert after["workflow"]["totalWaves"] == 2
 
 
-def test_a_new_key_stands_behind_the_last_one_in_the_same_style() -> None:
+def test_a_new_key_follows_the_last_one_in_the_same_style() -> None:
     before = '{\n\t"a": {\n\t\t"b": 1\n\t}\n}'
 
     assert set_values(before, [(("a", "c"), "é")]) == before.replace("1", '1,\n\t\t"c": "é"')
@@ -301,7 +301,7 @@ def test_the_token_changes_when_another_program_keeps_the_revision() -> None:
 
 def test_a_change_survives_being_written_as_json() -> None:
     change = StateChange(
-        phase="plan", values={"currentWave": 2, "mode": "deep"}, forced=True, reason="Anna said so"
+        phase="plan", values={"currentWave": 2, "mode": "deep"}, forced=True, reason="Anna wants it"
     )
 
     assert change_from_json(change.to_json()) == change

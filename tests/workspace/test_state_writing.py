@@ -41,7 +41,7 @@ def state_of(files: ProjectFiles) -> ProjectState:
 def planned(
     store: Store, files: ProjectFiles, change: StateChange, *, seen: str | None = None
 ) -> StatePlan:
-    """Record a change without writing it, as a writer that is killed behind the commit."""
+    """Record a change without writing it, as a writer that is killed after the commit."""
     return store.write(
         lambda writing: plan_state(
             writing, files, change, now=NOW, author="orchestrator", seen=seen
@@ -110,7 +110,7 @@ def test_what_another_program_wrote_meanwhile_is_kept(store: Store, files: Proje
     assert "#other" in state_of(files).text
 
 
-def test_a_caller_who_named_the_state_is_told_when_it_moved_meanwhile(
+def test_a_caller_with_a_token_gets_an_error_when_the_state_has_changed(
     store: Store, files: ProjectFiles
 ) -> None:
     plan = planned(store, files, StateChange(phase="accept"), seen=state_of(files).token)

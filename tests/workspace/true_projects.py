@@ -1,4 +1,4 @@
-"""Real projects on disk, with a git repository and all that a truthful reply tells of."""
+"""Real projects on disk, with a git repository and everything that a truthful reply claims."""
 
 import json
 import os
@@ -50,7 +50,7 @@ _NOBODY = {
 def git(
     folder: Path, *arguments: str, given: str | None = None, env: Mapping[str, str] | None = None
 ) -> str:
-    """Run git in `folder` as nobody in particular and return what it prints, without the last line end."""
+    """Run git in `folder` with a neutral identity; return its output without the last line end."""
     command = [
         "git",
         "-c",

@@ -94,7 +94,7 @@ def render_import(report: ImportReport) -> str:
         (report.saved, "saved"),
         (report.duplicates, "already there"),
         (report.forgotten, "forgotten before and not restored"),
-        (len(report.unread), "not imported"),
+        (report.skipped, "not imported"),
         (report.redactions, "secrets or private parts removed"),
     ]
     counts = [f"{number} {what}" for number, what in numbers if number]

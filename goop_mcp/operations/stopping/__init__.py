@@ -1,6 +1,6 @@
-"""May an agent end its turn? What a host's hooks ask before a report reaches whoever waits for it.
+"""Answers to the stop hooks of hosts: whether an agent may end its turn with its last message.
 
-A hook is a process an event: what one answer needs is loaded by that answer.
+A hook starts a process for each event, so that each answer loads only the modules it needs.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,8 @@
-"""The attempts of all running agents in one small file, shared by processes that live for one check each."""
+"""The attempts of all running agents in a file, shared by processes that run one check each.
+
+Each change is a read, a decision and a replacement of the whole file under a lock between
+processes, so that two agents that stop at the same time do not lose a count.
+"""
 
 import json
 import os
@@ -26,34 +30,33 @@ _Entries = dict[str, tuple[float, Attempt]]
 class AttemptFile:
     """Attempts by key.
 
-    Each change is made under a lock between processes, and the file replaced whole.
-
-    `now` is in seconds since 1970. Entries are forgotten a day after their last change, the oldest
-    first when there are too many. `change` raises OSError.
+    `now` is in seconds since 1970. Entries expire a day after their last change, the oldest first
+    if there are too many. `change` raises OSError.
     """
 
     def __init__(self, folder: str, *, now: float) -> None:
-        """Take the file in `folder`, which is made when something is kept."""
+        """Use the file in `folder`, which is created when an attempt is stored."""
         self._folder, self._now = folder, now
         self._path = f"{folder}{os.sep}{NAME}"
 
     def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
-        """Let `decide` say what follows on the attempt under `key`, keep that, and return what it says besides."""
-        # Pathlib is slow to load
+        """Replace the attempt at `key` by the first result of `decide`, and return the second."""
+        # `os` instead of pathlib, which is slow to import.
         os.makedirs(self._folder, exist_ok=True)  # noqa: PTH103
         with self._alone():
             entries = self._read()
-            attempt, said = decide(entries[key][1] if key in entries else None)
+            attempt, result = decide(entries[key][1] if key in entries else None)
             self._write({**entries, key: (self._now, attempt)})
 
-        return said
+        return result
 
     def forget(self, key: str) -> int:
-        """Drop the attempt under `key`, and return how often its agent was asked; without one nothing is written.
+        """Remove the attempt at `key`, and return how often its agent was asked.
 
-        Raises nothing: a count that stays is forgotten in a day, and a report that was accepted must pass.
+        Never raises: an accepted report must pass, and a count that stays expires in a day.
         """
         with suppress(OSError):
+            # Most reports are accepted at once: without an entry neither lock nor write is needed.
             if key in self._read():
                 with self._alone():
                     entries = self._read()
@@ -65,9 +68,9 @@ class AttemptFile:
         return 0
 
     def passed_unaccepted(self, prefix: str) -> bool:
-        """Tell whether an agent, whose keys all begin with `prefix`, passed with a report that was not accepted.
+        """Whether the agent with keys that begin with `prefix` ended with an unaccepted report.
 
-        Nobody was when the counts cannot be read.
+        False if the file cannot be read.
         """
         try:
             entries = self._read()
@@ -77,7 +80,7 @@ class AttemptFile:
         return any(one.over for key, (_, one) in entries.items() if key.startswith(prefix))
 
     def _read(self) -> _Entries:
-        """Return the entries that are not too old; a damaged file holds none, and is replaced by the next change."""
+        """Return the entries that have not expired; a damaged file counts as empty."""
         content = read_whole(self._path, most=_MOST_BYTES)
         try:
             values = json.loads(content or b"{}")
@@ -95,16 +98,17 @@ class AttemptFile:
         values = {
             key: [at, one.asked, one.reply, one.findings, one.over] for key, (at, one) in newest
         }
-        # Under the lock there is one writer: what a killed one left under this name is written
-        # over.
-        beside = f"{self._path}.new"
-        with os.fdopen(_open(beside, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+        # The lock admits a single writer, so that a fixed name is safe, and the next writer
+        # overwrites the temporary file of a killed one.
+        temporary = f"{self._path}.new"
+        with os.fdopen(_open(temporary, os.O_WRONLY | os.O_TRUNC), "wb") as file:
             file.write(json.dumps(values).encode())
 
-        os.replace(beside, self._path)  # noqa: PTH105 - as above
+        os.replace(temporary, self._path)  # noqa: PTH105 - pathlib is slow to import
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
+        """Hold the lock between processes. Raises OSError after three seconds."""
         lock = _open(f"{self._path}.lock", os.O_RDWR)
         give_up = time.monotonic() + _PATIENCE
         try:

@@ -1,4 +1,8 @@
-"""How often an agent was asked to mend its report, and whether to ask once more (D-89)."""
+"""Decide whether to ask an agent again to correct its report (D-89).
+
+Asking again must end: at the limit of the policy, and earlier if a request had no effect, which the
+same reply or the same errors show.
+"""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -7,7 +11,7 @@ __all__ = ["Attempt", "Outcome", "Rejection", "requests_of", "weigh"]
 
 
 class Outcome(StrEnum):
-    """What to do about a rejected report: ask again, or let it pass and why."""
+    """The decision on a rejected report: ask again, or the reason to allow it."""
 
     ASK = "ask"
     LIMIT = "limit"
@@ -16,7 +20,10 @@ class Outcome(StrEnum):
 
 
 class Attempt(NamedTuple):
-    """What is kept between two checks: how often the agent was `asked`, its last rejection, and if that is `over`."""
+    """The state between two checks: the number of requests, and the digests of the last rejection.
+
+    `over` states that the agent ended its turn with a report that is not accepted.
+    """
 
     asked: int
     reply: str
@@ -25,9 +32,9 @@ class Attempt(NamedTuple):
 
 
 class Rejection(NamedTuple):
-    """One rejected report: digests of its text and of its errors (rule, path, value); whether it follows a request.
+    """One rejected report: digests of its text and of its errors (rule, path, value).
 
-    `again` is what the host says: False for the first check of a turn.
+    `again` is False for the first check of a turn, according to the host.
     """
 
     reply: str
@@ -36,14 +43,21 @@ class Rejection(NamedTuple):
 
 
 def weigh(before: Attempt | None, rejection: Rejection, *, limit: int) -> tuple[Attempt, Outcome]:
-    """Return what to keep and what to do, given what was kept `before`; None when nothing was.
+    """Return the new state and the decision, given the state `before`, None without one.
 
-    An agent that was let go is asked anew in its next turn only.
+    An agent whose report was allowed is asked again only in its next turn.
     """
     if before is not None and before.over and not rejection.again:
         before = None
 
-    outcome = _outcome(before, rejection, limit)
+    outcome = Outcome.ASK
+    if limit == 0 or (before is not None and (before.over or before.asked >= limit)):
+        outcome = Outcome.LIMIT
+    elif before is not None and before.reply == rejection.reply:
+        outcome = Outcome.SAME_REPLY
+    elif before is not None and before.findings == rejection.findings:
+        outcome = Outcome.SAME_FINDINGS
+
     asked = before.asked if before is not None else 0
     asks = outcome is Outcome.ASK
 
@@ -51,15 +65,5 @@ def weigh(before: Attempt | None, rejection: Rejection, *, limit: int) -> tuple[
 
 
 def requests_of(attempt: Attempt | None) -> int:
-    """Return how often the agent was asked in its turn; one that was let go has begun another."""
+    """Return how often the agent was asked in its turn; 0 after the end of a turn."""
     return 0 if attempt is None or attempt.over else attempt.asked
-
-
-def _outcome(before: Attempt | None, rejection: Rejection, limit: int) -> Outcome:
-    if limit == 0 or (before is not None and (before.over or before.asked >= limit)):
-        return Outcome.LIMIT
-    if before is not None and before.reply == rejection.reply:
-        return Outcome.SAME_REPLY
-    if before is not None and before.findings == rejection.findings:
-        return Outcome.SAME_FINDINGS
-    return Outcome.ASK

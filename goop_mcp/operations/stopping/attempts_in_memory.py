@@ -1,4 +1,4 @@
-"""The attempts of all running agents in a process that lives as long as their session."""
+"""The attempts of all running agents, in the memory of a process that runs for a whole session."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -21,16 +21,17 @@ class AttemptsInMemory:
         self._lock = Lock()
 
     def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
-        """Replace the attempt under `key` by what `decide` makes of it, and return what it says besides."""
+        """Replace the attempt at `key` by the first result of `decide`, and return the second."""
         with self._lock:
-            attempt, said = decide(self._kept.pop(key, None))
+            # Removed and added again, so that the order of the dictionary is that of last use.
+            attempt, result = decide(self._kept.pop(key, None))
             self._kept[key] = attempt
             while len(self._kept) > _MOST_ENTRIES:
                 del self._kept[next(iter(self._kept))]
 
-        return said
+        return result
 
     def forget(self, key: str) -> int:
-        """Drop the attempt under `key`, if there is any, and return how often its agent was asked."""
+        """Remove the attempt at `key`, if any, and return how often its agent was asked."""
         with self._lock:
             return requests_of(self._kept.pop(key, None))

@@ -1,6 +1,6 @@
-"""What agents are told before they work: how a report has to look, and what to read first.
+"""Instructions for agents before they work: the form of their report, and what to read first.
 
-Few words: each costs.
+The texts are short, because each agent pays for them in tokens.
 """
 
 import os
@@ -17,29 +17,31 @@ __all__ = ["brief_main_agent", "brief_subagent", "first_reading"]
 
 _BEFORE_SEARCH: Final = 2
 _RULES: Final = """\
-Your last message must end with one envelope in this form, filled in, and nothing after it. goop-mcp checks it and \
-sends it back when it is missing or wrong.
+Your last message must end with one envelope in this form, filled in, and nothing after it. \
+goop-mcp checks it and sends it back when it is missing or wrong.
 {skeleton}"""
 _GOOP_REPORT_RULES: Final = """
-Where | divides words, write one of them. COMPLETE needs <verification> with checks that passed; BLOCKED needs its \
-reason in <blockers>. For what you changed and saved add before <handoff>: \
+Where | divides words, write one of them. COMPLETE needs <verification> with checks that passed; \
+BLOCKED needs its reason in <blockers>. For what you changed and saved add before <handoff>: \
 <artifacts><files><file path="" action="created|modified|deleted">what</file></files>\
 <commits><commit sha="">message</commit></commits></artifacts>\
 <memory><saved type="decision|observation|note" importance="0.7">title</saved></memory>\
 <verification><check name="tests" passed="true|false">command: result</check></verification>. \
 In text write & as &amp; and < as &lt;."""
 _SECTION_RULES: Final = """
-All five sections, in Markdown and without XML. Where | divides words, write one of them; complete needs its checks \
-under VERIFICATION with command and result, blocked its reason under NEXT. Each line of ARTIFACTS is a file by its \
-path from the top of the project; behind one that is gone write (deleted)."""
+All five sections, in Markdown and without XML. Where | divides words, write one of them; complete \
+needs its checks under VERIFICATION with command and result, blocked its reason under NEXT. Each \
+line of ARTIFACTS is a file by its path from the top of the project; after one that is gone write \
+(deleted)."""
 _MORE_RULES: Final = {"0.x": _GOOP_REPORT_RULES, "v1": _SECTION_RULES}
 _MAIN: Final = """\
-Subagents end with a machine-readable report; goop-mcp sends a missing or wrong one back before you see it. One that \
-is marked as not accepted is not done. Tool route_next_action says who continues after a report."""
+Subagents end with a machine-readable report; goop-mcp sends a missing or wrong one back before \
+you see it. One that is marked as not accepted is not done. Tool route_next_action says who \
+continues after a report."""
 
 
 def brief_subagent(agent: str, policy: StopPolicy, *, project: str) -> str:
-    """Return what a subagent of the type `agent` is told: the form of its report and what to read before it works."""
+    """Return the instructions for a subagent of the type `agent`: its report, and what to read."""
     name = plain_agent_name(agent)
     expected = Expectations(
         agent=name if may_report_as(name, policy.agents) else None, agents=policy.agents
@@ -54,13 +56,13 @@ def brief_subagent(agent: str, policy: StopPolicy, *, project: str) -> str:
 
 
 def brief_main_agent(project: str) -> str:
-    """Return what the main agent is told when a session begins."""
+    """Return the instructions for the main agent at the start of a session."""
     return f"{_MAIN}\n{first_reading(project)}"
 
 
 def first_reading(project: str) -> str:
-    """Return the order in which to read, memory before files, naming only the documents that are there (P-05)."""
-    # Pathlib is slow to load
+    """Return the order in which to read the existing documents and to search memory (P-05)."""
+    # `os.path` instead of pathlib, which is slow to import.
     there = [name for name in READING_ORDER if os.path.isfile(os.path.join(project, FOLDER, name))]  # noqa: PTH113, PTH118
     early = _read([name for name in READING_ORDER[:_BEFORE_SEARCH] if name in there])
     late = _read([name for name in READING_ORDER[_BEFORE_SEARCH:] if name in there])

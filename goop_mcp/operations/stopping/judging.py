@@ -1,6 +1,7 @@
-"""Judge the last message of an agent that wants to end its turn: send it back, or let it pass and say why.
+"""Judge the last message of an agent: block the end of its turn, or allow it with a reason.
 
-A host waits for a process that loads this: the values are named tuples, as a dataclass takes a millisecond to make.
+A host waits for the process that loads this module, so that the values are named tuples: defining a
+dataclass takes a millisecond each.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
     from goop_mcp.validation.rules import Rule
 
 __all__ = [
-    "Attempts",
-    "Judge",
     "Allow",
+    "Attempts",
     "Block",
+    "Judge",
     "Turn",
     "describe_errors",
     "hook_answer",
-    "must_report",
     "judge_text",
     "judge_turn",
+    "must_report",
 ]
 
 _T = TypeVar("_T")
@@ -48,14 +49,12 @@ _ENDED: Final = {
 
 
 class Turn(NamedTuple):
-    """What an agent says last.
+    """The last message of an agent.
 
-    `agent` is its type, None where the host names none; `text` is as the agent gave it.
-
-    `main` is True for the agent that talks with the person. `again` tells that this follows a
-    request to mend. `key` names the agent and its task among all that run. `agents` are the
-    patterns of names that the project lists for agents that report, `profile` says which form its
-    reports have.
+    `agent` is its type, None if the host names none; `text` is unchanged. `main` is True for the
+    agent that talks with the person. `again` states that this message follows a request for a
+    correction. `key` identifies the agent and its task among all running ones. `agents` are the
+    project's name patterns of agents that report, `profile` is the form of their reports.
     """
 
     agent: str | None
@@ -68,16 +67,19 @@ class Turn(NamedTuple):
 
     @property
     def expected(self) -> Expectations:
-        """What the envelope has to say; an agent whose name neither GoopSpec nor the project has may bear any in it."""
+        """The expected values of the envelope.
+
+        The name is expected only if GoopSpec or the project knows the agent.
+        """
         name = plain_agent_name(self.agent) if self.agent else ""
         named = name if may_report_as(name, self.agents) else None
         return Expectations(agent=named, agents=self.agents, profile=self.profile)
 
 
 class Block(NamedTuple):
-    """The agent goes on: `feedback` is what it is told about its reply `number` of this turn, counted from 1.
+    """The agent must continue, with `feedback` on its reply `number` of this turn, from 1.
 
-    `told` is what the person has to know, None for nothing.
+    `message` is for the person, None for none.
     """
 
     feedback: str
@@ -89,10 +91,9 @@ class Block(NamedTuple):
 class Allow(NamedTuple):
     """The turn ends.
 
-    `verdict` is None where nothing was owed; `told` is for the person, None when all is well.
-
-    `number` is that of the reply in its turn, and `ended` says why the turn ends, as attempts on
-    record do; None for a message that was no report.
+    `verdict` is None if no report was required; `message` is for the person, None if the report is
+    accepted. `number` is that of the reply in its turn, from 1, and `ended` is the reason of the
+    end as in recorded attempts; both are None for a message that is not a report.
     """
 
     verdict: Verdict | None = None
@@ -102,14 +103,14 @@ class Allow(NamedTuple):
 
 
 class Attempts(Protocol):
-    """Where attempts are kept; raises OSError when they cannot be."""
+    """A storage of attempts; raises OSError if it cannot be used."""
 
     def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
-        """Replace the attempt under `key` by what `decide` makes of it, and return what it says besides."""
+        """Replace the attempt at `key` by the first result of `decide`, and return the second."""
         ...  # pragma: no cover
 
     def forget(self, key: str) -> int:
-        """Drop the attempt under `key`, and return how often the agent was asked."""
+        """Remove the attempt at `key`, and return how often the agent was asked."""
         ...  # pragma: no cover
 
 
@@ -117,16 +118,23 @@ Judge: TypeAlias = Callable[[str, Expectations], Verdict]
 
 
 def must_report(turn: Turn, policy: StopPolicy) -> bool:
-    """Tell whether the message is to be judged: a report is owed, or the main agent gives one of its own accord.
+    """Whether the message must be judged: a report is required, or the main agent gives one.
 
-    A person talks with the main agent, so that most of its messages are no reports. A main agent that runs as one of
-    the agents of the policy is held to it like a subagent.
+    Most messages of the main agent are not reports, because a person talks with it. A main agent
+    that runs as one of the agents of the policy must report like a subagent.
     """
     if turn.agent is not None and policy.requires_report(turn.agent):
         return True
     if not turn.main or policy.main == "ignored":
         return False
-    return policy.main == "required" or _may_report(turn.text, policy)
+    if policy.main == "required":
+        return True
+
+    # A text search decides without loading a protocol, which would delay each message.
+    marks: Sequence[str] = [
+        mark for each in FAMILIES if policy.protocol in ("auto", each.name) for mark in each.marks
+    ]
+    return any(mark in turn.text for mark in marks)
 
 
 def judge_turn(
@@ -137,16 +145,21 @@ def judge_turn(
     judge: Judge | None = None,
     rules: "Sequence[Rule]" = (),
 ) -> Block | Allow:
-    """Return what happens with a turn of which a report is owed.
+    """Return whether the turn of an agent that must report may end.
 
-    `judge` gives the verdict; None means that of the text alone, by our rules and the caller's own
-    `rules`. When `attempts` cannot be kept, the agent is asked once, which the host's own word for
-    a second check is enough for. Raises RuleFailedError.
+    `judge` returns the verdict; the default judges the text alone, by the built-in rules and the
+    custom `rules`. If `attempts` cannot be stored, the agent is asked only once, since the host
+    states whether a check is the first of its turn. Raises RuleFailedError.
     """
     verdict = (
         judge_text(turn, policy, rules=rules) if judge is None else judge(turn.text, turn.expected)
     )
-    if _only_mentioned(turn, verdict, policy):
+    # The main agent may talk about envelopes without giving one.
+    required = policy.main == "required" or (
+        turn.agent is not None and policy.requires_report(turn.agent)
+    )
+    has_envelope = any(candidate.chosen for candidate in verdict.candidates)
+    if not verdict.accepted and not required and not has_envelope:
         attempts.forget(turn.key)
         return Allow(verdict)
     if verdict.accepted:
@@ -158,33 +171,47 @@ def judge_turn(
             "accepted_at_last" if asked >= policy.ask_again else "accepted",
         )
 
+    # The same errors with other messages or lines count as no progress.
+    errors = sorted(
+        {
+            (each.rule, each.path or "", each.found or "")
+            for each in verdict.of_severity(Severity.ERROR)
+        }
+    )
     rejection = Rejection(
-        reply=_digest(turn.text), findings=_findings_digest(verdict), again=turn.again
+        reply=_digest(turn.text), findings=_digest(repr(errors)), again=turn.again
     )
     asked, outcome, error = _count(turn, rejection, policy, attempts)
     if outcome is Outcome.ASK:
         return Block(for_last_message(verdict.feedback or ""), verdict, asked, message=error)
 
-    told = _tell(turn, verdict, asked, outcome)
+    times = {0: "not at all", 1: "once", 2: "twice"}.get(asked, f"{asked} times")
+    name = excerpt(plain_agent_name(turn.agent), 100) if turn.agent else "the main agent"
+    message = (
+        f"goop-mcp lets the report of {name} pass although it is not accepted:"
+        f" {_WHY[outcome].format(asked=times)}. Still wrong: {describe_errors(verdict)}. The reply"
+        " is unchanged; do not count its task as done."
+    )
+    message = f"{message} ({error})" if error else message
 
-    return Allow(verdict, f"{told} ({error})" if error else told, asked + 1, _ENDED[outcome])
+    return Allow(verdict, message, asked + 1, _ENDED[outcome])
 
 
 def hook_answer(outcome: Block | Allow) -> dict[str, str]:
-    """Return `outcome` as hosts with the hooks of Claude Code understand it; {} lets the turn end without a word."""
-    said = {"decision": "block", "reason": outcome.feedback} if isinstance(outcome, Block) else {}
-    return {**said, "systemMessage": outcome.message} if outcome.message else said
+    """Return `outcome` in the form of the hooks of Claude Code; {} ends the turn silently."""
+    answer = {"decision": "block", "reason": outcome.feedback} if isinstance(outcome, Block) else {}
+    return {**answer, "systemMessage": outcome.message} if outcome.message else answer
 
 
 def judge_text(turn: Turn, policy: StopPolicy, *, rules: "Sequence[Rule]" = ()) -> Verdict:
-    """Return the verdict on what the agent says, without a look at the project."""
+    """Return the verdict on the text of the message, without verifying claims in the project."""
     return validate(
         turn.text, protocol=policy.protocol, mode=policy.mode, expected=turn.expected, rules=rules
     )
 
 
 def describe_errors(verdict: Verdict) -> str:
-    """Return the worst of what is wrong in one line: rules with their lines, the rest counted."""
+    """Return the first errors on one line, as rules with line numbers, and the number of others."""
     errors = verdict.of_severity(Severity.ERROR)
     named = [
         f"{each.rule} (line {each.line})" if each.line else each.rule
@@ -198,7 +225,7 @@ def describe_errors(verdict: Verdict) -> str:
 def _count(
     turn: Turn, rejection: Rejection, policy: StopPolicy, attempts: Attempts
 ) -> tuple[int, Outcome, str | None]:
-    """Return how often the agent was asked, what to do, and a sentence about a count that cannot be kept."""
+    """Return the number of requests, the decision, and a message if the number cannot be stored."""
 
     def decide(before: Attempt | None) -> tuple[Attempt, tuple[int, Outcome]]:
         after, outcome = weigh(before, rejection, limit=policy.ask_again)
@@ -221,45 +248,10 @@ def _count(
     return asked, outcome, None
 
 
-def _tell(turn: Turn, verdict: Verdict, asked: int, outcome: Outcome) -> str:
-    times = {0: "not at all", 1: "once", 2: "twice"}.get(asked, f"{asked} times")
-    name = excerpt(plain_agent_name(turn.agent), 100) if turn.agent else "the main agent"
-    return (
-        f"goop-mcp lets the report of {name} pass although it is not accepted:"
-        f" {_WHY[outcome].format(asked=times)}. Still wrong: {describe_errors(verdict)}. The reply"
-        " is unchanged; do not count its task as done."
-    )
-
-
-def _may_report(text: str, policy: StopPolicy) -> bool:
-    """Tell without loading a protocol whether `text` may hold an envelope of it."""
-    marks: Sequence[str] = [
-        mark for each in FAMILIES if policy.protocol in ("auto", each.name) for mark in each.marks
-    ]
-    return any(mark in text for mark in marks)
-
-
-def _only_mentioned(turn: Turn, verdict: Verdict, policy: StopPolicy) -> bool:
-    """Tell whether the main agent only talked about envelopes."""
-    if verdict.accepted:
-        return False
-    owes = policy.main == "required" or (
-        turn.agent is not None and policy.requires_report(turn.agent)
-    )
-    return not owes and not any(candidate.chosen for candidate in verdict.candidates)
-
-
-def _findings_digest(verdict: Verdict) -> str:
-    errors = sorted(
-        {
-            (each.rule, each.path or "", each.found or "")
-            for each in verdict.of_severity(Severity.ERROR)
-        }
-    )
-    return _digest(repr(errors))
-
-
 def _digest(text: str) -> str:
-    """Return what tells two texts apart; whom a chance in billions meets is let go one request early."""
+    """Return a short digest that distinguishes two texts.
+
+    A checksum is sufficient and fast to load: a collision, one in billions, saves one request.
+    """
     content = text.encode("utf-8", "surrogatepass")
     return f"{len(content)}-{crc32(content):08x}"

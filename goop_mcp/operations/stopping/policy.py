@@ -1,4 +1,4 @@
-"""What a project wants of the hooks: `.goopspec/hooks.json`, each key with a default that holds without the file."""
+"""The settings of a project for hooks, `.goopspec/hooks.json`; each key has a default."""
 
 import json
 import os
@@ -15,20 +15,20 @@ __all__ = ["FILE", "HOST_CAP", "StopPolicy", "read_policy"]
 
 FILE: Final = ".goopspec/hooks.json"
 HOST_CAP: Final = 7
-"""The most that an agent may be asked again: hosts that stop a hook by themselves do it after eight (HOSTS, 1.3)."""
+"""How often an agent may be asked again at most: some hosts end a turn after eight stop hooks."""
 
 _MOST_BYTES = 64 * 1024
 _MOST_PATTERNS = 100
 
 
 class StopPolicy(NamedTuple):
-    """Who owes an envelope and what becomes of it. The fields are the keys of the file.
+    """Who must report and what happens with a report. The fields are the keys of the file.
 
     `agents` and `exempt` are patterns with `*` and `?` for names of subagents, without the prefix
-    of a plugin. `main` says when the main agent is judged: when its last message holds an envelope,
-    always, or never. `ask_again` is how often an agent is asked to mend its report, 0 to 7; 0 only
-    tells. `check_workspace` holds claims of a report against the project, `record` keeps an
-    accepted one in it, `inform` tells agents the rules beforehand.
+    of a plugin. `main` is when the main agent is judged: if its last message has an envelope,
+    always, or never. `ask_again` is how often an agent is asked for a correction, 0 to 7; with 0
+    errors are only reported. `check_workspace` verifies the claims of a report in the project,
+    `record` records accepted ones, `inform` gives the rules to agents at their start.
     """
 
     agents: tuple[str, ...] = ("goop-*", "memory-distiller")
@@ -42,21 +42,21 @@ class StopPolicy(NamedTuple):
     inform: bool = True
 
     def requires_report(self, agent: str) -> bool:
-        """Return whether a subagent of this name must end with an envelope.
+        """Whether a subagent of this name must end with an envelope.
 
-        A subagent without a name is the host's own, such as the one that compacts a conversation:
-        it never must.
+        A subagent without a name never must: it belongs to the host, for instance to compact a
+        conversation.
         """
         return fits_agent(agent, self.agents) and not fits_agent(agent, self.exempt)
 
 
 def read_policy(project: str) -> tuple[StopPolicy, tuple[str, ...]]:
-    """Return what the project wants, and a sentence for each part of the file that could not be used.
+    """Return the policy of the project, and a message for each unusable part of the file.
 
-    Such a part has its default; one slip of a person must not switch off the rest.
+    Such a part has its default, so that a typing error does not disable the rest.
     """
     try:
-        # Pathlib is slow to load
+        # `os.path` instead of pathlib, which is slow to import.
         content = read_whole(os.path.join(project, *FILE.split("/")), most=_MOST_BYTES)  # noqa: PTH118
     except OSError as error:
         return StopPolicy(), (
@@ -70,7 +70,7 @@ def read_policy(project: str) -> tuple[StopPolicy, tuple[str, ...]]:
         values = json.loads(content)
     except (ValueError, RecursionError) as error:
         return StopPolicy(), (
-            f"{FILE} is no JSON ({_place(error)}); the defaults hold until it is mended",
+            f"{FILE} is no JSON ({_reason(error)}); the defaults hold until it is fixed",
         )
 
     if not isinstance(values, Mapping):
@@ -96,14 +96,12 @@ def _read(values: Mapping[str, object]) -> tuple[StopPolicy, tuple[str, ...]]:
 
     usable = {key: value for key, value in values.items() if key in _KEYS and _KEYS[key][0](value)}
 
-    return _policy(usable), tuple(sorted(remarks))
-
-
-def _policy(usable: Mapping[str, object]) -> StopPolicy:
     given = {
         key: tuple(value) if isinstance(value, list) else value for key, value in usable.items()
     }
-    return StopPolicy(**given)  # type: ignore[arg-type] # each value was held against the table of the keys
+    policy = StopPolicy(**given)  # type: ignore[arg-type] # the table of keys checked each value
+
+    return policy, tuple(sorted(remarks))
 
 
 def _one_of(*words: str) -> tuple[Callable[[object], bool], str]:
@@ -137,7 +135,7 @@ _KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
 }
 
 
-def _place(error: ValueError | RecursionError) -> str:
+def _reason(error: ValueError | RecursionError) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"line {error.lineno}, column {error.colno}"
     return (

@@ -1,4 +1,4 @@
-"""Which profile a project has, from what a hook can look at within its time."""
+"""Determine the profile of a project with the few file accesses that a hook has time for."""
 
 import json
 import os
@@ -32,12 +32,12 @@ _KEYS_OF_V1: Final = frozenset(
 
 
 def read_profile(project: str) -> "Profile":
-    """Return the profile of the project in the folder `project`: v1 by its database, its settings or its state (D-96).
+    """Return the profile of the folder `project`: v1 by its database, settings or state (D-96).
 
-    A file that cannot be read says nothing; what is wrong with it is reported where it is used.
+    An unreadable file is ignored here; its error is reported where it is used.
     """
-    folder = os.path.join(project, _FOLDER)  # noqa: PTH118 - pathlib is slow to load
-    # As above
+    # `os.path` instead of pathlib, which is slow to import.
+    folder = os.path.join(project, _FOLDER)  # noqa: PTH118
     if os.path.isfile(os.path.join(folder, _DATABASE)):  # noqa: PTH113, PTH118
         return "v1"
     if _KEYS_OF_V1 & _read_object(folder, "config.json").keys():
@@ -55,7 +55,6 @@ def read_profile(project: str) -> "Profile":
 
 def _read_object(folder: str, name: str) -> Mapping[str, object]:
     try:
-        # As above
         content = read_whole(os.path.join(folder, name), most=_MOST_BYTES)  # noqa: PTH118
         values = json.loads(content or b"{}")
     except (OSError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Read a file whose path somebody else chose, without waiting and without taking more than is wanted."""
+"""Read a file at an untrusted path, without waiting and with a limited size."""
 
 import os
 import stat
@@ -7,9 +7,9 @@ __all__ = ["read_end", "read_whole"]
 
 
 def read_whole(path: str, *, most: int) -> bytes | None:
-    """Return what is in the file, None when there is no such file.
+    """Return the content of the file, None if there is no such file.
 
-    Raises OSError, also for over `most` bytes.
+    Raises OSError, also for more than `most` bytes.
     """
     try:
         file = _open(path)
@@ -33,7 +33,7 @@ def read_end(path: str, *, most: int) -> bytes:
 
 
 def _open(path: str) -> int:
-    # A pipe in place of the file must not hold up the session.
+    # Opening a pipe in place of the file must not block the session.
     try:
         file = os.open(
             path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
