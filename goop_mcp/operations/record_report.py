@@ -78,12 +78,23 @@ class Written:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was written as JSON values."""
+        state: dict[str, Any] | None = None
+        if self.state is not None:
+            state = {
+                "phase": self.state.phase,
+                "phase_before": self.phase_before,
+                "current_wave": self.state.current_wave,
+                "total_waves": self.state.total_waves,
+                "last_activity": self.state.last_activity,
+                "revision": self.state.revision,
+            }
+
         return {
             "revision": self.revision,
             "report": self.report,
             "chronicle": self.chronicle,
             "log": list(self.log),
-            "state": None if self.state is None else _state_values(self.state, self.phase_before),
+            "state": state,
             "handoff": self.handoff,
             "files": list(self.files),
             "resources": list(self.resources),
@@ -390,14 +401,3 @@ def _judgement(
 
 def _json(values: dict[str, Any] | Sequence[Any]) -> str:
     return json.dumps(values, sort_keys=True)
-
-
-def _state_values(state: ProjectState, before: str | None) -> dict[str, Any]:
-    return {
-        "phase": state.phase,
-        "phase_before": before,
-        "current_wave": state.current_wave,
-        "total_waves": state.total_waves,
-        "last_activity": state.last_activity,
-        "revision": state.revision,
-    }

@@ -14,7 +14,6 @@ import secrets
 import stat
 import time
 from collections.abc import Callable, Iterator
-from io import FileIO
 from typing import Protocol
 
 from goop_mcp.errors import PathRefusedError, UnwritableFileError
@@ -98,7 +97,8 @@ def append_file(files: ProjectFiles, path: str, *, end: int, missing: Missing) -
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
             size = os.fstat(descriptor).st_size
             file.seek(max(size - end, 0))
-            data = missing(_all_of(file), is_whole=size <= end)
+            found = b"".join(iter(lambda: file.read(_PIECE) or b"", b""))
+            data = missing(found, is_whole=size <= end)
             if not data:
                 return
 
@@ -113,13 +113,6 @@ def append_file(files: ProjectFiles, path: str, *, end: int, missing: Missing) -
 
         if size == 0:
             folder.sync()
-
-
-def _all_of(file: FileIO) -> bytes:
-    parts = []
-    while part := file.read(_PIECE):
-        parts.append(part)
-    return b"".join(parts)
 
 
 def create_file(files: ProjectFiles, path: str, data: bytes) -> bool:
