@@ -117,6 +117,7 @@ def render_prompt(
     given = {argument.name: arguments.get(argument.name, "") for argument in prompt.arguments}
     prepare = _PREPARED.get(name)
     values = given if prepare is None else prepare(given)
+    # Two prompts need more than their arguments: a document of the project, and its rules.
     if name == _RESUMING:
         values = operations.resuming.resume_values(
             None if find_document is None else find_document(_HANDOFF)

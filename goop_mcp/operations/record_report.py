@@ -238,6 +238,7 @@ class _Recording:
 
     def change(self, writing: Writing) -> Change[RecordedReport]:
         """Add all rows of the report, unless somebody else has recorded it meanwhile."""
+        # The check before the transaction saves work; only this one, under the lock, is reliable.
         known = writing.report_by_key(self.envelope.key)
         if known is not None:
             decision, _ = redact_structure(route(self.verdict, self.context))
@@ -359,6 +360,8 @@ def _envelope(verdict: Verdict) -> _Envelope | None:
     if not verdict.accepted or verdict.envelope is None or verdict.protocol is None:
         return None
 
+    # The key is a digest of the content without secrets and formatting, so that the same report
+    # in another layout is a duplicate.
     values, redactions = redact_structure(verdict.envelope.to_dict())
     text = json.dumps(values, sort_keys=True)
     key = hashlib.sha256(

@@ -107,6 +107,7 @@ def compose_handoff(
             f"{memory.title} ({memory.type}, {memory.id})" for memory in sources.memories
         ),
     )
+    # Secrets are removed from the whole handoff, because fields come from different sources.
     shareable, _ = redact_structure(handoff)
 
     return map_texts(

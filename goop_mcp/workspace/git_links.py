@@ -50,6 +50,7 @@ def leads_elsewhere(folder: Path, within: Path) -> bool:
 
 def _knows(repository: Path, git: Path) -> bool:
     """Whether `repository` names `git` as that of a working tree or submodule."""
+    # A working tree is named in its folder of the repository, a submodule in the configuration.
     if (repository / "gitdir").is_file():
         return (repository / _read(repository / "gitdir").strip()).resolve() == git.resolve()
     if (repository / "config").is_file():

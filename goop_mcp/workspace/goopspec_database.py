@@ -280,6 +280,7 @@ class _Rows:
 
 
 def _read(files: ProjectFiles, ask: Callable[[_Rows], T], absent: T) -> T:
+    # A path that may not be followed counts as no database; the state is then read from the file.
     try:
         if files.kind(_PATH) is not FileKind.FILE:
             return absent

@@ -110,7 +110,7 @@ def read_project(
     workflow = known.workflow_id if known is not None else None
     if workflow is not None and not is_plain_folder(workflow):
         unreadable.append(
-            f"the active workflow {excerpt(workflow, 60)!r} is no name of a folder, so the"
+            f"the active workflow {excerpt(workflow, 60)!r} is not a folder name, so the"
             " documents of the root are read; expected letters, digits, '.', '-' and '_'"
         )
 

@@ -46,7 +46,7 @@ _REASONS = {
     errno.EDQUOT: "the disk quota is used up; free some space and try again",
     errno.EFBIG: "the file would become larger than the system allows",
     errno.EROFS: "the disk is read-only",
-    errno.ENOTDIR: "a part of its path is no folder; move it away",
+    errno.ENOTDIR: "a part of its path is not a folder; move it away",
     errno.ELOOP: "a part of its path is a link that is not followed; put a folder there",
     errno.EACCES: "this user may not write there; change the permissions of the folder",
     errno.EPERM: "this user may not write there; change the permissions of the folder",
@@ -211,7 +211,7 @@ def _mode(folder: Folder, name: str) -> int | None:
 
     if not stat.S_ISREG(found.st_mode):
         raise PathRefusedError(
-            f"{name} is no file; expected a file there, move away what has its name"
+            f"{name} is not a file; expected a file there, move away what has its name"
         )
 
     return stat.S_IMODE(found.st_mode)

@@ -94,6 +94,7 @@ def _read(values: Mapping[str, object]) -> tuple[StopPolicy, tuple[str, ...]]:
                 " holds"
             )
 
+    # A wrong value is left out, so that the default of the named tuple applies.
     usable = {key: value for key, value in values.items() if key in _KEYS and _KEYS[key][0](value)}
 
     given = {

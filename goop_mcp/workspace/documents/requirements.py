@@ -114,6 +114,7 @@ def _mitigated(lines: Sequence[Line]) -> int:
             for risk, each in zip(risks, mitigations, strict=False)
         )
 
+    # In a list a risk and its mitigation are on one line.
     for item in items(lines):
         before, word, after = item.lower().partition("mitigation")
         found += bool(word) and _is_filled_in(before) and _is_filled_in(after)
