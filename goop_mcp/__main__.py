@@ -1,7 +1,4 @@
-"""The program: `goop-mcp` and `python -m goop_mcp`.
-
-An interrupt while it is loaded ends it as one later would.
-"""
+"""The program: `goop-mcp` and `python -m goop_mcp`."""
 
 import gc
 import os
@@ -16,19 +13,23 @@ _INTERRUPTED = 130
 
 def main() -> int:
     """Load the command line, run it with the arguments of the process and return its exit code."""
+    # An interrupt during the imports would print a traceback of them.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
 
-    gc.disable()  # it would look through what is loaded, and nothing of that ever goes
+    # Imported modules are never freed, so that collections during imports only take time.
+    gc.disable()
+
+    # A host waits for the hook at every turn, and the command line takes longer to import than the
+    # hook to answer.
     if _is_hook(sys.argv[1:]):
-        # A host waits for it at every turn
         from goop_mcp.hosts.claude_code.hook import main as answer  # noqa: PLC0415
 
-        # The host waits for the end of the process; there is nothing to clear away that the system
-        # does not.
+        # The host waits for the end of the process. Its normal shutdown would take time and release
+        # nothing that the system does not release anyway.
         os._exit(answer(sys.argv[2:]))
 
-    # Loaded under the handler above
+    # Imported here, after the handler above is installed.
     from goop_mcp.cli import main as run  # noqa: PLC0415
 
     gc.enable()
@@ -38,7 +39,7 @@ def main() -> int:
 
 
 def _is_hook(arguments: list[str]) -> bool:
-    """Tell whether an event of a host is to be answered: without the command line, which takes longer to load."""
+    """Return whether the arguments call the hook, not its help."""
     return arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments)
 
 

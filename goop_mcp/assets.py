@@ -1,4 +1,4 @@
-"""The files that ship with the package, installed or in a checkout: schemas, prompts, templates, pages, plugins."""
+"""The files of the package other than code, installed or in a checkout."""
 
 import re
 import tomllib
@@ -32,9 +32,9 @@ _INSTALLED: dict[AssetKind, str] = {
 
 
 def read_asset(kind: AssetKind, name: str) -> str:
-    """Return the text of the asset `name`, one of those that `list_assets` gives.
+    """Return the text of the asset `name`, one of those that `list_assets` returns.
 
-    Raises AssetMissingError for any other name, also for one that leads out of the folder.
+    Raises AssetMissingError for any other name, including a path out of the folder.
     """
     if name not in _names(kind):
         raise AssetMissingError(
@@ -45,17 +45,18 @@ def read_asset(kind: AssetKind, name: str) -> str:
 
 
 def list_assets(kind: AssetKind, suffix: str = "") -> tuple[str, ...]:
-    """Return the names of the assets that end with `suffix`, sorted, relative to their folder, with forward slashes.
+    """Return the sorted names of the assets that end with `suffix`.
 
-    Raises AssetMissingError when the folder is not there.
+    They are relative to the folder of the kind, with forward slashes. Raises AssetMissingError when
+    the folder does not exist.
     """
     return tuple(name for name in _names(kind) if name.endswith(suffix))
 
 
 def split_front_matter(asset: str, *, file: str) -> tuple[Mapping[str, Any], str]:
-    """Return the front matter of an asset, TOML between two `+++` lines, and the text behind it.
+    """Return the front matter of an asset, TOML between two `+++` lines, and the text after it.
 
-    Raises AssetBrokenError, which names `file`, when there is none or it is not in order.
+    Raises AssetBrokenError, which names `file`, when it is missing or not valid TOML.
     """
     match = _WITH_FRONT_MATTER.fullmatch(asset)
     if match is None:
@@ -65,13 +66,13 @@ def split_front_matter(asset: str, *, file: str) -> tuple[Mapping[str, Any], str
         return tomllib.loads(match["front"]), match["text"]
     except tomllib.TOMLDecodeError as error:
         raise AssetBrokenError(
-            f"{file} cannot be used: its front matter is not in order"
+            f"{file} cannot be used: its front matter is not valid TOML"
         ) from error
 
 
 @cache
 def _names(kind: AssetKind) -> tuple[str, ...]:
-    """Return the names of all assets of a kind; what is installed does not change while a program runs."""
+    """Return the names of all assets of a kind; cached, as they do not change while it runs."""
     folder = _folder(kind)
     if not folder.is_dir():
         raise AssetMissingError(f"the folder {kind} of goop-mcp is missing; install goop-mcp again")
@@ -82,7 +83,7 @@ def _names(kind: AssetKind) -> tuple[str, ...]:
 
 def _folder(kind: AssetKind) -> Path:
     checkout = _PACKAGE.parent
-    # Beside an installed package lie other people's folders, which may have these names too.
+    # Next to an installed package are folders of other packages, which may have the same names.
     if (checkout / "pyproject.toml").is_file():
         return checkout / _IN_CHECKOUT[kind]
     return _PACKAGE / _INSTALLED[kind]

@@ -1,4 +1,4 @@
-"""Put the application together: the one place that knows which database a project uses."""
+"""The application of a process: settings, database, files and rules, created on first use."""
 
 import logging
 from functools import cached_property
@@ -25,11 +25,10 @@ _log = logging.getLogger(__name__)
 
 
 class Application:
-    """What one process works with.
+    """The database, files and rules that one process works with.
 
-    Each part is loaded when it is first asked for, and opened when it is first used.
-
-    May be shared by threads; `close` it at the end, or use it as a context.
+    Each part is imported on first access and opened on first use. Safe to share between threads;
+    `close` it at the end, or use it as a context manager.
     """
 
     def __init__(self, settings: "Settings") -> None:
@@ -41,35 +40,33 @@ class Application:
         self._catching_up = Lock()
 
     def watch(self, watched: "Callable[[Store], Store]") -> None:
-        """Let `watched` wrap the database, for one who measures it; call this before the database is asked for."""
+        """Wrap the database with `watched`, to measure it; call it before the first access."""
         self._watched = watched
 
     @property
     def store(self) -> "Store":
         """The database of the project; created by the first write.
 
-        Raises SettingsError for a URL of no use.
+        Raises SettingsError for a URL that cannot be used.
         """
-        # Two threads that ask first at one time must not get two writers.
+        # Two threads at the same time must not create two stores, each with a writing thread.
         with self._opening:
             if self._store is None:
-                self._store = self._open_store()
-            return self._store
+                settings = self.settings
+                opened = store.opening.open_store(
+                    settings.database,
+                    project=settings.project,
+                    project_id=settings.project_id,
+                    tenant=settings.tenant,
+                    seconds=settings.database_seconds,
+                )
+                self._store = opened if self._watched is None else self._watched(opened)
 
-    def _open_store(self) -> "Store":
-        settings = self.settings
-        opened = store.opening.open_store(
-            settings.database,
-            project=settings.project,
-            project_id=settings.project_id,
-            tenant=settings.tenant,
-            seconds=settings.database_seconds,
-        )
-        return opened if self._watched is None else self._watched(opened)
+            return self._store
 
     @cached_property
     def rules(self) -> "tuple[Rule, ...]":
-        """The rules that were brought along, by which replies are judged beside ours.
+        """The custom rules, which replies are judged by in addition to the built-in ones.
 
         Raises RuleRefusedError.
         """
@@ -78,7 +75,7 @@ class Application:
 
     @cached_property
     def rule_book(self) -> "RuleBook":
-        """Every rule by id, ours and those that were brought along."""
+        """Every rule by id, built-in and custom."""
         return protocols.rules_with(self.rules)
 
     @cached_property
@@ -88,18 +85,18 @@ class Application:
 
     @cached_property
     def workplace(self) -> "Workplace":
-        """Database and files together, for those who only look."""
+        """Database and files together, for callers that only read."""
         return operations.workplace.Workplace(
             store=self.store, files=self.files, writes_files=self.settings.writes_files
         )
 
     @property
     def recorded(self) -> "Store | None":
-        """The database that documents are rendered from where no file is written, else None: then none is loaded."""
+        """The database that documents are rendered from if no files are written, else None."""
         return None if self.settings.writes_files else self.store
 
     def find_document(self, name: str) -> str | None:
-        """Return the text of the document `name`, None where there is none.
+        """Return the text of the document `name`, None when it does not exist.
 
         Raises WorkspaceError and StoreError.
         """
@@ -108,21 +105,24 @@ class Application:
         )
 
     def require_folder(self) -> None:
-        """Raise ProjectElsewhereError where callers are on other machines and the project is not on this one.
+        """Raise ProjectElsewhereError if callers are remote and the project is not on this machine.
 
-        What an agent says of its files would be called untrue there, however true it is.
+        Every claim about a file would be found untrue here, however true it is there.
         """
         if not self.settings.keeps_files and not self.files.exists(FOLDER):
             raise ProjectElsewhereError(
                 f"there is no folder {FOLDER} of the project on this server, so no claim of the"
-                " reply can be looked at; call again with check_workspace=false"
+                " reply can be verified; call again with check_workspace=false"
             )
 
     def writing_workplace(self) -> "Workplace":
-        """Return the workplace to one who writes: what killed writers left undone is done before the first time.
+        """Return the workplace for a caller that writes.
 
-        Raises StoreError; then it is tried again the next time.
+        The first call completes what killed processes left undone. Raises StoreError; the next call
+        then tries again.
         """
+        # A process may have been killed after its commit and before its files were replaced. New
+        # changes to the files must not start from that state.
         with self._catching_up:
             if not self._caught_up:
                 self.workplace.catch_up(now=written(utc_now()))
@@ -131,16 +131,19 @@ class Application:
         return self.workplace
 
     def writing_store(self) -> "Store":
-        """Return the database to one who writes what no file shows; catching up is no condition for that."""
+        """Return the database for a caller that writes what no file shows.
+
+        A failure to complete the files is logged and does not prevent the write.
+        """
         try:
             self.writing_workplace()
         except GoopError as error:
-            _log.warning("the files could not be brought up to the database: %s", error)
+            _log.warning("the files could not be updated from the database: %s", error)
 
         return self.store
 
     def close(self) -> None:
-        """Let go of what was opened; may be called twice."""
+        """Close the database if it was opened; may be called twice."""
         if self._store is not None:
             self._store.close()
 

@@ -1,4 +1,8 @@
-"""The request that is being answered, known wherever its work goes on: in tasks, worker threads and the writer."""
+"""The request that is being answered, as a context variable.
+
+Tasks and worker threads started for a request inherit it; the writing thread of the database
+runs each change in a copy of its caller's context.
+"""
 
 import re
 import secrets
@@ -14,9 +18,9 @@ _NEW_BYTES = 8
 
 
 class Request(NamedTuple):
-    """One message of a client: its id, and the tool that it calls, None for any other message.
+    """A message of a client: its id, and the tool that it calls, None for any other message.
 
-    `caller` is the name of the token that came with it, None where no tokens are asked for.
+    `caller` is the name of the token that came with it, None when no tokens are required.
     """
 
     id: str
@@ -28,13 +32,13 @@ _current: ContextVar[Request | None] = ContextVar("goop_mcp.current_request", de
 
 
 def current_request() -> Request | None:
-    """Return the request that this piece of work belongs to, None outside of any."""
+    """Return the request that the current code runs for, None outside of any request."""
     return _current.get()
 
 
 @contextmanager
 def answering(request: Request) -> Iterator[None]:
-    """Let all that is done within belong to `request`."""
+    """Set `request` as the current request in the block."""
     token = _current.set(request)
     try:
         yield
@@ -43,10 +47,10 @@ def answering(request: Request) -> Iterator[None]:
 
 
 def request_id(given: str | None = None) -> str:
-    """Return `given` if it has the shape of an id, else a new one of 16 hexadecimal digits.
+    """Return `given` if it is a valid id, else a new one of 16 hexadecimal digits.
 
-    An id has 1 to 64 letters, digits, dots, dashes and underscores of ASCII, and begins and ends
-    with a letter or digit: what a caller sends goes into logs.
+    A valid id has 1 to 64 ASCII letters, digits, dots, dashes and underscores, and begins and ends
+    with a letter or digit. Ids of callers go into logs, so other text is not accepted.
     """
     if given is not None and _SHAPE.fullmatch(given):
         return given

@@ -1,4 +1,4 @@
-"""The log of the process on standard error: one line a record, as text for people or as JSON for programs."""
+"""The log of the process on standard error: one line for each record, as text or JSON."""
 
 import copy
 import json
@@ -24,22 +24,22 @@ _OWN: Final = "goop_mcp."
 _LONGEST_DETAIL: Final = 200
 _LONGEST_REMARK: Final = 1_000
 _LONGEST_CLEANED: Final = 20_000
-# An id of a session opens that session; the SDK makes them of random UUIDs, with hyphens and
-# without.
+# Whoever knows the id of a session can use the session, so ids must not be in logs. The SDK makes
+# them from random UUIDs, with or without hyphens.
 _SESSION: Final = re.compile(
     r"\b([0-9a-f]{8})-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}\b"
 )
 
 
 class _TextLines(logging.Formatter):
-    """Writes a record, its traceback included, on one line, so that no text can pass for a second record."""
+    """Writes a record with its traceback on one line, so that no text can forge another record."""
 
     def __init__(self, clean: Callable[[str], str]) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s%(request)s: %(message)s")
         self._clean = clean
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record without secrets and with every line break shown as an escape."""
+        """Return the record without secrets and with line breaks escaped."""
         request = current_request()
         shown = copy.copy(record)
         shown.request = (
@@ -54,14 +54,14 @@ class _TextLines(logging.Formatter):
 
 
 class _JsonLines(logging.Formatter):
-    """Writes a record as one JSON object on one line; keys without a value are left out."""
+    """Writes a record as a JSON object on one line; keys without a value are omitted."""
 
     def __init__(self, clean: Callable[[str], str]) -> None:
         super().__init__()
         self._clean = clean
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record, its texts without secrets."""
+        """Return the record without secrets."""
         request = current_request()
         exception = self.formatException(record.exc_info) if record.exc_info else None
         values = {
@@ -85,13 +85,13 @@ class _JsonLines(logging.Formatter):
 
 
 def _message(record: logging.LogRecord, clean: Callable[[str], str]) -> str:
-    """Return what a record says, without secrets.
+    """Return the message of a record without secrets.
 
-    What libraries tell is cut short, details most of all: it repeats what clients sent, of any
-    length.
+    Messages of libraries are truncated, those for debugging most: they repeat what clients sent, of
+    any length.
     """
     whole = record.getMessage()
-    # Cleaning takes time with the length, and it is done on the event loop.
+    # Cleaning takes time proportional to the length and runs on the event loop.
     if not record.name.startswith(_OWN) and len(whole) > _LONGEST_CLEANED:
         whole = f"{whole[:_LONGEST_CLEANED]}… ({len(whole):,} characters)"
 
@@ -103,12 +103,15 @@ def _message(record: logging.LogRecord, clean: Callable[[str], str]) -> str:
 
 
 def _without_sessions(record: logging.LogRecord, text: str) -> str:
-    """Return what a library says with the first 8 signs of each session's id; ids of requests are told by us alone."""
+    """Return the text of a library with each session id cut to its first 8 characters.
+
+    Records of goop-mcp hold no session ids, but request ids, which may look like them.
+    """
     return text if record.name.startswith(_OWN) else _SESSION.sub(r"\1…", text)
 
 
 def log_all_errors() -> None:
-    """Let the log hold what Python would print by itself: warnings, and tracebacks of errors that nobody caught."""
+    """Log what Python would print itself: warnings and tracebacks of uncaught exceptions."""
     logger = logging.getLogger("goop_mcp.process")
 
     def uncaught(
@@ -132,10 +135,10 @@ _FORMATS = {"text": _TextLines, "json": _JsonLines}
 
 
 def configure_logging(level: str, *, clean: Callable[[str], str], form: LogFormat = "text") -> None:
-    """Send the log of the whole process to stderr, from `level` upwards, one line a record.
+    """Log all records from `level` upwards to stderr, one line for each.
 
-    `clean` takes out of a text what does not belong there. Call it before the MCP SDK is used: the
-    SDK sets up a wrapping handler where there is none.
+    `clean` removes secrets from a text. Call it before the MCP SDK is used, which otherwise
+    installs its own handler.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_FORMATS[form](clean))

@@ -1,4 +1,4 @@
-"""What a package loads when it is first used, so that no start pays for what it may never need."""
+"""Lazy imports for packages, so that a start does not import what it never uses."""
 
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -8,9 +8,9 @@ __all__ = ["modules_on_demand", "names_on_demand"]
 
 
 def modules_on_demand(package: str, names: Collection[str]) -> Callable[[str], object]:
-    """Return a `__getattr__` for `package` that imports each of its modules `names` when it is first asked for.
+    """Return a `__getattr__` for `package` that imports its modules `names` on first access.
 
-    Those who write `package.module.name` pay for the module at that moment, and once.
+    The import binds the module in the package, so `__getattr__` runs once for each.
     """
 
     def load(name: str) -> object:
@@ -22,7 +22,10 @@ def modules_on_demand(package: str, names: Collection[str]) -> Callable[[str], o
 
 
 def names_on_demand(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
-    """Return a `__getattr__` for `package` that gives names out of its `modules`, each loaded when it is asked for."""
+    """Return a `__getattr__` for `package` that imports each name from its module on first access.
+
+    `modules` maps a name to the module of `package` that defines it.
+    """
 
     def load(name: str) -> object:
         if name not in modules:

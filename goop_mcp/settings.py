@@ -1,4 +1,4 @@
-"""What the environment and the options say, as one frozen value."""
+"""Settings from environment variables and options, as a frozen dataclass."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ __all__ = [
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
 DEFAULT_TENANT = "default"
-"""Whose rows are meant where nobody says so."""
+"""The tenant of the rows if none is configured."""
 
 _PROJECT_VARIABLES = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 _LOG_LEVEL_VARIABLE = "GOOP_LOG_LEVEL"
@@ -34,13 +34,13 @@ _Choice = TypeVar("_Choice", bound=str)
 
 
 class SettingsError(GoopError, ValueError):
-    """Raised when a setting cannot be used; the text names the setting and says what to do."""
+    """Raised when a setting cannot be used; the text names the setting and the fix."""
 
 
 class DatabaseUrl:
-    """Where the rows lie.
+    """The URL of a database.
 
-    Shown, printed or logged it has neither password nor options, which may hold one too.
+    Its `str` and `repr` omit the password, and the options, which may hold one too.
     """
 
     __slots__ = ("_text",)
@@ -50,7 +50,7 @@ class DatabaseUrl:
 
     @property
     def scheme(self) -> str:
-        """What stands before `://`, in lower case; empty when there is no such thing."""
+        """The part before `://` in lower case; empty when there is none."""
         scheme, colon, _ = self._text.partition("://")
         return scheme.lower() if colon else ""
 
@@ -78,15 +78,14 @@ class DatabaseUrl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that is decided before the program starts to work.
+    """The configuration of a process.
 
-    `project` is an absolute folder that exists. `database` is None for the file in the project.
-    `project_id` says whose rows are meant in a database of many projects, None when nobody has said
-    it. `goopspec_aliases` offers tools under the names of the GoopSpec packages as well,
-    `hook_tool` one that only hooks of a host use. `tenant` says whose rows are meant in a database
-    of several tenants. `keeps_files` is false where callers are on other machines and nothing is to
-    be written into the folder. `rules` are the places that rules of one's own are loaded from.
-    `database_seconds` bounds each question to a database in a file.
+    `project` is an existing absolute folder. `database` is None for the file in the project.
+    `project_id` selects the rows of a project in a database of many projects, None if not given;
+    `tenant` those of a tenant in a database of several tenants. `goopspec_aliases` adds tools under
+    the names of the GoopSpec packages, `hook_tool` a tool that only hooks of a host use.
+    `keeps_files` is False when callers are on other machines and no files are written. `rules` are
+    the sources of custom rules. `database_seconds` bounds each query of a database in a file.
     """
 
     project: Path
@@ -103,12 +102,12 @@ class Settings:
 
     @property
     def database_in_a_file(self) -> bool:
-        """Whether the rows lie in a file of this machine, which one project has for itself."""
+        """Whether the database is a file on this machine, which belongs to one project."""
         return self.database is None or self.database.scheme == "sqlite"
 
     @property
     def writes_files(self) -> bool:
-        """Whether what is recorded shows in files: only beside a database that no other machine shares."""
+        """Whether documents are written as files: only if no other machine shares the database."""
         return self.database_in_a_file and self.keeps_files
 
 
@@ -119,10 +118,10 @@ def read_settings(
     database: str | None = None,
     project_id: str | None = None,
 ) -> Settings:
-    """Return the settings; an option beats the environment, and an empty variable counts as unset.
+    """Return the settings; options override the environment, an empty variable counts as unset.
 
-    The arguments are the options of the same names, None when they were not given. Raises
-    SettingsError for the first setting that cannot be used (INTERFACES, section 1).
+    The arguments are the options of the same names, None when not given. Raises SettingsError for
+    the first setting that cannot be used.
     """
     url = database or environment.get(_DATABASE_VARIABLE)
     return Settings(
@@ -140,7 +139,7 @@ def _project(environment: Mapping[str, str], option: str | None) -> Path:
         ((source, value) for source, value in named if value), ("the current folder", ".")
     )
     try:
-        # A path that cannot exist at all is no folder; only what does exist can be resolved.
+        # is_dir() first: resolve() raises for some paths that cannot exist.
         path = Path(folder).resolve() if Path(folder).is_dir() else None
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
@@ -150,14 +149,14 @@ def _project(environment: Mapping[str, str], option: str | None) -> Path:
 
     if path is None:
         raise SettingsError(
-            f"{source} is {folder!r}, which is no folder; create it or name another one"
+            f"{source} is {folder!r}, which is not a folder; create it or name another one"
         )
 
     return path
 
 
 def _chosen(environment: Mapping[str, str], variable: str, choices: tuple[_Choice, ...]) -> _Choice:
-    """Return the one of `choices` that `variable` names in any case; `_DEFAULTS` says which where it is not set."""
+    """Return the choice that `variable` names, regardless of case, or its default if unset."""
     given = environment.get(variable) or _DEFAULTS[variable]
     chosen = next((choice for choice in choices if choice.lower() == given.strip().lower()), None)
     if chosen is None:

@@ -1,4 +1,4 @@
-"""Programs from npm at pinned versions, in a folder that git ignores, with a Node.js of their own."""
+"""Programs from npm at pinned versions, with their own Node.js, in a folder that git ignores."""
 
 import json
 import os
@@ -42,7 +42,7 @@ class Installation:
         return self.folder / "node_modules" / package / path
 
     def install(self) -> str:
-        """Install what is not there yet; return why that cannot be done, empty when all is there."""
+        """Install what is missing; return why that is impossible, empty when all is there."""
         wanted = {"private": True, "dependencies": {**self.packages, _NODE[0]: _NODE[1]}}
         stamp = self.folder / "installed.json"
         if stamp.exists() and json.loads(stamp.read_text(encoding="utf-8")) == wanted:
@@ -54,10 +54,10 @@ class Installation:
 
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "package.json").write_text(json.dumps(wanted), encoding="utf-8")
-        fault = self._run(npm)
-        if not fault:
+        error = self._run(npm)
+        if not error:
             stamp.write_text(json.dumps(wanted), encoding="utf-8")
-        return fault
+        return error
 
     def environment(self, home: Path) -> dict[str, str]:
         """Return the whole environment of a program: its settings and traces go to `home`."""
@@ -87,9 +87,9 @@ class Installation:
                 " registry answers"
             )
 
-        return self._node_fault()
+        return self._node_error()
 
-    def _node_fault(self) -> str:
+    def _node_error(self) -> str:
         try:
             subprocess.run([self.node, "--version"], check=True, capture_output=True, timeout=30)
         except (OSError, subprocess.SubprocessError):

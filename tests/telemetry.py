@@ -1,4 +1,4 @@
-"""Spans and figures of this process in memory.
+"""Spans and metrics of this process in memory.
 
 OpenTelemetry is set up once a process, so all tests share this.
 """

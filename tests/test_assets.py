@@ -69,7 +69,7 @@ def _list_schemas_of_copy(folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """Copy the package as it lies in an installation, beside somebody else's folder of schemas."""
+    """Copy the package as it is when installed, next to a folder of schemas of another package."""
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "goop_mcp", tmp_path / "goop_mcp", ignore=ignored)
     shutil.copytree(ROOT / "schemas", tmp_path / "goop_mcp" / "schemas")
@@ -85,7 +85,7 @@ def test_an_installed_package_reads_its_own_files_only(installed: Path) -> None:
     assert "other.xsd" not in result.stdout
 
 
-def test_a_damaged_installation_is_said_to_be_one(installed: Path) -> None:
+def test_a_damaged_installation_is_reported(installed: Path) -> None:
     shutil.rmtree(installed / "goop_mcp" / "schemas")
     result = _list_schemas_of_copy(installed)
     assert (

@@ -1,4 +1,4 @@
-"""What the tables of the benchmarks say of a figure is what it is."""
+"""The tables of the benchmarks show the measured values and the right judgement."""
 
 from benchmarks.server import BURST, PING, add_row
 from benchmarks.tables import Table

@@ -28,11 +28,11 @@ class Planted:
     kind: str
     before: str
     secret: str
-    behind: str = ""
+    after: str = ""
 
     @property
     def text(self) -> str:
-        return self.before + self.secret + self.behind
+        return self.before + self.secret + self.after
 
 
 PLANTED = (
@@ -48,7 +48,7 @@ PLANTED = (
     Planted("assignment in camel case", "clientSecret: '", A24, "',"),
     Planted("passphrase of words", 'passphrase: "', "correct horse battery staple", '"'),
     Planted("password in prose", "The Password: ", "Sw0rdf1sh", " is on the wall."),
-    Planted("password in a sentence", "my password is ", "hunter2", ", do not tell"),
+    Planted("password in a sentence", "my password is ", "hunter2", ", keep it"),
     Planted("password in Markdown", "**Password:** ", "hunter2"),
     Planted("password in a table", "| password | ", "hunter2", " |"),
     Planted("flag", "login --user joe --password ", "hunter2", " --now"),
@@ -78,7 +78,7 @@ PLANTED = (
     Planted("PEM cut off", "-----BEGIN " + "PRIVATE KEY-----\n", BASE64),
     Planted("ssh key", "ssh-ed25519 ", "AAAAC3NzaC1lZDI1NTE5" + "AAAAIO" + A24, " joe@laptop"),
     Planted("AWS access key", "found ", "AKIA" + "IOSFODNN7EXAMPLE", " in the log"),
-    Planted("AWS behind an escape", '{"log": "key:\\n', "ASIA" + "IOSFODNN7EXAMPLE", '"}'),
+    Planted("AWS after an escape", '{"log": "key:\\n', "ASIA" + "IOSFODNN7EXAMPLE", '"}'),
     Planted(
         "AWS secret", "aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY"
     ),
@@ -157,8 +157,10 @@ ORDINARY = """\
 token: the word is a CSS token
 A token: what the lexer yields. The secret: there is none. Password: see the manual.
 The token is 'IDENT', the next token: 'NUMBER'. max_tokens: 4096, token=4096
-commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b, blob 9f86d08, tree 4e07408562bedb8b60ce05c1decfe3ad16b72230
-id 123e4567-e89b-12d3-a456-426614174000, sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b, blob 9f86d08, \
+tree 4e07408562bedb8b60ce05c1decfe3ad16b72230
+id 123e4567-e89b-12d3-a456-426614174000, \
+sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 src/auth/token.py, tests/secret/test_password.py:12, docs/api_key.md, C:\\work\\token.txt
 def login(user: str, password: str, token: str | None = None) -> Token:
     password = getpass("Password: ")
@@ -169,17 +171,21 @@ def login(user: str, password: str, token: str | None = None) -> Token:
 password: SecretStr = Field(min_length=8)
 if token == "abc": raise ValueError("no token: expected one")
 password=$DB_PASSWORD api_key: ${API_KEY} token: <your token> secret: {{ secret }} PASSWORD=********
-{"type": "object", "properties": {"token": {"type": "string"}, "secret": {"description": "The secret of the client"}}}
+{"type": "object", "properties": {"token": {"type": "string"}, \
+"secret": {"description": "The secret of the client"}}}
 "token": true, "password": null, "secret": "", token: undefined
 Authorization: the user must be an admin. authorization = authorization[1].encode('ascii')
 Bearer authentication is used; the bearer of the letter; Bearer token.
-https://example.org:8080/path@x?y=1, http://localhost:3000/, git@github.com:org/repo.git, mailto:joe@example.org
+https://example.org:8080/path@x?y=1, http://localhost:3000/, \
+git@github.com:org/repo.git, mailto:joe@example.org
 <div class="sk-fading-circle-container sk-child-of-the-circle"> pypi-publish-to-the-index
 -----BEGIN CERTIFICATE----- and -----BEGIN PUBLIC KEY----- are public.
-We chose JWT with RS256; the private key stays in the vault. Private: false. private int x; <private-part>
+We chose JWT with RS256; the private key stays in the vault. Private: false. \
+private int x; <private-part>
 eyJ is how a JWT begins; AKIA is how an access key begins; ghp_ is for people.
 task: W2.T3, wave: 2, gate: Spec, password policy: 12 characters, secrets: none, tokens: 12
-the password is wrong. the token is 'IDENT', the secret was lost; the token | meaning | table; use --token to pass it
+the password is wrong. the token is 'IDENT', the secret was lost; \
+the token | meaning | table; use --token to pass it
 the key: value pairs, keyword=value, monkey: banana, primary_key=True, foreign_key: user_id
 """
 
@@ -209,10 +215,8 @@ def test_a_secret_of_a_known_form_is_gone_and_the_rest_stays(kind: str) -> None:
 def test_there_are_enough_forms_to_say_so() -> None:
     assert len(KNOWN) >= 150
     assert len(LOOK_ALIKES) >= 100
-    figures = (
-        f"({len(KNOWN)} of {len(KNOWN)} forms of a list of ours; 0 of {len(LOOK_ALIKES)} lines"
-    )
-    assert figures in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    counts = f"({len(KNOWN)} of {len(KNOWN)} forms in the test list; 0 of {len(LOOK_ALIKES)} lines"
+    assert counts in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("line", LOOK_ALIKES)
@@ -325,7 +329,7 @@ PIECES = st.one_of(
 
 
 @given(st.lists(st.lists(PIECES, max_size=4).map("".join), max_size=4))
-def test_texts_that_hold_no_secret_are_told_apart_at_once(texts: list[str]) -> None:
+def test_texts_that_hold_no_secret_are_recognised_at_once(texts: list[str]) -> None:
     assert may_hold_secrets(texts) or all(redact(text).text == text for text in texts)
     assert not may_hold_secrets(["a plain note", "", "another one"])
 

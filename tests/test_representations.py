@@ -1,4 +1,4 @@
-"""Values that hold what agents said show none of it where they are logged or stand in an error."""
+"""Values with texts of agents do not show them in logs and errors."""
 
 from collections.abc import Iterator
 from pathlib import Path

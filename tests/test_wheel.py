@@ -19,7 +19,7 @@ REPORT = ROOT / "tests" / "cases" / "goop_report" / "016_executor_complete.xml"
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """A virtual environment that holds the built wheel; `elsewhere` is an empty folder to work in."""
+    """A virtual environment with the built wheel; `elsewhere` is an empty folder to work in."""
 
     environment: Path
     elsewhere: Path

@@ -131,12 +131,24 @@ def remove_parts(
             if present is not None and ours:
                 document = remove_member(document, (part.key, SERVER))
         else:
-            document = _remove_elements(document, part, known)
+            elements = _elements(document.get(part.keys))
+            # From the end: removing an element moves those after it.
+            for index in reversed(range(len(elements))):
+                element = elements[index]
+                if is_our_element(element) if known is None else element in known:
+                    document = remove_element(document, part.keys, index)
 
         document = _prune(document, _container(part), origin, prune_objects=known is not None)
 
-    if known is not None and _is_blank(before or ""):
-        document = _without_defaults(document, parts)
+    # A new file received defaults, such as its schema. They go when nothing else is left.
+    defaults = dict(
+        pair for part in parts if isinstance(part, ServerEntry) for pair in part.defaults
+    )
+    is_unused = dict(document.value) == defaults
+    if known is not None and _is_blank(before or "") and is_unused:
+        for key in defaults:
+            document = remove_member(document, (key,))
+
     return Edited(text=document.text)
 
 
@@ -210,18 +222,6 @@ def _add_element(
     return append_element(document, part.keys, wanted), ""
 
 
-def _remove_elements(
-    document: Document, part: Element, known: Sequence[JsonValue] | None
-) -> Document:
-    elements = _elements(document.get(part.keys))
-    for index in reversed(range(len(elements))):
-        ours = is_our_element(elements[index]) if known is None else elements[index] in known
-        if ours:
-            document = remove_element(document, part.keys, index)
-
-    return document
-
-
 def _prune(
     document: Document, keys: tuple[str, ...], origin: Document | None, *, prune_objects: bool
 ) -> Document:
@@ -238,20 +238,6 @@ def _prune(
             return document
 
         document = remove_member(document, path)
-
-    return document
-
-
-def _without_defaults(document: Document, parts: Sequence[Part]) -> Document:
-    """Remove the keys that only a new file receives, when nothing else is left in it."""
-    defaults = dict(
-        pair for part in parts if isinstance(part, ServerEntry) for pair in part.defaults
-    )
-    if dict(document.value) != defaults:
-        return document
-
-    for key in defaults:
-        document = remove_member(document, (key,))
 
     return document
 

@@ -163,6 +163,7 @@ def prepare(
     reasons.
     """
     reading = _Reading()
+    # Redaction is first: the messages below quote values, and may be logged.
     cleaned = _redacted(draft, reading)
     _refuse_unstorable(cleaned, reading)
     kind = next((known for known in types if known == cleaned.type), None)
@@ -175,6 +176,7 @@ def prepare(
         reading.findings.append(finding_of(problem))
 
     _refuse_blank(cleaned, reading)
+    # Cutting the title lengthens the content, so sizes are checked afterwards.
     cleaned = _with_short_title(cleaned, reading)
     _refuse_too_large(cleaned, reading)
     if (
@@ -296,6 +298,13 @@ def _prepared(
 ) -> PreparedMemory:
     same = fingerprint(draft.title, draft.content)
     words = tokens(draft.title, draft.content)
+
+    # A hash keeps two keys different that differ only in a redacted secret.
+    key = draft.idempotency_key
+    if key is not None and given_key is not None and key != given_key.strip():
+        digest = hashlib.sha256(given_key.encode(errors="surrogatepass")).hexdigest()
+        key = f"{key}#{digest[:16]}"
+
     return PreparedMemory(
         type=kind,
         title=draft.title,
@@ -306,7 +315,7 @@ def _prepared(
         source_files=tuple(draft.source_files),
         agent=draft.agent,
         session_id=draft.session_id,
-        idempotency_key=_key(draft.idempotency_key, given_key) or f"words:{same}",
+        idempotency_key=key or f"words:{same}",
         own_key=draft.idempotency_key is not None,
         fingerprint=same,
         words=words,
@@ -314,13 +323,3 @@ def _prepared(
         redactions=reading.redactions,
         findings=tuple(reading.findings),
     )
-
-
-def _key(cleaned: str | None, given: str | None) -> str | None:
-    """Return the key to store.
-
-    A hash keeps two keys different that differ only in a redacted secret.
-    """
-    if cleaned is None or given is None or cleaned == given.strip():
-        return cleaned
-    return f"{cleaned}#{hashlib.sha256(given.encode(errors='surrogatepass')).hexdigest()[:16]}"

@@ -175,11 +175,12 @@ def _vectors(store: Store, embedder: Embedder, wanted: MemoryFilter) -> list[tup
 
 
 def _nearest(query: Vector, known: Sequence[tuple[int, Vector]]) -> tuple[int, ...]:
-    similarity = {id: near for id, vector in known if (near := _similarity(query, vector)) > 0}
+    similarity = {}
+    for id, vector in known:
+        # The cosine times the length of the query, which is the same for all vectors.
+        length = math.sqrt(sum(map(mul, vector, vector)))
+        near = sum(map(mul, query, vector)) / length if length else 0.0
+        if near > 0:
+            similarity[id] = near
+
     return tuple(sorted(similarity, key=lambda id: (-similarity[id], -id))[:_DEPTH])
-
-
-def _similarity(query: Vector, vector: Vector) -> float:
-    """Return the cosine times the length of `query`, which is the same for all vectors."""
-    length = math.sqrt(sum(map(mul, vector, vector)))
-    return sum(map(mul, query, vector)) / length if length else 0.0

@@ -84,7 +84,16 @@ def add_memory(
     # at the same time, the second finds the memory of the first.
     first = _same(writing, prepared)
     if first is not None:
-        return _duplicate(first, prepared)
+        message = f"memory {first.id} has the same text; nothing was added"
+        hit = Hit(message=message, path="content", found=str(first.id))
+        return SavedMemory(
+            id=first.id,
+            uid=first.uid,
+            revision=first.revision,
+            status="duplicate",
+            redactions=prepared.redactions,
+            findings=(*prepared.findings, finding_of(Problem(DUPLICATE, hit))),
+        )
 
     # Only if one of the first three candidates is similar, more of them are compared.
     similar = _alike(writing, prepared, limit=_FIRST_CANDIDATES)
@@ -119,22 +128,8 @@ def _same(reading: Reading, prepared: PreparedMemory) -> StoredMemory | None:
         hit = Hit(message=message, path="idempotency_key", found=excerpt(key))
         raise MemoryRefusedError([finding_of(Problem(KEY_REUSED, hit))])
 
+    # The same text under another key, or without one, is still a repeated save.
     return holder or reading.memory_by_fingerprint(prepared.fingerprint)
-
-
-def _duplicate(first: StoredMemory, prepared: PreparedMemory) -> SavedMemory:
-    message = f"memory {first.id} has the same text; nothing was added"
-    remark = finding_of(
-        Problem(DUPLICATE, Hit(message=message, path="content", found=str(first.id)))
-    )
-    return SavedMemory(
-        id=first.id,
-        uid=first.uid,
-        revision=first.revision,
-        status="duplicate",
-        redactions=prepared.redactions,
-        findings=(*prepared.findings, remark),
-    )
 
 
 def _alike(reading: Reading, prepared: PreparedMemory, *, limit: int) -> tuple[int, ...]:

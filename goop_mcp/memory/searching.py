@@ -218,6 +218,7 @@ def _by_words(
     reading: Reading, words: tuple[str, ...], wanted: MemoryFilter, limit: int
 ) -> _RankedList:
     """Return memories with all words and, if these are too few, after them those with some."""
+    # Memories with all words are what was asked for, so those with some only fill up the list.
     hits = reading.search(words, operator="AND", wanted=wanted, limit=_DEPTH)
     if len(hits) < limit and len(words) > 1:
         hits = hits + reading.search(words, operator="OR", wanted=wanted, limit=_DEPTH)
@@ -228,18 +229,18 @@ def _by_words(
 
 
 def _by_ids(reading: Reading, ids: Sequence[int], wanted: MemoryFilter) -> _RankedList:
-    found = [memory for id in ids[:_DEPTH] if (memory := reading.memory(id)) is not None]
-    return _RankedList([memory for memory in found if _fits(memory, wanted)], len(ids) >= _DEPTH)
-
-
-def _fits(memory: StoredMemory, wanted: MemoryFilter) -> bool:
     asked = {fold_concept(concept) for concept in wanted.concepts}
-    return (
-        memory.forgotten_at is None
+    memories = [
+        memory
+        for id in ids[:_DEPTH]
+        if (memory := reading.memory(id)) is not None
+        and memory.forgotten_at is None
         and memory.importance >= wanted.min_importance
         and (not wanted.types or memory.type in wanted.types)
         and (not asked or not asked.isdisjoint(map(fold_concept, memory.concepts)))
-    )
+    ]
+
+    return _RankedList(memories, len(ids) >= _DEPTH)
 
 
 def _fused(lists: Iterable[_RankedList]) -> list[tuple[StoredMemory, float]]:

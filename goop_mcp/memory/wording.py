@@ -81,7 +81,13 @@ def sketches(kind: str, words: Counter[str]) -> tuple[int, ...]:
     # their minimum. Short words are in most texts, so their hashes are shifted up to win an eighth
     # as often.
     long, short = _hashes(words)
-    least = [_least(mask, long, short) for mask in _MASKS]
+    least = [
+        min(
+            min(map(mask.__xor__, long), default=_BITS),
+            min(map(mask.__xor__, short), default=_BITS) << _AN_EIGHTH,
+        )
+        for mask in _MASKS
+    ]
     seal = crc32(kind.encode())
 
     return tuple(
@@ -103,10 +109,3 @@ def _hashes(words: Counter[str]) -> tuple[list[int], list[int]]:
             numbers += [crc32(encoded, time) for time in range(1, times)]
 
     return long, short
-
-
-def _least(mask: int, long: list[int], short: list[int]) -> int:
-    return min(
-        min(map(mask.__xor__, long), default=_BITS),
-        min(map(mask.__xor__, short), default=_BITS) << _AN_EIGHTH,
-    )

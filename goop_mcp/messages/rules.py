@@ -9,7 +9,7 @@ from goop_mcp.messages.icons import KNOWN_ICONS, PRIMARY_ICON, SEPARATOR
 from goop_mcp.messages.templates import DIVIDER, HEADER
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Finding, Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule, run_checks
+from goop_mcp.validation.rules import Example, Rule, RuleList, run_checks
 
 __all__ = ["VISUAL_STYLE_RULES", "Message", "check_message"]
 
@@ -85,6 +85,38 @@ def _hit(number: int, line: str, message: str) -> Hit:
     return Hit(message=message, offset=number, found=excerpt(line))
 
 
+def _opens_section(line: str) -> bool:
+    """Return whether `line` is reported for itself when no blank line stands before it."""
+    return (
+        line == DIVIDER
+        or _MAIN_HEADING.match(line) is not None
+        or _SECTION_HEADING.match(line) is not None
+    )
+
+
+def _is_foreign_icon(word: str) -> bool:
+    if word in KNOWN_ICONS or word == "→" or word[0] in _PLAIN_MARKS:
+        return False
+    return unicodedata.category(word[0]) in _SYMBOLS and not word[0].isascii()
+
+
+VISUAL_STYLE_RULES = RuleList()
+
+
+@VISUAL_STYLE_RULES.rule(
+    id="visual_style/header-form",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches=f"main header not `{HEADER}…` (U+00B7 with a space on both sides)",
+    why="People find the messages of the workflow by this line.",
+    fix=f"Begin the message with '{HEADER}' and the phase or context.",
+    requirements=("V-01", "V-02", "V-03", "V-17"),
+    example=Example(
+        good=f"## {PRIMARY_ICON} GoopSpec {SEPARATOR} Progress",
+        bad="## GoopSpec - Status",
+        reply=_SAMPLE,
+    ),
+)
 def _header_form(message: Message, _expected: Expectations) -> list[Hit]:
     # "Always use `## 🔮 GoopSpec · [Context]` for main headers"
     written = [(number, line) for number, line in message.lines if line]
@@ -106,6 +138,16 @@ def _header_form(message: Message, _expected: Expectations) -> list[Hit]:
     return hits
 
 
+@VISUAL_STYLE_RULES.rule(
+    id="visual_style/divider-missing",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="message does not end with `---`",
+    why="The divider shows where the message ends and the talk goes on.",
+    fix=f"End the message with a blank line and '{DIVIDER}'.",
+    requirements=("V-02", "V-17"),
+    example=Example(good="\n\n---", bad="", reply=_SAMPLE),
+)
 def _divider_missing(message: Message, _expected: Expectations) -> Hit | None:
     # "Use `---` to separate sections"
     written = [(number, line) for number, line in message.lines if line]
@@ -119,6 +161,19 @@ def _divider_missing(message: Message, _expected: Expectations) -> Hit | None:
     )
 
 
+@VISUAL_STYLE_RULES.rule(
+    id="visual_style/blank-line-missing",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="no blank line between sections",
+    why=(
+        "Without it Markdown reads text above a divider as a heading, and sections run into each"
+        " other."
+    ),
+    fix="Put a blank line between the header, the sections and the divider.",
+    requirements=("V-17",),
+    example=Example(good="Progress\n\n", bad="Progress\n", reply=_SAMPLE),
+)
 def _blank_line_missing(message: Message, _expected: Expectations) -> list[Hit]:
     # "Include blank lines between sections"
     # Lines within fences are missing here and count as blank: code next to a heading is accepted.
@@ -142,15 +197,16 @@ def _blank_line_missing(message: Message, _expected: Expectations) -> list[Hit]:
     return hits
 
 
-def _opens_section(line: str) -> bool:
-    """Return whether `line` is reported for itself when no blank line stands before it."""
-    return (
-        line == DIVIDER
-        or _MAIN_HEADING.match(line) is not None
-        or _SECTION_HEADING.match(line) is not None
-    )
-
-
+@VISUAL_STYLE_RULES.rule(
+    id="visual_style/unknown-icon",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="status bullet with an icon outside the table",
+    why="An icon has one meaning; another one has none.",
+    fix="Use ✓ for done, ⏳ for under way, ✗ for blocked.",
+    requirements=("V-06", "V-07", "V-17"),
+    example=Example(good="- ✓ Task 2.1", bad="- ☑ Task 2.1", reply=_SAMPLE),
+)
 def _unknown_icon(message: Message, _expected: Expectations) -> list[Hit]:
     # "Use ✓ ✗ ⏳ for status"
     return [
@@ -164,12 +220,16 @@ def _unknown_icon(message: Message, _expected: Expectations) -> list[Hit]:
     ]
 
 
-def _is_foreign_icon(word: str) -> bool:
-    if word in KNOWN_ICONS or word == "→" or word[0] in _PLAIN_MARKS:
-        return False
-    return unicodedata.category(word[0]) in _SYMBOLS and not word[0].isascii()
-
-
+@VISUAL_STYLE_RULES.rule(
+    id="visual_style/arrow-missing",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="next step without `→`",
+    why="The arrow marks the one line that a person acts upon.",
+    fix="Begin the line with '→ '.",
+    requirements=("V-17",),
+    example=Example(good="→ `/goop-accept`", bad="Run: /goop-accept", reply=_SAMPLE),
+)
 def _arrow_missing(message: Message, _expected: Expectations) -> list[Hit]:
     # 'Use → for "next step" callouts'
     hits = []
@@ -189,73 +249,6 @@ def _arrow_missing(message: Message, _expected: Expectations) -> list[Hit]:
     return hits
 
 
-HEADER_FORM = Rule(
-    id="visual_style/header-form",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches=f"main header not `{HEADER}…` (U+00B7 with a space on both sides)",
-    why="People find the messages of the workflow by this line.",
-    fix=f"Begin the message with '{HEADER}' and the phase or context.",
-    requirements=("V-01", "V-02", "V-03", "V-17"),
-    example=Example(
-        good=f"## {PRIMARY_ICON} GoopSpec {SEPARATOR} Progress",
-        bad="## GoopSpec - Status",
-        reply=_SAMPLE,
-    ),
-    check=_header_form,
-)
-
-DIVIDER_MISSING = Rule(
-    id="visual_style/divider-missing",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="message does not end with `---`",
-    why="The divider shows where the message ends and the talk goes on.",
-    fix=f"End the message with a blank line and '{DIVIDER}'.",
-    requirements=("V-02", "V-17"),
-    example=Example(good="\n\n---", bad="", reply=_SAMPLE),
-    check=_divider_missing,
-)
-
-BLANK_LINE_MISSING = Rule(
-    id="visual_style/blank-line-missing",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="no blank line between sections",
-    why=(
-        "Without it Markdown reads text above a divider as a heading, and sections run into each"
-        " other."
-    ),
-    fix="Put a blank line between the header, the sections and the divider.",
-    requirements=("V-17",),
-    example=Example(good="Progress\n\n", bad="Progress\n", reply=_SAMPLE),
-    check=_blank_line_missing,
-)
-
-UNKNOWN_ICON = Rule(
-    id="visual_style/unknown-icon",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="status bullet with an icon outside the table",
-    why="An icon has one meaning; another one has none.",
-    fix="Use ✓ for done, ⏳ for under way, ✗ for blocked.",
-    requirements=("V-06", "V-07", "V-17"),
-    example=Example(good="- ✓ Task 2.1", bad="- ☑ Task 2.1", reply=_SAMPLE),
-    check=_unknown_icon,
-)
-
-ARROW_MISSING = Rule(
-    id="visual_style/arrow-missing",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="next step without `→`",
-    why="The arrow marks the one line that a person acts upon.",
-    fix="Begin the line with '→ '.",
-    requirements=("V-17",),
-    example=Example(good="→ `/goop-accept`", bad="Run: /goop-accept", reply=_SAMPLE),
-    check=_arrow_missing,
-)
-
 BOX = Rule(
     id="visual_style/box",
     lenient=Severity.WARNING,
@@ -271,12 +264,4 @@ BOX = Rule(
         if _BOX.match(line)
     ],
 )
-
-VISUAL_STYLE_RULES = (
-    HEADER_FORM,
-    DIVIDER_MISSING,
-    BLANK_LINE_MISSING,
-    UNKNOWN_ICON,
-    ARROW_MISSING,
-    BOX,
-)
+VISUAL_STYLE_RULES.append(BOX)

@@ -1,7 +1,7 @@
-"""Secrets and private parts taken out of a text, before anything is stored, indexed, logged or shown.
+"""Remove secrets and private parts from text before it is stored, indexed, logged or shown.
 
-`redact` is pure, never raises and takes time linear to the text. Redacting twice changes nothing more (WORKFLOW,
-section 7).
+`redact` is pure, never raises and takes time linear in the length of the text. Redacting a redacted
+text changes nothing.
 """
 
 from goop_mcp.redaction.redacting import PRIVATE, REDACTED, Redacted, may_hold_secrets, redact

@@ -1,6 +1,6 @@
-"""Values that are secrets because of what they are assigned to: `PASSWORD=…`, `"api_key": "…"`, `<token>…</token>`.
+"""Values that are secrets because of their name: `PASSWORD=…`, `"api_key": "…"`.
 
-The names are looked for in the text in small letters, which is several times as quick as to ignore the case.
+Names are searched in the lowercased text, which is several times faster than ignoring the case.
 """
 
 import re
@@ -11,7 +11,7 @@ from goop_mcp.redaction.values import Assignment, is_secret, is_weak_name
 
 __all__ = ["WORDS_OF_NAMES", "hide_assigned", "in_small_letters"]
 
-# A test passes too: only a value in quotes or after = is a password then.
+# `pass` is also what tests do: only a value in quotes or after = is a password.
 _SHORT_FORM: Final = (
     r"(?<=[a-z][_-])pass|(?<![a-z_-])pass(?=\\?[\"'`]?[ \t]{0,8}(?:=|:[ \t]{0,8}\\?[\"'`]))"
 )
@@ -23,7 +23,7 @@ _NAME: Final = (
     r"(?:[_-]?(?:access|base|key|value)){0,3}"
 )
 WORDS_OF_NAMES: Final = ("secret", "token", "pass", "pswd", "pwd", "key", "aws_", "auth", "cred")
-"""Words of which one is in every name."""
+"""Every name contains one of these words."""
 
 _ASSIGNS: Final = r"(?:\|\||\?|\+|:)?(?:=>|=(?![=~>])|:(?![:=]))"
 _ASSIGNED: Final = re.compile(
@@ -46,13 +46,14 @@ _SMALL_LETTERS: Final = str.maketrans(string.ascii_uppercase, string.ascii_lower
 
 
 def in_small_letters(text: str) -> str:
-    """Return `text` with small letters of ASCII, each at its place: some capitals of others become two."""
+    """Return `text` in lower case, with every character at the same position."""
+    # Some characters become two in lower case (such as İ). Then only ASCII is lowered.
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else text.translate(_SMALL_LETTERS)
 
 
 def hide_assigned(text: str, replacement: str) -> tuple[str, int]:
-    """Return `text` with `replacement` for values assigned to names of secrets, and how many there were."""
+    """Replace values that are assigned to names of secrets; return the text and their number."""
     text, assigned = _hide(text, _ASSIGNED, _VALUE, replacement)
     text, flags = _hide(text, _FLAG, _VALUE, replacement) if "--" in text else (text, 0)
     text, elements = _hide(text, _ELEMENT, _CONTENT, replacement) if "</" in text else (text, 0)
@@ -68,8 +69,9 @@ def _hide(
 
     while name := named.search(lowered, at):
         at = name.end()
-        # Most weak names assign no secret, and what they assign may hold one: so little is read of
-        # it, and it is read again. What other names assign is read once, which keeps this linear.
+        # Most values of weak names are not secrets, but may contain further assignments, so they
+        # are read again from their start. Only a bounded part of them is read, and the values of
+        # other names are read once, which keeps this linear.
         is_weak = is_weak_name(name["name"])
         value = (
             value_of.match(text, at, at + _LONGEST_WEAK) if is_weak else value_of.match(text, at)

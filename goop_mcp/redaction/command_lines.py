@@ -1,6 +1,6 @@
-"""Passwords as programs take them in the options of a command line: `mysql -p…`, `curl -u user:…`.
+"""Passwords in options of command lines: `mysql -p…`, `curl -u user:…`.
 
-A command is read once, from its program up to its end; so no text makes this slower than linear.
+A command is read once, from its program to its end, so the time is linear for every text.
 """
 
 import re
@@ -16,9 +16,9 @@ _USER_AND: Final = (
     rf"(?P<quote>[\"'])?[^\s\"':]{{0,128}}:(?P<value>(?(quote)[^\"'\r\n]{{1,256}}|{_BARE}))"
 )
 
-# Between an option and what it takes, in a list of JSON too.
+# Between an option and its value, also in a JSON list.
 _BETWEEN: Final = r"(?:[\"'],)?[ \t=]{0,8}"
-# What the options of each program look like; they stand after white space or a quote.
+# The options of each program; they follow white space or a quote.
 _OPTIONS: Final = {
     "mysql": rf"-p{_VALUE}",
     "mariadb": rf"-p{_VALUE}",
@@ -48,29 +48,29 @@ _OPTIONS: Final = {
     ),
 }
 PROGRAMS: Final = tuple(_OPTIONS)
-"""Words of which one is in every text with such a command."""
+"""Every text with such a command contains one of these words."""
 
-# `mysqldump` and `ldapsearch` take the options of their families.
+# `mysqldump` and `ldapsearch` have the options of `mysql` and `ldap`.
 _PROGRAM: Final = re.compile(
-    rf"(?<![\w.-])(?P<program>{'|'.join(sorted(_OPTIONS, key=len, reverse=True))})[a-z-]{{0,12}}(?=[\s\"'])"
+    rf"(?<![\w.-])(?P<program>{'|'.join(sorted(_OPTIONS, key=len, reverse=True))})[a-z-]{{0,12}}"
+    r"(?=[\s\"'])"
 )
 # `docker run --name mysql -p3306:3306`
 _PORTS: Final = re.compile(r"(?:[0-9.]{1,15}:)?[0-9-]{1,11}:[0-9-]{1,11}(?:/[a-z]{1,4})?")
-# The end of a command; one that is continued on the next line goes on.
+# The end of a command, unless it is continued on the next line.
 _END: Final = re.compile(r"(?<!\\)\r?\n|\s(?:;|\|\|?|&&?)\s")
 
 
 def hide_in_commands(text: str, replacement: str) -> tuple[str, int]:
-    """Return `text` with `replacement` for the passwords in its commands, and how many there were."""
+    """Replace the passwords in commands; return the text and their number."""
     pieces: list[str] = []
     shown = at = count = 0
 
     while program := _PROGRAM.search(text, at):
         end = _END.search(text, program.end())
         at = end.start() if end is not None else len(text)
-        option = re.compile(
-            rf"(?<=[\s\"']){_OPTIONS[program['program']]}"
-        )  # compiled once, by the cache of `re`
+        # Compiled once for each program, as `re` caches patterns.
+        option = re.compile(rf"(?<=[\s\"']){_OPTIONS[program['program']]}")
 
         for found in option.finditer(text, program.end(), at):
             if is_stand_in(found["value"]) or _PORTS.fullmatch(found["value"]):

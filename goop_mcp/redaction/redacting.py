@@ -1,4 +1,4 @@
-"""Walk over a text once for each kind of secret that its words make possible."""
+"""Redact a text: one pass for each kind of secret that its keywords make possible."""
 
 import re
 from collections.abc import Iterable
@@ -11,12 +11,13 @@ __all__ = ["PRIVATE", "REDACTED", "Redacted", "may_hold_secrets", "redact"]
 
 PRIVATE: Final = "[PRIVATE]"
 
-# What a second pass finds was hidden by its neighbour; texts that need more are made to.
+# Replacing a secret may make its neighbour match, so passes repeat until nothing is found. Two are
+# enough for real texts; the limit bounds the time for a text made to need more.
 _MOST_PASSES: Final = 8
-# Each looked for once a text, however many kinds of secret it announces.
+# Each keyword is looked for once in a text, even if several kinds of secret need it.
 _WORDS: Final = tuple({word: None for shape in SHAPES for word in shape.words})
 _FINDERS: Final = tuple(shape.may_hold for shape in SHAPES if shape.may_hold is not None)
-# The mark also as a host escapes it.
+# `<private>`, also with the angle brackets escaped by a host.
 _MARK: Final = re.compile(
     r"(?:<|&lt;)\s{0,8}(/?)\s{0,8}private(?:\s[^<>&]{0,200})?(?:>|&gt;)", re.IGNORECASE
 )
@@ -44,7 +45,7 @@ def redact(text: str) -> Redacted:
 
 
 def may_hold_secrets(texts: Iterable[str]) -> bool:
-    """Tell whether `redact` has to look at any of `texts`: much quicker than to redact each, and mostly False."""
+    """Return whether any of `texts` needs `redact`; much faster than `redact` itself."""
     text = "\n".join(texts)
     lowered = text.lower()
     return any(word in lowered for word in (*_WORDS, "private")) or any(
@@ -69,7 +70,10 @@ def _pass(text: str) -> tuple[str, int]:
 
 
 def _hide_private(text: str) -> tuple[str, int]:
-    """Pair the marks, one pair within another too: the outermost part goes; an open one goes up to the end."""
+    """Replace the outermost pairs of private marks; an unclosed one hides the rest of the text.
+
+    Hiding too much is better than showing a part that was marked as private.
+    """
     pieces: list[str] = []
     depth = shown_from = 0
 

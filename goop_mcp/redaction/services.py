@@ -1,8 +1,8 @@
-"""Values that are secrets because of the service that their name speaks of: `ALGOLIA_KEY=…`, `heroku: …`.
+"""Values that are secrets because their name contains a service: `ALGOLIA_KEY=…`, `heroku: …`.
 
-Such a token is a run of letters and digits like any other; that it has just the length of the service's tokens makes it
-one. The lengths are facts of the services, collected from their documents and from the default rules of secret
-scanners.
+Such a token has letters and digits like many other values. It counts as a secret if it has exactly
+the length of the service's tokens. The lengths come from the documentation of the services and the
+default rules of secret scanners.
 """
 
 import re
@@ -98,11 +98,11 @@ _LENGTHS: Final[dict[str, tuple[int, ...]]] = {
     "yandex": (40,),
     "zendesk": (40,),
 }
-# Commits, releases and files have such values too.
+# Commits, releases and files have values of these lengths too.
 _NO_SECRET: Final = re.compile(
     r"sha|commit|revision|release|version|hash|digest|checksum|image|build|zone|url"
 )
-# Short names stand in many a word: `global`, `bilinear`.
+# Short names are part of other words: `global`, `bilinear`.
 _SHORT: Final = 6
 _NAME: Final = (
     rf"(?:(?<![a-z]){one_of(name for name in _LENGTHS if len(name) <= _SHORT)}"
@@ -117,27 +117,22 @@ _ASSIGNED: Final = re.compile(
 
 
 def may_name_service(text: str) -> bool:
-    """Tell whether one of the services is named in `text`."""
+    """Return whether one of the services is named in `text`."""
     return _SERVICE.search(in_small_letters(text)) is not None
 
 
 def hide_of_services(text: str, replacement: str) -> tuple[str, int]:
-    """Return `text` with `replacement` for tokens assigned to names of services, and how many there were."""
+    """Replace tokens that are assigned to names of services; return the text and their number."""
     pieces: list[str] = []
     shown = 0
     for found in _ASSIGNED.finditer(in_small_letters(text)):
-        if _is_token(found):
+        value = found["value"].rstrip(".:,")
+        has_length = len(value) in _LENGTHS[found["service"]]
+        has_form = mixes_letters_and_digits(value) or value.isdecimal()
+        if has_length and has_form and not _NO_SECRET.search(found["name"]):
             pieces += [text[shown : found.start("value")], replacement]
             shown = found.end("value")
 
     pieces.append(text[shown:])
 
     return "".join(pieces), len(pieces) // 2
-
-
-def _is_token(found: re.Match[str]) -> bool:
-    """Tell whether the value has the form of that service's tokens."""
-    value = found["value"].rstrip(".:,")
-    if len(value) not in _LENGTHS[found["service"]] or _NO_SECRET.search(found["name"]):
-        return False
-    return mixes_letters_and_digits(value) or value.isdecimal()

@@ -1,7 +1,8 @@
 """The kinds of secrets, one `Shape` each.
 
-Each pattern begins at a fixed word and reads on over one class of characters that ends before the
-next such word could begin, or over a bounded number: so no text makes it slower than linear.
+No text makes the patterns slower than linear: each starts at a fixed keyword and continues either
+over a bounded number of characters, or over a class of characters that cannot contain the next
+keyword. A character is therefore read by a bounded number of attempts.
 """
 
 import re
@@ -28,9 +29,8 @@ Replacing = Callable[[re.Match[str]], str | None]
 class Shape:
     """One kind of secret.
 
-    A text without any of `words`, which are in lower case, has none of this kind; nor has one for
-    which `may_hold` is False, where that is given. `hide` returns a text without these secrets and
-    how many there were.
+    A text without any of `words`, which are in lower case, holds none of this kind; if `may_hold`
+    is given, it decides instead. `hide` returns the text without these secrets and their number.
     """
 
     words: tuple[str, ...]
@@ -41,7 +41,7 @@ class Shape:
 def _replacing(
     words: tuple[str, ...], pattern: re.Pattern[str], replacement: Replacing | None = None
 ) -> Shape:
-    """Return the shape of what `pattern` finds; `replacement` says what is put in its place, None to leave it."""
+    """Return a shape for the matches of `pattern`; `replacement` returns None to keep a match."""
 
     def hide(text: str) -> tuple[str, int]:
         found = 0
@@ -61,7 +61,7 @@ def _replacing(
 
 
 def _value_only(match: re.Match[str]) -> str:
-    """Hide the group `value` and leave what stands around it."""
+    """Replace the group `value` and keep the rest of the match."""
     start, end = (place - match.start() for place in match.span("value"))
     return match[0][:start] + REDACTED + match[0][end:]
 
@@ -85,8 +85,7 @@ def _hide_tokens(text: str) -> tuple[str, int]:
     return "".join(pieces), len(pieces) // 2
 
 
-# Forms that have their mark in the middle or at the end, or that are known by the shape of all
-# their parts.
+# Tokens with their keyword in the middle or at the end, or recognised by the form of all parts.
 _MARKED: Final = (
     (("q~",), r"(?<![A-Za-z0-9_~.-])(?P<value>[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,40})"),
     ((".atlasv1.",), r"(?<![A-Za-z0-9])(?P<value>[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,})"),
@@ -95,11 +94,14 @@ _MARKED: Final = (
     ((":a",), r"(?<![0-9])(?P<value>[0-9]{6,16}:A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])"),
     (
         ("|", "%"),
-        r"(?<![A-Za-z0-9])(?P<value>[0-9]{15,16}(?:\||%(?:7[Cc])?)[A-Za-z0-9_-]{27,40})(?![A-Za-z0-9_-])",
+        r"(?<![A-Za-z0-9])(?P<value>[0-9]{15,16}(?:\||%(?:7[Cc])?)[A-Za-z0-9_-]{27,40})"
+        r"(?![A-Za-z0-9_-])",
     ),
     (
         (".",),
-        r"(?<![A-Za-z0-9_.-])(?P<value>[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})(?![A-Za-z0-9_.-])",
+        r"(?<![A-Za-z0-9_.-])"
+        r"(?P<value>[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})"
+        r"(?![A-Za-z0-9_.-])",
     ),
     (("/webhooks/",), r"(?<=/webhooks/)(?P<value>[0-9]{15,22}/[A-Za-z0-9_-]{50,90})"),
     (("incomingwebhook/",), r"(?<=IncomingWebhook/)(?P<value>[a-z0-9]{32}/[a-z0-9-]{36})"),
@@ -107,7 +109,7 @@ _MARKED: Final = (
         ("hooks.slack.com",),
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[A-Za-z0-9+/]{20,})",
     ),
-    # Signatures of addresses that let in whoever has them.
+    # Signed URLs, which give access to everybody who has them.
     (("sig=",), r"(?<=[?&;])sig=(?P<value>[A-Za-z0-9%+/=_-]{20,})"),
     (
         ("-signature=",),
@@ -115,7 +117,8 @@ _MARKED: Final = (
     ),
     (
         ("session",),
-        r"(?<![\w.-])(?:[A-Z]{1,10}SESSIONID|ASP\.NET_SessionId|_gitlab_session|laravel_session|sessionid)"
+        r"(?<![\w.-])"
+        r"(?:[A-Z]{1,10}SESSIONID|ASP\.NET_SessionId|_gitlab_session|laravel_session|sessionid)"
         r"=(?P<value>[A-Za-z0-9%+/=_.:-]{16,})",
     ),
     (
@@ -136,7 +139,7 @@ _NAMED_ELEMENT: Final = re.compile(
     r"value=[\"'](?P<value>[^\"'<>\r\n]{1,512})",
     re.IGNORECASE,
 )
-# The values of a Secret of Kubernetes are in base64; that it is one may stand before or after them.
+# The values of a Kubernetes Secret are base64; `kind: Secret` may be before or after them.
 _IN_DATA: Final = re.compile(
     r"^[ \t]{0,40}data:[ \t]{0,8}\r?\n(?P<lines>(?:["
     r" \t]{1,40}[\w.-]{1,253}:[^\r\n]{0,65536}\r?\n?){1,512})",
@@ -173,18 +176,18 @@ _COOKIES: Final = re.compile(
     re.IGNORECASE,
 )
 _COOKIE: Final = re.compile(r"(?P<name>[A-Za-z0-9_.$-]{1,128})=(?P<value>[^;,\s\"'<>]{12,8192})")
-# What a Set-Cookie says about its cookie.
+# Attributes of a cookie in Set-Cookie.
 _ATTRIBUTES: Final = frozenset(
     {"expires", "max-age", "path", "domain", "samesite", "priority", "version"}
 )
 
 
 def _without_cookies(match: re.Match[str]) -> str:
-    """Return a header of cookies without the values that let somebody in."""
+    """Return a header of cookies without values that look like credentials."""
 
     def hidden(cookie: re.Match[str]) -> str:
-        lets_in = looks_random(cookie["value"]) and cookie["name"].lower() not in _ATTRIBUTES
-        return f"{cookie['name']}={REDACTED}" if lets_in else cookie[0]
+        is_secret = looks_random(cookie["value"]) and cookie["name"].lower() not in _ATTRIBUTES
+        return f"{cookie['name']}={REDACTED}" if is_secret else cookie[0]
 
     start = match.start("cookies") - match.start()
 
@@ -197,9 +200,10 @@ _KEY_BLOCK: Final = re.compile(
     r" BLOCK)?-----|[A-Za-z0-9+/=\s\\:,-]*)"
 )
 _SSH_KEY: Final = re.compile(
-    r"\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-[a-z0-9-]{1,40}@openssh\.com)\s{1,4}AAAA[A-Za-z0-9+/=]{16,}"
+    r"\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-[a-z0-9-]{1,40}@openssh\.com)"
+    r"\s{1,4}AAAA[A-Za-z0-9+/=]{16,}"
 )
-# User and password stand between // and the last @ before the path.
+# User and password are between // and the last @ before the path.
 _IN_URL: Final = re.compile(r"(?<=://)[^\s/?#\"'<>@:\[\]]{0,256}:[^\s/\"'<>]{1,512}@(?=[^\s@])")
 
 _BEARER: Final = re.compile(r"\bbearer[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
@@ -213,24 +217,26 @@ _CREDENTIALS: Final = re.compile(r"[A-Za-z0-9._~+/=-]+")
 _SHORTEST_CREDENTIALS: Final = 6
 
 
-def _behind_start(match: re.Match[str]) -> str:
+def _from_value_on(match: re.Match[str]) -> str:
+    """Replace everything from the group `value` to the end of the match."""
     return match[0][: match.start("value") - match.start()] + REDACTED
 
 
 def _bearer(match: re.Match[str]) -> str | None:
-    return _behind_start(match) if looks_random(match["value"]) else None
+    return _from_value_on(match) if looks_random(match["value"]) else None
 
 
 def _authorization(match: re.Match[str]) -> str | None:
-    # Behind a scheme nothing but credentials stands; without one the sentence may only speak of
+    # After a scheme there are only credentials. Without one it may be a sentence about
     # authorization.
     value = match["value"]
     named = match["scheme"] and len(value) >= _SHORTEST_CREDENTIALS and value[0].isalnum()
     alone = _CREDENTIALS.fullmatch(value) and looks_random(value)
-    return _behind_start(match) if named or alone else None
+    return _from_value_on(match) if named or alone else None
 
 
-# Whole blocks first, then tokens that speak for themselves, then what only its name gives away.
+# Whole blocks first, so that no part of them is matched alone; then tokens recognised by their own
+# form; then values recognised only by their name.
 SHAPES: Final = (
     _replacing(("-----begin ",), _KEY_BLOCK),
     _replacing((" aaaa",), _SSH_KEY),

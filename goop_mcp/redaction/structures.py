@@ -1,4 +1,4 @@
-"""Whole structures without their secrets: JSON values, and the frozen values that this program works with."""
+"""Redact whole structures: JSON values and dataclasses."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -14,16 +14,18 @@ _Change = Callable[[str, str | None], str]
 
 
 def redact_structure(value: T) -> tuple[T, int]:
-    """Return a copy of `value` with every text in it redacted, and the number of places.
+    """Return a copy of `value` with every text redacted, and the number of replaced places.
 
-    A text under a name such as `password` goes as a whole.
+    A text under a name such as `password` is replaced completely.
     """
     count = 0
 
     def hide(text: str, name: str | None) -> str:
         nonlocal count
         found = redact(text)
-        if found.count == 0 and name is not None and _is_secret(name, text):
+        # A text that shows nothing by itself is judged as an assignment to its name.
+        as_assigned = f"{name}={REDACTED}"
+        if found.count == 0 and name is not None and redact(f"{name}={text}").text == as_assigned:
             count += 1
             return REDACTED
 
@@ -34,14 +36,15 @@ def redact_structure(value: T) -> tuple[T, int]:
 
 
 def map_texts(value: T, change: _Change) -> T:
-    """Return a copy of `value` with every text in it changed; `change` gets the text and the name it stands under.
+    """Return a copy of `value` with every text replaced by the result of `change`.
 
-    Lists, tuples, mappings with their keys and dataclasses are walked; everything else stays. A key has no name.
+    `change` receives the text and the name of its field or key; the name is None for keys and at
+    the top. Lists, tuples, mappings and dataclasses are walked; other values are kept.
     """
     return cast("T", _copy(value, None, change))
 
 
-# Any value, and the same kind of it
+# The result has the type of `value`, which the type system cannot express here.
 def _copy(value: Any, name: str | None, change: _Change) -> Any:  # noqa: ANN401
     if isinstance(value, str):
         return value if isinstance(value, Enum) else change(value, name)
@@ -59,8 +62,3 @@ def _copy(value: Any, name: str | None, change: _Change) -> Any:  # noqa: ANN401
         return replace(value, **{each: _copy(getattr(value, each), each, change) for each in names})
 
     return value
-
-
-def _is_secret(name: str, text: str) -> bool:
-    """Tell whether `text` is one because of the `name` it stands under."""
-    return redact(f"{name}={text}").text == f"{name}={REDACTED}"

@@ -1,6 +1,6 @@
-"""Tokens that speak for themselves: the letters that a service begins its tokens with, and what may follow them.
+"""Tokens recognised by their own form: the prefix that a service uses, and what may follow it.
 
-The forms are facts of the services, collected from their documents and from the default rules of secret scanners.
+The forms come from the documentation of the services and the default rules of secret scanners.
 """
 
 import re
@@ -22,11 +22,11 @@ _UPPER: Final = "A-Z0-9"
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How tokens go on after one of `beginnings`.
+    """What follows one of the prefixes `beginnings` in a token.
 
-    `in_run` tells that they may hold - and _ and so do not begin after one; these must not read
-    like words. `mixed` asks for letters and digits both. `rest` is compiled when it is first
-    needed: there are many.
+    `in_run` is for tokens that may hold - and _: they do not start after one of these, and must not
+    look like words. `mixed` requires both letters and digits. `rest` is compiled on first use, as
+    there are many kinds.
     """
 
     beginnings: str
@@ -36,18 +36,18 @@ class _Kind:
 
 
 def _open(beginnings: str, alphabet: str, least: int) -> _Kind:
-    """Return a kind that goes on over `alphabet`, with `least` characters at least."""
+    """Return a kind with at least `least` more characters of `alphabet`."""
     in_run = "-" in alphabet.replace("A-Z", "").replace("a-z", "").replace("0-9", "")
     return _Kind(beginnings, rf"[{alphabet}]{{{least},}}", in_run=in_run)
 
 
 def _exact(beginnings: str, alphabet: str, length: int, *, in_run: bool = True) -> _Kind:
-    """Return a kind with just `length` characters more, where the beginning alone says too little."""
+    """Return a kind with exactly `length` more characters, for prefixes that are also words."""
     return _Kind(beginnings, rf"[{alphabet}]{{{length}}}(?![A-Za-z0-9])", in_run=in_run, mixed=True)
 
 
 def _parted(beginnings: str, rest: str) -> _Kind:
-    """Return a kind of several parts; each part of `rest` ends before the next one can begin, or is bounded."""
+    """Return a kind of several parts; each part of `rest` is bounded or excludes the next one."""
     return _Kind(beginnings, rest, in_run=True)
 
 
@@ -120,7 +120,7 @@ _KINDS: Final = (
     _open("v1.0-", _HEX + "-", 160),
     _open("CFPAT-", _RUN, 40),
     _open("phx_ sbp_ nfp_ rnd_ cal_live_", _WORD, 24),
-    # Short beginnings, which many a name has too: the length has to be right.
+    # Short prefixes, which other names have too: the length must be right.
     _exact("SK", _HEX, 32),
     _exact("s.", _WORD, 24),
     _exact("4b1d", _WORD, 38),
@@ -140,7 +140,8 @@ _KINDS: Final = (
     _parted("A3-", r"[A-Z0-9]{6}(?:-[A-Z0-9]{5,11}){4,5}"),
     _parted(
         "sc_ ext_ scauth_ authress_",
-        r"[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}",
+        r"[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}"
+        r"\.[A-Za-z0-9+/_=-]{30,120}",
     ),
     _parted("eyJ", r"[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}"),
 )
@@ -148,7 +149,10 @@ _BY_BEGINNING: Final = {beginning: kind for kind in _KINDS for beginning in kind
 
 
 def one_of(words: Iterable[str]) -> str:
-    """Return a pattern for one of `words`, the longest: shared beginnings are written once, so that it is quick."""
+    """Return a pattern for the longest of `words` that matches.
+
+    Shared prefixes occur once in the pattern (a trie), so that `re` tries few alternatives.
+    """
     tree: dict[str, Any] = {}
     for word in words:
         node = tree
@@ -158,30 +162,30 @@ def one_of(words: Iterable[str]) -> str:
         node[""] = {}
 
     def written(node: dict[str, Any]) -> str:
-        ways = [
+        branches = [
             re.escape(character) + written(rest) for character, rest in node.items() if character
         ]
-        if not ways:
+        if not branches:
             return ""
-        return f"(?:{'|'.join(ways)}){'?' if '' in node else ''}"
+        return f"(?:{'|'.join(branches)}){'?' if '' in node else ''}"
 
     return written(tree)
 
 
-# A token stands free, or after an escape of JSON such as \n; the look ahead passes over short words
-# at once.
+# A token starts at the start of a word, or after an escape of JSON such as \n. The lookahead skips
+# short words quickly.
 _BEGINNING: Final = re.compile(
     rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=[A-Za-z0-9_.~+/=-]{{11}})(?:{one_of(_BY_BEGINNING)})"
 )
 
 
 def may_begin_token(text: str) -> bool:
-    """Tell whether a token may begin somewhere in `text`."""
+    """Return whether a token may start somewhere in `text`."""
     return _BEGINNING.search(text) is not None
 
 
 def find_token(text: str, start: int) -> tuple[int, int] | None:
-    """Return where the first token at or after `start` begins and ends, None when there is none."""
+    """Return start and end of the first token at or after `start`, None when there is none."""
     at = start
     while beginning := _BEGINNING.search(text, at):
         kind = _BY_BEGINNING[beginning[0]]
@@ -191,17 +195,16 @@ def find_token(text: str, start: int) -> tuple[int, int] | None:
             at = beginning.end()
             continue
 
-        # What was read once is not read again, which keeps this linear.
+        # Continue after what was read, even if it is not a token, which keeps this linear.
         at = rest.end()
         token = text[beginning.start() : at]
-        if _is_token(kind, token):
+        if kind.mixed:
+            is_token = mixes_letters_and_digits(token)
+        else:
+            # `sk-fading-circle-container` is a CSS class, not a key.
+            is_token = not kind.in_run or looks_random(token)
+
+        if is_token:
             return beginning.start(), at
 
     return None
-
-
-def _is_token(kind: _Kind, token: str) -> bool:
-    # `sk-fading-circle-container` is a style, no key.
-    if kind.mixed:
-        return mixes_letters_and_digits(token)
-    return not kind.in_run or looks_random(token)

@@ -1,4 +1,4 @@
-"""Whether what is assigned to a name such as `password` is a secret, or only code or prose about one."""
+"""Whether a value assigned to a name such as `password` is a secret, or only code or prose."""
 
 import re
 from collections.abc import Callable
@@ -23,29 +23,37 @@ _PLACEHOLDER: Final = re.compile(
     r" ].*|@.*|!.*|env[.:(].*",
     re.IGNORECASE | re.DOTALL,
 )
-# References to where the value comes from: calls, items, attributes, files.
+# References to the source of a value: calls, items, attributes, files.
 _REFERENCE: Final = re.compile(
-    r"[A-Za-z_][\w.]*[(\[{].*|[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+|(?:~|\.{1,2})?/[a-z0-9_.-]+(?:/[a-z0-9_.-]+)*/?",
+    r"[A-Za-z_][\w.]*[(\[{].*|[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+"
+    r"|(?:~|\.{1,2})?/[a-z0-9_.-]+(?:/[a-z0-9_.-]+)*/?",
     re.DOTALL,
 )
 _PATH: Final = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\][^:;|<>\r\n]*|~|\.{1,2}")
 _TYPE: Final = re.compile(
-    r"(?:[A-Z][a-z]+)*(?:Str|String|Token|Secret|Key|Password|Type|Bytes|Optional|Union|Any|None)(?:\W.*)?",
+    r"(?:[A-Z][a-z]+)*"
+    r"(?:Str|String|Token|Secret|Key|Password|Type|Bytes|Optional|Union|Any|None)(?:\W.*)?",
     re.DOTALL,
 )
 _NAME_OR_CALL: Final = re.compile(r"[A-Za-z_.]+(?:\(.*)?", re.DOTALL)
-_BEHIND_A_TEXT: Final = frozenset(",;:)]} +%")
+_AFTER_A_TEXT: Final = frozenset(",;:)]} +%")
 _TYPES: Final = (
-    "any|bool|boolean|bytes|bytestring|char|float|int|integer|long|null|nil|none|number|object|optional|str|string|text|"
-    "true|false|undefined|void|varchar"
+    "any|bool|boolean|bytes|bytestring|char|float|int|integer|long|null|nil|none|number|object|"
+    "optional|str|string|text|true|false|undefined|void|varchar"
 )
-_STATES: Final = "passed|failed|skipped|ok|unknown|required|missing|invalid|expired|empty|unset|yes|no|on|off|not"
+_STATES: Final = (
+    "passed|failed|skipped|ok|unknown|required|missing|invalid|expired|empty|unset|yes|no|on|off|"
+    "not"
+)
 _SMALL_WORDS: Final = (
     "the|a|an|is|are|was|must|should|see|this|that|it|and|or|to|of|in|for|if|from|with"
 )
-_VARIABLES: Final = "value|token|secret|password|passwd|pass|pwd|key|input|data|env|raw|result|response|user|name|default"
+_VARIABLES: Final = (
+    "value|token|secret|password|passwd|pass|pwd|key|input|data|env|raw|result|response|user|name|"
+    "default"
+)
 _WORD: Final = re.compile(rf"{_TYPES}|{_STATES}|{_SMALL_WORDS}|{_VARIABLES}", re.IGNORECASE)
-_WEAK_SIGNS: Final = frozenset({"", "is", "was", "->", "→", "|"})
+_WEAK_ASSIGNMENTS: Final = frozenset({"", "is", "was", "->", "→", "|"})
 _LIKE_A_PASSWORD: Final = re.compile(r"passw(?:or)?d|passphrase|pwd", re.IGNORECASE)
 _WEAK_NAMES: Final = frozenset({"auth", "cred", "creds", "credential", "credentials", "key"})
 _RANDOM_ONLY: Final = re.compile(r"(?:base64:)?(?!sha\d)[A-Za-z0-9_+/=~-]+")
@@ -56,10 +64,10 @@ _SENSIBLE_LENGTH, _LONG_WORD, _LONGEST_COUNT, _SHORTEST_PIN, _LONG_VALUE = 6, 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """`name`, `sign` and `value` as found; quotes and what closes the sentence are set aside.
+    """A name, the sign that assigns, and the value without quotes and closing punctuation.
 
-    `alone` means that the line ends with the value, `argument` that it stands in brackets of a
-    call.
+    `alone` means that the line ends after the value, `argument` that the name follows a bracket or
+    comma, as in a call.
     """
 
     name: str
@@ -72,7 +80,7 @@ class Assignment:
 
     @classmethod
     def of(cls, text: str, named: re.Match[str], value: re.Match[str]) -> Self:
-        """Return what was found in `text`: where it is `named`, with groups name and sign, and its `value`."""
+        """Return the assignment in `text`; `named` has the groups name and sign."""
         opening, inner, closing = _parts(value[0])
         before = text[max(named.start() - 2, 0) : named.start()].removesuffix(" ")
 
@@ -88,12 +96,12 @@ class Assignment:
 
     @property
     def quoted(self) -> bool:
-        """Whether the value stood in quotes."""
+        """Whether the value was in quotes."""
         return bool(self.opening)
 
 
 def _parts(found: str) -> tuple[str, str, str]:
-    """Return opening, value and closing of what was found."""
+    """Return opening quote, value and closing quote or punctuation."""
     quote = next((quote for quote in _QUOTES if found.startswith(quote)), "")
     if not quote:
         value = found.rstrip(_CLOSERS)
@@ -106,7 +114,7 @@ def _parts(found: str) -> tuple[str, str, str]:
 
 
 def looks_random(text: str) -> bool:
-    """Tell whether `text` is no word: letters and digits mixed, or letters without end."""
+    """Return whether `text` is not a word: it mixes letters and digits, or is very long."""
     longest = max(map(len, re.split(r"[^A-Za-z0-9]", text)), default=0)
     return len(text) >= _SENSIBLE_LENGTH and (
         mixes_letters_and_digits(text) or longest >= _LONG_WORD
@@ -114,12 +122,12 @@ def looks_random(text: str) -> bool:
 
 
 def mixes_letters_and_digits(text: str) -> bool:
-    """Tell whether `text` holds at least one letter and one digit."""
+    """Return whether `text` holds at least one letter and one digit."""
     return any(c.isalpha() for c in text) and any(c.isdigit() for c in text)
 
 
 def is_stand_in(value: str) -> bool:
-    """Tell whether `value` stands for a secret: a variable, a placeholder, the word `password`."""
+    """Return whether `value` is a placeholder: a variable, `<password>`, the word `password`."""
     value = value.strip()
     return not any(c.isalnum() for c in value) or bool(
         _PLACEHOLDER.fullmatch(value) or _WORD.fullmatch(value)
@@ -127,17 +135,17 @@ def is_stand_in(value: str) -> bool:
 
 
 def is_weak_name(name: str) -> bool:
-    """Tell whether most of what is assigned to `name` is no secret."""
+    """Return whether most values of `name` are not secrets, as for `key`."""
     return name.lower() in _WEAK_NAMES
 
 
 def is_secret(assignment: Assignment) -> bool:
-    """Tell whether the value must not be kept.
+    """Return whether the value is a secret.
 
-    The first judge that knows decides; in doubt it is a secret.
+    The first check that returns True or False decides; without any it is a secret.
     """
-    for judge in _JUDGES:
-        if (answer := judge(assignment)) is not None:
+    for check in _CHECKS:
+        if (answer := check(assignment)) is not None:
             return answer
 
     return True
@@ -148,7 +156,7 @@ def _path(it: Assignment) -> bool | None:
     return False if it.name.lower() == "pwd" and _PATH.fullmatch(it.value) else None
 
 
-def _nothing_there(it: Assignment) -> bool | None:
+def _placeholder(it: Assignment) -> bool | None:
     return (
         None
         if any(c.isalnum() for c in it.value) and not _PLACEHOLDER.fullmatch(it.value.strip())
@@ -156,15 +164,15 @@ def _nothing_there(it: Assignment) -> bool | None:
     )
 
 
-def _weakly_named(it: Assignment) -> bool | None:
-    # Most keys open no door, and the names of most are words.
+def _weak_name(it: Assignment) -> bool | None:
+    # Most values of `key` are keys of mappings or of keyboards, and words.
     if not is_weak_name(it.name):
         return None
     return _RANDOM_ONLY.fullmatch(it.value) is not None and _is_dense(it.value)
 
 
-def _passes(it: Assignment) -> bool | None:
-    # Tests pass too.
+def _pass(it: Assignment) -> bool | None:
+    # `pass` is also what tests do.
     if it.name.lower() != "pass":
         return None
     if it.quoted:
@@ -175,7 +183,10 @@ def _passes(it: Assignment) -> bool | None:
 
 
 def _is_dense(value: str) -> bool:
-    """Tell whether `value` changes between small letters, capitals and digits far more often than a name does."""
+    """Return whether `value` changes between small letters, capitals and digits very often.
+
+    Names in camel case with digits change as well, but less often than random text.
+    """
     longest = max(re.split(r"[^A-Za-z0-9]", value), key=len)
     kinds = [(c.islower(), c.isupper()) for c in longest]
     changes = sum(one != other for one, other in pairwise(kinds))
@@ -187,22 +198,15 @@ def _is_dense(value: str) -> bool:
     )
 
 
-def _outside(it: Assignment) -> bool | None:
-    # In "Password: ", the quote behind the colon closes what the name stands in.
-    return False if it.quoted and it.value[:1] in _BEHIND_A_TEXT else None
+def _after_closing_quote(it: Assignment) -> bool | None:
+    # In `"Password: "`, the quote after the colon closes the text that contains the name.
+    return False if it.quoted and it.value[:1] in _AFTER_A_TEXT else None
 
 
-def _itself(it: Assignment) -> bool | None:
-    return (
-        False
-        if not it.quoted and _plain(it.value) and it.name.lower() in it.value.lower()
-        else None
-    )
-
-
-def _plain(value: str) -> bool:
-    """Tell whether `value` is a name without digits, or a call of one."""
-    return _NAME_OR_CALL.fullmatch(value) is not None
+def _own_name(it: Assignment) -> bool | None:
+    # `password = get_password()`: a name without digits, or a call of one, that repeats the name.
+    repeats = _NAME_OR_CALL.fullmatch(it.value) and it.name.lower() in it.value.lower()
+    return False if not it.quoted and repeats else None
 
 
 def _known_word(it: Assignment) -> bool | None:
@@ -211,14 +215,14 @@ def _known_word(it: Assignment) -> bool | None:
 
 
 def _weakly_assigned(it: Assignment) -> bool | None:
-    # "the password is wrong": only what cannot be a word is a secret there.
-    return looks_random(it.value) if it.sign.strip(" \t`*\"'\\") in _WEAK_SIGNS else None
+    # "the password is wrong": here only a value that cannot be a word is a secret.
+    return looks_random(it.value) if it.sign.strip(" \t`*\"'\\") in _WEAK_ASSIGNMENTS else None
 
 
 def _in_quotes(it: Assignment) -> bool | None:
     if not it.quoted:
         return None
-    # Several words describe a secret, but for a passphrase.
+    # Several words describe a secret, unless they are a passphrase.
     return (
         bool(_LIKE_A_PASSWORD.fullmatch(it.name))
         or " " not in it.value.strip()
@@ -245,7 +249,7 @@ def _random(it: Assignment) -> bool | None:
 
 
 def _word(it: Assignment) -> bool | None:
-    """Judge a plain word: of an environment, a form or an element it is a value, in code a variable, else a word."""
+    """Judge a plain word: a value in environments, forms and elements, a variable in code."""
     if "=" in it.sign and not re.search(r"\s", it.sign):
         return not it.argument
     if it.sign == ">":
@@ -258,13 +262,15 @@ def _word(it: Assignment) -> bool | None:
     return bool(certain) and it.alone
 
 
-_JUDGES: Final[tuple[Callable[[Assignment], bool | None], ...]] = (
-    _nothing_there,
+# First values that are certainly not secrets; then weak names and weak ways to assign; then the
+# form of the value.
+_CHECKS: Final[tuple[Callable[[Assignment], bool | None], ...]] = (
+    _placeholder,
     _path,
-    _weakly_named,
-    _passes,
-    _outside,
-    _itself,
+    _weak_name,
+    _pass,
+    _after_closing_quote,
+    _own_name,
     _known_word,
     _weakly_assigned,
     _in_quotes,

@@ -1,4 +1,4 @@
-"""What is remembered of an agent from call to call: what its answers used, and whether calls get through to it."""
+"""What is remembered of an agent from call to call: its usage, and whether calls succeed."""
 
 from collections import OrderedDict, deque
 from collections.abc import Hashable
@@ -19,14 +19,17 @@ _MOST_KEYS: Final = 1000
 
 
 class AgentUnavailableError(GoopError):
-    """Raised in place of a call to an agent whose last calls all failed; `retry_after` is when one may be tried."""
+    """Raised instead of a call to an agent whose last calls all failed.
+
+    `retry_after` is when one may be tried.
+    """
 
     retryable = (
         False  # whoever waits it out would make one job of many the one that hammers the provider
     )
 
     def __init__(self, failures: int, retry_after: float) -> None:
-        """Tell how many calls failed in a row, and in how many seconds the next one is allowed."""
+        """Take how many calls failed in a row, and the seconds until the next one is allowed."""
         self.failures, self.retry_after = failures, retry_after
         super().__init__(
             f"not called: {failures} calls in a row failed; the next one is allowed in"
@@ -67,7 +70,7 @@ class AgentRecord:
         return Usage(tokens=max(tokens, default=None), cost=max(costs, default=None))
 
     def admit(self, now: float) -> bool:
-        """Let a call through, and tell whether it is the probe of an open circuit.
+        """Admit a call; return whether it is the probe of an open circuit.
 
         Raises AgentUnavailableError while the circuit is open, or its probe under way.
         """
@@ -112,7 +115,7 @@ _lock = Lock()
 
 
 def key_of(agent: Agent) -> Hashable:
-    """Return what tells `agent` from others while it lives.
+    """Return what identifies `agent` while it lives.
 
     Agents are the same when they are one object, a method of one object, or name the same
     `agent_key`, a text or another object. A bound method is a new object each time it is looked up;
@@ -128,7 +131,7 @@ def key_of(agent: Agent) -> Hashable:
 
 
 def _known_as(agent: Agent) -> object:
-    """Return what stands for `agent` and for all that are the same: its `agent_key`, else itself."""
+    """Return what identifies `agent` and all that are the same: its `agent_key`, else itself."""
     key: object = getattr(agent, "agent_key", None)
     return agent if key is None else key
 

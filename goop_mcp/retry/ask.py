@@ -24,7 +24,7 @@ FunctionOrMethod = Callable[..., Awaitable[str] | str]
 
 
 class Terms(TypedDict, total=False):
-    """The terms on which an agent is asked: the arguments of `ask_until_accepted` by their names."""
+    """The arguments of `ask_until_accepted` by their names."""
 
     protocol: str
     expected: Expectations | None
@@ -47,7 +47,7 @@ async def ask_until_accepted(
     rules: Sequence[Rule] = (),
     agent_name: str | None = None,
 ) -> Outcome:
-    """Send `prompt` to `agent` and send its reply back with what is wrong, until the envelope is accepted.
+    """Ask `agent`, and send its reply back with what is wrong, until it is accepted.
 
     `agent` is a function from message to reply that keeps its own conversation (async, or any
     other, which then runs on a thread), or a `Conversation`. `protocol`, `expected`, `limits` and
@@ -55,10 +55,11 @@ async def ask_until_accepted(
     is accepted, at a limit of `policy`, when the replies bring nothing new, or when the agent, or
     one of the caller's `rules`, fails for good.
 
-    Returns an outcome in every case but a cancellation, which goes through, and with `when_exhausted="raise"`
-    NotAcceptedError; `outcome.accepted` says whether the reply may be acted upon (INTERFACES, section 3). Raises
-    UnknownNameError for a protocol or phase that does not exist, TypeError for an agent that cannot be asked and
-    RuleRefusedError for a rule that cannot be used, each before anything is sent. Works under asyncio and trio.
+    Returns an outcome in every case but a cancellation, which goes through, and with
+    `when_exhausted="raise"` NotAcceptedError; `outcome.accepted` says whether the reply may be
+    acted upon. Raises UnknownNameError for a protocol or phase that does
+    not exist, TypeError for an agent that cannot be asked and RuleRefusedError for a rule that
+    cannot be used, each before anything is sent. Works under asyncio and trio.
     """
     job = Job(
         agent,
@@ -107,7 +108,7 @@ class EnvelopedAgent:
     """An agent that answers with outcomes: `await agent(prompt)`, or `agent.sync(prompt)`.
 
     Stands on a function, on a method of a class of agents, or around an agent that is there
-    already. `terms` are those of `ask_until_accepted`; what is wrong with them is said at once and
+    already. `terms` are those of `ask_until_accepted`; invalid terms raise at once and
     not at the first call.
     """
 
@@ -142,7 +143,7 @@ class EnvelopedAgent:
 
 
 def _check_terms(agent: Agent, terms: Terms) -> None:
-    """Raise what `ask_until_accepted` would raise; a term that does not exist is told where it belongs."""
+    """Raise what `ask_until_accepted` would raise; for an unknown term, name where it belongs."""
     for name in terms.keys() - Terms.__annotations__.keys():
         known = ", ".join(Terms.__annotations__)
         hint = (
@@ -166,10 +167,10 @@ def enveloped(**terms: Unpack[Terms]) -> Callable[[FunctionOrMethod | Agent], En
 def enveloped(
     agent: FunctionOrMethod | Agent | None = None, /, **terms: Unpack[Terms]
 ) -> EnvelopedAgent | Callable[[FunctionOrMethod | Agent], EnvelopedAgent]:
-    """Return a decorator for agents that are always asked on these `terms`, functions and methods alike.
+    """Return a decorator for agents, functions or methods, that are always asked on these `terms`.
 
-    What it stands on is then asked until its report is accepted, and returns the outcome. `enveloped(agent, ...)` wraps
-    at once, and `@enveloped` alone means the usual terms.
+    What it stands on is then asked until its report is accepted, and returns the outcome.
+    `enveloped(agent, ...)` wraps at once, and `@enveloped` alone means the usual terms.
     """
     if agent is not None:
         return EnvelopedAgent(agent, **terms)

@@ -24,7 +24,7 @@ from goop_mcp.retry.calls import (
 )
 from goop_mcp.retry.course import Ask, Stop, next_step
 from goop_mcp.retry.ending import assumed_usage, outcome_of
-from goop_mcp.retry.hooks import tell
+from goop_mcp.retry.hooks import call_hooks
 from goop_mcp.retry.jobs import Job, check_type, judged
 from goop_mcp.retry.pauses import pause_before
 from goop_mcp.retry.replies import NOTHING_USED, Message, Reply, Usage
@@ -47,10 +47,10 @@ _logger = logging.getLogger(__name__)
 
 
 class Asking:
-    """One call: run it once with `run`; `attempts` and `outcome` can be looked at from outside at any time.
+    """One call: run it once with `run`; `attempts` and `outcome` may be read at any time.
 
-    `clock` gives seconds that never go back; the limits of the policy count from the beginning of `run`. Works under
-    asyncio and trio. Raises TypeError for what cannot be asked.
+    `clock` gives seconds that never go back; the limits of the policy count from the beginning of
+    `run`. Works under asyncio and trio. Raises TypeError for what cannot be asked.
     """
 
     def __init__(self, job: Job, *, clock: Callable[[], float] = monotonic) -> None:
@@ -74,12 +74,10 @@ class Asking:
         self._counts_usage = False
         self._scope: anyio.CancelScope | None = None
         self._cancelled = False
-        self._assumed = (
-            0  # calls that counted with their reservation, as nobody said what they used
-        )
+        self._assumed = 0  # calls that counted with their reservation, as their usage is unknown
 
     def cancel(self) -> None:
-        """End the call at once; `run` then returns an outcome that was stopped because it was cancelled.
+        """End the call at once; `run` then returns an outcome that was cancelled.
 
         To be called in the thread of the event loop; before `run`, nobody is asked at all.
         """
@@ -109,15 +107,15 @@ class Asking:
         with within(span):
             try:
                 with self._scope, self._budget.open():
-                    because = await self._follow_course()
+                    because = await self._run_attempts()
             finally:
                 outcome = self.outcome = self._outcome(because)
                 describe_call(span, outcome)
-                await self._say_farewell(outcome)
+                await self._report_outcome(outcome)
 
         return outcome
 
-    async def _follow_course(self) -> StoppedBecause:
+    async def _run_attempts(self) -> StoppedBecause:
         because = await self._ask_until_stopped()
         for agent, call in self._fallbacks:
             if because in ("accepted", "interrupted") or self._budget.used_up() is not None:
@@ -150,7 +148,10 @@ class Asking:
                 return because
 
     async def _pause(self, step: Ask) -> StoppedBecause | None:
-        """Wait before a failed call is repeated; tell what forbids it, at once where it would last too long."""
+        """Wait before a failed call is repeated.
+
+        Return at once the limit that forbids the wait, None after it.
+        """
         left = self._budget.time_left()
         try:
             seconds = pause_before(
@@ -168,7 +169,10 @@ class Asking:
         return self._budget.used_up()
 
     async def _ask(self, message: Message, *, fallback: bool = False) -> StoppedBecause | None:
-        """Send `message` and judge the answer; where a limit forbids that, ask nobody and return which."""
+        """Send `message` and judge the answer.
+
+        Where a limit forbids that, no agent is asked and the limit is returned.
+        """
         await checkpoint_if_cancelled()
         if self._counts_usage and (limit := await self._reserve()) is not None:
             return limit
@@ -180,7 +184,9 @@ class Asking:
             probe = record is not None and record.admit(self._clock())
             self._budget.count_call()
             if self._hooks:
-                await self._tell([each.before_ask for each in self._hooks], message, least=0.0)
+                await self._call_hooks(
+                    [each.before_ask for each in self._hooks], message, least=0.0
+                )
                 await checkpoint_if_cancelled()
 
             with attempt_span(message, self.attempts, self._name):
@@ -191,7 +197,7 @@ class Asking:
         finally:
             self._settle(self.attempts[made] if len(self.attempts) > made else None, probe=probe)
 
-        await self._tell([each.after_attempt for each in self._hooks], self.attempts[-1])
+        await self._call_hooks([each.after_attempt for each in self._hooks], self.attempts[-1])
 
         return None
 
@@ -258,7 +264,10 @@ class Asking:
         self.attempts.append(attempt)
 
     def _settle(self, attempt: Attempt | None, *, probe: bool) -> None:
-        """Count what became of a call, in the budget and for whoever asks the agent next; None where none was made."""
+        """Count the end of a call, in the budget and in the agent's record.
+
+        None means that no call was made.
+        """
         if self._counts_usage and attempt is None:
             self._budget.release()
         elif self._counts_usage and attempt is not None:
@@ -308,42 +317,45 @@ class Asking:
         remarks = [assumed_usage(self._assumed)] if self._assumed else []
         return outcome_of(self.attempts, because, self._job.policy, remarks=remarks)
 
-    async def _say_farewell(self, outcome: Outcome) -> None:
+    async def _report_outcome(self, outcome: Outcome) -> None:
         count_outcome(outcome)
         listeners = [each.on_stop for each in self._hooks if each.on_stop is not None]
         if not listeners:
             return
         if outcome.stopped_because != "cancelled":
-            await self._tell(listeners, outcome)
+            await self._call_hooks(listeners, outcome)
             return
 
-        # Shielded, as a cancelled call must still tell its hooks; briefly, as the caller wants to
+        # Shielded, as a cancelled call must still call its hooks; briefly, as the caller wants to
         # be gone.
         with anyio.move_on_after(_FAREWELL_SECONDS, shield=True):
-            await tell(listeners, outcome)
+            await call_hooks(listeners, outcome)
 
-    async def _tell(
+    async def _call_hooks(
         self,
         hooks: "Iterable[Callable[[T], Awaitable[None] | None] | None]",
         value: T,
         *,
         least: float = _FAREWELL_SECONDS,
     ) -> None:
-        """Tell the hooks; one that hangs is left at the deadline, but has the `least` seconds in any case."""
+        """Call the hooks.
+
+        One that hangs is abandoned at the deadline, but not before `least` seconds.
+        """
         left = self._budget.time_left()
         if left is None:
-            await tell(hooks, value)
+            await call_hooks(hooks, value)
             return
 
         with anyio.move_on_after(max(left, least)) as scope:
-            await tell(hooks, value)
+            await call_hooks(hooks, value)
 
         if scope.cancelled_caught:
             _logger.error("a hook lasted beyond the deadline and is left; the call goes on")
 
 
 def _shows_failing_agent(attempt: Attempt) -> bool | None:
-    """Tell whether the call failed in a way that the next one is likely to; None where nothing was learned."""
+    """Whether the call failed as the next one is likely to; None where nothing was learned."""
     if attempt.reply is not None:
         return False
 

@@ -33,7 +33,7 @@ StoppedBecause = Literal[
     "agent_error",
     "interrupted",
 ]
-"""Why a call ended. `interrupted`: the agent waits for a person, and can go on when that person has decided."""
+"""Why a call ended. `interrupted`: the agent waits for a person's decision."""
 
 CANCELLED = "the call was cancelled"
 """The error of an attempt that was cut off."""
@@ -41,11 +41,12 @@ CANCELLED = "the call was cancelled"
 LONG_REPLY = 100_000
 """Characters: to look at a longer reply takes longer than other tasks should have to wait."""
 
-_GIVEN_UP = 0.2  # of the longest earlier envelope: a reply this short is likely to say less, not to say it better
+# Of the longest earlier envelope: a reply this short is likely to say less, not to say it better.
+_GIVEN_UP = 0.2
 
 
 class RecordedError(GoopError):
-    """What was raised in a call that was written down and read again: its `kind` and what it said."""
+    """What was raised in a call that was recorded and read again: its `kind` and message."""
 
     def __init__(self, kind: str, message: str) -> None:
         """Take the name of the exception's class, and its text."""
@@ -79,11 +80,11 @@ def _given(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
 class Attempt:
     """One message and what became of it.
 
-    `reply` is the raw text, None when the call failed; then `error` says why in words, `failure` is
-    what was raised, None for a call that was cancelled, and `repeatable` tells whether the same
-    words may be sent again. `verdict` is None when `reply` is, and where a rule of the caller's own
-    failed on it, which `error` and `failure` then tell. `seconds` is the time of the call, without
-    the judging. `usage` is None where nothing is known; a call that failed has one too where its
+    `reply` is the raw text, None when the call failed; then `error` says why, `failure` is what was
+    raised, None for a call that was cancelled, and `repeatable` shows whether the same message may
+    be sent again. `verdict` is None when `reply` is, and where a rule of the caller's own failed on
+    it, which `error` and `failure` then report. `seconds` is the time of the call, without the
+    judging. `usage` is None where nothing is known; a call that failed has one too where its
     failure carries it. `fallback` marks the answer of a fallback. `conversation_id` is the session
     or thread that the agent named.
     """
@@ -101,7 +102,7 @@ class Attempt:
     conversation_id: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the attempt as JSON values, with all that was said; `from_dict` makes it again."""
+        """Return the attempt as JSON values, all texts included; `from_dict` restores it."""
         verdict = self.verdict
         failure = self.failure
         kind = failure.kind if isinstance(failure, RecordedError) else type(failure).__name__
@@ -157,12 +158,15 @@ class Attempt:
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
-        """What was mended in the form of the reply."""
+        """What was repaired in the form of the reply."""
         return self.verdict.repairs if self.verdict is not None else ()
 
     @cached_property
     def reply_key(self) -> int:
-        """A number that is the same for replies that differ in white space only; long ones must be equal."""
+        """A number that is the same for replies that differ in white space only.
+
+        Long replies must be equal.
+        """
         text = self.reply or ""
         return hash(text if len(text) > LONG_REPLY else " ".join(text.split()))
 
@@ -174,13 +178,16 @@ class Attempt:
 
     @cached_property
     def errors_key(self) -> int:
-        """A number that is the same where the same rules were broken at the same places by the same values."""
+        """A number that is the same for the same rules, broken at the same places by equal values."""
         errors = self.verdict.of_severity(Severity.ERROR) if self.verdict is not None else ()
         return hash(frozenset((finding.rule, finding.path, finding.found) for finding in errors))
 
     @cached_property
     def report_key(self) -> int:
-        """A number that is the same for replies with the same envelope, whatever is said around it."""
+        """A number that is the same for replies with the same envelope.
+
+        The text around the envelope does not count.
+        """
         span = self.verdict.span if self.verdict is not None else None
         if self.verdict is None or span is None:
             return self.reply_key
@@ -191,7 +198,7 @@ class Attempt:
 class Outcome:
     """How a call ended. Complete in every ending: no attempt is missing and no text is lost.
 
-    `attempts` holds every message sent, in order. `accepted_at_last_attempt` tells that only the
+    `attempts` holds every message sent, in order. `accepted_at_last_attempt`: only the
     last reply which the policy allows was accepted: the next call may fail.
     """
 
@@ -201,11 +208,11 @@ class Outcome:
     warnings: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Tell whether the last reply may be acted upon: `if outcome:` means what it says."""
+        """Whether the last reply may be acted upon."""
         return self.accepted
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outcome as JSON values, with every attempt and all that was said; `from_dict` makes it again."""
+        """Return the outcome as JSON values with every attempt; `from_dict` restores it."""
         return {
             "accepted": self.accepted,
             "stopped_because": self.stopped_because,
@@ -249,7 +256,10 @@ class Outcome:
 
     @property
     def envelope(self) -> Envelope | None:
-        """The typed envelope of the accepted reply; None in every other ending, as nobody should act upon it then."""
+        """The typed envelope of the accepted reply, None without one.
+
+        What was not accepted must not be acted upon.
+        """
         return self.verdict.envelope if self.accepted and self.verdict is not None else None
 
     @property
@@ -259,9 +269,10 @@ class Outcome:
 
     @property
     def joined_text(self) -> str:
-        """The last reply behind the prose of the first, where only the envelope had been missing from that.
+        """The last reply after the prose of the first, if that lacked nothing but the envelope.
 
-        An agent that forgot its envelope is asked for nothing else; what it had said before belongs to the answer.
+        An agent that forgot its envelope is asked for nothing else; its prose belongs to the
+        answer.
         """
         replies = [each for each in self.attempts if each.reply is not None]
         if not self.accepted or not _lacks_envelope(replies[0]) or _stands_alone(replies[-1]):
@@ -292,7 +303,10 @@ class Outcome:
 
     @property
     def failure(self) -> Exception | None:
-        """What the agent raised last, or a rule of the caller's own on its reply; None when there is a verdict."""
+        """What the agent raised last, or a custom rule on its reply.
+
+        None when there is a verdict.
+        """
         return self.attempts[-1].failure if self.attempts else None
 
 
@@ -300,7 +314,7 @@ class NotAcceptedError(GoopError):
     """Raised, if the policy says so, when no acceptable reply came; `outcome` has every attempt."""
 
     def __init__(self, outcome: Outcome) -> None:
-        """Tell how `outcome` ended."""
+        """Take the outcome that was not accepted."""
         self.outcome = outcome
         last = outcome.attempts[-1] if outcome.attempts else None
         rules = sorted({rule for rule, _ in last.findings_key})[:5] if last else []
@@ -317,7 +331,10 @@ class NotAcceptedError(GoopError):
 
 
 def gave_up(replies: Sequence[Attempt]) -> bool:
-    """Tell whether the last envelope is much shorter than an earlier one: accepted perhaps because it says nothing."""
+    """Whether the last envelope is much shorter than an earlier one.
+
+    It may then have been accepted because it says nothing.
+    """
     lengths = [_envelope_length(each) for each in replies]
     return len(lengths) > 1 and lengths[-1] < _GIVEN_UP * max(lengths[:-1])
 
@@ -335,5 +352,5 @@ def _lacks_envelope(attempt: Attempt) -> bool:
 
 
 def _stands_alone(attempt: Attempt) -> bool:
-    """Tell whether a reply answers the task itself and no earlier reply."""
+    """Whether a reply answers the task itself and no earlier reply."""
     return attempt.way in ("first", "fresh") or attempt.fallback

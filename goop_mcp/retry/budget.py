@@ -3,7 +3,7 @@
 A call within a call draws on the same budget, so that limits do not multiply.
 
 Tokens and cost are reserved before a call and settled after it, so that calls at the same time
-cannot all be let in by what none of them has used yet.
+cannot all be admitted because none of them has used anything yet.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,13 +26,16 @@ _reserving = Lock()
 
 
 class _Reservation:
-    """What one call may use of tokens and cost, for each budget that limits it, until it is settled."""
+    """The tokens and cost that one call may use, for each budget that limits it.
+
+    It holds until the call is settled.
+    """
 
     __slots__ = ("others_counted", "shares", "waiting_within")
 
     def __init__(self, shares: "Mapping[Budget, tuple[float, float]]") -> None:
         self.shares = shares
-        # Calls made within this one have said what they used.
+        # Calls made within this one have reported their usage.
         self.others_counted = False
         # How many calls within this one wait for their turn: until then it stands still.
         self.waiting_within = 0
@@ -88,7 +91,10 @@ class Budget:
             self._outer.count_call()
 
     def spend(self, usage: Usage) -> None:
-        """Count what an answer used that nothing was reserved for, here and outside; the unknown counts as nothing."""
+        """Count what an answer without a reservation used, here and outside.
+
+        Unknown usage counts as nothing.
+        """
         with _reserving:
             for budget in self._chain():
                 budget._count(usage)
@@ -149,7 +155,7 @@ class Budget:
                     full._waiting.remove(turn)
 
     def settle(self, usage: Usage | None) -> bool:
-        """End the reservation with what the call used; tell whether all of that was known.
+        """End the reservation with what the call used; return whether all of it was known.
 
         What is unknown counts as what was reserved. A call that says nothing itself and made others
         which did is taken to have used what those used.
@@ -210,7 +216,7 @@ class Budget:
         return tokens or (self._cost is not None and self._used_cost >= self._cost)
 
     def _has_room(self, expected: Usage, around: Sequence[_Reservation]) -> bool:
-        """Tell whether a call may begin: nothing else is running, or all that is under way fits together."""
+        """Whether a call may begin: nothing else runs, or all reservations fit together."""
         others = [each for each in self._held if each not in around]
         if not any(each.waiting_within == 0 for each in others):
             return True
@@ -229,7 +235,10 @@ class Budget:
         return True
 
     def _share(self, expected: Usage) -> tuple[float, float]:
-        """Return the tokens and the cost to reserve here: as expected, all that is left where nothing is known."""
+        """Return the tokens and the cost to reserve here: what is expected.
+
+        Where nothing is known, all that is left is reserved.
+        """
         tokens: float | None = expected.tokens
         if tokens is None:
             tokens = self._tokens - self._used_tokens if self._tokens is not None else 0
@@ -250,7 +259,10 @@ class Budget:
             each.set()
 
     def time_left(self) -> float | None:
-        """Return the seconds to the nearest deadline, below 0 when it has passed; None without any."""
+        """Return the seconds to the nearest deadline, below 0 after it.
+
+        Return None without any.
+        """
         outer = self._outer.time_left() if self._outer is not None else None
         if self._ends is None:
             return outer
@@ -259,7 +271,7 @@ class Budget:
         return own if outer is None else min(own, outer)
 
     def used_up(self) -> Literal["deadline", "budget"] | None:
-        """Tell which limit forbids another ask, here or outside; None when all allow it."""
+        """Return the limit that forbids another ask, here or outside; None when all allow it."""
         left = self.time_left()
         if left is not None and left <= 0:
             return "deadline"
@@ -281,7 +293,7 @@ def shared_budget(
     max_tokens: int | None = None,
     max_cost: float | None = None,
 ) -> Iterator[None]:
-    """Bound everything that is asked within the context together; each call keeps its own policy as well.
+    """Bound everything that is asked within the context; each call keeps its own policy as well.
 
     The arguments are those of RetryPolicy. Raises PolicyError for a limit that cannot be kept.
     """

@@ -1,4 +1,4 @@
-"""One call of an agent: made, and told apart from others when it fails."""
+"""One call of an agent, and how its failure is classified."""
 
 import inspect
 import logging
@@ -60,14 +60,14 @@ Call = Callable[[Message], Awaitable[Reply]]
 
 
 class DeadlinePassedError(TimeoutError):
-    """Raised when the time for everything ends in the middle of a call, so that the call must not be repeated."""
+    """Raised when the whole time ends during a call, which must not be repeated."""
 
 
 class AgentInterruptedError(GoopError):
-    """Raised by an agent that cannot go on until a person has decided, such as on the approval of a tool.
+    """Raised by an agent that waits for a person, such as for the approval of a tool.
 
-    The call ends with "interrupted": nothing is repeated and no fallback is asked, since the run is not over.
-    `usage` is what it used until then, None where that is unknown.
+    The call ends with "interrupted": nothing is repeated and no fallback is asked, since the run is
+    not over. `usage` is what it used until then, None where that is unknown.
     """
 
     usage: Usage | None = None
@@ -123,7 +123,10 @@ async def _ask_function(agent: PlainAgent, message: Message, *, is_async: bool) 
 
 
 async def _answer(function: Callable[[Any], object], argument: object, *, is_async: bool) -> object:
-    """Call on a thread what is not async; what it returns may be waited for all the same, as with a lambda."""
+    """Call `function`, on a thread unless it is async.
+
+    What it returns may be awaitable all the same, as with a lambda.
+    """
     answer = function(argument) if is_async else await call_on_thread(partial(function, argument))
     try:
         return await answer if inspect.isawaitable(answer) else answer
@@ -166,7 +169,7 @@ def _check_text(answer: object) -> str:
 
 
 def is_repeatable(failure: Exception, policy: RetryPolicy) -> bool:
-    """Tell whether the call that raised `failure` may succeed later; not when the policy's own test fails."""
+    """Whether the call that raised `failure` may succeed later; not if the policy's test raises."""
     try:
         return bool((policy.retry_call or is_transient)(failure))
     except Exception:
@@ -175,7 +178,7 @@ def is_repeatable(failure: Exception, policy: RetryPolicy) -> bool:
 
 
 def is_transient(failure: BaseException) -> bool:
-    """Tell whether it is a lost connection, a time-out, a limit on rate or load; of a group, whether all are."""
+    """Whether it is a lost connection, a time-out or a rate limit; of a group, whether all are."""
     if isinstance(failure, BaseExceptionGroup):
         return all(map(is_transient, failure.exceptions))
 
@@ -199,7 +202,7 @@ def describe_failure(failure: BaseException) -> str:
 
 
 def usage_of_failure(failure: Exception) -> Usage | None:
-    """Return what a call used that failed: as the failure says in `usage`, None where nothing is known.
+    """Return what a failed call used, as the failure reports in `usage`; None if unknown.
 
     A request that was refused, by the host or with an HTTP status, never reached a model.
     """
@@ -213,7 +216,7 @@ def usage_of_failure(failure: Exception) -> Usage | None:
 
 
 def _status(failure: BaseException) -> int | None:
-    """Return the status of the HTTP answer that a failure carries, or is, under the names that libraries use."""
+    """Return the HTTP status that a failure carries, under the names that libraries use."""
     answer = getattr(failure, "response", None)
     codes = (
         getattr(failure, "status_code", None),

@@ -1,4 +1,4 @@
-"""Tell a cancellation of the call from one that the agent brings about by itself."""
+"""Distinguish a cancellation of the call from one that the agent causes itself."""
 
 from anyio import get_cancelled_exc_class
 
@@ -6,7 +6,7 @@ __all__ = ["is_being_cancelled"]
 
 
 def is_being_cancelled() -> bool:
-    """Tell, where a cancellation was caught, whether the task that runs is being cancelled.
+    """Whether the running task is being cancelled, where a cancellation was caught.
 
     Under asyncio whoever awaits something cancelled gets the same exception without being
     cancelled. Under trio nobody does.

@@ -35,10 +35,12 @@ class Stop:
 
 
 def next_step(task: str, attempts: Sequence[Attempt], policy: RetryPolicy) -> Ask | Stop:
-    """Return what follows on `attempts`, which are all of one call and in order; limits of time and cost aside.
+    """Return what follows on `attempts`, all of one call and in order.
 
-    The ladder: a reply that is accepted ends the call; a failed call is repeated with the same words while the policy
-    allows it; a reply that brings nothing new changes the way of asking, and behind the last way the call ends.
+    Limits of time and cost are checked elsewhere.
+    The ladder: a reply that is accepted ends the call; a failed call is repeated with the same
+    words while the policy allows it; a reply that brings nothing new changes the strategy, and
+    after the last one the call ends.
     """
     if not attempts:
         return Ask(Message(task))
@@ -77,7 +79,7 @@ def _after_failure(attempts: Sequence[Attempt], policy: RetryPolicy) -> Ask | St
 
 
 def _times_stuck(replies: Sequence[Attempt]) -> int:
-    """Count the replies that say what an earlier one said, or have the same errors: rule, place and value.
+    """Count the replies that repeat an earlier one, or its errors: rule, place and value.
 
     Another value under the same rule is progress: the agent tries to get it right (D-98).
     """

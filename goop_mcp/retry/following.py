@@ -11,8 +11,14 @@ from goop_mcp.retry.asking import Asking
 from goop_mcp.retry.attempts import Outcome
 from goop_mcp.retry.budget import time_left
 from goop_mcp.retry.calls import call_of
-from goop_mcp.retry.hooks import Hooks, tell
-from goop_mcp.retry.itinerary import Arrival, Request, apply_changes, first_request, request_after
+from goop_mcp.retry.hooks import Hooks, call_hooks
+from goop_mcp.retry.itinerary import (
+    Request,
+    WorkflowEnd,
+    apply_changes,
+    first_request,
+    request_after,
+)
 from goop_mcp.retry.jobs import DEFAULT_POLICY, Job, check_count, check_type
 from goop_mcp.retry.journey import Journey, Step
 from goop_mcp.retry.policy import RetryPolicy
@@ -25,13 +31,13 @@ from goop_mcp.validation.rules import Rule
 __all__ = ["Following", "follow"]
 
 _NOTHING_KNOWN = RoutingContext()
-_CANCELLED = Arrival("cancelled", "the call was cancelled")
+_CANCELLED = WorkflowEnd("cancelled", "the call was cancelled")
 
 OnStep = Callable[[Step], Awaitable[None] | None]
 
 
 class Following:
-    """One journey: run it once with `run`; `steps` can be looked at from outside at any time.
+    """One workflow: run it once with `run`; `steps` can be looked at from outside at any time.
 
     The arguments are those of `follow`.
     """
@@ -76,30 +82,32 @@ class Following:
     async def run(self) -> Journey:
         """Ask, route, ask the next. A cancellation goes through; `steps` is complete also then."""
         with workflow_span("follow"):
-            arrival = await self._travel()
+            arrival = await self._run_steps()
 
         return Journey(
             steps=tuple(self.steps), stopped_because=arrival.because, reason=arrival.reason
         )
 
-    async def _travel(self) -> Arrival:
+    async def _run_steps(self) -> WorkflowEnd:
         while len(self.steps) < self._max_steps:
             if not await _pause(self._request.pause):
-                return Arrival(
+                return WorkflowEnd(
                     "deadline", "the pause before the next try would last beyond the deadline"
                 )
 
             step = await self._ask(self._request)
-            await tell([self._on_step], step)
+            await call_hooks([self._on_step], step)
             following = request_after(
                 self._request, step, self.steps[:-1], self._tasks, self._agents
             )
-            if isinstance(following, Arrival):
+            if isinstance(following, WorkflowEnd):
                 return following
 
             self._request = following
 
-        return Arrival("limit", f"{self._max_steps} steps were made and the work is not finished")
+        return WorkflowEnd(
+            "limit", f"{self._max_steps} steps were made and the work is not finished"
+        )
 
     async def _ask(self, request: Request) -> Step:
         self._tasks.setdefault(request.agent, request.task)
@@ -137,7 +145,10 @@ class Following:
         )
 
     def _context_of(self, agent: str) -> RoutingContext:
-        """Return what is known of the agent's work; phase and task were said of the first agent only."""
+        """Return the context of the agent's work.
+
+        Phase and task were given for the first agent only.
+        """
         if agent in self._contexts:
             return self._contexts[agent]
 
@@ -160,17 +171,19 @@ async def follow(
     on_step: OnStep | None = None,
     max_steps: int = 100,
 ) -> Journey:
-    """Ask the agent named `first`, then whoever `route` names, until it says finish or somebody has to decide.
+    """Ask the agent named `first`, then those that `route` names, until the workflow ends.
 
-    `agents` maps names, as they stand in the reports, to agents. Each is asked until its report is accepted, by
-    `policy`. `context` says what is known and how careful to be; its counters are kept for each agent, so that
-    feedback loops and retries end where its limits say. `rules` are those of `validate`. `on_step` hears of each step
-    once its decision is there; what it raises is logged.
+    `agents` maps names, as they stand in the reports, to agents. Each is asked until its report is
+    accepted, by `policy`. `context` says what is known and how careful to be; its counters are kept
+    for each agent, so that feedback loops and retries end where its limits say. `rules` are those
+    of `validate`. `on_step` hears of each step once its decision is there; what it raises is
+    logged.
 
-    Goes on only from a decision whose every action a loop can carry out. Questions, approvals, new sessions, rejected
-    replies, an agent that is not in `agents`, the same report twice and `max_steps` end it, with a reason. Bounds for
-    the whole journey: `shared_budget`. Raises UnknownNameError for a first agent that is not there, TypeError for terms
-    of the wrong kind, both before anybody is asked.
+    Goes on only from a decision whose every action a loop can carry out. Questions, approvals, new
+    sessions, rejected replies, an agent that is not in `agents`, the same report twice and
+    `max_steps` end it, with a reason. Bounds for the whole workflow: `shared_budget`. Raises
+    UnknownNameError for a first agent that is not there, TypeError for terms of the wrong kind,
+    both before anybody is asked.
     """
     return await Following(
         agents,
@@ -187,7 +200,7 @@ async def follow(
 
 
 async def _pause(seconds: float) -> bool:
-    """Wait; False, at once, when the wait would last beyond a deadline around the journey."""
+    """Wait; False, at once, when the wait would last beyond a deadline around the workflow."""
     left = time_left()
     if left is not None and seconds >= left:
         return False

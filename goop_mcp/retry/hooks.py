@@ -12,7 +12,7 @@ from goop_mcp.retry.attempts import Attempt, Outcome
 from goop_mcp.retry.cancelling import is_being_cancelled
 from goop_mcp.retry.replies import Message
 
-__all__ = ["Hooks", "tell"]
+__all__ = ["Hooks", "call_hooks"]
 
 T = TypeVar("T")
 
@@ -21,10 +21,10 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """Functions, async or not, that are called before each ask, after each attempt and once at the end.
+    """Functions, async or not, called before each ask, after each attempt and at the end.
 
-    `after_attempt` hears of failed calls too. `on_stop` hears of every ending, a cancelled one included. A call with a
-    deadline leaves an async hook that is still busy by then.
+    `after_attempt` hears of failed calls too. `on_stop` hears of every ending, a cancelled one
+    included. A call with a deadline leaves an async hook that is still busy by then.
     """
 
     before_ask: Callable[[Message], Awaitable[None] | None] | None = None
@@ -32,7 +32,9 @@ class Hooks:
     on_stop: Callable[[Outcome], Awaitable[None] | None] | None = None
 
 
-async def tell(hooks: Iterable[Callable[[T], Awaitable[None] | None] | None], value: T) -> None:
+async def call_hooks(
+    hooks: Iterable[Callable[[T], Awaitable[None] | None] | None], value: T
+) -> None:
     """Call each hook that is there with `value`, one after the other."""
     for hook in hooks:
         if hook is None:

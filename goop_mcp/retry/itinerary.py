@@ -7,7 +7,7 @@ from typing import Any, cast
 from goop_mcp.retry.journey import JourneyEnd, Step
 from goop_mcp.routing import Action, Decision, RoutingContext
 
-__all__ = ["Arrival", "Request", "apply_changes", "first_request", "request_after"]
+__all__ = ["Request", "WorkflowEnd", "apply_changes", "first_request", "request_after"]
 
 _OURS = (
     Action.CONTINUE_NEXT,
@@ -45,7 +45,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class WorkflowEnd:
     """Ask nobody any more, and why."""
 
     because: JourneyEnd
@@ -53,7 +53,7 @@ class Arrival:
 
 
 def first_request(agent: str, prompt: str) -> Request:
-    """Return the request that begins a journey."""
+    """Return the first request of a workflow."""
     return Request(agent=agent, prompt=prompt, task=prompt)
 
 
@@ -63,7 +63,7 @@ def request_after(
     before: Sequence[Step],
     tasks: Mapping[str, str],
     known: Collection[str],
-) -> Request | Arrival:
+) -> Request | WorkflowEnd:
     """Return what follows on `step`, which `request` led to; `before` are the steps before it.
 
     `tasks` are the tasks of the agents that were asked so far, `known` those that can be asked.
@@ -72,23 +72,23 @@ def request_after(
     """
     decision = step.decision
     if decision is None or step.outcome.stopped_because in _FAILED_ENDS:
-        return Arrival(_failed_end(step), _why_failed(step))
+        return WorkflowEnd(_failed_end(step), _why_failed(step))
 
     ours = [each for each in decision.actions if each is not Action.SAVE_STATE]
     if not_ours := [each for each in ours if each not in _OURS]:
-        return Arrival(cast("JourneyEnd", not_ours[0].value), decision.reason)
+        return WorkflowEnd(cast("JourneyEnd", not_ours[0].value), decision.reason)
 
     action = ours[0] if ours else Action.ASK_USER
     if request.waiting and action in (Action.FINISH, Action.CONTINUE_NEXT):
         return request.waiting[-1]
     if action in (Action.FINISH, Action.ASK_USER):
-        return Arrival("finish" if action is Action.FINISH else "ask_user", decision.reason)
+        return WorkflowEnd("finish" if action is Action.FINISH else "ask_user", decision.reason)
     if action in _WITHOUT_LIMIT and _was_reported_before(step, before):
-        return Arrival("no_progress", f"{step.agent} sent the same report again")
+        return WorkflowEnd("no_progress", f"{step.agent} sent the same report again")
     if action not in _TO_ANOTHER:
         return _again(action, request, decision)
     if decision.next_agent is None or decision.next_agent not in known:
-        return _stranger(decision.next_agent, known)
+        return _unknown_agent(decision.next_agent, known)
     return _to_another(action, decision.next_agent, request, decision, tasks)
 
 
@@ -100,9 +100,9 @@ def _again(action: Action, request: Request, decision: Decision) -> Request:
     return replace(request, prompt=_written(request.task, words, decision), pause=pause)
 
 
-def _stranger(name: str | None, known: Collection[str]) -> Arrival:
+def _unknown_agent(name: str | None, known: Collection[str]) -> WorkflowEnd:
     who = "not named" if name is None else repr(name)
-    return Arrival("unknown_agent", f"the next agent is {who}; known are {', '.join(known)}")
+    return WorkflowEnd("unknown_agent", f"the next agent is {who}; known are {', '.join(known)}")
 
 
 def _to_another(
@@ -131,7 +131,7 @@ def _issues(decision: Decision) -> str:
         " ".join(filter(None, (f"- {each.severity}:", each.message, each.fix)))
         for each in decision.issues
     ]
-    return "\n".join(["Mend these and report again:", *lines]) if lines else ""
+    return "\n".join(["Fix these and report again:", *lines]) if lines else ""
 
 
 def _written(task: str, words: str, decision: Decision) -> str:
@@ -140,7 +140,7 @@ def _written(task: str, words: str, decision: Decision) -> str:
 
 
 def _was_reported_before(step: Step, before: Sequence[Step]) -> bool:
-    """Tell whether the agent sent the same report since the last action that the router counts.
+    """Whether the agent sent the same report since the last action that the router counts.
 
     After such an action, feedback for example, an agent is asked something else; that it says the
     same again is for the limit of the router to end.

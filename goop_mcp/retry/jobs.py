@@ -95,7 +95,7 @@ def judge(
     limits: Limits,
     rules: Sequence[Rule],
 ) -> Verdict:
-    """Return the verdict on a reply: that of `validate`, but for repairs that the policy does not want."""
+    """Return the verdict of `validate`, without the repairs that the policy does not accept."""
     mode: Mode = "lenient" if policy.mend_form else "strict"
     verdict = validate(
         reply, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
@@ -109,7 +109,7 @@ def judge(
 
 
 def judged(attempt: Attempt, verdict_on: Callable[[str], Verdict]) -> Attempt:
-    """Return `attempt` with the verdict on its reply; without one, and failed, where a rule of the caller's failed.
+    """Return `attempt` with the verdict on its reply, or failed where a custom rule failed.
 
     To ask again would not help, and what a rule could not look at must not pass for accepted.
     """
@@ -123,7 +123,7 @@ def judged(attempt: Attempt, verdict_on: Callable[[str], Verdict]) -> Attempt:
 
 
 def check_terms(policy: object, expected: object, limits: object) -> None:
-    """Raise TypeError for terms that are something else, such as the fields of a policy in a dict."""
+    """Raise TypeError for terms of another kind, such as the fields of a policy in a dict."""
     check_type("policy", policy, RetryPolicy, "RetryPolicy(...)")
     check_type("limits", limits, Limits, "Limits(...)")
     if expected is not None:
@@ -131,7 +131,7 @@ def check_terms(policy: object, expected: object, limits: object) -> None:
 
 
 def check_type(name: str, value: object, kind: type, wanted: str) -> None:
-    """Raise TypeError unless `value`, which the caller knows as `name`, is of the kind that is `wanted`."""
+    """Raise TypeError unless `value`, named `name` in the message, is of the kind `wanted`."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} is {type(value).__name__}; expected {wanted}")
 

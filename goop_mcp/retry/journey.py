@@ -1,4 +1,4 @@
-"""What was done while decisions were followed: steps are data, each with its outcome and its decision."""
+"""The steps of a workflow as data, each with its outcome and its decision."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -53,7 +53,7 @@ class Journey:
 
     @property
     def finished(self) -> bool:
-        """Whether the work is done: the router said so."""
+        """Whether the router reported the work as done."""
         return self.stopped_because == "finish"
 
     @property

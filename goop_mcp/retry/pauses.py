@@ -27,11 +27,12 @@ def pause_before(
     chance: Callable[[], float] = random.random,
     time_left: float | None = None,
 ) -> float:
-    """Return the seconds to wait before a call is repeated that has failed `failures` times, at least once.
+    """Return the seconds to wait before a call that has failed `failures` times is repeated.
 
     A time that the failure names is lengthened by up to a fifth at random: many calls that were
     refused together must not all come back together. `now` gives the seconds since 1970, against
-    which a time of day is held, and `chance` a number from 0 to 1. `time_left` are the seconds to a deadline.
+    which a time of day is held, and `chance` a number from 0 to 1. `time_left` are the seconds to a
+    deadline.
     """
     # Needed only after a failure; every start would pay for it
     import tenacity  # noqa: PLC0415
@@ -54,7 +55,10 @@ def pause_before(
 
 
 def _named(failure: Exception | None) -> object:
-    """Return what a failure asks to wait: its own attribute, or the header of its HTTP answer; None for nothing."""
+    """Return how long a failure asks to wait, None where it does not.
+
+    It is an attribute of the failure, or the header of its HTTP answer.
+    """
     named = getattr(failure, "retry_after", None)
     if named is not None:
         return named
@@ -68,7 +72,7 @@ def _named(failure: Exception | None) -> object:
 
 
 def _headers(failure: object) -> dict[str, str]:
-    """Return the headers of the answer that a failure carries, or is, with their names in small letters."""
+    """Return the headers of the answer that a failure carries, with names in lower case."""
     answer: Any = getattr(failure, "response", None)
     headers = getattr(failure if answer is None else answer, "headers", None)
     items = getattr(headers, "items", dict[str, str]().items)
@@ -76,7 +80,7 @@ def _headers(failure: object) -> dict[str, str]:
 
 
 def _seconds(named: object, now: Callable[[], float]) -> float:
-    """Return the seconds that `named` means: a number, a length of time, or a time of day as HTTP writes it."""
+    """Return the seconds in `named`: a number, a duration, or a time of day as in HTTP."""
     if isinstance(named, timedelta):
         return named.total_seconds()
     if isinstance(named, datetime):

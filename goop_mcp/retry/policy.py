@@ -28,25 +28,31 @@ class RetryPolicy:
     max_attempts: replies that are judged, 1 to 100, the first included.
     deadline: seconds for everything, waiting included; None for no limit.
     attempt_timeout: seconds for one answer; a late one counts as a failed call.
-    max_calls: messages to agents, repeated calls and the fallback included; for agents that do not say what they cost.
-    max_tokens, max_cost: what may be spent. The next call is made while less than that is spent, counting
-        what is reserved for calls under way: the most that the agent's last five answers used, all that
-        is left before the first. Where the agent does not say what it used, the reservation counts.
-    ways: how to ask again. The first is used until nothing changes, then the next; behind the last the call stops.
-    call_retries: how often a call that fails is repeated, 0 to 100, not counted as attempts; the circuit
-        may end that sooner.
-    retry_call: tells which failures of a call are worth repeating; None: time-outs, lost connections, rate limits and
-        overload, recognised by type, by a `retryable` attribute or by the status code.
-    backoff: how long to wait before repeating a failed call, a wait of tenacity; None: random up to 0.5 s, doubled each
-        time up to 30 s. A time named by the failure itself (`retry_after`) is waited for at least.
-    when_exhausted: what happens when the agent never sends an acceptable reply: "return" the outcome, "raise" a
-        NotAcceptedError that carries it, or ask the `fallback`, whose one reply is judged too. Where limits of time or
-        cost are reached, nobody is asked any more.
-    fallback: an agent, or several, of which each is asked when the one before sent nothing acceptable.
-    circuit: whether five failed calls in a row, of all who ask the same agent, end further calls at once
-        for 30 s, and after each one more that fails for twice as long, up to 10 min.
-    mend_form: False rejects a reply whose form had to be mended (strict mode).
-    unmended: rules whose repairs reject the reply although form is mended otherwise.
+    max_calls: messages to agents, repeated calls and the fallback included; for agents that do not
+        say what they cost.
+    max_tokens, max_cost: what may be spent. The next call is made while less than that is spent,
+        counting what is reserved for calls under way: the most that the agent's last five answers
+        used, all that is left before the first. Where the agent does not say what it used, the
+        reservation counts.
+    ways: how to ask again. The first is used until nothing changes, then the next; after the last
+        one the call ends.
+    call_retries: how often a call that fails is repeated, 0 to 100, not counted as attempts; the
+        circuit may end that sooner.
+    retry_call: which failures of a call are worth repeating; None: time-outs, lost connections,
+        rate limits and overload, recognised by type, by a `retryable` attribute or by the status
+        code.
+    backoff: how long to wait before repeating a failed call, a wait of tenacity; None: random up to
+        0.5 s, doubled each time up to 30 s. A time named by the failure itself (`retry_after`) is
+        waited for at least.
+    when_exhausted: what happens when the agent never sends an acceptable reply: "return" the
+        outcome, "raise" a NotAcceptedError that carries it, or ask the `fallback`, whose one reply
+        is judged too. Where limits of time or cost are reached, nobody is asked any more.
+    fallback: an agent, or several, of which each is asked when the one before sent nothing
+        acceptable.
+    circuit: whether five failed calls in a row, of all who ask the same agent, end further calls at
+        once for 30 s, and after each one more that fails for twice as long, up to 10 min.
+    mend_form: False rejects a reply whose form had to be repaired (strict mode).
+    unmended: rules whose repairs reject the reply although other forms are repaired.
     """
 
     max_attempts: int = 3
@@ -75,9 +81,9 @@ class RetryPolicy:
         if isinstance(self.fallback, list):
             object.__setattr__(self, "fallback", tuple(self.fallback))
 
-        faults = [*_numbers(self), *(_kinds(self) or _names(self))] or _contradictions(self)
-        if faults:
-            raise PolicyError("the policy cannot be kept: " + "; ".join(faults))
+        errors = [*_numbers(self), *(_kinds(self) or _names(self))] or _contradictions(self)
+        if errors:
+            raise PolicyError("the policy cannot be kept: " + "; ".join(errors))
 
     @property
     def fallbacks(self) -> "tuple[Agent, ...]":
@@ -92,7 +98,7 @@ class RetryPolicy:
 
 
 def _numbers(policy: RetryPolicy) -> list[str]:
-    faults = [
+    errors = [
         f"{name} is {value!r}; expected a whole number from {least} to {_MOST_ATTEMPTS}"
         for name, value, least in (
             ("max_attempts", policy.max_attempts, 1),
@@ -107,13 +113,13 @@ def _numbers(policy: RetryPolicy) -> list[str]:
         "max_tokens": policy.max_tokens,
         "max_cost": policy.max_cost,
     }
-    faults += [
+    errors += [
         f"{name} is {value!r}; expected a number above 0, or None for no limit"
         for name, value in limits.items()
         if value is not None and (type(value) not in (int, float) or not value > 0)
     ]
 
-    return faults
+    return errors
 
 
 def _kinds(policy: RetryPolicy) -> list[str]:
@@ -147,47 +153,47 @@ def _is_function(value: object) -> bool:
 
 
 def _names(policy: RetryPolicy) -> list[str]:
-    faults: list[str] = []
+    errors: list[str] = []
     if not policy.ways or any(way not in _WAYS for way in policy.ways):
-        faults.append(f"ways is {policy.ways!r}; expected one or more of {', '.join(_WAYS)}")
+        errors.append(f"ways is {policy.ways!r}; expected one or more of {', '.join(_WAYS)}")
     elif len(set(policy.ways)) < len(policy.ways):
-        faults.append(f"ways names one twice: {', '.join(policy.ways)}")
+        errors.append(f"ways names one twice: {', '.join(policy.ways)}")
 
     if policy.when_exhausted not in ("return", "raise", "fallback"):
-        faults.append(
+        errors.append(
             f"when_exhausted is {policy.when_exhausted!r}; expected return, raise or fallback"
         )
 
     unknown = sorted(name for name in policy.unmended if name not in RULES)
-    faults += [f"unmended names {name!r}; there is no such rule" for name in unknown]
+    errors += [f"unmended names {name!r}; there is no such rule" for name in unknown]
 
-    return faults
+    return errors
 
 
 def _contradictions(policy: RetryPolicy) -> list[str]:
-    faults: list[str] = []
+    errors: list[str] = []
     deadline, timeout = policy.deadline, policy.attempt_timeout
     if deadline is not None and timeout is not None and timeout > deadline:
-        faults.append(f"attempt_timeout ({timeout}) is longer than deadline ({deadline})")
+        errors.append(f"attempt_timeout ({timeout}) is longer than deadline ({deadline})")
     if policy.when_exhausted == "fallback" and not policy.fallbacks:
-        faults.append(
+        errors.append(
             f"when_exhausted is fallback and fallback is {policy.fallback}; name an agent"
         )
 
     if policy.fallback is not None and policy.when_exhausted != "fallback":
-        faults.append(
+        errors.append(
             f"fallback is given and when_exhausted is {policy.when_exhausted}; expected fallback"
         )
 
     repeating = {"retry_call": policy.retry_call, "backoff": policy.backoff}
-    faults += [
+    errors += [
         f"{name} is given and call_retries is 0, which repeats no call; leave one of them out"
         for name, value in repeating.items()
         if value is not None and policy.call_retries == 0
     ]
     if policy.unmended and not policy.mend_form:
-        faults.append(
-            "unmended is given and mend_form is False, which mends nothing; leave one of them out"
+        errors.append(
+            "unmended is given and mend_form is False, which repairs nothing; leave one of them out"
         )
 
-    return faults
+    return errors

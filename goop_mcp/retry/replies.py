@@ -20,9 +20,10 @@ Number = TypeVar("Number", int, float)
 Way = Literal["first", "same_conversation", "minimal", "fresh"]
 """How a message is put to an agent.
 
-`first` is the task itself. `same_conversation` sends what is wrong and relies on the agent to remember. `minimal`
-repeats the last envelope with what is wrong and needs no history. `fresh` begins anew with the task and what to mind;
-the failed replies, which teach the error, are left out.
+`first` is the task itself. `same_conversation` sends what is wrong and relies on the agent to
+remember. `minimal` repeats the last envelope with what is wrong and needs no history. `fresh`
+starts again with the task and what to mind; the failed replies, which teach the error, are left
+out.
 """
 
 
@@ -108,7 +109,7 @@ class Reply:
 
 
 class Conversation(Protocol):
-    """An agent that knows what its answers cost and can begin anew.
+    """An agent that knows what its answers cost and can start afresh.
 
     For a message whose way is `minimal` or `fresh` it forgets the earlier ones; for
     `same_conversation` it does not.
@@ -123,7 +124,10 @@ class Conversation(Protocol):
 
 
 PlainAgent = Callable[[str], "Awaitable[str] | str"]
-"""A function from message to reply that keeps its own conversation; one that is not async runs on a thread."""
+"""A function from message to reply that keeps its own conversation.
+
+One that is not async runs on a thread.
+"""
 
 Agent = PlainAgent | Conversation
 """Whatever can be asked."""

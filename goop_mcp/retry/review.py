@@ -1,4 +1,4 @@
-"""Judge the replies of a conversation that somebody else drives: a framework that asks again by itself.
+"""Judge the replies of a conversation that a framework drives by itself.
 
 The same policy, stop rules and words as in `ask_until_accepted`; only who sends them differs.
 """
@@ -45,7 +45,7 @@ class ReviewTerms(TypedDict, total=False):
 
 
 class Review:
-    """One conversation: give each reply to `hear` and send back what it returns, until it returns None.
+    """One conversation: give each reply to `hear` and send back what it returns until that is None.
 
     `protocol`, `expected`, `limits` and `rules` are those of `validate`; a rule that fails ends the
     review with "agent_error". Of `policy` the fields max_attempts, deadline, when_exhausted,
@@ -54,8 +54,9 @@ class Review:
     deadline ends the review at the next reply; the call of the model is the framework's, to be
     bounded by `time_left`.
 
-    Raises PolicyError for a policy that only `ask_until_accepted` can keep, UnknownNameError for an unknown protocol,
-    TypeError for terms of the wrong kind, RuleRefusedError for a rule that cannot be used.
+    Raises PolicyError for a policy that only `ask_until_accepted` can keep, UnknownNameError for an
+    unknown protocol, TypeError for terms of the wrong kind, RuleRefusedError for a rule that cannot
+    be used.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class Review:
 
     @property
     def outcome(self) -> Outcome:
-        """How the review ended; "attempts" where the framework asked no more although it was told to."""
+        """How the review ended; "attempts" where the framework did not ask again."""
         because = self._because or "attempts"
         uncounted = self._budget.counts_usage and any(each.usage is None for each in self.attempts)
         return outcome_of(
@@ -105,7 +106,10 @@ class Review:
 
     @property
     def time_left(self) -> float | None:
-        """Seconds to the deadline of the policy, or to a nearer one around the review; None without any."""
+        """Seconds to the deadline of the policy, or to a nearer one around the review.
+
+        None without any.
+        """
         return self._budget.time_left()
 
     def hear(
@@ -127,8 +131,8 @@ class Review:
         if usage is not None:
             self._budget.spend(usage)
 
-        said = self._attempt(reply=reply, usage=usage, conversation_id=conversation_id)
-        because = self._judge_next(said, last=last)
+        attempt = self._attempt(reply=reply, usage=usage, conversation_id=conversation_id)
+        because = self._judge_next(attempt, last=last)
         if because is None:
             return self._message.text
 
@@ -138,7 +142,7 @@ class Review:
         return None
 
     def recall(self, reply: str, *, usage: Usage | None = None) -> None:
-        """Take up a reply that an earlier review of this conversation was given: judged again, not paid again.
+        """Judge a reply of an earlier review of this conversation again, without its cost.
 
         Where it ends the review nobody is notified and nothing is raised, as the earlier one did
         that. Raises RuntimeError when the review had ended before.
@@ -147,7 +151,7 @@ class Review:
         self._because = self._judge_next(self._attempt(reply=reply, usage=usage), last=False)
 
     def settle(self, usage: Usage) -> None:
-        """Count what the last reply used, where the framework tells it only afterwards."""
+        """Count what the last reply used, where the framework reports it only afterwards."""
         self._budget.spend(usage)
         self.attempts[-1] = replace(self.attempts[-1], usage=usage)
 
@@ -157,9 +161,12 @@ class Review:
                 f"the review has ended ({self._because}); make another for another task"
             )
 
-    def _judge_next(self, said: Attempt, *, last: bool) -> StoppedBecause | None:
-        """Judge what was said; return why that ends the review, None where the next message is ready."""
-        self.attempts.append(judged(said, self._judge))
+    def _judge_next(self, attempt: Attempt, *, last: bool) -> StoppedBecause | None:
+        """Judge an attempt; return why that ends the review.
+
+        None means that the next message is ready.
+        """
+        self.attempts.append(judged(attempt, self._judge))
         step = next_step("", self.attempts, self._policy)
         if isinstance(step, Stop):
             return step.because
@@ -171,12 +178,12 @@ class Review:
         return None
 
     def fail(self, failure: BaseException, *, usage: Usage | None = None) -> None:
-        """End the review because the framework's call failed for good; does nothing when it has ended.
+        """End the review because a call failed for good; does nothing when it has ended.
 
-        A time-out after the deadline ends it as "deadline", all else as "agent_error".
-        What is no Exception, such as an interrupt from the keyboard, counts as a cancellation. `usage` is what the
-        call used all the same; None takes what the failure says. Nothing is raised: the failure is the caller's to
-        pass on.
+        A time-out after the deadline ends it as "deadline", all else as "agent_error". What is no
+        Exception, such as an interrupt from the keyboard, counts as a cancellation. `usage` is what
+        the call used all the same; None takes what the failure says. Nothing is raised: the failure
+        is the caller's to pass on.
         """
         if self.stopped:
             return

@@ -44,7 +44,10 @@ _outcomes = _meter.create_counter(
 
 
 def name_of(agent: Agent) -> str | None:
-    """Return the name of an agent: its own `name`, or that of the function or class; None for a lambda."""
+    """Return the name of an agent: its `name`, or that of the function or class.
+
+    Return None for a lambda.
+    """
     name = getattr(agent, "name", None) or getattr(agent, "__name__", None)
     if isinstance(name, str):
         return None if name == "<lambda>" else name
@@ -96,7 +99,10 @@ def describe_call(span: trace.Span, outcome: Outcome) -> None:
 def attempt_span(
     message: Message, attempts: Sequence[Attempt], agent: str | None = None
 ) -> Iterator[None]:
-    """Open a span for the attempt that is added to `attempts` within; `agent` is the name of who is asked."""
+    """Open a span for the attempt that is added to `attempts` within.
+
+    `agent` is the name of the agent that is asked.
+    """
     number = len(attempts)
     attributes = {"goop.attempt.number": number + 1, "goop.attempt.way": message.way}
     span = _tracer.start_span("goop.ask.attempt", kind=trace.SpanKind.CLIENT, attributes=attributes)
@@ -115,7 +121,7 @@ def count_outcome(outcome: Outcome) -> None:
 
 
 def within(span: trace.Span) -> AbstractContextManager[object]:
-    """Make `span` the parent of spans that begin within, and end it; what is raised within stays out of it.
+    """Make `span` the parent of spans that begin within, and end it.
 
     Where nobody traces there is no span to hand on, and handing on takes longer than all else here.
     """
@@ -161,7 +167,10 @@ def _describe(span: trace.Span, attempt: Attempt, agent: str | None) -> None:
 
 
 def _usage_attributes(usage: Usage) -> Mapping[str, float]:
-    """Return what is known of a usage; the conventions have no name for both kinds of tokens together, nor for cost."""
+    """Return the known attributes of a usage.
+
+    The conventions have no name for all tokens together, nor for cost.
+    """
     known = {
         "gen_ai.usage.input_tokens": usage.input_tokens,
         "gen_ai.usage.output_tokens": usage.output_tokens,

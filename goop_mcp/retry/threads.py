@@ -17,9 +17,10 @@ T = TypeVar("T")
 
 
 async def call_on_thread(function: Callable[[], T]) -> T:
-    """Return what `function` returns, or raise what it raises, called on a thread of its own in a copy of the context.
+    """Return what `function` returns, called on a thread of its own in a copy of the context.
 
-    A cancellation leaves the thread behind. So does the end of the program: one that hangs keeps nothing waiting.
+    A cancellation abandons the thread, and so does the end of the program: a thread that hangs
+    keeps nothing waiting.
     """
     future: Future[T] = Future()
     done = Wakeup()
@@ -60,7 +61,7 @@ class Wakeup:
 
 
 def _context() -> Context:
-    """Return a copy of the context that tells of no event loop: the one that runs is that of another thread."""
+    """Return a copy of the context without the event loop, which belongs to another thread."""
     context = copy_context()
     if (sniffio := sys.modules.get("sniffio")) is not None:
         context.run(sniffio.current_async_library_cvar.set, None)

@@ -1,4 +1,4 @@
-"""The words with which an agent is asked again, one form for each way of asking."""
+"""The messages that ask an agent again, one form for each strategy."""
 
 from collections.abc import Callable, Sequence
 
@@ -27,7 +27,7 @@ _REPEATED_CHARACTERS = (
 def ask_again(task: str, replies: Sequence[Attempt], way: Way, *, attempt: int) -> Message:
     """Return the message that follows on `replies`, the last of which was rejected.
 
-    A fault that the reply before had as well is said to stand again, with a line as it should be.
+    An error that the previous reply had as well is marked as repeated, with a correct line.
     """
     return Message(_FORMS[way](task, replies), way, attempt)
 
@@ -37,21 +37,21 @@ def _same_conversation(_task: str, replies: Sequence[Attempt]) -> str:
 
 
 def _minimal(_task: str, replies: Sequence[Attempt]) -> str:
-    """Repeat what was sent: the envelope, or all where there was none, as no history tells the agent what it did."""
+    """Repeat what was sent, as there is no history: the envelope, or all without one."""
     sent = _sent(replies[-1])
     cut = f"…{sent[-_REPEATED_CHARACTERS:]}" if len(sent) > _REPEATED_CHARACTERS else sent
     return f"This is what you sent:\n\n{cut}\n\n{_feedback(replies)}"
 
 
 def _fresh(task: str, replies: Sequence[Attempt]) -> str:
-    """Begin anew: what to mind, and nothing of the replies in which it went wrong, nor a word about them."""
+    """Start afresh with what to mind; the rejected replies, which teach the errors, stay out."""
     errors = _errors(replies[-1])
     if any(finding.rule.endswith("/no-envelope") for finding in errors):
         form = _feedback(replies[-1:]).partition("\n")[2].rpartition("\n")[0].strip()
-        told = (
+        instruction = (
             f"End your reply with the report, in this form and filled in:\n{form}" if form else _END
         )
-        return f"{task}\n\n{told}"
+        return f"{task}\n\n{instruction}"
 
     lines = list(dict.fromkeys(map(_to_mind, errors)))[:_MOST_FIXES]
 
@@ -66,7 +66,7 @@ def _fresh(task: str, replies: Sequence[Attempt]) -> str:
 
 
 def _to_mind(finding: Finding) -> str:
-    """Say what to do at which place, to one who knows of no fault."""
+    """Return what to do at which place, for an agent that does not know of the error."""
     if finding.rule == TRUNCATED.id:
         return _KEEP_SHORT
 
@@ -88,7 +88,10 @@ _FORMS: dict[Way, Callable[[str, Sequence[Attempt]], str]] = {
 
 
 def _feedback(replies: Sequence[Attempt]) -> str:
-    """Return the verdict's feedback; what stands again is named before its last line, which says what to do."""
+    """Return the verdict's feedback, with repeated errors before its last line.
+
+    That line is the instruction.
+    """
     verdict = replies[-1].verdict
     feedback = (verdict.feedback if verdict is not None else None) or ""
     standing = _standing(replies) if len(replies) > 1 else []
@@ -109,12 +112,12 @@ def _standing(replies: Sequence[Attempt]) -> list[str]:
 
 
 def _stands_again(finding: Finding) -> str:
-    """Say that a fault stands again and show a line as it should be.
+    """Say that an error is repeated, and show a correct line.
 
     Where one of several values is to be chosen all are shown: an example would put words into the
     agent's mouth.
     """
-    again = f"{finding.rule} stands again: the reply before had the same fault."
+    again = f"{finding.rule} stands again: the reply before had the same error."
     if finding.expected:
         return f"{again} Write exactly one of: {', '.join(finding.expected)}"
 
@@ -132,7 +135,7 @@ def _errors(reply: Attempt) -> tuple[Finding, ...]:
 
 
 def _sent(reply: Attempt) -> str:
-    """Return the envelope of a rejected reply as it was read; the whole reply where there was none."""
+    """Return the envelope of a rejected reply as it was read, the whole reply without one."""
     if reply.verdict is None or reply.verdict.span is None:
         return reply.reply or ""
     return reply.verdict.read_text[slice(*reply.verdict.span)]

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Concatenate, ParamSpec
 
 from goop_mcp.routing.context import RoutingContext
 from goop_mcp.routing.decision import Action, Filling
@@ -10,7 +11,7 @@ from goop_mcp.routing.views import NO_REPORT, NO_REQUEST, Outcome, ReportView, R
 from goop_mcp.validation.findings import Finding
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["ANY", "Case", "Row", "no_filling"]
+__all__ = ["ANY", "Case", "Row", "RowList", "no_filling"]
 
 _AGENT_NAME = re.compile(r"\w[\w.:/-]{0,99}")
 
@@ -70,3 +71,39 @@ class Row:
     fill: Callable[[Case], Filling] = no_filling
     reason: Callable[[Case], str]
     message: Callable[[Case, Filling], str]
+
+
+P = ParamSpec("P")
+Fill = Callable[[Case], Filling]
+
+
+# Both are typed by the constructor of Row: its fields are listed once, and calls are still checked.
+def _decorator(
+    make: Callable[P, Row],
+) -> Callable[Concatenate["RowList", P], Callable[[Fill], Fill]]:
+    def row(rows: "RowList", /, *args: P.args, **data: P.kwargs) -> Callable[[Fill], Fill]:
+        def declare(fill: Fill) -> Fill:
+            rows.append(replace(make(*args, **data), fill=fill))
+            return fill
+
+        return declare
+
+    return row
+
+
+def _adder(make: Callable[P, Row]) -> Callable[Concatenate["RowList", P], None]:
+    def add(rows: "RowList", /, *args: P.args, **data: P.kwargs) -> None:
+        rows.append(make(*args, **data))
+
+    return add
+
+
+class RowList(list[Row]):
+    """The rows of one table in the order in which they are tried.
+
+    `@ROWS.row(rule=…, …)` declares a row on the function that fills its decision; `ROWS.add(…)`
+    declares one whose filling is a single expression or empty.
+    """
+
+    row = _decorator(Row)
+    add = _adder(Row)

@@ -63,10 +63,15 @@ def cap(result: CallToolResult) -> CallToolResult:
     ):
         return result
 
-    content = [
-        TextContent(type="text", text=_cut(block.text)) if isinstance(block, TextContent) else block
-        for block in result.content
-    ]
+    content = list(result.content)
+    for index, block in enumerate(content):
+        if isinstance(block, TextContent) and len(block.text) > MOST_CHARACTERS:
+            end = (
+                f"\n… cut off here: {len(block.text):,} characters are more than"
+                f" {MOST_CHARACTERS:,}. Ask for less at a time, or read the structured answer."
+            )
+            text = block.text[: MOST_CHARACTERS - len(end)] + end
+            content[index] = TextContent(type="text", text=text)
 
     return result.model_copy(update={"content": content})
 
@@ -79,21 +84,20 @@ def without_secrets(text: str) -> str:
     return redact(text).text
 
 
-def _cut(text: str) -> str:
-    if len(text) <= MOST_CHARACTERS:
-        return text
-
-    end = (
-        f"\n… cut off here: {len(text):,} characters are more than {MOST_CHARACTERS:,}. "
-        "Ask for less at a time, or read the structured answer."
-    )
-    return text[: MOST_CHARACTERS - len(end)] + end
-
-
 def verdict_answer(verdict: Verdict) -> CallToolResult:
     """Return a verdict; a rejected reply is not a failure of the tool."""
     structure = verdict.to_dict()
-    lines = [_headline(verdict, structure["envelope"] or {})]
+    heading = f"{verdict.verdict}: {verdict.protocol or 'no envelope'}"
+    if verdict.protocol is not None:
+        # The agent wrote these values: excerpts keep them on this line, and short.
+        if verdict.version is not None:
+            heading += f" {excerpt(verdict.version, 40)}"
+
+        for key in ("status", "agent"):
+            if isinstance(value := (structure["envelope"] or {}).get(key), str):
+                heading += f", {key} {excerpt(value, 60)}"
+
+    lines = [heading]
     if verdict.feedback is not None:
         lines.append(verdict.feedback)
     else:
@@ -196,22 +200,6 @@ def handoff_answer(built: "BuiltRequest", *, written: bool) -> CallToolResult:
         "\n".join([f"not written; {place}the prompt:", *remarks, *fenced(built.text, "markdown")]),
         built.to_dict(),
     )
-
-
-def _headline(verdict: Verdict, envelope: Mapping[str, object]) -> str:
-    if verdict.protocol is None:
-        return f"{verdict.verdict}: no envelope"
-
-    # The agent wrote these values: excerpts keep them on this line, and short.
-    parts = [f"{verdict.verdict}: {verdict.protocol}"]
-    if verdict.version is not None:
-        parts[0] += f" {excerpt(verdict.version, 40)}"
-
-    for key in ("status", "agent"):
-        if isinstance(value := envelope.get(key), str):
-            parts.append(f"{key} {excerpt(value, 60)}")
-
-    return ", ".join(parts)
 
 
 def _listed(noun: str, items: Sequence[Finding | Repair]) -> list[str]:

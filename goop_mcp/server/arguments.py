@@ -1,5 +1,6 @@
 """Describe the errors in the arguments of a tool call, one line an argument, for models to fix."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
@@ -13,6 +14,7 @@ __all__ = ["argument_errors", "has_unknown_names"]
 
 _Place = tuple[int | str, ...]
 
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _LONGEST_NAME = 200
 _LONGEST_NUMBER = 30
 _LONGEST_SHOWN = 1_000
@@ -134,7 +136,7 @@ def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue]) -> str:
         found = "a huge number" if huge else f"the number {value}"
     elif not isinstance(value, str):
         found = "null" if value is None else _KINDS[type(value)]
-    elif not value.isascii() and not _is_unicode(value):
+    elif not value.isascii() and _SURROGATE.search(value):
         found = "a string with half a character in it (a lone surrogate)"
     elif choices:
         found = repr(_shown(value))
@@ -161,14 +163,6 @@ def _shown(text: str) -> str:
     Secrets are redacted before the cut: half a secret would no longer be recognized.
     """
     return excerpt(without_secrets(text[:_LONGEST_SHOWN]), 60)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _expected(schema: Mapping[str, JsonValue]) -> str:

@@ -138,6 +138,7 @@ class GoopServer(MCPServer[Any]):
 
         Otherwise it searches the whole schema of the tool twice a call.
         """
+        # Kept by the identity of the schema, which is replaced when a tool is registered again.
         compared: dict[str, tuple[object, bool]] = {}
 
         def schema_with_headers(name: str) -> Mapping[str, Any] | None:

@@ -63,6 +63,11 @@ _NAMES: Mapping[tuple[str, str], Callable[[_Known], Iterable[str]]] = {
 def add_completions(server: MCPServer, application: "Application") -> None:
     """Complete the arguments of the resources and prompts of `server`."""
 
+    def newest_ids() -> list[str]:
+        # One more than is shown, because `has_more` depends on it.
+        newest = memory.keeping.list_memories(application.store, limit=_MOST + 1)
+        return [str(each.id) for each in newest]
+
     async def complete(
         ref: PromptReference | ResourceTemplateReference,
         argument: CompletionArgument,
@@ -70,9 +75,7 @@ def add_completions(server: MCPServer, application: "Application") -> None:
     ) -> Completion | None:
         of = ref.uri if isinstance(ref, ResourceTemplateReference) else ref.name
         if (of, argument.name) == ("goop://memories/{id}", "id"):
-            return _completion(
-                await anyio.to_thread.run_sync(_newest_ids, application), argument.value
-            )
+            return _completion(await anyio.to_thread.run_sync(newest_ids), argument.value)
 
         known = (context.arguments if context is not None else None) or {}
         if (
@@ -88,13 +91,6 @@ def add_completions(server: MCPServer, application: "Application") -> None:
     # The SDK's decorator is not annotated.
     register = cast("Callable[[], Callable[[_Handler], _Handler]]", server.completion)
     register()(complete)
-
-
-def _newest_ids(application: "Application") -> list[str]:
-    # One more than is shown, because `has_more` depends on it.
-    return [
-        str(each.id) for each in memory.keeping.list_memories(application.store, limit=_MOST + 1)
-    ]
 
 
 def _completion(names: Iterable[str], begun: str) -> Completion:

@@ -49,8 +49,14 @@ def start_exporting(environment: Mapping[str, str]) -> Exporting:
     it, OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER (otlp or none), OTEL_EXPORTER_OTLP_PROTOCOL
     (http/protobuf), OTEL_SDK_DISABLED, and everything that the SDK and its exporters read.
     """
-    wanted = [signal for signal in _SIGNALS if _is_wanted(signal, environment)]
-    if not wanted:
+    is_disabled = environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    wanted = [
+        signal
+        for signal in _SIGNALS
+        if "otlp" in (environment.get(f"OTEL_{signal}_EXPORTER") or "otlp").split(",")
+        and any(environment.get(name) for name in _endpoints(signal))
+    ]
+    if is_disabled or not wanted:
         return Exporting()
 
     for signal in wanted:
@@ -74,16 +80,6 @@ def start_exporting(environment: Mapping[str, str]) -> Exporting:
 
     return Exporting(
         {signal: set_up(signal, version=__version__, environment=environment) for signal in wanted}
-    )
-
-
-def _is_wanted(signal: str, environment: Mapping[str, str]) -> bool:
-    if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
-        return False
-
-    exporter = environment.get(f"OTEL_{signal}_EXPORTER") or "otlp"
-    return "otlp" in exporter.split(",") and any(
-        environment.get(name) for name in _endpoints(signal)
     )
 
 

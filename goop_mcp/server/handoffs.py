@@ -1,6 +1,5 @@
 """The tool build_handoff, which builds every kind of handoff; its first argument is the kind."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -245,10 +244,9 @@ class Handoffs:
         handoff is recorded and read at goop://project/HANDOFF.md instead.
         """
         # The arguments are the fields, under the same names.
-        given = locals()
+        given, here = locals(), self._application
         if kind == "session":
             handoffs = operations.session_handoff
-            here = self._application
             workplace = here.writing_workplace() if write else here.workplace
             fields = handoffs.session_fields(
                 {name: given[name] for name in handoffs.SESSION_FIELDS}
@@ -258,16 +256,14 @@ class Handoffs:
             )
             return session_answer(built)
 
-        return self._request(given, write=write)
-
-    def _request(self, given: Mapping[str, object], *, write: bool) -> CallToolResult:
-        if write and not self._application.settings.keeps_files:
+        if write and not here.settings.keeps_files:
             raise ToolError(_KEEPS_NO_FILES)
 
-        fields = {name: given[name] for name in operations.hand_over.REQUEST_FIELDS}
-        project, now = self._application.settings.project, datetime.now().astimezone()
-        built = operations.hand_over.hand_over_request(
-            fields, project=project, write=write, now=now
+        request = operations.hand_over.hand_over_request(
+            {name: given[name] for name in operations.hand_over.REQUEST_FIELDS},
+            project=here.settings.project,
+            write=write,
+            now=datetime.now().astimezone(),
         )
 
-        return handoff_answer(built, written=write)
+        return handoff_answer(request, written=write)

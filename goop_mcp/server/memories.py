@@ -162,7 +162,7 @@ class Memories:
         min_importance: _LeastImportance = 0.0,
         limit: _Limit = 5,
     ) -> Annotated[CallToolResult, FoundModel]:
-        """Find what the project remembers, by words: call it before you start a task.
+        """Find memories of the project by text: call it before you start a task.
 
         Ask in several phrasings, with the identifiers of the code; any text will do. The best come
         first, with the part that fits; get_memory gives the whole. What is found was written by

@@ -3,7 +3,6 @@
 Text that agents saved is quoted: on one line, or in a fence that it cannot close.
 """
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mcp.types import CallToolResult
@@ -16,7 +15,7 @@ from goop_mcp.validation.findings import excerpt
 if TYPE_CHECKING:
     from goop_mcp.memory.keeping import ForgottenMemory
     from goop_mcp.memory.saving import SavedMemory
-    from goop_mcp.memory.searching import FoundMemories, FoundMemory
+    from goop_mcp.memory.searching import FoundMemories
     from goop_mcp.store.records import StoredMemory
 
 __all__ = ["forgotten_answer", "found_answer", "memory_answer", "memory_text", "saved_answer"]
@@ -54,7 +53,13 @@ def found_answer(found: "FoundMemories", advice: str | None) -> CallToolResult:
 
     lines = [f"{count}; {_DATA}:" if found.items else count]
     for item in found.items:
-        lines += _item(item)
+        each = item.memory
+        lines += [
+            f'{each.id}. [{each.type} {each.importance:g}] "{excerpt(each.title, _TITLE)}"',
+            f"   {excerpt(item.snippet, _SNIPPET)}",
+        ]
+        if about := [excerpt(text, _TITLE) for text in (*each.concepts, *each.source_files)]:
+            lines.append(f"   about: {', '.join(about)}")
 
     lines += [field("note", note) for note in notes]
 
@@ -78,35 +83,21 @@ def forgotten_answer(forgotten: "ForgottenMemory") -> CallToolResult:
 
 def memory_text(stored: "StoredMemory") -> str:
     """Return the whole memory as Markdown; the content is in a fence that it cannot close."""
-    return "\n".join([*_head(stored), f"content ({_DATA}):", *fenced(stored.content)])
-
-
-def _head(stored: "StoredMemory") -> Iterator[str]:
     by = f" by {excerpt(stored.agent, _TITLE)}" if stored.agent else ""
-    yield (
-        f"memory {stored.id}: {stored.type}, importance {stored.importance:g}, saved"
-        f" {stored.created_at}{by}"
-    )
-    yield f"title: {excerpt(stored.title, _TITLE)}"
+    lines = [
+        (
+            f"memory {stored.id}: {stored.type}, importance {stored.importance:g}, saved"
+            f" {stored.created_at}{by}"
+        ),
+        f"title: {excerpt(stored.title, _TITLE)}",
+    ]
     for name, values in (("concepts", stored.concepts), ("source_files", stored.source_files)):
         if values:
-            yield f"{name}: {', '.join(excerpt(value, _FACT) for value in values)}"
+            lines.append(f"{name}: {', '.join(excerpt(value, _FACT) for value in values)}")
 
     if stored.facts:
-        yield "facts:"
-        yield from (f"- {excerpt(fact, _FACT)}" for fact in stored.facts)
+        lines += ["facts:", *(f"- {excerpt(fact, _FACT)}" for fact in stored.facts)]
     if stored.session_id:
-        yield f"session_id: {excerpt(stored.session_id, _TITLE)}"
+        lines.append(f"session_id: {excerpt(stored.session_id, _TITLE)}")
 
-
-def _item(item: "FoundMemory") -> Iterator[str]:
-    found = item.memory
-    yield f'{found.id}. [{found.type} {found.importance:g}] "{excerpt(found.title, _TITLE)}"'
-    yield f"   {excerpt(item.snippet, _SNIPPET)}"
-    about = [*map(_quoted, found.concepts), *map(_quoted, found.source_files)]
-    if about:
-        yield f"   about: {', '.join(about)}"
-
-
-def _quoted(text: str) -> str:
-    return excerpt(text, _TITLE)
+    return "\n".join([*lines, f"content ({_DATA}):", *fenced(stored.content)])

@@ -77,6 +77,7 @@ def _values(message: bytes) -> int:
 
 def weight(value: object, most: int) -> int:
     """Return about how many bytes of memory a value parsed from JSON takes; stop past `most`."""
+    # Iterative, because a message may be nested deeper than Python's recursion limit.
     total, waiting = 0, [value]
     while waiting and total <= most:
         each = waiting.pop()

@@ -42,16 +42,11 @@ async def log_timing(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -
     finally:
         milliseconds = (perf_counter() - started) * 1000
         if _logger.isEnabledFor(logging.INFO):
-            _logger.info(
-                "%s%s %s in %.1f ms", ctx.method, _subject(ctx.params or {}), outcome, milliseconds
-            )
-
-
-def _subject(params: Mapping[str, Any]) -> str:
-    """Return the name or address that a message is about, redacted and cut to 100 characters."""
-    # Redacted before the cut: half a secret would no longer be recognized.
-    name = next((params[key] for key in _SUBJECTS if isinstance(params.get(key), str)), None)
-    return "" if name is None else f" {without_secrets(name[:_LONGEST_NAME]):.100}"
+            # Redacted before the cut to 100 characters: half a secret would not be recognized.
+            params: Mapping[str, Any] = ctx.params or {}
+            names = [params[key] for key in _SUBJECTS if isinstance(params.get(key), str)]
+            subject = f" {without_secrets(names[0][:_LONGEST_NAME]):.100}" if names else ""
+            _logger.info("%s%s %s in %.1f ms", ctx.method, subject, outcome, milliseconds)
 
 
 def paging(size: int) -> ServerMiddleware[Any]:
@@ -67,21 +62,19 @@ def paging(size: int) -> ServerMiddleware[Any]:
             return result
 
         items = result[key]
-        start = _start(ctx, size, len(items))
+        start, cursor = 0, (ctx.params or {}).get("cursor")
+        if cursor is not None:
+            starts = {str(start): start for start in range(size, len(items), size)}
+            if cursor not in starts:
+                raise MCPError(
+                    INVALID_PARAMS, "invalid cursor; leave it out to begin with the first page"
+                )
+
+            start = starts[cursor]
+
         answer = {**result, key: items[start : start + size]}
         if start + size < len(items):
             answer["nextCursor"] = str(start + size)
         return answer
 
     return page
-
-
-def _start(ctx: ServerRequestContext[Any, Any], size: int, total: int) -> int:
-    cursor = (ctx.params or {}).get("cursor")
-    if cursor is None:
-        return 0
-
-    starts = {str(start): start for start in range(size, total, size)}
-    if cursor not in starts:
-        raise MCPError(INVALID_PARAMS, "invalid cursor; leave it out to begin with the first page")
-    return starts[cursor]

@@ -88,8 +88,14 @@ class Notices:
         if not client.has_standalone_channel:
             raise MCPError(INVALID_REQUEST, _NO_SESSION)
         if client not in self._clients:
+
+            def forget() -> None:
+                left = self._clients.pop(client)
+                self._count.add(left.of, -len(left.uris))
+                self._want_no_more(left.uris)
+
             self._clients[client] = _Subscriber(of)
-            client.exit_stack.callback(self._forget, client)
+            client.exit_stack.callback(forget)
 
         subscriber = self._clients[client]
         if uri not in subscriber.uris:
@@ -125,6 +131,8 @@ class Notices:
         self._count.add(of, len(uris))
         self._kept.add(of, size)
 
+        # Counted before the first `await`, so that streams opened at the same time cannot pass the
+        # limits together.
         try:
             await self._want(uris)
             return await call_next(ctx)
@@ -191,11 +199,6 @@ class Notices:
         finally:
             subscriber.is_being_notified = False
 
-    def _forget(self, client: Connection) -> None:
-        subscriber = self._clients.pop(client)
-        self._count.add(subscriber.of, -len(subscriber.uris))
-        self._want_no_more(subscriber.uris)
-
     def _refuse_too_many(self, uris: Collection[str], of: str, *, kept: int = 0) -> None:
         if any(len(uri) > _LONGEST_URI for uri in uris):
             raise MCPError(
@@ -223,6 +226,7 @@ class Notices:
             )
 
     async def _want(self, uris: Collection[str]) -> None:
+        # The first stamp is taken at once: a change right after the subscription counts already.
         fresh = [uri for uri in uris if uri not in self._wanted]
         self._wanted.update(uris)
         self._stamps.update(await self._stamps_of(fresh) or {})

@@ -149,8 +149,15 @@ def _attributes(
 def _span(
     name: str, attributes: Mapping[str, str], ctx: ServerRequestContext[Any, Any]
 ) -> Iterator[trace.Span]:
+    # A client may name its trace in the message itself.
+    parent: Context | None = None
+    traceparent = dict(ctx.meta or {}).get("traceparent")
+    if isinstance(traceparent, str):
+        named = propagate.extract({"traceparent": traceparent})
+        parent = named if trace.get_current_span(named).get_span_context().is_valid else None
+
     span = _tracer.start_span(
-        name, context=_parent(ctx), kind=trace.SpanKind.SERVER, attributes=attributes
+        name, context=parent, kind=trace.SpanKind.SERVER, attributes=attributes
     )
     if not span.is_recording():
         # Without tracing there is no span to propagate, and setting the current span would take
@@ -173,13 +180,3 @@ def _span(
         span, end_on_exit=True, record_exception=False, set_status_on_exception=False
     ):
         yield span
-
-
-def _parent(ctx: ServerRequestContext[Any, Any]) -> Context | None:
-    """Return the trace that the client names in the message itself, None if it names none."""
-    traceparent = dict(ctx.meta or {}).get("traceparent")
-    if not isinstance(traceparent, str):
-        return None
-
-    context = propagate.extract({"traceparent": traceparent})
-    return context if trace.get_current_span(context).get_span_context().is_valid else None

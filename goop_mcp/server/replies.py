@@ -1,6 +1,6 @@
 """The tools that judge a reply: by itself, and by the project it was written in."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -19,8 +19,6 @@ from goop_mcp.server.observing import count_verdict
 from goop_mcp.server.progress import progress_reporter
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
-from goop_mcp.validation.rules import Rule
-from goop_mcp.validation.verdict import Verdict
 
 if TYPE_CHECKING:
     from goop_mcp.composition import Application
@@ -149,11 +147,26 @@ class Replies:
             self._application.settings.project,
             Expectations(agent=expected_agent, phase=expected_phase),
         )
-        judge = partial(self._check_claims, ctx) if check_workspace else validate
-        rules = self._application.rules
+        here, rules = self._application, self._application.rules
 
         def judged() -> CallToolResult:
-            verdict = judge(text, protocol=protocol, mode=mode, expected=expected, rules=rules)
+            if check_workspace:
+                here.require_folder()
+                verdict = operations.check_workspace.check_workspace(
+                    text,
+                    here.settings.project,
+                    store=here.store,
+                    protocol=protocol,
+                    mode=mode,
+                    expected=expected,
+                    rules=rules,
+                    looked=progress_reporter(ctx, LOOKING),
+                )
+            else:
+                verdict = validate(
+                    text, protocol=protocol, mode=mode, expected=expected, rules=rules
+                )
+
             return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
 
         return await self._answered(judged, text, check_workspace=check_workspace)
@@ -227,29 +240,6 @@ class Replies:
             len(text) <= LONGEST_AT_ONCE and not check_workspace and not self._application.rules
         )
         return judge() if at_once else await anyio.to_thread.run_sync(judge)
-
-    def _check_claims(
-        self,
-        ctx: Context[Any, Any],
-        text: str,
-        *,
-        protocol: ProtocolChoice,
-        mode: Literal["lenient", "strict"],
-        expected: Expectations,
-        rules: Sequence[Rule],
-    ) -> Verdict:
-        here = self._application
-        here.require_folder()
-        return operations.check_workspace.check_workspace(
-            text,
-            here.settings.project,
-            store=here.store,
-            protocol=protocol,
-            mode=mode,
-            expected=expected,
-            rules=rules,
-            looked=progress_reporter(ctx, LOOKING),
-        )
 
 
 def routing_context(

@@ -51,7 +51,18 @@ class Stamps:
             revision, known = reading.revision(), self._last
             if known[0] == revision and known[1].keys() >= set(uris):
                 return known
-            return revision, {uri: _of_row(uri, reading) for uri in uris}
+
+            stamps: dict[str, object] = {}
+            for uri in uris:
+                if uri in _RECORDED:
+                    stamps[uri] = reading.document_revision(_RECORDED[uri]) or None
+                    continue
+
+                number = memory_id(uri.removeprefix(MEMORIES))
+                found = None if number is None else reading.memory(number)
+                stamps[uri] = None if found is None else (found.revision, found.forgotten_at)
+
+            return revision, stamps
 
         # Revision and stamps are kept as one value, because another thread may replace them.
         self._last = last = self._application.store.read(ask)
@@ -67,11 +78,3 @@ class Stamps:
             return str(error)
 
         return None if stamp is None else (path, stamp)
-
-
-def _of_row(uri: str, reading: "Reading") -> object:
-    if uri in _RECORDED:
-        return reading.document_revision(_RECORDED[uri]) or None
-    number = memory_id(uri.removeprefix(MEMORIES))
-    found = None if number is None else reading.memory(number)
-    return None if found is None else (found.revision, found.forgotten_at)

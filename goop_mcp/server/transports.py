@@ -46,6 +46,7 @@ def _close_on_signals(application: Application) -> None:
         closing = threading.Thread(target=application.close, daemon=True)
         closing.start()
         closing.join(_LAST_MOMENTS)
+        # Without cleaning up: a regular exit would wait for worker threads that may never return.
         os._exit(128 + number)
 
     for number in (signal.SIGINT, signal.SIGTERM):

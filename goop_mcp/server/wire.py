@@ -134,6 +134,7 @@ class Incoming:
 
     async def _line(self, line: bytearray, left_out: bytearray) -> str | None:
         """Return a complete line, None if it is refused; `left_out` is the start of a long one."""
+        # Parsed only until the first message has come, which is nearly always the first line.
         if not self._heard_message:
             self._heard_message = not left_out and _is_message(line)
             self._heard_text = self._heard_text or bool(left_out or line.strip())
@@ -197,6 +198,8 @@ class Outgoing:
                 if not self._ready.poll(0):
                     await anyio.wait_writable(self._descriptor)
 
+                # In pieces that never block: the descriptor may be shared with other processes,
+                # and must not be switched to non-blocking writes.
                 rest = rest[os.write(self._descriptor, rest[:_MOST_AT_ONCE]) :]
 
         self._unanswered.note_answer(text)

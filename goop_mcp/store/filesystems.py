@@ -48,11 +48,8 @@ def network_filesystem(folder: Path, *, mount_table: Path = MOUNT_TABLE) -> str 
         return None
 
     wanted = f"{os.major(device)}:{os.minor(device)}"
-    kind = next((_kind(line) for line in mounts.splitlines() if line.split()[2:3] == [wanted]), "")
+    line = next((each for each in mounts.splitlines() if each.split()[2:3] == [wanted]), "")
+    # The type is the first field after the separator `-` (proc(5), mountinfo).
+    kind = "".join(line.partition(" - ")[2].split()[:1])
 
     return kind if kind.partition(".")[0] in _KINDS else None
-
-
-def _kind(line: str) -> str:
-    """Return the type: the first field after the separator `-` (proc(5), mountinfo)."""
-    return "".join(line.partition(" - ")[2].split()[:1])

@@ -25,17 +25,16 @@ def refuse_unstorable(
     for field in fields(record):
         value = getattr(record, field.name)
         for text in value if isinstance(value, tuple) else (value,):
-            if isinstance(text, str):
-                _refuse(field.name, text)
+            if not isinstance(text, str):
+                continue
+            if "\0" in text:
+                raise StoreError(
+                    f"{field.name} holds the character NUL, which no database keeps; remove it"
+                )
 
-
-def _refuse(name: str, text: str) -> None:
-    if "\0" in text:
-        raise StoreError(f"{name} holds the character NUL, which no database keeps; remove it")
-
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise StoreError(
-            f"{name} holds half of a character at {error.start + 1}; remove it"
-        ) from error
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise StoreError(
+                    f"{field.name} holds half of a character at {error.start + 1}; remove it"
+                ) from error

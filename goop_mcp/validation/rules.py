@@ -1,18 +1,18 @@
-"""A rule: one thing that can be wrong with a reply, with everything a person or an agent may ask about it."""
+"""A rule: one possible error of a reply, with all that people and agents may ask about it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Hit, Mode, Severity
 
-__all__ = ["Check", "Example", "Problem", "Rule", "RuleBook", "run_checks"]
+__all__ = ["Check", "CheckT", "Example", "Problem", "Rule", "RuleBook", "RuleList", "run_checks"]
 
 Check = Callable[[Any, Expectations], "Hit | list[Hit] | list[Problem] | None"]
-"""Looks at one model and returns what it found; each family narrows the first argument to its model.
+"""Judges one model and returns what it found; each family narrows the first argument.
 
 A check that reads the same texts for two rules returns problems, which name their rule.
 """
@@ -50,7 +50,7 @@ class Rule:
     """One rule. The id is stable for ever (RULES).
 
     `catches` and `why` are for the rule's page. `fix` is an instruction to the agent. `check`
-    judges a whole model; rules without one are reported where the text is found, read or mended.
+    judges a whole model; rules without one are reported where the text is found, read or repaired.
     `requirements` are for rules of this project. `model` is the class of the envelopes that `check`
     judges, or several; None for a rule that its family lists.
     """
@@ -103,8 +103,36 @@ class Rule:
         )
 
 
+P = ParamSpec("P")
+CheckT = TypeVar("CheckT", bound=Check)
+
+
+# Typed by the constructor of Rule, so that its fields are listed once and are still checked.
+def _decorator(
+    make: Callable[P, Rule],
+) -> Callable[Concatenate["RuleList", P], Callable[[CheckT], CheckT]]:
+    def rule(rules: "RuleList", /, *args: P.args, **data: P.kwargs) -> Callable[[CheckT], CheckT]:
+        def declare(check: CheckT) -> CheckT:
+            rules.append(replace(make(*args, **data), check=check))
+            return check
+
+        return declare
+
+    return rule
+
+
+class RuleList(list[Rule]):
+    """The rules of one module, in the order of the file.
+
+    `@RULES.rule(id=…, …)` declares a rule on its check, so that both are in one place; a rule that
+    is reported where the text is read has no check and is appended.
+    """
+
+    rule = _decorator(Rule)
+
+
 class RuleBook(Mapping[str, Rule]):
-    """All rules by id, in the order in which they are listed; two with one id are a mistake of ours."""
+    """All rules by id, in the order in which they are listed; ids must differ."""
 
     def __init__(self, collect: Callable[[], Iterable[Rule]]) -> None:
         """Take what lists the rules; it is called when the first of them is asked for."""
@@ -134,7 +162,7 @@ class RuleBook(Mapping[str, Rule]):
         return len(self._rules)
 
     def find(self, name: str) -> Rule:
-        """Return the rule called `name`, also by the part after the slash where only one rule has it.
+        """Return the rule `name`, which may be the part after the slash if only one rule has it.
 
         Raises UnknownNameError, which suggests the nearest id, or all that have this part.
         """

@@ -4,13 +4,13 @@ An example is a JSON object with the facts of a project; `project_facts_from_jso
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
-from goop_mcp.validation.rules import Check, Example, Rule
+from goop_mcp.validation.rules import CheckT, Example, RuleList
 
 __all__ = ["PROJECT_RULES", "ProjectFacts", "project_facts_from_json"]
 
@@ -69,6 +69,61 @@ def project_facts_from_json(text: str) -> ProjectFacts:
     return ProjectFacts(**known)
 
 
+def _and(names: Iterable[str]) -> str:
+    listed = list(names)
+    if len(listed) > _MOST_NAMED:
+        return f"{', '.join(listed[:_MOST_NAMED])} and {len(listed) - _MOST_NAMED} more"
+    return " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
+
+
+_SOUND = """\
+{
+  "state_phase": "execute", "chronicle_phase": "execute", "report_phase": "execute",
+  "spec_locked_in_state": true, "spec_locked_in_header": true,
+  "waves_in_state": 2, "current_wave": 1, "waves_in_blueprint": 2,
+  "planned": ["W1.T1", "W1.T2"], "done_reported": ["W1.T1"], "open_in_chronicle": ["W1.T2"],
+  "untraced_must_haves": [], "missing_files": [], "state_defect": null, "state_read_only": null,
+  "handoff_written": "2026-01-16T10:00:00Z", "last_report": "2026-01-16T09:00:00Z"
+}
+"""
+
+
+PROJECT_RULES = RuleList()
+
+
+def _rule(
+    name: str,
+    *,
+    severity: Severity = Severity.WARNING,
+    catches: str,
+    why: str,
+    fix: str,
+    requirements: tuple[str, ...],
+    good: str,
+    bad: str,
+) -> Callable[[CheckT], CheckT]:
+    return PROJECT_RULES.rule(
+        id=f"workflow/{name}",
+        lenient=severity,
+        strict=severity,
+        catches=catches,
+        why=why,
+        fix=fix,
+        requirements=requirements,
+        example=Example(good=good, bad=bad, reply=_SOUND),
+    )
+
+
+@_rule(
+    "state-corrupt",
+    severity=Severity.ERROR,
+    catches="state.json cannot be read; it is left as it is",
+    why="A file that is reset loses the lock on the specification; nobody would notice.",
+    fix=("Fix state.json by hand at the place named, or put the newest checkpoint in its place."),
+    requirements=("P-05", "P-16"),
+    good='"state_defect": null',
+    bad='"state_defect": ["it ends in the middle", 1, 14]',
+)
 def _state_corrupt(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     if facts.state_defect is None:
         return None
@@ -77,6 +132,18 @@ def _state_corrupt(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     return Hit(message=f"{where}; it is left as it is, expected a JSON object", path="state.json")
 
 
+@_rule(
+    "state-read-only",
+    severity=Severity.INFO,
+    catches=(
+        "state.json of version 2 (either shape), or older than version 1: read, never written"
+    ),
+    why="Two shapes call themselves version 2; writing one as the other would destroy it.",
+    fix="Go on reading; the package that made the file is the one to change it.",
+    requirements=("P-16",),
+    good='"state_read_only": null',
+    bad='"state_read_only": "version 2, workflows only"',
+)
 def _state_read_only(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     if facts.state_read_only is None:
         return None
@@ -84,6 +151,15 @@ def _state_read_only(facts: ProjectFacts, _expected: Expectations) -> Hit | None
     return Hit(message=message, path="state.json", found=facts.state_read_only)
 
 
+@_rule(
+    "context-file-missing",
+    catches="a file of the reading order is missing (PROJECT_KNOWLEDGE_BASE.md: info)",
+    why="An agent that starts without its context ignores the contract.",
+    fix="Create it with 'goop-mcp init', or run the command of the phase that writes it.",
+    requirements=("P-05", "P-16"),
+    good='"missing_files": []',
+    bad='"missing_files": ["SPEC.md"]',
+)
 def _missing(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     return [
         Hit(
@@ -101,6 +177,15 @@ def _missing(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     ]
 
 
+@_rule(
+    "drift-phase",
+    catches="phase differs between state.json, CHRONICLE.md and the last report",
+    why="Whoever reads the other side works in another phase.",
+    fix="Bring CHRONICLE.md in line with state.json, or change the phase there by its command.",
+    requirements=("G-07", "P-16"),
+    good='"chronicle_phase": "execute"',
+    bad='"chronicle_phase": "plan"',
+)
 def _drift_phase(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     sides = {"CHRONICLE.md": facts.chronicle_phase, "the last report": facts.report_phase}
     others = [
@@ -116,6 +201,21 @@ def _drift_phase(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     return Hit(message=message, path="state.json", found=facts.state_phase)
 
 
+@_rule(
+    "drift-spec-lock",
+    catches="specLocked and the header of SPEC.md differ",
+    why=(
+        "People read the header, programs read state.json; one of them changes a contract that"
+        " the other keeps."
+    ),
+    fix=(
+        "Set the header of SPEC.md as state.json has it, or run /goop-plan to lock the"
+        " specification."
+    ),
+    requirements=("G-18", "P-16"),
+    good='"spec_locked_in_header": true',
+    bad='"spec_locked_in_header": false',
+)
 def _drift_spec_lock(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     state, header = facts.spec_locked_in_state, facts.spec_locked_in_header
     if state is None or header is None or state == header:
@@ -130,6 +230,15 @@ def _drift_spec_lock(facts: ProjectFacts, _expected: Expectations) -> Hit | None
     return Hit(message=f"{message}; state.json counts", path="SPEC.md")
 
 
+@_rule(
+    "drift-waves",
+    catches="totalWaves or currentWave differ from BLUEPRINT.md",
+    why="With a wrong number of waves the work ends too early or never.",
+    fix="Set totalWaves and currentWave as BLUEPRINT.md has them.",
+    requirements=("G-58", "P-16"),
+    good='"waves_in_state": 2',
+    bad='"waves_in_state": 3',
+)
 def _drift_waves(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     planned = facts.waves_in_blueprint
     if not planned or facts.waves_in_state is None:
@@ -160,6 +269,15 @@ def _drift_waves(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     return hits
 
 
+@_rule(
+    "drift-task-status",
+    catches="a task is done in one place and open in another",
+    why="A task taken for done is never finished; one taken for open is done twice.",
+    fix="Look at the last report of the task and fix the other source.",
+    requirements=("G-49", "P-16"),
+    good='"open_in_chronicle": ["W1.T2"]',
+    bad='"open_in_chronicle": ["W1.T1"]',
+)
 def _drift_task_status(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     done = {
         "the reports": dict.fromkeys(facts.done_reported),
@@ -192,6 +310,15 @@ def _drift_task_status(facts: ProjectFacts, _expected: Expectations) -> list[Hit
     return hits
 
 
+@_rule(
+    "drift-unknown-task",
+    catches="a task is recorded that BLUEPRINT.md does not have",
+    why=("Work outside of the plan is not counted, or the plan is not the one that was worked on."),
+    fix="Add the task to BLUEPRINT.md, or name the task that was meant.",
+    requirements=("G-12", "G-58"),
+    good='"done_reported": ["W1.T1"]',
+    bad='"done_reported": ["W9.T1"]',
+)
 def _drift_unknown_task(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     if not facts.planned:
         return []
@@ -225,6 +352,15 @@ def _drift_unknown_task(facts: ProjectFacts, _expected: Expectations) -> list[Hi
     return hits
 
 
+@_rule(
+    "drift-coverage",
+    catches="a must-have without a task, or a task without a must-have",
+    why="What no task serves is not built; what serves no must-have was not asked for.",
+    fix="Name the must-have in the Spec Coverage of its tasks, or amend SPEC.md.",
+    requirements=("P-03",),
+    good='"untraced_must_haves": []',
+    bad='"untraced_must_haves": ["MH3"]',
+)
 def _drift_coverage(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     hits = []
     if facts.untraced_must_haves:
@@ -256,6 +392,15 @@ def _drift_coverage(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     return hits
 
 
+@_rule(
+    "drift-handoff-stale",
+    catches="HANDOFF.md is older than the last recorded report",
+    why="The next session would start from a place that is left already.",
+    fix="Write HANDOFF.md again before the session ends.",
+    requirements=("G-50",),
+    good='"handoff_written": "2026-01-16T10:00:00Z"',
+    bad='"handoff_written": "2026-01-15T10:00:00Z"',
+)
 def _drift_handoff(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     written, reported = facts.handoff_written, facts.last_report
     if written is None or reported is None or written >= reported:
@@ -267,166 +412,3 @@ def _drift_handoff(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     )
 
     return Hit(message=message, path="HANDOFF.md", found=written)
-
-
-def _and(names: Iterable[str]) -> str:
-    listed = list(names)
-    if len(listed) > _MOST_NAMED:
-        return f"{', '.join(listed[:_MOST_NAMED])} and {len(listed) - _MOST_NAMED} more"
-    return " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
-
-
-_SOUND = """\
-{
-  "state_phase": "execute", "chronicle_phase": "execute", "report_phase": "execute",
-  "spec_locked_in_state": true, "spec_locked_in_header": true,
-  "waves_in_state": 2, "current_wave": 1, "waves_in_blueprint": 2,
-  "planned": ["W1.T1", "W1.T2"], "done_reported": ["W1.T1"], "open_in_chronicle": ["W1.T2"],
-  "untraced_must_haves": [], "missing_files": [], "state_defect": null, "state_read_only": null,
-  "handoff_written": "2026-01-16T10:00:00Z", "last_report": "2026-01-16T09:00:00Z"
-}
-"""
-
-
-def _rule(
-    name: str,
-    check: Check,
-    *,
-    severity: Severity = Severity.WARNING,
-    catches: str,
-    why: str,
-    fix: str,
-    requirements: tuple[str, ...],
-    good: str,
-    bad: str,
-) -> Rule:
-    return Rule(
-        id=f"workflow/{name}",
-        lenient=severity,
-        strict=severity,
-        catches=catches,
-        why=why,
-        fix=fix,
-        requirements=requirements,
-        example=Example(good=good, bad=bad, reply=_SOUND),
-        check=check,
-    )
-
-
-PROJECT_RULES = (
-    _rule(
-        "state-corrupt",
-        _state_corrupt,
-        severity=Severity.ERROR,
-        catches="state.json cannot be read; it is left as it is",
-        why="A file that is reset loses the lock on the specification; nobody would notice.",
-        fix=(
-            "Fix state.json by hand at the place named, or put the newest checkpoint in its place."
-        ),
-        requirements=("P-05", "P-16"),
-        good='"state_defect": null',
-        bad='"state_defect": ["it ends in the middle", 1, 14]',
-    ),
-    _rule(
-        "state-read-only",
-        _state_read_only,
-        severity=Severity.INFO,
-        catches=(
-            "state.json of version 2 (either shape), or older than version 1: read, never written"
-        ),
-        why="Two shapes call themselves version 2; writing one as the other would destroy it.",
-        fix="Go on reading; the package that made the file is the one to change it.",
-        requirements=("P-16",),
-        good='"state_read_only": null',
-        bad='"state_read_only": "version 2, workflows only"',
-    ),
-    _rule(
-        "context-file-missing",
-        _missing,
-        catches="a file of the reading order is missing (PROJECT_KNOWLEDGE_BASE.md: info)",
-        why="An agent that starts without its context ignores the contract.",
-        fix="Create it with 'goop-mcp init', or run the command of the phase that writes it.",
-        requirements=("P-05", "P-16"),
-        good='"missing_files": []',
-        bad='"missing_files": ["SPEC.md"]',
-    ),
-    _rule(
-        "drift-phase",
-        _drift_phase,
-        catches="phase differs between state.json, CHRONICLE.md and the last report",
-        why="Whoever reads the other side works in another phase.",
-        fix="Bring CHRONICLE.md in line with state.json, or change the phase there by its command.",
-        requirements=("G-07", "P-16"),
-        good='"chronicle_phase": "execute"',
-        bad='"chronicle_phase": "plan"',
-    ),
-    _rule(
-        "drift-spec-lock",
-        _drift_spec_lock,
-        catches="specLocked and the header of SPEC.md differ",
-        why=(
-            "People read the header, programs read state.json; one of them changes a contract that"
-            " the other keeps."
-        ),
-        fix=(
-            "Set the header of SPEC.md as state.json has it, or run /goop-plan to lock the"
-            " specification."
-        ),
-        requirements=("G-18", "P-16"),
-        good='"spec_locked_in_header": true',
-        bad='"spec_locked_in_header": false',
-    ),
-    _rule(
-        "drift-waves",
-        _drift_waves,
-        catches="totalWaves or currentWave differ from BLUEPRINT.md",
-        why="With a wrong number of waves the work ends too early or never.",
-        fix="Set totalWaves and currentWave as BLUEPRINT.md has them.",
-        requirements=("G-58", "P-16"),
-        good='"waves_in_state": 2',
-        bad='"waves_in_state": 3',
-    ),
-    _rule(
-        "drift-task-status",
-        _drift_task_status,
-        catches="a task is done in one place and open in another",
-        why="A task taken for done is never finished; one taken for open is done twice.",
-        fix="Look at the last report of the task and fix the other source.",
-        requirements=("G-49", "P-16"),
-        good='"open_in_chronicle": ["W1.T2"]',
-        bad='"open_in_chronicle": ["W1.T1"]',
-    ),
-    _rule(
-        "drift-unknown-task",
-        _drift_unknown_task,
-        catches="a task is recorded that BLUEPRINT.md does not have",
-        why=(
-            "Work outside of the plan is not counted, or the plan is not the one that was"
-            " worked on."
-        ),
-        fix="Add the task to BLUEPRINT.md, or name the task that was meant.",
-        requirements=("G-12", "G-58"),
-        good='"done_reported": ["W1.T1"]',
-        bad='"done_reported": ["W9.T1"]',
-    ),
-    _rule(
-        "drift-coverage",
-        _drift_coverage,
-        catches="a must-have without a task, or a task without a must-have",
-        why="What no task serves is not built; what serves no must-have was not asked for.",
-        fix="Name the must-have in the Spec Coverage of its tasks, or amend SPEC.md.",
-        requirements=("P-03",),
-        good='"untraced_must_haves": []',
-        bad='"untraced_must_haves": ["MH3"]',
-    ),
-    _rule(
-        "drift-handoff-stale",
-        _drift_handoff,
-        catches="HANDOFF.md is older than the last recorded report",
-        why="The next session would start from a place that is left already.",
-        fix="Write HANDOFF.md again before the session ends.",
-        requirements=("G-50",),
-        good='"handoff_written": "2026-01-16T10:00:00Z"',
-        bad='"handoff_written": "2026-01-15T10:00:00Z"',
-    ),
-)

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
-from goop_mcp.validation.rules import Check, Example, Rule
+from goop_mcp.validation.rules import Check, Example, Rule, RuleList
 from goop_mcp.workflow.gates import GATES, GateFacts, GateName, judge_gate
 from goop_mcp.workflow.phases import MOVES, Move, MoveKind, weigh_move
 
@@ -112,6 +112,19 @@ GATE_RULES = (
 )
 
 
+MOVE_RULES = RuleList()
+
+
+@MOVE_RULES.rule(
+    id="workflow/illegal-transition",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="phase change the profile does not allow",
+    why="A phase that is skipped takes its gate with it.",
+    fix="Go to one of the phases that follow, or force the change; that is kept in ADL.md.",
+    requirements=("G-43",),
+    example=Example(good='"target": "plan"', bad='"target": "accept"', reply=_ONWARDS),
+)
 def _illegal(move: Move, _expected: Expectations) -> Hit | None:
     if weigh_move(move) is not MoveKind.ILLEGAL:
         return None
@@ -129,25 +142,7 @@ def _illegal(move: Move, _expected: Expectations) -> Hit | None:
     )
 
 
-def _rework(move: Move, _expected: Expectations) -> Hit | None:
-    if weigh_move(move) is not MoveKind.REWORK:
-        return None
-    return Hit(message=f"phase {move.start} goes back to {move.target}", found=move.target)
-
-
-ILLEGAL_TRANSITION = Rule(
-    id="workflow/illegal-transition",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="phase change the profile does not allow",
-    why="A phase that is skipped takes its gate with it.",
-    fix="Go to one of the phases that follow, or force the change; that is kept in ADL.md.",
-    requirements=("G-43",),
-    example=Example(good='"target": "plan"', bad='"target": "accept"', reply=_ONWARDS),
-    check=_illegal,
-)
-
-REWORK_EDGE = Rule(
+@MOVE_RULES.rule(
     id="workflow/rework-edge",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -163,9 +158,11 @@ REWORK_EDGE = Rule(
         bad='"start": "execute", "target": "plan"',
         reply=_ONWARDS,
     ),
-    check=_rework,
 )
+def _rework(move: Move, _expected: Expectations) -> Hit | None:
+    if weigh_move(move) is not MoveKind.REWORK:
+        return None
+    return Hit(message=f"phase {move.start} goes back to {move.target}", found=move.target)
 
-MOVE_RULES = (ILLEGAL_TRANSITION, REWORK_EDGE)
 
 WORKFLOW_RULES = (*GATE_RULES, *MOVE_RULES)

@@ -189,13 +189,13 @@ class _Reader:
         )
         # The hash is always part of the token: another program may keep our revision and change
         # the rest of the file.
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        token_digest = hashlib.sha256(text.encode()).hexdigest()[:16]
 
         return ProjectState(
             shape=self.shape,
             profile="v1" if is_v1 else "0.x",
             phase=phase,
-            token=digest if revision is None else f"{revision}-{digest}",
+            token=token_digest if revision is None else f"{revision}-{token_digest}",
             text=text,
             revision=revision,
             project=_as_text(self._object(("project",)).get("name")),

@@ -158,4 +158,4 @@ def test_false_claims_are_in_every_format(workspace: Path) -> None:
 def test_a_project_that_does_not_exist_is_a_usage_error() -> None:
     ended = run("check", "--workspace", "--project", "nowhere", ACCEPTED)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith("goop-mcp: --project is 'nowhere', which is no folder")
+    assert ended.err.startswith("goop-mcp: --project is 'nowhere', which is not a folder")

@@ -401,7 +401,7 @@ def test_the_fields_of_an_accepted_request_are_printed_as_json(project: Path) ->
         (["."], "is a folder"),
         (["prompt.md", "--adoption", "soon"], "--adoption"),
         (["prompt.md", "--session-log", "no/such/log"], "the log 'no/such/log' cannot be written"),
-        (["prompt.md", "--project", "nowhere"], "--project is 'nowhere', which is no folder"),
+        (["prompt.md", "--project", "nowhere"], "--project is 'nowhere', which is not a folder"),
     ],
 )
 def test_a_usage_error_is_reported_in_one_sentence(

@@ -185,7 +185,10 @@ def test_a_field_that_is_given_twice_is_refused(tmp_path: Path) -> None:
         (["sessions"], "there is no kind of handoff 'sessions'; did you mean 'session'?"),
         (["agent-requst"], "did you mean 'agent-request'?"),
         (["agent-request", "--json", "nowhere.json"], "'nowhere.json' does not exist"),
-        (["agent-request", "--project", "nowhere"], "--project is 'nowhere', which is no folder"),
+        (
+            ["agent-request", "--project", "nowhere"],
+            "--project is 'nowhere', which is not a folder",
+        ),
     ],
 )
 def test_a_usage_error_is_reported_in_one_sentence(

@@ -263,6 +263,20 @@ def test_an_import_names_each_line_that_is_not_imported(tmp_path: Path) -> None:
     assert memory(tmp_path, "import", "-", stdin="\n").out == "nothing to import\n"
 
 
+def test_many_lines_that_were_not_imported_are_counted_not_printed(tmp_path: Path) -> None:
+    line = json.dumps({"title": "Note", "content": "What was learned", "importance": 7})
+
+    ended = memory(tmp_path, "import", "-", stdin=f"{line}\n" * 1_200)
+
+    assert (ended.code, ended.out) == (1, "1200 not imported\n")
+    printed = ended.err.splitlines()
+    assert len(printed) == 22
+    assert printed[20:] == [
+        "goop-mcp: 1180 more such lines; --format json lists the first 1,000.",
+        "goop-mcp: importance from 1 to 10, as in GoopSpec packages, needs --scale packages.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -284,7 +298,7 @@ def test_an_import_names_each_line_that_is_not_imported(tmp_path: Path) -> None:
         (["show", "one"], "'one' is not a valid integer"),
         (["import", "nowhere.jsonl"], "'nowhere.jsonl' does not exist; check the path"),
         (["import", "."], "'.' is a folder"),
-        (["list", "--project", "nowhere"], "--project is 'nowhere', which is no folder"),
+        (["list", "--project", "nowhere"], "--project is 'nowhere', which is not a folder"),
         (
             ["list", "--database", "mysql://u:tiger-4711-xyz@h/x"],
             "the database is mysql://u@h/x; expected sqlite:///FILE",

@@ -1,10 +1,10 @@
-// Runs the script of the form without a page: fields as JSON lines come in, prompt and faults go out.
+// Runs the script of the form without a page: fields as JSON lines come in, prompt and problems go out.
 const fs = require("node:fs"), vm = require("node:vm");
 const script = fs.readFileSync(process.argv[2], "utf8").match(/<script>([\s\S]*?)<\/script>/)[1];
 const page = vm.createContext({});
-vm.runInContext(`${script}\nthis.buildPrompt = buildPrompt; this.faultsOf = faultsOf;`, page);
-const said = fs.readFileSync(0, "utf8").split("\n").filter(line => line).map(line => {
+vm.runInContext(`${script}\nthis.buildPrompt = buildPrompt; this.problemsOf = problemsOf;`, page);
+const output = fs.readFileSync(0, "utf8").split("\n").filter(line => line).map(line => {
   const fields = JSON.parse(line);
-  return JSON.stringify({ prompt: page.buildPrompt(fields), faults: page.faultsOf(fields) });
+  return JSON.stringify({ prompt: page.buildPrompt(fields), problems: page.problemsOf(fields) });
 });
-console.log(said.join("\n"));
+console.log(output.join("\n"));

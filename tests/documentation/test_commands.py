@@ -32,7 +32,7 @@ def shown() -> Iterator[str]:
 
 
 def command_of(words: list[str]) -> click.Command:
-    """Return the command that `words` call and take its name from them; the program where they name none."""
+    """Return the command that `words` call, or the program, and remove its name from them."""
     command: click.Command = program
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         inner = command.get_command(click.Context(command), words[0])

@@ -18,7 +18,7 @@ STARTED = "docs/getting-started.md"
 
 
 def plain(text: str) -> str:
-    """Return `text` as one line: pages wrap what a program says in one."""
+    """Return `text` as one line, because pages wrap long lines of output."""
     return WHITE.sub(" ", text).strip()
 
 
@@ -35,7 +35,7 @@ def readme_reply() -> str:
     return reply.text
 
 
-def mended_readme_reply() -> Verdict:
+def corrected_readme_reply() -> Verdict:
     changed = (
         readme_reply()
         .replace("FAILED", "BLOCKED")
@@ -44,20 +44,20 @@ def mended_readme_reply() -> Verdict:
     return validate(changed)
 
 
-def test_the_feedback_of_the_readme_is_what_its_agent_is_told() -> None:
-    told, _ = fences("README.md", "text")
-    assert plain(validate(readme_reply()).feedback or "") == plain(told.text)
+def test_the_readme_shows_the_real_feedback() -> None:
+    feedback, _ = fences("README.md", "text")
+    assert plain(validate(readme_reply()).feedback or "") == plain(feedback.text)
 
 
-def test_the_mended_report_of_the_readme_is_accepted_and_routed_as_it_says() -> None:
-    _, said = fences("README.md", "text")
-    verdict = mended_readme_reply()
+def test_the_corrected_report_of_the_readme_is_accepted_and_routed_as_shown() -> None:
+    _, shown = fences("README.md", "text")
+    verdict = corrected_readme_reply()
     decision = route(verdict, RoutingContext())
 
     assert verdict.accepted
     assert [repair.before for repair in verdict.repairs] == ["&"]
     assert decision.next_agent == "goop-debugger"
-    assert said.text.strip() in decision.message + f"\n{decision.reason}"
+    assert shown.text.strip() in decision.message + f"\n{decision.reason}"
 
 
 def test_the_python_of_the_readme_runs() -> None:
@@ -89,11 +89,11 @@ def test_the_page_about_the_library_names_every_field_of_a_verdict() -> None:
         r"`(\w+)`",
         "\n".join(line.split("|")[1] for line in table.splitlines() if line.startswith("|")),
     )
-    assert all(hasattr(mended_readme_reply(), field) for field in fields)
+    assert all(hasattr(corrected_readme_reply(), field) for field in fields)
     assert len(fields) == 9
 
 
-def test_a_rule_of_ones_own_is_told_with_its_place_and_fix() -> None:
+def test_a_custom_rule_is_reported_with_its_place_and_fix() -> None:
     judge = names_of("docs/writing-rules.md")["judge"]
     verdict = judge(GOOD)
     (finding,) = verdict.of_severity(Severity.ERROR)
@@ -104,7 +104,7 @@ def test_a_rule_of_ones_own_is_told_with_its_place_and_fix() -> None:
     assert judge(re.sub("<summary>", "<summary>SHOP-17: ", GOOD)).accepted
 
 
-def test_an_agent_is_sent_back_for_a_rule_of_ones_own() -> None:
+def test_an_agent_is_sent_back_because_of_a_custom_rule() -> None:
     agent = Scripted(GOOD, re.sub("<summary>", "<summary>SHOP-17: ", GOOD))
     outcome = asyncio.run(names_of("docs/writing-rules.md")["work"](agent))
 
@@ -112,7 +112,7 @@ def test_an_agent_is_sent_back_for_a_rule_of_ones_own() -> None:
     assert "Begin the summary with the ticket" in agent.heard[1]
 
 
-def test_the_test_of_a_rule_of_ones_own_that_the_page_shows_passes() -> None:
+def test_the_test_of_a_custom_rule_that_the_page_shows_passes() -> None:
     defined = names_of("docs/writing-rules.md")
     reply = re.sub("<summary>.*</summary>", defined["GOOD"], GOOD)
     defined["test_the_rule_fires_on_its_bad_line_only"](reply)
@@ -122,13 +122,13 @@ def test_the_first_example_about_rules_is_a_file_for_the_command_line(tmp_path: 
     file, *_ = fences("docs/writing-rules.md", "python")
     (tmp_path / "shop_rules.py").write_text(file.text, encoding="utf-8")
     (tmp_path / "reply.md").write_text(GOOD, encoding="utf-8")
-    said = output_on_terminal("goop-mcp check --rules shop_rules.py reply.md", tmp_path)
+    output = output_on_terminal("goop-mcp check --rules shop_rules.py reply.md", tmp_path)
 
-    assert "[shop/ticket-missing]" in plain(said)
-    assert "rejected (goop_report 0.1.6): 1 error" in said
+    assert "[shop/ticket-missing]" in plain(output)
+    assert "rejected (goop_report 0.1.6): 1 error" in output
 
 
-def test_a_rule_of_ones_own_says_nothing_where_the_summary_is_missing() -> None:
+def test_a_custom_rule_reports_nothing_when_the_summary_is_missing() -> None:
     judge = names_of("docs/writing-rules.md")["judge"]
     for reply in ("Done.", re.sub("<summary>.*</summary>", "", GOOD)):
         assert "shop/ticket-missing" not in {finding.rule for finding in judge(reply).findings}

@@ -1,4 +1,4 @@
-"""The form of the site writes what the program writes, and says what is wrong as the program does."""
+"""The form of the site builds the same prompts as the program, and reports the same errors."""
 
 import json
 import re
@@ -51,8 +51,8 @@ _TEXT = st.text(
 _LINE = st.text("ab-_/.é<&>\"' ", min_size=1, max_size=12)
 
 
-def said(fields: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what the form says of each: prompt and faults."""
+def shown_by_form(fields: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the prompt and the problems that the form shows for each."""
     ended = subprocess.run(
         [NODE or "node", str(RUN), str(FORM)],
         input="\n".join(json.dumps(each) for each in fields),
@@ -77,9 +77,9 @@ def test_the_prompt_of_the_form_is_that_of_the_program() -> None:
     }
     bare |= {"task_details": "x", "deliverables": [{"kind": "report", "text": "y"}]}
 
-    for fields, answer in zip([FIELDS, bare], said([FIELDS, bare]), strict=True):
+    for fields, answer in zip([FIELDS, bare], shown_by_form([FIELDS, bare]), strict=True):
         built = build_request(**fields)
-        assert answer == {"prompt": built.text, "faults": []}
+        assert answer == {"prompt": built.text, "problems": []}
         assert built.verdict.accepted
 
 
@@ -99,8 +99,8 @@ def test_whatever_is_written_into_the_form_comes_out_as_the_program_writes_it(
         )
         for details, context, agent, title in drawn
     ]
-    for fields, answer in zip(forms, said(forms), strict=True):
-        if answer["faults"]:
+    for fields, answer in zip(forms, shown_by_form(forms), strict=True):
+        if answer["problems"]:
             continue
 
         try:
@@ -126,14 +126,14 @@ def test_every_mode_and_every_workflow_can_be_chosen() -> None:
 @requirement("H-64")
 @with_node
 @pytest.mark.parametrize(
-    ("fields", "fault"),
+    ("fields", "problem"),
     [
         ({"original_intent": " \n"}, "the goal is missing"),
         ({"current_task_summary": ""}, "this task is missing"),
         ({"task_details": ""}, "what to do is missing"),
-        ({"mode": "fork"}, "mode is none of spawn, conversation_only, blocking"),
-        ({"workflow": "waterfall"}, "workflow is none of SPIKE, TDD, standard, none"),
-        ({"deliverables": []}, "nothing has to be delivered; add a file, a decision or a report"),
+        ({"mode": "fork"}, "mode must be one of spawn, conversation_only, blocking"),
+        ({"workflow": "waterfall"}, "workflow must be one of SPIKE, TDD, standard, none"),
+        ({"deliverables": []}, "there is no deliverable; add a file, a decision or a report"),
         (
             {"deliverables": [{"kind": "file", "path": " "}]},
             "deliverable 1 is a file without a path",
@@ -146,20 +146,23 @@ def test_every_mode_and_every_workflow_can_be_chosen() -> None:
             {"deliverables": [{"kind": "file", "path": "/etc/x"}]},
             "path of deliverable 1 is not relative to the project",
         ),
-        ({"session_id": "login"}, "session has another form than 20260114-093000-login"),
-        ({"task_details": "a\u0000b"}, "a text holds a control character, which XML cannot carry"),
+        ({"session_id": "login"}, "session must have the form 20260114-093000-login"),
+        (
+            {"task_details": "a\u0000b"},
+            "a text contains a control character, which XML does not allow",
+        ),
         ({"task_details": "see {{goal}}"}, "a slot such as {{name}} was not filled in"),
         (
             {"context": "<agent_request>x</agent_request>"},
-            "title or prose holds a request of its own",
+            "title or prose contains another request",
         ),
     ],
 )
-def test_what_the_program_refuses_the_form_says_beforehand(
-    fields: dict[str, Any], fault: str
+def test_what_the_program_refuses_the_form_reports_in_advance(
+    fields: dict[str, Any], problem: str
 ) -> None:
-    (answer,) = said([changed(**fields)])
-    assert fault in answer["faults"]
+    (answer,) = shown_by_form([changed(**fields)])
+    assert problem in answer["problems"]
     with pytest.raises((ValueError, OSError)):
         build_request(**changed(**fields))
 

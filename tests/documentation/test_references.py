@@ -1,4 +1,4 @@
-"""References lead somewhere: decisions to docs/decisions.md, requirements to docs/requirements.md."""
+"""References to decisions and requirements lead to existing headings."""
 
 import re
 import tomllib

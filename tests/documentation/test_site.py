@@ -102,7 +102,7 @@ def test_every_link_inside_the_site_leads_somewhere(site: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if not page.startswith("docs/")])
-def test_a_link_of_a_page_beside_the_site_leads_to_a_file(page: str) -> None:
+def test_a_link_on_a_page_outside_the_site_leads_to_a_file(page: str) -> None:
     folder = (ROOT / page).parent
     targets = {match["target"].partition("#")[0] for match in LINK.finditer(read_page(page))}
     inside = {target for target in targets if target and not urlsplit(target).scheme}

@@ -16,7 +16,7 @@ from tests.repository import CACHE, ROOT
 
 FOLDER = CACHE / "frameworks"
 TOOLS = ("pytest>=9,<10", "pytest-asyncio>=1.3,<2", "hypothesis>=6.150,<7")
-LONGEST_INSTALL, LONGEST_RUN = 1200, 600
+LONGEST_INSTALL, LONGEST_RUN = 1200, 1200
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +33,38 @@ class Environment:
 
 
 ENVIRONMENTS = (
-    Environment("claude-agent-sdk", ("claude-agent-sdk==0.2.186",), ("claude_agent_sdk",)),
-    Environment("pydantic-ai", ("pydantic-ai-slim==2.68.0",), ("pydantic_ai",)),
-    Environment("langchain", ("langchain==1.4.7", "langgraph==1.2.22"), ("langchain", "langgraph")),
-    Environment("openai-agents", ("openai-agents==0.24.0",), ("openai_agents",)),
-    Environment("crewai", ("crewai==1.15.30", "lxml>=6,<7", "pydantic"), ("crewai",), beside=False),
-    Environment("smolagents", ("smolagents==1.26.0",), ("smolagents",)),
+    Environment(
+        "claude-agent-sdk",
+        ("claude-agent-sdk==0.2.186",),
+        ("claude_agent_sdk", "claude_agent_sdk_scenes"),
+    ),
+    Environment(
+        "pydantic-ai",
+        ("pydantic-ai-slim[openai]==2.68.0",),
+        ("pydantic_ai", "pydantic_ai_scenes"),
+    ),
+    Environment(
+        "langchain",
+        ("langchain==1.4.7", "langgraph==1.2.22", "langchain-openai==1.7.3"),
+        ("langchain", "langchain_scenes", "langgraph", "langgraph_scenes"),
+    ),
+    Environment(
+        "openai-agents",
+        ("openai-agents==0.24.0",),
+        ("openai_agents", "openai_agents_scenes"),
+    ),
+    Environment(
+        "crewai",
+        ("crewai==1.15.30", "lxml>=6,<7", "pydantic"),
+        ("crewai", "crewai_scenes"),
+        beside=False,
+    ),
+    Environment("smolagents", ("smolagents[openai]==1.26.0",), ("smolagents", "smolagents_scenes")),
 )
 
 
 def main() -> int:
-    """Test the frameworks named as arguments, all without; 1 when a test failed or a framework does not install."""
+    """Test the frameworks named as arguments, or all; 1 when a test or an installation failed."""
     wanted = sys.argv[1:]
     unknown = set(wanted) - {each.name for each in ENVIRONMENTS}
     if unknown:
@@ -56,7 +77,7 @@ def main() -> int:
     results = {each: _tested(each) for each in ENVIRONMENTS if not wanted or each.name in wanted}
     print()
     for environment, result in results.items():
-        print(f"{environment.name:18}{', '.join(environment.packages):44}{result}")
+        print(f"{environment.name:18}{', '.join(environment.packages):64}{result}")
 
     return int(any(result.startswith("failed") for result in results.values()))
 

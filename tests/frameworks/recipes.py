@@ -27,7 +27,7 @@ PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
 
 
 def names_of(heading: str, **given: object) -> dict[str, Any]:
-    """Run the recipe under `heading` with the names that it leaves to the reader, and return what it defines."""
+    """Run the recipe under `heading` with the `given` names, and return what it defines."""
     section = re.search(
         rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL
     )
@@ -49,7 +49,7 @@ class Deliverable(BaseModel):
 
 
 class FactoryReply(BaseModel):
-    """The reply of a factory agent as structured output; a status that is left out would be success."""
+    """The reply of a factory agent as structured output; without a status it is a success."""
 
     status: str = "success"
     summary: str
@@ -75,7 +75,7 @@ def factory_reply(**changed: object) -> str:
 
 
 class RateLimitedError(Exception):
-    """What clients of providers raise for HTTP 429: a status, and an answer with a header Retry-After in seconds."""
+    """What clients of providers raise for HTTP 429, with `Retry-After` in seconds."""
 
     def __init__(self, *, retry_after: float) -> None:
         super().__init__("rate limited")

@@ -1,16 +1,24 @@
-"""A model on loopback that speaks the messages API: it delegates, and its subagent sends `bad` until it is told why.
+"""A model on loopback with the messages API, whose subagent sends `bad` until corrected.
 
 Looks only at the conversation it is sent. A prompt with GOOP-STUBBORN is never repaired.
 """
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
-__all__ = ["scripted_messages"]
+__all__ = ["PAY", "scripted_messages"]
+
+PAY = "mcp__shop__pay"
+"""The tool that a conversation with GOOP-PAY calls first, and with GOOP-PAY-TWICE once again."""
+
+_TOO_MANY_REQUESTS = 429
+_LONGEST_HANG = 30
+_BROKEN = b'{"type": "error", "error": {"type": "invalid_request_error", "message": "broken"}}'
+_BUSY = b'{"type": "error", "error": {"type": "rate_limit_error", "message": "busy"}}'
 
 _USAGE = {
     "input_tokens": 10,
@@ -21,8 +29,16 @@ _USAGE = {
 
 
 @contextmanager
-def scripted_messages(*, bad: str, good: str, feedback: str) -> Iterator[str]:
-    """Serve the model within the context; gives its address."""
+def scripted_messages(
+    *, bad: str, good: str, feedback: str, hanging: threading.Event | None = None
+) -> Iterator[str]:
+    """Serve the model within the context; gives its address.
+
+    `hanging` is set when a conversation with GOOP-HANG waits for its second report; with
+    GOOP-BROKEN that is refused for good. The first request with GOOP-BUSY is refused with 429.
+    """
+    refused: list[str] = []
+    closed = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_HEAD(self) -> None:
@@ -35,14 +51,28 @@ def scripted_messages(*, bad: str, good: str, feedback: str) -> Iterator[str]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if "count_tokens" in self.path:
                 self._send(b'{"input_tokens": 10}', "application/json")
+            elif "GOOP-BUSY" in json.dumps(body["messages"]) and not refused:
+                refused.append(self.path)
+                self._send(_BUSY, "application/json", status=429)
+            elif (
+                hanging is not None
+                and not hanging.is_set()
+                and _is_after_feedback(body, "GOOP-HANG")
+            ):
+                hanging.set()
+                closed.wait(_LONGEST_HANG)
+            elif _is_after_feedback(body, "GOOP-BROKEN"):
+                self._send(_BROKEN, "application/json", status=400)
             elif body.get("stream"):
                 self._send(_events(body, _block(body)), "text/event-stream")
             else:
                 message = _message(body, _block(body))
                 self._send(json.dumps(message).encode(), "application/json")
 
-        def _send(self, content: bytes, kind: str) -> None:
-            self.send_response(200)
+        def _send(self, content: bytes, kind: str, status: int = 200) -> None:
+            self.send_response(status)
+            if status == _TOO_MANY_REQUESTS:
+                self.send_header("Retry-After", "1")
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
             self.send_header("Connection", "close")
@@ -52,8 +82,15 @@ def scripted_messages(*, bad: str, good: str, feedback: str) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
+    def _is_after_feedback(body: dict[str, Any], mark: str) -> bool:
+        said = json.dumps(body["messages"])
+        return mark in said and feedback in said
+
     def _block(body: dict[str, Any]) -> dict[str, Any]:
         said = json.dumps(body["messages"])
+        calls = said.count('"tool_use"')
+        if "GOOP-PAY" in said and calls < (2 if "GOOP-PAY-TWICE" in said else 1):
+            return {"type": "tool_use", "id": f"toolu_1{calls}", "name": PAY, "input": {}}
         if "GOOP-SUB" in _first_text(body) or "GOOP-ALONE" in said:
             repaired = feedback in said and "GOOP-STUBBORN" not in said
             return {"type": "text", "text": good if repaired else bad}
@@ -62,12 +99,13 @@ def scripted_messages(*, bad: str, good: str, feedback: str) -> Iterator[str]:
         return {"type": "text", "text": "ok"}
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
 
     try:
         yield f"http://127.0.0.1:{server.server_port}"
     finally:
+        closed.set()
         server.shutdown()
         server.server_close()
         thread.join(10)

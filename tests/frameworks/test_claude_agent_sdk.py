@@ -25,7 +25,7 @@ WITHOUT_NETWORK = ["unshare", "-rn", "sh", "-c", 'ip link set lo up; exec "$@"',
 
 
 def event(text: str | None, **changed: object) -> dict[str, Any]:
-    """Return what the host tells when a subagent wants to stop; None of `text`: an older host, which does not say."""
+    """Return the event of a subagent that wants to stop; None of `text` is an older host."""
     told: dict[str, Any] = {
         "session_id": "3cb1",
         "transcript_path": "session.jsonl",

@@ -36,7 +36,7 @@ from tests.repository import ROOT
 
 
 class ScriptedModel(BaseLLM):
-    """Sends each of `replies` in turn, then the last one for ever, and raises those that are exceptions."""
+    """Sends each of `replies` in turn and repeats the last one; raises exceptions."""
 
     replies: list[Any]
     heard: list[str] = []  # noqa: RUF012 - a field of the model, copied for each
@@ -208,12 +208,18 @@ def test_on_stop_receives_a_report_that_was_never_accepted_once() -> None:
 class HangingModel(ScriptedModel):
     """Sends the replies, and does not answer after them until it is released."""
 
+    _asked: threading.Event = PrivateAttr(default_factory=threading.Event)
     _released: threading.Event = PrivateAttr(default_factory=threading.Event)
+
+    @property
+    def asked(self) -> threading.Event:
+        return self._asked
 
     # crewai calls it on a thread, also where the crew runs in an event loop.
     def call(self, messages: Any, *given: object, **named: object) -> str:  # noqa: ANN401
         if len(self.heard) == len(self.replies):
             self.heard.append(str(messages))
+            self._asked.set()
             self._released.wait(60)
             return ""
         return super().call(messages, *given, **named)
@@ -235,8 +241,7 @@ def test_on_stop_receives_the_outcome_of_a_crew_that_is_cancelled(before: list[s
         run = asyncio.create_task(
             crew(model, guardrail=envelope_guardrail(on_stop=outcomes.append)).akickoff()
         )
-        while len(model.heard) <= len(before):
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(model.asked.wait, 20)
         run.cancel()
         try:
             await run

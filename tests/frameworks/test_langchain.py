@@ -39,7 +39,7 @@ TASK: dict[str, Any] = {"messages": [{"role": "user", "content": "Implement the 
 
 
 class ScriptedModel(BaseChatModel):
-    """Sends each of `replies` in turn, then the last one for ever, and raises those that are exceptions."""
+    """Sends each of `replies` in turn and repeats the last one; raises exceptions."""
 
     replies: list[Any]
     # A field of the model, copied for each

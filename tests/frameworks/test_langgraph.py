@@ -8,7 +8,8 @@ pytest.importorskip("langgraph", reason="langgraph is not installed here; make f
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.types import Command, RetryPolicy as NodeRetryPolicy, interrupt
+from langgraph.types import Command, interrupt
+from langgraph.types import RetryPolicy as NodeRetryPolicy
 
 from goop_mcp import NotAcceptedError, RetryPolicy
 from goop_mcp.hosts.frameworks.langgraph import EnvelopeCheck

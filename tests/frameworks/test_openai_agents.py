@@ -56,7 +56,7 @@ CALL_WORKER = ResponseFunctionToolCall(
 
 
 class ScriptedModel(Model):
-    """Sends each of `replies` in turn, then the last one for ever, and raises those that are exceptions.
+    """Sends each of `replies` in turn and repeats the last one; raises exceptions.
 
     Each answer takes 15 tokens.
     """
@@ -228,7 +228,7 @@ async def test_a_run_that_waits_for_an_approval_ends_the_call_and_goes_on_from_i
     assert done.outcome.usage.tokens == 30
 
 
-async def test_a_rejected_approval_lets_the_agent_report_and_the_task_is_known_when_it_begins_again() -> (
+async def test_after_a_rejected_approval_the_agent_reports_and_a_fresh_start_repeats_the_task() -> (
     None
 ):
     payments = Payments(needs_approval=True)

@@ -132,7 +132,7 @@ both = pytest.mark.parametrize("checked", [by_capability, by_function])
 
 
 def answering(*replies: messages.ModelResponsePart | Exception, tokens: int = 15) -> FunctionModel:
-    """Return a model that sends each of `replies` in turn, then the last one for ever; each takes `tokens`."""
+    """Return a model that sends each of `replies` and repeats the last; each takes `tokens`."""
     heard: list[int] = []
 
     def answer(said: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:

@@ -1,6 +1,7 @@
-"""Judge made-up replies and look whether every law holds: `python -m tests.fuzz [--inputs N] [--seconds S] [--seed K]`.
+"""Validate generated replies and check that every law holds.
 
-Each reply that breaks one is written to a folder, to be made a case; exit code 1 when there was any.
+Usage: `python -m tests.fuzz [--inputs N] [--seconds S] [--seed K]`. Each reply that breaks a law is
+written to a folder, so that it can become a test case. Exit code 1 when there was one.
 """
 
 import argparse
@@ -25,7 +26,7 @@ _SHARE = 500
 
 @dataclass
 class Share:
-    """What came of a few replies: how many there were, and number and problem of each that broke a law."""
+    """The result for some replies: their count, and number and problem of each that broke a law."""
 
     tried: int = 0
     broken: list[tuple[int, str]] = field(default_factory=list)

@@ -35,7 +35,7 @@ class NeverEndsError(Exception):
 
 
 def broken_laws(text: str, chance: random.Random) -> Iterator[str]:
-    """Yield what is wrong with the judgement on `text`; costly laws are looked at now and then, as `chance` has it."""
+    """Yield each law that the verdict on `text` breaks; `chance` decides about expensive laws."""
     signal.signal(signal.SIGVTALRM, _stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, _NEVER_ENDS)
 
@@ -137,7 +137,7 @@ def _repaired_is_rejected(lenient: Verdict) -> Iterator[str]:
 
 
 def _beginning_is_accepted(lenient: Verdict, text: str, chance: random.Random) -> Iterator[str]:
-    """Look at the text cut off inside of its envelope: it must not be accepted, the end of an XML root aside."""
+    """Check that the text is rejected when cut off before the end tag of the root."""
     without_end = _WITHOUT_END & _rules(lenient) or "_CONTEXT" in text
     if lenient.span is None or lenient.read_text != text or without_end:
         return

@@ -1,4 +1,4 @@
-"""Made-up replies: those of the corpus, changed at random; the same seed and number make the same reply."""
+"""Replies of the corpus, changed at random; reproducible by seed and number."""
 
 import html
 import json
@@ -200,7 +200,7 @@ Change = Callable[[str, random.Random], str]
 
 
 def reply(seed: int, number: int) -> str:
-    """Return the reply of this number: one of the corpus after a few changes, or pieces of several."""
+    """Return the reply of this number: a changed one of the corpus, or pieces of several."""
     chance = random.Random(f"{seed}:{number}")
     text = chance.choice(samples())
     for _ in range(chance.randint(1, _MOST_CHANGES)):
@@ -211,7 +211,7 @@ def reply(seed: int, number: int) -> str:
 
 @cache
 def samples() -> Sequence[str]:
-    """Return whole replies to begin with: the cases of the tests, the corpus of the package, its samples."""
+    """Return the initial replies: the test cases, the corpus and the samples of the package."""
     files = sorted(
         path
         for path in (ROOT / "tests" / "cases").rglob("*")

@@ -1,4 +1,4 @@
-"""A project's store on disk, opened anew for each test."""
+"""A project's store on disk, opened again for each test."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""An embedder of the caller's own helps to find; without it, or when it fails, words do."""
+"""Search with the caller's embedder; without it, or when it fails, the search uses words."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -122,7 +122,7 @@ async def test_memories_get_their_vectors_after_they_are_saved_and_once_only(sto
     assert await found(store, "login", embedder) == ["redis cookie token=[REDACTED]"]
 
 
-async def test_an_embedder_finds_by_meaning_in_a_store_that_is_opened_anew(tmp_path: Path) -> None:
+async def test_an_embedder_finds_by_meaning_in_a_store_that_is_opened_again(tmp_path: Path) -> None:
     before = open_store(None, project=tmp_path)
     save(before, "redis cookie")
     await embed_memories(before, TopicEmbedder())

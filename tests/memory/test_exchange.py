@@ -139,7 +139,7 @@ def test_lines_that_are_no_memory_are_named_and_the_others_are_taken(store: Stor
     ]
 
 
-def test_what_stands_beside_the_memories_of_a_document_is_named(store: Store) -> None:
+def test_other_text_between_the_memories_of_a_document_is_named(store: Store) -> None:
     text = "".join(
         [
             "# Memories\n\nHello.\nWorld.\n",

@@ -16,7 +16,7 @@ CASES = ROOT / "tests" / "cases" / "memory"
 
 
 class Question(NamedTuple):
-    """The title that is looked for, the words of a person who knows it, and what somebody asks who does not."""
+    """The title to be found, the query of somebody who knows it, and of somebody who does not."""
 
     title: str
     keywords: str

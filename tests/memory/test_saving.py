@@ -263,7 +263,7 @@ def test_content_of_exactly_64_kib_is_kept(store: Store) -> None:
     assert len(get_memory(store, saved.id).content) == 65_536
 
 
-def test_all_reasons_are_told_at_once() -> None:
+def test_all_reasons_are_reported_together() -> None:
     error = refused(
         MemoryDraft(title=" ", content="\u200b", type="idea", importance=8, facts=["a\0b"])
     )

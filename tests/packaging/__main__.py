@@ -1,7 +1,7 @@
-"""Build what is published, check it, install it on every Python of this machine and put it to use: a table.
+"""Build, check, install and try everything that is published, on every Python of this machine.
 
-Arguments are interpreters to use in place of those that are found. Exits with 1 when anything failed or could not be
-tried here.
+Arguments are interpreters to use instead of those that are found. Exit code 1 when a step failed
+or could not be tried here.
 """
 
 import shutil
@@ -50,7 +50,9 @@ def main() -> int:
     _show(trials)
     failed += [name for name, trial in trials.items() if not trial.passed]
     print(
-        f"failed: {', '.join(failed)}" if failed else f"all well; what is published lies in {DIST}"
+        f"failed: {', '.join(failed)}"
+        if failed
+        else f"all passed; the files to publish are in {DIST}"
     )
 
     return int(bool(failed))
@@ -91,7 +93,7 @@ def _contained() -> str:
 
 
 def _readable_for_registries() -> str:
-    """Hold server.json against its published schema, and the front matter of the plugin against YAML."""
+    """Validate server.json with its schema, and the front matter of the plugin as YAML."""
     rules = (
         "mcp-registry-server-json-valid",
         "claude-agent-frontmatter",
@@ -101,7 +103,7 @@ def _readable_for_registries() -> str:
     paths = (PACKAGING / "server.json", PACKAGING / "plugins" / "claude-code" / "goop-mcp")
     run([tool("skillsaw"), "lint", "--strict", "--no-custom-rules", *chosen, *paths])
 
-    return "as its schema says; front matter of the plugin: YAML"
+    return "valid; front matter of the plugin: YAML"
 
 
 def _run_by_uvx() -> str:
@@ -116,10 +118,10 @@ def _run_by_uvx() -> str:
             str(WHEEL),
             "goop-mcp",
         ]
-        said = run([tool("uv"), *words, "--version"], cwd=Path(place)).strip()
+        output = run([tool("uv"), *words, "--version"], cwd=Path(place)).strip()
         speaks_mcp(str(tool("uv")), [*words, "serve"], Path(place))
 
-    return f"{said}; serves MCP"
+    return f"{output}; serves MCP"
 
 
 def _bundled() -> str:

@@ -1,4 +1,4 @@
-"""The bundle for desktop hosts (MCPB): a folder with the manifest and all that `uv run` builds the program from."""
+"""The bundle for desktop hosts (MCPB): the manifest and all files that `uv run` needs."""
 
 import json
 import shutil
@@ -34,7 +34,7 @@ class Launch:
 
 
 def stage_bundle(folder: Path) -> Path:
-    """Lay down the contents of the bundle in `folder`, which must not exist, and return it."""
+    """Copy the contents of the bundle to `folder`, which must not exist, and return it."""
     folder.mkdir(parents=True)
     shutil.copy(MANIFEST, folder / "manifest.json")
 
@@ -50,7 +50,7 @@ def stage_bundle(folder: Path) -> Path:
 
 
 def pack_bundle(mcpb: Path, staged: Path, target: Path) -> int:
-    """Validate and pack `staged` into `target` with the tool `mcpb`; return how many files it holds."""
+    """Validate and pack `staged` into `target` with the tool `mcpb`; return its number of files."""
     run([mcpb, "validate", staged / "manifest.json"])
     run([mcpb, "pack", staged, target])
     with zipfile.ZipFile(target) as archive:
@@ -58,7 +58,7 @@ def pack_bundle(mcpb: Path, staged: Path, target: Path) -> int:
 
 
 def unpack_bundle(bundle: Path, folder: Path, *, project: Path) -> Launch:
-    """Unpack `bundle` into `folder` and return what a host makes of its manifest when only `project` is chosen."""
+    """Unpack `bundle` and return how a host starts it when only `project` is configured."""
     with zipfile.ZipFile(bundle) as archive:
         archive.extractall(folder)
 
@@ -74,7 +74,9 @@ def unpack_bundle(bundle: Path, folder: Path, *, project: Path) -> Launch:
             text = text.replace(place, value)
         return text
 
-    said = manifest["server"]["mcp_config"]
-    environment = {name: filled_in(text) for name, text in said["env"].items()}
+    configuration = manifest["server"]["mcp_config"]
+    environment = {name: filled_in(text) for name, text in configuration["env"].items()}
 
-    return Launch(said["command"], [filled_in(word) for word in said["args"]], environment)
+    return Launch(
+        configuration["command"], [filled_in(word) for word in configuration["args"]], environment
+    )

@@ -17,10 +17,10 @@ _LONGEST = 30
 
 
 def find_pythons(named: Iterable[str] = ()) -> dict[str, Path]:
-    """Return interpreters by version, oldest first: those `named`, or without any all that can be found.
+    """Return interpreters by version, oldest first: those `named`, or all that can be found.
 
-    They are looked for on the path, in /usr/bin and below the folders of pyenv and uv. Of each version the first
-    counts; versions before 3.11 and interpreters that cannot make a virtual environment are left out.
+    The search covers the PATH, /usr/bin and the folders of pyenv and uv. The first interpreter of
+    each version counts; versions before 3.11 and interpreters without venv are left out.
     """
     found: dict[str, Path] = {}
     for program in [Path(each) for each in named] or _candidates():
@@ -34,7 +34,7 @@ def find_pythons(named: Iterable[str] = ()) -> dict[str, Path]:
 
 
 def version_of(program: Path) -> str | None:
-    """Return the version that `program` says it is, such as 3.12.1; None where it starts nothing or is too old."""
+    """Return the version of `program`, such as 3.12.1; None if it does not start or is too old."""
     try:
         asked = subprocess.run(
             [program, "-c", _ASK],

@@ -1,4 +1,4 @@
-"""What registries, marketplaces and desktop hosts read about this package: in step, and of the form that they take."""
+"""What registries, marketplaces and desktop hosts read about this package: consistent and valid."""
 
 import json
 import re
@@ -47,7 +47,7 @@ PACKAGE, ON_A_NETWORK = SERVER["packages"]
             read(".claude-plugin/marketplace.json")["plugins"][0]["version"],
         ),
         (
-            "marketplace beside the plugin",
+            "marketplace of the plugin",
             read("packaging/plugins/claude-code/.claude-plugin/marketplace.json")["plugins"][0][
                 "version"
             ],
@@ -143,7 +143,7 @@ def test_every_variable_of_the_entry_for_a_network_is_a_setting(tmp_path: Path) 
         values, read_settings({}), Options(), transport="streamable-http"
     )
     assert network.tokens is not None
-    # As above
+    # The address of the test's own setting.
     assert (network.host, network.port, network.rate) == ("0.0.0.0", 8443, 5)  # noqa: S104
     assert (network.allowed_hosts, network.cors_origins) == (
         ("goop.example",),

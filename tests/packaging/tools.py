@@ -1,4 +1,4 @@
-"""Programs that check what is built: installed beside the sources, and run without the settings of this checkout."""
+"""Programs that check the built files, run without the settings of this checkout."""
 
 import os
 import re
@@ -34,16 +34,16 @@ TOOLS = (
 MCPB = "@anthropic-ai/mcpb@2.1.2"
 
 _LONGEST = 900
-_TOLD = 600
+_SHOWN = 600
 _INSTALLED = ", ".join(re.split("[>=]", each)[0] for each in TOOLS)
 
 
 class ProgramFailedError(Exception):
-    """Raised when a program ends with another code than 0; the text is what it said last."""
+    """Raised when a program exits with a code other than 0; has the end of its output."""
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the environment without what would lead a program back to this checkout, or set it up otherwise."""
+    """Return the environment without variables that point to this checkout or configure it."""
     ours = ("PYTHON", "GOOP_", "CLAUDE_", "VIRTUAL_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return kept | {"PYTHONUTF8": "1", "NO_COLOR": "1"}
@@ -70,8 +70,8 @@ def run(command: Sequence[str | Path], *, cwd: Path = ROOT) -> str:
         raise ProgramFailedError(f"{Path(words[0]).name}: {error}") from error
 
     if ended.returncode:
-        said = (ended.stderr.strip() or ended.stdout.strip())[-_TOLD:]
-        raise ProgramFailedError(f"{Path(words[0]).name} ended with {ended.returncode}: {said}")
+        output = (ended.stderr.strip() or ended.stdout.strip())[-_SHOWN:]
+        raise ProgramFailedError(f"{Path(words[0]).name} ended with {ended.returncode}: {output}")
 
     return ended.stdout
 

@@ -35,7 +35,7 @@ class Trial:
 
 
 def try_distribution(python: Path, distribution: Path) -> Trial:
-    """Install `distribution` with its dependencies into a new environment of `python` and run every step."""
+    """Install `distribution` with dependencies into a new environment and run every step."""
     with tempfile.TemporaryDirectory(prefix="goop-mcp-") as place:
         home, elsewhere = Path(place) / "environment", Path(place) / "project"
         elsewhere.mkdir()
@@ -73,12 +73,12 @@ def _install(python: Path, distribution: Path, home: Path) -> None:
 
 
 def _imports(programs: Path, elsewhere: Path) -> None:
-    said = run(
+    output = run(
         [programs / "python", "-W", "error", "-c", "import goop_mcp; print(goop_mcp.__file__)"],
         cwd=elsewhere,
     )
-    if not Path(said.strip()).is_relative_to(programs.parent):
-        raise ProgramFailedError(f"{said.strip()} was imported in place of what was installed")
+    if not Path(output.strip()).is_relative_to(programs.parent):
+        raise ProgramFailedError(f"{output.strip()} was imported in place of what was installed")
 
 
 def _depends(programs: Path, elsewhere: Path) -> None:
@@ -86,10 +86,10 @@ def _depends(programs: Path, elsewhere: Path) -> None:
 
 
 def _version(programs: Path, elsewhere: Path) -> None:
-    said = run([programs / "goop-mcp", "--version"], cwd=elsewhere)
-    if __version__ not in said:
+    output = run([programs / "goop-mcp", "--version"], cwd=elsewhere)
+    if __version__ not in output:
         raise ProgramFailedError(
-            f"goop-mcp --version says {said.strip()!r} in place of {__version__}"
+            f"goop-mcp --version says {output.strip()!r} in place of {__version__}"
         )
 
 
@@ -111,20 +111,22 @@ def speaks_mcp(
     project: Path,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Start a server with `variables` and have a report judged, in both protocol eras.
+    """Start a server with `variables` and have a report validated, with both protocol versions.
 
     Raises ProgramFailedError.
     """
     environment = {**clean_environment(), **variables}
     server = StdioServerParameters(command=command, args=arguments, cwd=project, env=environment)
 
-    for era in ("auto", "legacy"):
-        with connect(server, era) as client:
+    for protocol_version in ("auto", "legacy"):
+        with connect(server, protocol_version) as client:
             answer = client.tool("validate_report", text=REPORT.read_text(encoding="utf-8"))
 
         judged = (answer.structured_content or {}).get("verdict")
         if judged != "accepted":
-            raise ProgramFailedError(f"the server ({era}) judged a good report as {judged}")
+            raise ProgramFailedError(
+                f"the server ({protocol_version}) judged a good report as {judged}"
+            )
 
 
 STEPS: dict[str, Callable[[Path, Path], None]] = {

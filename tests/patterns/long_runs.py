@@ -1,7 +1,8 @@
-"""Try every pattern of the package on long runs of the characters it is made of: `python -m tests.patterns.long_runs`.
+"""Try every regular expression of the package on long runs of the characters it matches.
 
-Every attempt is printed before it begins: a pattern that never ends is killed by its limit of processor time, and is
-then the last line of the output. Slow attempts are printed again, after the word SLOW.
+Usage: `python -m tests.patterns.long_runs`. Every attempt is printed before it begins: a pattern
+that never ends is killed by its limit of processor time, and is then the last line of the output.
+Slow attempts are printed again, after the word SLOW.
 """
 
 import argparse
@@ -16,14 +17,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-# The parser behind re.compile: what a pattern repeats is read from its tree, not guessed from its
-# text.
+# The parser of re.compile: repetitions are found in its tree, because the text of a pattern is
+# ambiguous.
 Argument: TypeAlias = Any  # of one operator in the tree of a pattern: a number, a tuple, a tree
 _PARSER: Final[Argument] = importlib.import_module("re._parser")
 
 _LENGTH = 50_000
-_MOST_SECONDS = 0.5  # a linear attempt takes a tenth of it at most, a quadratic one three times as much and more
-_SHORT = 2_000  # for a search with a pattern that is only matched at one place: cubic is too slow there, too
+# A linear attempt takes at most a tenth of this, a quadratic one at least three times as much.
+_MOST_SECONDS = 0.5
+# For searches with patterns that are only matched in one place: detects cubic time.
+_SHORT = 2_000
 _UNBOUNDED = 20  # what repeats at most so often takes no time by itself
 _IN_A_CLASS = 4
 _ENDINGS = ("", "\x00")
@@ -59,7 +62,7 @@ class CompiledPattern:
 
 
 def patterns_of_the_package() -> list[CompiledPattern]:
-    """Import all of `goop_mcp`, and return every pattern that one of its modules compiles meanwhile."""
+    """Import all of `goop_mcp` and return every pattern that its modules compile meanwhile."""
     found: dict[tuple[Any, int], tuple[str, re.Pattern[Any]]] = {}
     compile_pattern = re.compile
 
@@ -97,7 +100,7 @@ def _is_searched(module: str, pattern: re.Pattern[Any]) -> bool:
 
 
 def long_runs(pattern: re.Pattern[Any], length: int) -> Iterator[str]:
-    """Yield texts on which each repetition of `pattern` takes `length` characters, and that end unlike it."""
+    """Yield texts with `length` characters per repetition of `pattern`, and a wrong end."""
     tree = _PARSER.parse(pattern.pattern, pattern.flags)
     runs = dict.fromkeys(_repetitions(tree, ""))
     runs.update(dict.fromkeys(("", character) for character in _own_characters(tree)))
@@ -142,7 +145,7 @@ def _parts(name: str, argument: Argument) -> Sequence[Any]:
 
 
 def _shortest(tree: Iterable[Any]) -> list[str]:
-    """Return short texts that `tree` matches: one for each kind of character and each branch, not all combinations."""
+    """Return short texts that `tree` matches: one per kind of character and branch."""
     texts = [""]
     for operator, argument in tree:
         choices = _choices(str(operator), argument)

@@ -9,7 +9,7 @@ PATIENCE = 1_200
 
 
 def try_patterns(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Try patterns in a process of its own, which the system kills when it takes too much time of the processor."""
+    """Try patterns in a process that the system kills when it uses too much processor time."""
     return subprocess.run(
         [sys.executable, "-X", "utf8", "-m", "tests.patterns.long_runs", *arguments],
         cwd=ROOT,

@@ -1,4 +1,6 @@
-"""Put ours and the reference server to the same work and print what survives: `python -m tests.reliability.compare`.
+"""Give goop-mcp and the reference server the same work and print what survives.
+
+Usage: `python -m tests.reliability.compare`.
 
 Exit code 1 when ours lost anything, 77 when the reference server cannot be had on this machine.
 """
@@ -28,7 +30,7 @@ def main() -> int:
     for work in WORKS:
         outcomes = {product.name: _runs(product, work) for product in _PRODUCTS}
         runs = f", {work.runs} runs" if work.runs > 1 else ""
-        _print([f"{work.name}{runs}", *(_told(each) for each in outcomes.values())])
+        _print([f"{work.name}{runs}", *(_summary(each) for each in outcomes.values())])
         whole &= all(_is_whole(work, outcome) for outcome in outcomes[OURS.name])
 
     return int(not whole)
@@ -47,8 +49,8 @@ def _is_whole(work: Work, outcome: Outcome) -> bool:
     return not (missing or outcome.lost or outcome.doubled or outcome.strays)
 
 
-def _told(outcomes: list[Outcome]) -> str:
-    """Return the shares that survived and, where servers were killed, of how many and what was left lying about."""
+def _summary(outcomes: list[Outcome]) -> str:
+    """Return the shares that survived and, after kills, of how many and what was left."""
     shares = [f"{outcome.survived:.1%}".replace(".0%", "%") for outcome in outcomes]
     kept = [
         f"{len(each.acknowledged) - len(each.lost):,} of {len(each.acknowledged):,}"

@@ -1,4 +1,4 @@
-"""Start the program with a writer that waits one second for others at most, where it would wait thirty."""
+"""Start the program with a writer that waits for others one second instead of thirty."""
 
 import sys
 from collections.abc import Callable

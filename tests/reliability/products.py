@@ -1,4 +1,4 @@
-"""The two memory servers that are put to the same work: ours, and the reference server of the protocol's authors."""
+"""The two memory servers that are compared: goop-mcp and the reference server of MCP."""
 
 import json
 import shutil
@@ -37,7 +37,7 @@ _NOTE: Final = (
 
 
 class Product(Protocol):
-    """A memory server that keeps what it is told in a folder."""
+    """A memory server that stores its memories in a folder."""
 
     @property
     def name(self) -> str:
@@ -53,7 +53,7 @@ class Product(Protocol):
         ...
 
     def acknowledges(self, answer: Answer) -> bool:
-        """Tell whether `answer` says that the note is saved."""
+        """Return whether `answer` confirms that the note is saved."""
         ...
 
     def stored(self, folder: Path) -> list[str]:
@@ -98,7 +98,7 @@ class Ours:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The reference memory server on Node.js: a graph in one file, written whole at each save."""
+    """The reference memory server on Node.js: a graph in one file, rewritten at each save."""
 
     name: str = f"server-memory {REFERENCE_VERSION}"
 
@@ -137,7 +137,7 @@ REFERENCE: Final = Reference()
 
 
 def reference_program() -> str:
-    """Install the reference server into an ignored folder; return why that cannot be done, empty when it is there."""
+    """Install the reference server; return why that is impossible, empty when it is there."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         return NO_NPM

@@ -1,4 +1,4 @@
-"""Kill one of two replicas while several clients save through both; nothing acknowledged may be lost, and all go on."""
+"""Kill one of two replicas while clients save through both; nothing acknowledged may be lost."""
 
 import itertools
 import json
@@ -19,7 +19,7 @@ from tests.server.network.serving import PATIENCE, Served, served
 
 __all__ = ["ReplicaReport", "kill_replicas", "replica"]
 
-_ERAS: Final = ("2026-07-28", "2025-11-25")
+_VERSIONS: Final = ("2026-07-28", "2025-11-25")
 _TOKEN: Final = "token-of-all-replicas"  # noqa: S105 - of the tests
 _STATE_KEY: Final = "of-all-replicas-32-bytes-or-more"
 _TRIES: Final = 50
@@ -28,7 +28,7 @@ _TLS: Final = ssl.create_default_context()
 
 @dataclass(slots=True)
 class ReplicaReport:
-    """What came of it: titles by id as they were acknowledged, how often a save was sent again, what is wrong."""
+    """Acknowledged titles by id, how often a save was sent again, and the defects found."""
 
     kills: int = 0
     acknowledged: dict[int, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ def replica(database: Database, folder: Path) -> Iterator[Served]:
 def kill_replicas(
     database: Database, folder: Path, *, rounds: int, clients: int, saves: int
 ) -> ReplicaReport:
-    """Let `clients` make `saves` each, in each round one of two replicas is killed when a third of them is done."""
+    """Let `clients` make `saves` each; in each round kill a replica after a third of them."""
     report = ReplicaReport()
     for number in range(rounds):
         with ExitStack() as stack:
@@ -84,13 +84,13 @@ class _Load:
         self._acknowledged: dict[int, str] = {}
 
     def save(self, client: int, saves: int) -> None:
-        """Save one after the other, each at the next replica, and the same again where no answer came."""
-        era = _ERAS[client % len(_ERAS)]
+        """Save one after the other, each at the next replica; send it again when no answer came."""
+        version = _VERSIONS[client % len(_VERSIONS)]
         turns = itertools.cycle([*self._addresses[client % 2 :], *self._addresses[: client % 2]])
         with httpx2.Client(timeout=PATIENCE, verify=_TLS) as http:
             for number in range(saves):
                 title = f"{self._prefix} client {client} save {number}"
-                answer = self._saved(http, turns, title, era=era)
+                answer = self._saved(http, turns, title, version=version)
                 self._note(answer["id"], title)
 
     def wait_for(self, count: int) -> None:
@@ -109,14 +109,14 @@ class _Load:
         """Look for everything acknowledged at one replica."""
         with httpx2.Client(timeout=PATIENCE, verify=_TLS) as http:
             for id, title in self._acknowledged.items():
-                found = _call(http, address, "get_memory", {"id": id}, era=_ERAS[0])
+                found = _call(http, address, "get_memory", {"id": id}, version=_VERSIONS[0])
                 if found.get("title") != title:
                     self._report.defects.append(
                         f"memory {id} is {found.get('title')!r}; acknowledged was {title!r}"
                     )
 
     def _saved(
-        self, http: httpx2.Client, turns: Iterator[str], title: str, *, era: str
+        self, http: httpx2.Client, turns: Iterator[str], title: str, *, version: str
     ) -> dict[str, JsonValue]:
         arguments: dict[str, JsonValue] = {
             "title": title,
@@ -125,7 +125,7 @@ class _Load:
         }
         for _ in range(_TRIES):
             try:
-                return _call(http, next(turns), "save_memory", arguments, era=era)
+                return _call(http, next(turns), "save_memory", arguments, version=version)
             except httpx2.TransportError:
                 self._report.repeated += 1
 
@@ -144,7 +144,7 @@ class _Load:
 
 
 def _call(
-    http: httpx2.Client, address: str, tool: str, arguments: dict[str, JsonValue], *, era: str
+    http: httpx2.Client, address: str, tool: str, arguments: dict[str, JsonValue], *, version: str
 ) -> dict[str, JsonValue]:
     """Call a tool without a session and return its structured answer.
 
@@ -152,10 +152,10 @@ def _call(
     """
     params: dict[str, JsonValue] = {"name": tool, "arguments": arguments}
     headers = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {_TOKEN}"}
-    headers["MCP-Protocol-Version"] = era
-    if era == _ERAS[0]:
+    headers["MCP-Protocol-Version"] = version
+    if version == _VERSIONS[0]:
         capabilities = "io.modelcontextprotocol/clientCapabilities"
-        params["_meta"] = {"io.modelcontextprotocol/protocolVersion": era, capabilities: {}}
+        params["_meta"] = {"io.modelcontextprotocol/protocolVersion": version, capabilities: {}}
         headers |= {"Mcp-Method": "tools/call", "Mcp-Name": tool}
 
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}

@@ -1,4 +1,4 @@
-"""Kill servers that save and record through MCP; nothing they acknowledged may be lost, and the files must be right."""
+"""Kill servers that save and record through MCP; nothing acknowledged may be lost."""
 
 import json
 import random
@@ -38,7 +38,7 @@ _EXPECTED_FILES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Ack:
-    """A write as it was answered: its number in its table, its revision, and the name that only it has."""
+    """An acknowledged write: its id, its revision, and its unique name."""
 
     id: int
     revision: int
@@ -46,8 +46,8 @@ class _Ack:
 
 
 @dataclass(slots=True)
-class _Told:
-    """What the servers of one project said, and what is wrong with it."""
+class _Acknowledged:
+    """What the servers of one project acknowledged, and the defects found."""
 
     kills: int = 0
     saves: set[_Ack] = field(default_factory=set)
@@ -58,7 +58,7 @@ class _Told:
 
 @dataclass(slots=True)
 class ServedReport:
-    """What came of it; `restart` is the longest time in seconds from a start to the first answer to a write."""
+    """The outcome; `restart` is the longest time in seconds from a start to the first write."""
 
     seed: int
     kills: int = 0
@@ -67,17 +67,17 @@ class ServedReport:
     restart: float = 0.0
     defects: list[str] = field(default_factory=list)
 
-    def take(self, told: _Told) -> None:
+    def take(self, acknowledged: _Acknowledged) -> None:
         """Add what came of one project."""
-        self.kills += told.kills
-        self.saves += len(told.saves)
-        self.records += len(told.records)
-        self.restart = max(self.restart, told.restart)
-        self.defects += told.defects
+        self.kills += acknowledged.kills
+        self.saves += len(acknowledged.saves)
+        self.records += len(acknowledged.records)
+        self.restart = max(self.restart, acknowledged.restart)
+        self.defects += acknowledged.defects
 
 
 def kill_servers(rounds: int, *, seed: int, folder: Path, servers: int = 8) -> ServedReport:
-    """Let `servers` write in projects below `folder`, kill half of them in each of `rounds`, and look each time."""
+    """Let `servers` write in projects below `folder`; kill half in each of `rounds`, then check."""
     report, chance = ServedReport(seed), random.Random(seed)
     for first in range(0, rounds, _ROUNDS_A_PROJECT):
         with TemporaryDirectory(dir=folder) as project:
@@ -102,20 +102,20 @@ def _one_project(
     (project / FOLDER / "state.json").write_text(
         json.dumps(STATE, indent=2) + "\n", encoding="utf-8"
     )
-    told = _Told()
+    acknowledged = _Acknowledged()
 
     with ExitStack() as stack:
         running: list[StdioServer] = []
         for number in rounds:
             running += [stack.enter_context(serve(project)) for _ in range(servers - len(running))]
-            running = _one_round(running, number, chance, told)
-            _look(project, number, told)
+            running = _one_round(running, number, chance, acknowledged)
+            _look(project, number, acknowledged)
 
-    report.take(told)
+    report.take(acknowledged)
 
 
 def _one_round(
-    servers: Sequence[StdioServer], number: int, chance: random.Random, told: _Told
+    servers: Sequence[StdioServer], number: int, chance: random.Random, acknowledged: _Acknowledged
 ) -> list[StdioServer]:
     """Let all servers write, and return those that are still alive."""
     victims = set(chance.sample(range(len(servers)), len(servers) // 2))
@@ -132,11 +132,11 @@ def _one_round(
         alive = list(pool.map(_Writer.write, writers))
 
     for writer in writers:
-        told.saves |= writer.saves
-        told.records |= writer.records
-        told.defects += writer.defects
+        acknowledged.saves |= writer.saves
+        acknowledged.records |= writer.records
+        acknowledged.defects += writer.defects
 
-    told.kills += alive.count(False)
+    acknowledged.kills += alive.count(False)
 
     return [server for server, lives in zip(servers, alive, strict=True) if lives]
 
@@ -154,7 +154,7 @@ class _Writer:
     defects: list[str] = field(default_factory=list)
 
     def write(self) -> bool:
-        """Save and record in turns, and tell whether the server is still alive."""
+        """Save and record in turns, and return whether the server is still alive."""
         for number in range(_WRITES):
             if number == self.death:
                 timer = threading.Timer(self.delay, self.server.kill)
@@ -204,22 +204,22 @@ def _report(name: str) -> str:
     )
 
 
-def _look(project: Path, number: int, told: _Told) -> None:
+def _look(project: Path, number: int, acknowledged: _Acknowledged) -> None:
     """Start once more, write, and compare rows and files with what was acknowledged."""
     began = time.monotonic()
     with serve(project) as server:
         writer = _Writer(server, f"{number}-again", None, 0.0)
         writer.write_one(writer.name, records=True)
-        told.restart = max(told.restart, time.monotonic() - began)
+        acknowledged.restart = max(acknowledged.restart, time.monotonic() - began)
 
-    told.records |= writer.records
-    told.defects += writer.defects
+    acknowledged.records |= writer.records
+    acknowledged.defects += writer.defects
     store = open_store(None, project=project)
     rows = store.read(_rows)
-    told.defects += [
-        f"{what}: {found}" for what, found in _row_defects(rows, told).items() if found
+    acknowledged.defects += [
+        f"{what}: {found}" for what, found in _row_defects(rows, acknowledged).items() if found
     ]
-    told.defects += store.check() + _file_defects(project, rows)
+    acknowledged.defects += store.check() + _file_defects(project, rows)
     store.close()
 
 
@@ -247,12 +247,12 @@ def _rows(reading: Reading) -> _Rows:
     )
 
 
-def _row_defects(rows: _Rows, told: _Told) -> dict[str, object]:
+def _row_defects(rows: _Rows, acknowledged: _Acknowledged) -> dict[str, object]:
     every = [*rows.saves, *rows.records]
     revisions = [ack.revision for ack in sorted(every, key=lambda ack: ack.revision)]
     return {
-        "saved and lost": sorted(ack.name for ack in told.saves - set(rows.saves)),
-        "recorded and lost": sorted(ack.name for ack in told.records - set(rows.records)),
+        "saved and lost": sorted(ack.name for ack in acknowledged.saves - set(rows.saves)),
+        "recorded and lost": sorted(ack.name for ack in acknowledged.records - set(rows.records)),
         "names twice": len(every) - len({ack.name for ack in every}),
         "ids twice": len(rows.saves) - len({ack.id for ack in rows.saves}),
         "revisions that do not rise with the ids": [
@@ -262,7 +262,7 @@ def _row_defects(rows: _Rows, told: _Told) -> dict[str, object]:
             if pair[0].revision >= pair[1].revision
         ],
         "revisions twice": [pair for pair in pairwise(revisions) if pair[0] == pair[1]],
-        "a revision behind the last": [
+        "a revision after the last": [
             revision for revision in revisions if revision > rows.revision
         ],
         "reports without their entry": len(rows.records) - len(blocks_of(rows.events)),
@@ -285,7 +285,7 @@ def _file_defects(project: Path, rows: _Rows) -> list[str]:
     strays = sorted(
         path.name for path in (project / FOLDER).iterdir() if path.name not in _EXPECTED_FILES
     )
-    said = {
+    defects = {
         "the chronicle is not what a fresh one would be": found != wanted,
         "the archive is not what a fresh one would be": archived != archives,
         "conflicts": rows.conflicts,
@@ -293,4 +293,4 @@ def _file_defects(project: Path, rows: _Rows) -> list[str]:
         "state.json has lost its phase": state["workflow"]["phase"] != "execute",
     }
 
-    return [f"{what}: {value}" for what, value in said.items() if value]
+    return [f"{what}: {value}" for what, value in defects.items() if value]

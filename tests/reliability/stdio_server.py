@@ -30,7 +30,7 @@ class ServerGoneError(Exception):
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of this process without settings of ours that someone has at home, and `variables`."""
+    """Return the environment of this process without settings of goop-mcp, and `variables`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
     return kept | {"PYTHONPATH": str(ROOT)} | dict(variables)
 
@@ -43,7 +43,7 @@ def serve(
     options: Sequence[str] = (),
     **variables: str,
 ) -> "StdioServer":
-    """Start a server of ours for `project`; `within` is a command that starts it, `program` another module."""
+    """Start a server for `project`; `within` is a command to start it in, `program` a module."""
     command = [*within, sys.executable, "-m", program, "serve", "--project", str(project), *options]
     return StdioServer(command, variables=variables)
 
@@ -70,13 +70,13 @@ class StdioServer:
 
         `variables` are added to its environment.
         """
-        # Lives as long as the server
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115
+        # Open as long as the server runs, hence not in a `with` block.
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._stderr,
             env=_environment(variables or {}),
         )
         self._number, self._unread = 0, b""
@@ -102,7 +102,7 @@ class StdioServer:
         return self.request("tools/call", {"name": tool, "arguments": arguments})
 
     def call_together(self, tool: str, calls: Sequence[Mapping[str, JsonValue]]) -> list[Answer]:
-        """Send all calls before the first answer is read, and return the answers in the order of the calls."""
+        """Send all calls before reading an answer; return the answers in the order of the calls."""
         numbers = [
             self._ask("tools/call", {"name": tool, "arguments": dict(each)}) for each in calls
         ]
@@ -121,8 +121,8 @@ class StdioServer:
         self._process.kill()
 
     def close(self) -> str:
-        """End the input of the server, wait for its end and return what it said on stderr; may be called twice."""
-        if self._said.closed:
+        """Close the input, wait for the end of the server and return its stderr; idempotent."""
+        if self._stderr.closed:
             return ""
 
         try:
@@ -131,12 +131,12 @@ class StdioServer:
             self._process.kill()
             self._process.wait()
 
-        self._said.seek(0)
-        with self._said as said:
-            return said.read().decode(errors="replace")
+        self._stderr.seek(0)
+        with self._stderr as stderr:
+            return stderr.read().decode(errors="replace")
 
     def resident_mb(self) -> float:
-        """Return the resident size in MB, as Linux tells it."""
+        """Return the resident size in MB, as Linux reports it."""
         status = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8")
         line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(line.split()[1]) * 1024 / 1e6

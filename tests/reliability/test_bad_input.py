@@ -1,4 +1,4 @@
-"""What a client is told when something is wrong with the place, the rows or the question; the server goes on."""
+"""Errors of the folder, the rows and the arguments are reported to clients; the server goes on."""
 
 import fcntl
 import os
@@ -33,7 +33,7 @@ def call(server: StdioServer, tool: str) -> Answer:
 
 
 def refusal(project: Path, answer: Answer) -> str:
-    """Return the text of an error, which tells nothing of this machine."""
+    """Return the text of an error, which reveals nothing of this machine."""
     assert answer.get("isError"), answer
     text = text_of(answer)
     assert "Traceback" not in text
@@ -85,7 +85,7 @@ def test_a_file_that_is_no_database_is_named_left_alone_and_may_be_moved_away(
         assert saved(server) == 1
 
 
-def test_a_damaged_database_is_named_and_not_mended_by_guessing(tmp_path: Path) -> None:
+def test_a_damaged_database_is_named_and_not_repaired_by_guessing(tmp_path: Path) -> None:
     with serve(tmp_path) as server:
         for number in range(30):
             saved(server, f"Note {number}")
@@ -179,7 +179,9 @@ def test_a_database_in_a_folder_that_must_not_be_written_is_named(tmp_path: Path
 
 @pytest.mark.skipif(not can_mount(), reason="this user may not mount a disk")
 @pytest.mark.parametrize("room", [0, 120, 400])
-def test_a_full_disk_is_told_and_all_goes_on_when_there_is_room(tmp_path: Path, room: int) -> None:
+def test_a_full_disk_is_reported_and_all_goes_on_when_there_is_room(
+    tmp_path: Path, room: int
+) -> None:
     with serve(
         tmp_path, within=["unshare", "-rm", "sh", "-c", _DISK, "sh", str(tmp_path)]
     ) as server:
@@ -221,7 +223,7 @@ def hung_writer(project: Path) -> Iterator[None]:
         yield
 
 
-def test_who_waits_for_a_hung_writer_is_told_its_process_while_reading_goes_on(
+def test_a_caller_that_waits_for_a_hung_writer_receives_its_process_while_reading_goes_on(
     tmp_path: Path,
 ) -> None:
     with serve(tmp_path, program="tests.reliability.impatient") as server:
@@ -242,7 +244,7 @@ def test_who_waits_for_a_hung_writer_is_told_its_process_while_reading_goes_on(
             assert ids_found(server, "sessions") == [first]
             still_answers(server)
 
-        # What was refused is not stored behind the caller's back.
+        # What was refused is not stored without the caller's knowledge.
         assert saved(server, "Another") == first + 1
         assert ids_found(server, "waits") == []
 

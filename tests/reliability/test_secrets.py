@@ -1,4 +1,4 @@
-"""Forty secrets in everything that is taken in: they are caught, and afterwards they are nowhere."""
+"""Forty secrets in everything that is stored: they are redacted, and afterwards nowhere."""
 
 import json
 import subprocess
@@ -27,17 +27,17 @@ def one_line(planted: Planted) -> str:
 
 
 def report(planted: Planted, number: int = 0) -> str:
-    """Return a report that tells the secret wherever a report has text."""
-    said = escape(one_line(planted), {'"': "&quot;"})
+    """Return a report that holds the secret wherever a report has text."""
+    secret = escape(one_line(planted), {'"': "&quot;"})
     changes = {
         "W1.T2": f"W1.T{number}",
-        "Added the login endpoint.": f"Added it: {said}.",
-        "Add the login endpoint": f"Add {said}",
-        "Login endpoint<": f"{said}<",
-        "pytest: 12 passed": said,
-        "add login endpoint": said,
-        "Sessions are kept in Redis": said,
-        "test the login endpoint": said,
+        "Added the login endpoint.": f"Added it: {secret}.",
+        "Add the login endpoint": f"Add {secret}",
+        "Login endpoint<": f"{secret}<",
+        "pytest: 12 passed": secret,
+        "add login endpoint": secret,
+        "Sessions are kept in Redis": secret,
+        "test the login endpoint": secret,
     }
     text = COMPLETE_REPLY
     for old, new in changes.items():
@@ -73,8 +73,8 @@ def build_prompt(server: StdioServer, planted: Planted, number: int) -> Answer:
         write=True,
         title=f"Part {number} {one_line(planted)}",
         session_id=f"20260115-1030{number:02d}-part",
-        original_intent=f"Mend {planted.text}",
-        current_task_summary=f"Mend part {number}: {planted.text}",
+        original_intent=f"Repair {planted.text}",
+        current_task_summary=f"Repair part {number}: {planted.text}",
         task_details=f"Look at {planted.text}",
         constraints=[planted.text],
         deliverables=[{"kind": "report", "text": planted.text}],
@@ -115,7 +115,7 @@ JUDGING: Final[dict[str, Call]] = {
 }
 ASKING: Final[dict[str, Call]] = {
     "search": lambda server, planted, _: server.call(
-        "search_memory", queries=[planted.text, "mend"]
+        "search_memory", queries=[planted.text, "repair"]
     ),
     "alias search": lambda server, planted, _: server.call("memory_search", query=planted.text),
     "wrong id": lambda server, planted, _: server.call("get_memory", id=planted.text),
@@ -148,7 +148,7 @@ def later_answers(server: StdioServer) -> list[tuple[str, bytes]]:
     """Return what another caller can get to see."""
     answers = [
         server.call("search_memory", queries=query, limit=50)
-        for query in ("mend", "part", "title", "alias")
+        for query in ("repair", "part", "title", "alias")
     ]
     answers += [server.call("get_memory", id=id) for id in range(1, 400, 7)]
     answers += [server.request("resources/list", {}), server.request("prompts/list", {})]
@@ -186,11 +186,11 @@ def test_a_secret_given_to_any_tool_is_afterwards_nowhere(tmp_path: Path) -> Non
 
         running = files_of(tmp_path)
         chronicle = (tmp_path / ".goopspec" / "CHRONICLE.md").read_text(encoding="utf-8")
-        said = server.close().encode()
+        output = server.close().encode()
 
-    assert b"save_memory" in said
+    assert b"save_memory" in output
     assert len(running) > len(plant(0))
-    assert found_in([*running, *files_of(tmp_path), *later, ("the log", said)], everything) == []
+    assert found_in([*running, *files_of(tmp_path), *later, ("the log", output)], everything) == []
     assert own == []
     assert failed == []
     assert chronicle.count("goop-executor") >= len(plant(0))
@@ -247,8 +247,8 @@ COMMANDS: Final[dict[str, Callable[[Planted], tuple[list[str], str]]]] = {
         ["handoff", "agent-request", "--json", "-", "--write"],
         json.dumps(
             {
-                "original_intent": f"Mend {each.text}",
-                "current_task_summary": f"Mend this part: {each.kind}",
+                "original_intent": f"Repair {each.text}",
+                "current_task_summary": f"Repair this part: {each.kind}",
                 "task_details": f"Look at {each.text}",
                 "deliverables": [{"kind": "report", "text": each.text}],
                 "title": each.kind,
@@ -261,7 +261,7 @@ COMMANDS: Final[dict[str, Callable[[Planted], tuple[list[str], str]]]] = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_secret_given_to_a_command_is_afterwards_nowhere(tmp_path: Path, command: str) -> None:
     planted = plant(200 + list(COMMANDS).index(command))[list(COMMANDS).index(command) :: 13]
-    said: list[tuple[str, bytes]] = []
+    output: list[tuple[str, bytes]] = []
     for each in planted:
         arguments, given = COMMANDS[command](each)
         result = subprocess.run(
@@ -272,6 +272,6 @@ def test_a_secret_given_to_a_command_is_afterwards_nowhere(tmp_path: Path, comma
             check=False,
             timeout=300,
         )
-        said.append((f"output of {command} ({result.returncode})", result.stdout + result.stderr))
+        output.append((f"output of {command} ({result.returncode})", result.stdout + result.stderr))
 
-    assert found_in([*files_of(tmp_path), *said], planted) == []
+    assert found_in([*files_of(tmp_path), *output], planted) == []

@@ -1,4 +1,4 @@
-"""Let server processes save in one folder at once, kill some, and compare what is stored with what was acknowledged."""
+"""Let servers save in one folder, kill some, and compare the stored with the acknowledged."""
 
 import random
 import threading
@@ -20,7 +20,7 @@ _LONGEST_DELAY: Final = 0.005
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """`servers` processes save `saves` notes each, one by one or all at once; `killed` of them die on the way."""
+    """`servers` save `saves` notes each, one by one or all at once; `killed` of them are killed."""
 
     name: str
     servers: int
@@ -63,7 +63,7 @@ class Outcome:
 
 
 def do_work(product: Product, work: Work, folder: Path, *, seed: int) -> Outcome:
-    """Do `work` once in an empty `folder`; the same `seed` chooses the same moments for the kills."""
+    """Do `work` once in an empty `folder`; `seed` determines the moments of the kills."""
     chance = random.Random(seed)
     with ExitStack() as stack:
         servers = [stack.enter_context(product.start(folder)) for _ in range(work.servers)]
@@ -85,7 +85,7 @@ def do_work(product: Product, work: Work, folder: Path, *, seed: int) -> Outcome
 
 @dataclass(slots=True)
 class _Writer:
-    """One server and its part of the work; it is killed `delay` seconds after its save number `death` has begun."""
+    """A server with its part of the work; killed `delay` seconds after save `death` began."""
 
     product: Product
     server: StdioServer
@@ -95,7 +95,7 @@ class _Writer:
     delay: float = 0.0
 
     def save(self) -> list[str]:
-        """Save all notes, or until the server dies, and return the titles of those that were acknowledged."""
+        """Save all notes, or until the server dies, and return the acknowledged titles."""
         titles = [f"{self.name}, note {number}" for number in range(self.work.saves)]
         if self.work.together:
             tool = self.product.saving("")[0]
@@ -113,7 +113,7 @@ class _Writer:
     def _one_by_one(self, titles: Sequence[str]) -> Iterator[str]:
         for number, title in enumerate(titles):
             if number == self.death:
-                # Other calls go on meanwhile: nobody knows at which step it comes.
+                # Other calls run meanwhile, so the kill hits them at an unknown step.
                 threading.Timer(self.delay, self.server.kill).start()
 
             tool, arguments = self.product.saving(title)

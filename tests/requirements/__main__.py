@@ -18,7 +18,7 @@ def _link_to(decision: re.Match[str]) -> str:
 
 
 def requirements_page() -> str:
-    """Return docs/requirements.md: each requirement under a heading that is its id, family by family."""
+    """Return docs/requirements.md: by family, each requirement under its id as the heading."""
     lines = [
         "# Requirements",
         "",

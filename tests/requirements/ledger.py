@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One requirement; `source` is its place in the specification, `check` what shows that it holds."""
+    """One requirement; `source` is its place in the specification, `check` how it is verified."""
 
     id: str
     family: str
@@ -32,7 +32,7 @@ class Deferral:
 
 @cache
 def load_ledger() -> dict[str, Requirement]:
-    """Return every requirement by its id, in the order of the file; raise ValueError on a double id."""
+    """Return every requirement by id, in file order. Raise ValueError for a duplicate id."""
     ledger: dict[str, Requirement] = {}
     for line in (FOLDER / "requirements.jsonl").read_text(encoding="utf-8").splitlines():
         entry = Requirement(**json.loads(line))
@@ -45,7 +45,7 @@ def load_ledger() -> dict[str, Requirement]:
 
 
 def load_deferrals() -> list[Deferral]:
-    """Return the entries of `deferred.toml` in the order of the file, doubles and unknown ids included."""
+    """Return the entries of `deferred.toml` in file order, with duplicates and unknown ids."""
     return list(_deferrals((FOLDER / "deferred.toml").read_text(encoding="utf-8")))
 
 

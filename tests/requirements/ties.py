@@ -23,14 +23,14 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class StrayTie:
-    """A use of `requirement` that ties nothing; `fault` says why."""
+    """A use of `requirement` that ties nothing; `problem` is the reason."""
 
     place: str
-    fault: str
+    problem: str
 
 
 def read_ties(folder: Path = TESTS_FOLDER) -> tuple[list[Tie], list[StrayTie]]:
-    """Return the ties in all Python files below `folder`, and the uses of `requirement` that tie nothing."""
+    """Return the ties in the Python files below `folder`, and uses that tie nothing."""
     ties: list[Tie] = []
     strays: list[StrayTie] = []
 
@@ -83,7 +83,7 @@ def _places_of_marks(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def _is_requirement(node: ast.AST) -> TypeGuard[ast.Call]:
-    """Tell whether the node is `requirement(...)` or `pytest.mark.requirement(...)`."""
+    """Whether the node is `requirement(...)` or `pytest.mark.requirement(...)`."""
     match node:
         case ast.Call(func=ast.Name(id="requirement") | ast.Attribute(attr="requirement")):
             return True

@@ -19,7 +19,7 @@ PROSE = "I moved the check into the middleware. All tests pass."
 
 
 class Scripted:
-    """Answers with each of `replies` in turn, then with the last one for ever; raises those that are exceptions."""
+    """Answers with each of `replies` in turn and repeats the last one; raises exceptions."""
 
     def __init__(self, *replies: str | Exception) -> None:
         self.replies = replies
@@ -38,7 +38,7 @@ class Scripted:
 
 
 class Counting:
-    """A conversation of `replies`, each of which costs `usage`; remembers the ways in which it was asked."""
+    """A conversation of `replies`, each of which costs `usage`; keeps the strategies used."""
 
     def __init__(self, *replies: str, usage: Usage | None) -> None:
         self.agent = Scripted(*replies)

@@ -1,4 +1,4 @@
-"""Budgets hold also when many draw on them at once: what a call may use is reserved before it is made."""
+"""Budgets hold when many draw on them at once: usage is reserved before a call."""
 
 import random
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ THOUSAND = Usage(tokens=1000, cost=1.0)
 
 
 class Model:
-    """Answers after a while, as models do; counts what its answers used and how many it gives at once."""
+    """Answers after a while, as models do; counts usage and answers at once."""
 
     def __init__(self, usage: Usage | None = THOUSAND, *, reply: str = GOOD) -> None:
         self.usage, self.reply = usage, reply
@@ -340,7 +340,7 @@ def test_nobody_waits_for_the_budget_beyond_the_deadline() -> None:
 
 
 class Crowd:
-    """Leaders that ask others, and others that answer, fail, or say nothing of their usage, all by chance."""
+    """Leaders that ask others, and others that answer, fail or hide their usage, by chance."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)

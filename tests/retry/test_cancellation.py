@@ -18,7 +18,7 @@ PLACES = 12  # three attempts: before each, in the call, with the answer on its 
 
 
 class Watched:
-    """A call with an agent and hooks that wait at several places, each of which may be the last one reached."""
+    """A call with an agent and hooks that wait at several places; any may be the last one."""
 
     def __init__(self, cancel_at: int, scope: anyio.CancelScope | None) -> None:
         self.cancel_at, self.scope, self.passed = cancel_at, scope, 0

@@ -20,7 +20,7 @@ class Button:
 
 
 def names() -> dict[str, Any]:
-    """Run every example and return what they define; they ask agents that the page leaves to the reader."""
+    """Run every example of the page and return what they define."""
     defined: dict[str, Any] = {
         "agent": Scripted(BAD_STATUS, GOOD),
         "new_agent": lambda: Scripted(BAD_STATUS, GOOD),

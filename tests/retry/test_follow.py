@@ -1,4 +1,4 @@
-"""Following the router from agent to agent: it goes on only where the router says so, and ends every time."""
+"""Following the router from agent to agent: only where it decides so, and never forever."""
 
 import json
 from collections.abc import Mapping
@@ -302,7 +302,7 @@ def test_the_issues_of_a_critic_reach_the_architect() -> None:
     assert rules(journey)[-1] == "F3b"
     assert path(journey) == ["architect", "critic"] * 3
     assert journey.decision is not None
-    assert "Mend these and report again:" in architect.heard[1]
+    assert "Fix these and report again:" in architect.heard[1]
     decision = journey.steps[1].decision
     assert decision is not None
     assert all(issue.message in architect.heard[1] for issue in decision.issues)
@@ -350,8 +350,9 @@ def test_phase_and_task_are_expected_of_the_first_agent_only() -> None:
 REPLIES = st.sampled_from(
     [
         IMPLEMENTED, TESTED, REVIEWED, TEST_FAILED, GOOD, BAD_STATUS, BLOCKED, PROSE, "",
-        *(speckit(name) for name in ("plan", "tasks", "analyze", "error_timeout", "error_prerequisite", "clarify")),
-        *(read_case(f"factory/concrete_{name}.json") for name in ("critic_blocking", "critic_pass", "questions")),
+        *(speckit(name) for name in ("plan", "tasks", "analyze", "error_timeout",
+        "error_prerequisite", "clarify")), *(read_case(f"factory/concrete_{name}.json") for name in
+        ("critic_blocking", "critic_pass", "questions")),
     ]
 )  # fmt: skip
 NAMES = ("implement", "test", "review", "plan", "tasks", "architect", "critic", "goop-executor")

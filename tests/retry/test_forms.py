@@ -1,4 +1,4 @@
-"""The forms in which users ask: the synchronous twin, the decorator on functions and methods, the wrapper."""
+"""The forms of asking: the synchronous twin, the decorator, the wrapper."""
 
 import pickle
 import threading

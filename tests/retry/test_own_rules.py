@@ -1,4 +1,4 @@
-"""What rules of a caller's own find goes back to the agent; one that fails ends the call and loses nothing."""
+"""Findings of custom rules go back to the agent; a rule that fails ends the call."""
 
 import logging
 from collections.abc import Callable

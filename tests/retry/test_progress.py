@@ -1,4 +1,4 @@
-"""What counts as progress: another value under the same rule does, the same reply or the same value does not."""
+"""Progress is another value under the same rule; the same reply or value is none."""
 
 import pytest
 

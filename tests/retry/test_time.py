@@ -1,4 +1,4 @@
-"""Deadlines, time-outs, pauses: with trio's own test clock, which jumps to whatever is waited for."""
+"""Deadlines, time-outs and pauses, with trio's test clock, which jumps over waits."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Envelopes for comparing the schema with the engine: good ones, and what agents and slips make of them."""
+"""Envelopes for comparing the schema with the engine: good ones, and variants with errors."""
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -176,7 +176,7 @@ def _any_element(root: Element, draw: st.DrawFn) -> Element:
 
 
 def _with_content(root: Element) -> list[Element]:
-    # What stands inside of a counter is said of no element, and the engine does not look at it.
+    # What stands inside of a counter belongs to no element, and the engine ignores it.
     return [element for element in root.iter(etree.Element) if element.tag not in ("wave", "task")]
 
 

@@ -1,4 +1,4 @@
-"""JSON envelopes for comparing a schema with the engine: good ones, and what agents and slips make of them."""
+"""JSON envelopes for comparing a schema with the engine: good ones, and ones with errors."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The schema says what section 2.1 of the protocol says; its twin says what the text of the protocol says."""
+"""One schema follows section 2.1 of the protocol, its corrected version the text of it."""
 
 import re
 import shutil
@@ -253,7 +253,7 @@ def test_the_literal_schema_refuses_every_example_since_none_has_the_namespace()
             assert not LITERAL.validate(etree.fromstring(envelope[0]))
 
 
-# Faults that a schema cannot see in one cut-out envelope, and what is only a fault of its place.
+# Errors that a schema cannot see in a single envelope, and errors of its place only.
 BEYOND = {"path/outside-workspace", "agent_request/fence-collision"}
 OF_PLACE = {"agent_request/unfenced", "agent_request/fence-language", "envelope/foreign-block"}
 
@@ -332,8 +332,8 @@ def test_xmllint_accepts_what_is_written_for_it(
     ):
         request = request_of(judge(read_case(name)))
         file.write_text(write_request(request, xsd_compat=True), encoding="utf-8")
-        code, said = xmllint(tmp_path / ".claude" / "schemas" / "agent-handoff-v1.xsd", file)
-        assert code == 0, said
+        code, output = xmllint(tmp_path / ".claude" / "schemas" / "agent-handoff-v1.xsd", file)
+        assert code == 0, output
 
 
 def test_xmllint_refuses_what_is_written_without_that_and_the_twin_takes_it(

@@ -27,7 +27,7 @@ SCHEMA = etree.XMLSchema(etree.parse(XSD))
 XS = "{http://www.w3.org/2001/XMLSchema}"
 
 # What the schema refuses. The last two are no errors in the engine: XSD 1.0 cannot allow the first,
-# and cannot tell the second from a known name in the wrong case.
+# and cannot distinguish the second from a known name in the wrong case.
 STRUCTURE = {
     "goop_report/bad-agent-name",
     "goop_report/bad-next-command",
@@ -78,16 +78,16 @@ def assert_agreement(envelope: str) -> bool:
     except etree.XMLSyntaxError:
         accepted = False
 
-    faults = {
+    broken = {
         finding.rule
         for finding in validate(envelope, protocol="goop_report", mode="strict").findings
     }
     complaints = "\n".join(str(error.message) for error in SCHEMA.error_log)
-    agree = accepted == (not faults & STRUCTURE)
-    if TEMPLATE_TEXT in faults:  # a schema can tell it from a word or a number only
-        agree = not (accepted and faults & STRUCTURE)
+    agree = accepted == (not broken & STRUCTURE)
+    if TEMPLATE_TEXT in broken:  # a schema detects it only instead of a word or a number
+        agree = not (accepted and broken & STRUCTURE)
 
-    assert agree, f"{envelope}\nschema: {complaints}\nengine: {sorted(faults)}"
+    assert agree, f"{envelope}\nschema: {complaints}\nengine: {sorted(broken)}"
 
     return accepted
 

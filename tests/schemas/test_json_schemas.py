@@ -63,7 +63,9 @@ def assert_agreement(envelope: Any, protocol: str) -> bool:  # noqa: ANN401
         for error in SCHEMAS[protocol].iter_errors(envelope)
     )
     agree = accepted == (not errors - BEYOND_STRUCTURE)
-    if template_text := errors & TEMPLATE_TEXT:  # a schema can tell it from a word or a number only
+    if (
+        template_text := errors & TEMPLATE_TEXT
+    ):  # a schema detects it only instead of a word or a number
         agree = not (accepted and errors - BEYOND_STRUCTURE - template_text)
 
     assert agree, f"{text}\nschema: {complaints}\nengine: {sorted(errors)}"

@@ -259,9 +259,13 @@ def test_log_goes_to_stderr_one_line_a_record() -> None:
         (
             [],
             {"GOOP_PROJECT_DIR": "no-such-folder"},
-            "GOOP_PROJECT_DIR is 'no-such-folder', which is no folder",
+            "GOOP_PROJECT_DIR is 'no-such-folder', which is not a folder",
         ),
-        (["--project", "pyproject.toml"], {}, "--project is 'pyproject.toml', which is no folder"),
+        (
+            ["--project", "pyproject.toml"],
+            {},
+            "--project is 'pyproject.toml', which is not a folder",
+        ),
         (["--transport", "carrier-pigeon"], {}, "'carrier-pigeon' is not"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Give every contract test the stores of all engines, one after the other."""
+"""Fixtures that run every contract test on the stores of all engines."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ OpenStore = Callable[[], Store]
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def open_again(request: pytest.FixtureRequest) -> Iterator[OpenStore]:
-    """Return a function that opens the same database of the engine once more, as another process would."""
+    """Return a function that opens the same database again, as another process would."""
     opened: list[Store] = []
     place: Callable[[], Store] = request.getfixturevalue(f"{request.param}_place")
 

@@ -1,4 +1,4 @@
-"""Databases that somebody else made to be opened by us: with a checkout, in an archive, from a mail."""
+"""Databases made by somebody else: from a checkout, an archive, a mail."""
 
 from pathlib import Path
 from typing import Final
@@ -10,7 +10,7 @@ from tests.store.rows import add_named
 
 __all__ = ["FOREIGN_OBJECTS", "FOREIGN_VALUES", "plant"]
 
-# What stands for ENDLESS in the statements below.
+# Replaces ENDLESS in the statements below.
 _ENDLESS: Final = "WITH RECURSIVE rows (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM rows) SELECT"
 FOREIGN_OBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "a view in place of a table": (

@@ -1,4 +1,4 @@
-"""A change is stored whole or not at all, one after the other, and a view does not move; the same on every engine."""
+"""Changes are atomic and run one after the other; a read sees one consistent view."""
 
 import logging
 import threading
@@ -47,16 +47,16 @@ def test_a_change_sees_what_it_adds_itself(store: Store) -> None:
     assert hits == 1
 
 
-def test_a_fault_in_a_change_takes_all_of_it_back_and_is_raised_again(store: Store) -> None:
-    class OddFaultError(Exception):
+def test_an_error_in_a_change_rolls_all_of_it_back_and_is_raised_again(store: Store) -> None:
+    class OddError(Exception):
         pass
 
     def change(writing: Writing) -> None:
         writing.add_memory(new_memory("one"))
         writing.add_event(EVENT)
-        raise OddFaultError
+        raise OddError
 
-    with pytest.raises(OddFaultError):
+    with pytest.raises(OddError):
         store.write(change)
 
     assert store.read(lambda reading: (count(reading), reading.events(), reading.revision())) == (
@@ -67,7 +67,7 @@ def test_a_fault_in_a_change_takes_all_of_it_back_and_is_raised_again(store: Sto
     assert add_named(store, "two") == [1]
 
 
-def test_a_fault_in_a_question_is_raised_again_and_the_next_one_is_answered(store: Store) -> None:
+def test_an_error_in_a_read_is_raised_again_and_the_next_read_works(store: Store) -> None:
     add_named(store, "one")
 
     def ask(_: Reading) -> None:
@@ -108,7 +108,7 @@ def test_what_follows_runs_after_the_commit_while_nobody_else_writes(
     assert other.read(lambda reading: reading.events()) == []
 
 
-def test_a_fault_in_what_follows_is_logged_and_takes_nothing_back(
+def test_an_error_after_the_commit_is_logged_and_rolls_nothing_back(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     def follow(_: StoredMemory) -> None:
@@ -121,15 +121,13 @@ def test_a_fault_in_what_follows_is_logged_and_takes_nothing_back(
     assert "is stored" in caplog.text
 
 
-def test_a_change_that_starts_another_one_is_told_so_at_once(store: Store) -> None:
+def test_a_change_that_starts_another_change_fails_at_once(store: Store) -> None:
     with pytest.raises(StoreError, match="one change"):
         store.write(lambda _: add_named(store, "inner"), timeout=5)
     assert store.read(count) == 0
 
 
-def test_a_writer_that_waits_too_long_is_told_who_writes(
-    store: Store, open_again: OpenStore
-) -> None:
+def test_an_error_for_too_long_a_wait_names_the_writer(store: Store, open_again: OpenStore) -> None:
     add_named(store, "one")
     begun, go_on = threading.Event(), threading.Event()
 
@@ -141,16 +139,16 @@ def test_a_writer_that_waits_too_long_is_told_who_writes(
         writing = others.submit(store.write, slow)
         assert begun.wait(LONGEST_WAIT)
         for waiting in (store, open_again()):
-            with pytest.raises(StoreBusyError) as told:
+            with pytest.raises(StoreBusyError) as caught:
                 waiting.write(lambda writing: writing.add_event(EVENT), timeout=0.1)
 
-            assert told.value.retryable
-            assert str(told.value)
+            assert caught.value.retryable
+            assert str(caught.value)
 
         go_on.set()
         writing.result(LONGEST_WAIT)
 
-    # Whoever gave up is not written for afterwards.
+    # A write whose caller gave up does not happen afterwards.
     add_named(store, "two")
     assert store.read(lambda reading: reading.events()) == []
 
@@ -177,9 +175,7 @@ def test_two_openings_of_the_same_database_write_in_turn(
     assert store.read(count) == other.read(count) == 10
 
 
-def test_a_store_that_is_closed_lets_those_in_the_line_finish(
-    store: Store, open_again: OpenStore
-) -> None:
+def test_closing_a_store_lets_queued_writes_finish(store: Store, open_again: OpenStore) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
     def slow(_: Writing) -> None:
@@ -194,7 +190,7 @@ def test_a_store_that_is_closed_lets_those_in_the_line_finish(
         go_on.set()
         first.result(LONGEST_WAIT)
         closing.result(LONGEST_WAIT)
-        # In time for the line, or told so; never lost in between.
+        # Either stored or refused; never lost in between.
         stored = 0 if isinstance(second.exception(LONGEST_WAIT), StoreError) else 1
 
     assert open_again().read(count) == stored

@@ -1,4 +1,4 @@
-"""Short runs of what `make faults` runs at full length: in processes of their own, since they fork."""
+"""Short runs of `make faults`, in processes of their own, since they fork."""
 
 import re
 import subprocess

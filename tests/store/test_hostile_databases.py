@@ -1,4 +1,4 @@
-"""A database that came with somebody else's checkout neither runs code nor holds anybody up."""
+"""A database from somebody else's checkout neither runs code nor blocks a process."""
 
 import json
 import resource
@@ -148,7 +148,7 @@ def test_the_server_answers_with_what_is_wrong(tmp_path: Path, kind: str) -> Non
 
 
 def run_bounded(*arguments: str, project: Path) -> "subprocess.CompletedProcess[str]":
-    """Run the program with less processor time and memory than a question without end would take."""
+    """Run the program with less processor time and memory than an endless query would take."""
 
     def bound() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))

@@ -1,4 +1,4 @@
-"""Memories are stored whole, listed, forgotten and purged; the same on every engine."""
+"""Memories are stored completely, listed, forgotten and purged, the same on every engine."""
 
 from dataclasses import asdict, replace
 
@@ -12,7 +12,7 @@ from tests.store.rows import NOW, add, add_named, found, new_memory
 
 LATER = "2026-01-16T10:30:00Z"
 ODD_TEXT = (
-    'O\'Brien said "naïve" \\ \n\t🎉 日本語 ﬁne e\u0301 \u202e %s {x} -- ; DROP TABLE memories'
+    'O\'Brien wrote "naïve" \\ \n\t🎉 日本語 ﬁne e\u0301 \u202e %s {x} -- ; DROP TABLE memories'
 )
 
 

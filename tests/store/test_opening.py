@@ -91,11 +91,11 @@ def test_no_folder_is_made_outside_of_the_project(tmp_path: Path) -> None:
 def test_other_urls_are_refused_with_what_was_expected_and_without_the_password(
     tmp_path: Path, url: str
 ) -> None:
-    with pytest.raises(SettingsError) as told:
+    with pytest.raises(SettingsError) as caught:
         open_store(url, project=tmp_path)
 
-    assert "database" in str(told.value)
-    assert SECRET not in str(told.value)
+    assert "database" in str(caught.value)
+    assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_reports_are_listed_newest_first(store: Store) -> None:
 
 
 def test_the_last_reports_are_those_of_each_task_agent_and_phase(store: Store) -> None:
-    said = [
+    keys = [
         ("W1.T1", "goop-executor", "execute"),
         ("W1.T1", "goop-verifier", "execute"),
         ("W1.T1", "goop-executor", "execute"),
@@ -47,7 +47,7 @@ def test_the_last_reports_are_those_of_each_task_agent_and_phase(store: Store) -
     ]
 
     def record(writing: Writing) -> None:
-        for number, (task, agent, phase) in enumerate(said):
+        for number, (task, agent, phase) in enumerate(keys):
             row = replace(
                 REPORT, idempotency_key=f"k{number}", task_id=task, agent=agent, phase=phase
             )

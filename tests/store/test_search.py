@@ -73,7 +73,7 @@ def test_a_query_without_words_finds_nothing_and_is_no_error(store: Store, query
 
 
 @pytest.mark.parametrize("sign", string.punctuation + "\0\n")
-def test_no_sign_beside_a_word_hides_it(store: Store, sign: str) -> None:
+def test_no_character_next_to_a_word_hides_it(store: Store, sign: str) -> None:
     ids = stored(store)
     for query in (
         f"{sign}migrations",
@@ -145,6 +145,16 @@ def test_the_newer_of_two_like_memories_comes_first(store: Store) -> None:
     assert found(store, "needle") == [2, 1]
 
 
+# Words of more than three letters that PostgreSQL's English dictionary does not index.
+STOP_WORDS = (
+    " about above after again against because been before being below between both does doing down"
+    " during each from further have having here hers herself himself into itself just more most"
+    " myself once only other ours ourselves over same should some such than that their theirs them"
+    " themselves then there these they this those through under until very were what when where"
+    " which while whom will with your yours yourself yourselves "
+)
+
+
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=60),
@@ -156,8 +166,14 @@ def test_any_query_is_answered_and_every_word_of_a_text_finds_it(
     known = store.read(lambda reading: reading.revision())
     (memory,) = add(store, replace(new_memory(f"n{known}"), content=text))
     found(store, query)
+    unindexed = STOP_WORDS if store.engine == "postgresql" else ""
     for word in query_words(text):
-        if word.isascii() and word.isalpha() and len(word) > 3:
+        if (
+            word.isascii()
+            and word.isalpha()
+            and len(word) > 3
+            and f" {word.lower()} " not in unindexed
+        ):
             assert memory.id in found(store, word.upper(), limit=10_000), word
 
 
@@ -166,5 +182,5 @@ def test_only_the_first_words_of_a_query_count() -> None:
     assert query_words(" ".join(words)) == tuple(words[:MOST_WORDS])
 
 
-def test_a_word_that_is_said_twice_counts_once() -> None:
+def test_a_repeated_word_counts_once() -> None:
     assert query_words("a b a") == ("a", "b")

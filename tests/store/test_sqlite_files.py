@@ -1,4 +1,4 @@
-"""What may lie at the place of the database, and what people are told about it."""
+"""What may be at the path of the database, and how it is reported."""
 
 import os
 import resource
@@ -35,7 +35,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """Return the path of a database with one memory, which nobody has open."""
+    """Return the path of a database with one memory, which no process has open."""
     first = open_store(None, project=tmp_path)
     add_named(first, "one")
     first.close()
@@ -74,7 +74,7 @@ def test_a_file_that_is_no_database_is_left_as_it_is(
     assert path.read_bytes() == content
 
 
-def test_a_damaged_database_is_told_and_left_as_it_is(database: Path, store: Store) -> None:
+def test_a_damaged_database_is_reported_and_left_as_it_is(database: Path, store: Store) -> None:
     content = bytearray(database.read_bytes())
     content[4096 * 2 :] = os.urandom(len(content) - 4096 * 2)
     database.write_bytes(content)
@@ -169,7 +169,7 @@ def test_a_file_in_place_of_the_folder_is_refused(store: Store, tmp_path: Path) 
     assert not store.exists()
 
 
-def test_a_project_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_project_that_is_gone_is_reported(tmp_path: Path) -> None:
     store = open_store(None, project=tmp_path / "gone")
     with pytest.raises(StoreError, match=r"folder of .* does not exist"):
         add_named(store, "one")
@@ -240,7 +240,7 @@ def test_without_free_file_handles_the_store_says_so_and_works_again_later(
     database: Path, store: Store
 ) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # Names are wanted
+    # The numbers of open files are names in this folder.
     highest = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
     taken: list[int] = []
     resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 2, hard))

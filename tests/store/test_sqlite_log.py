@@ -1,4 +1,4 @@
-"""The log next to the file: removed under an open store, and what is left in it and in the file behind the scenes."""
+"""The log next to the file: removed under an open store, and what remains in it and in the file."""
 
 import shutil
 import subprocess
@@ -44,10 +44,10 @@ def uids_of_another_process(project: Path) -> set[str]:
         " import MemoryFilter\nstore = open_store(None, project=sys.argv[1])\nprint(*(memory.uid"
         " for memory in store.read(lambda reading: reading.memories(MemoryFilter()))))"
     )
-    said = subprocess.run(
+    ended = subprocess.run(
         [sys.executable, "-c", program, str(project)], check=True, capture_output=True, text=True
     )
-    return set(said.stdout.split())
+    return set(ended.stdout.split())
 
 
 @pytest.mark.parametrize("suffixes", [("-wal", "-shm"), ("-wal",), ("-shm",)], ids="+".join)
@@ -89,7 +89,7 @@ def test_a_log_removed_at_the_end_is_saved_when_the_store_is_closed(
     assert uids_of_another_process(tmp_path) == {"uid-last"}
 
 
-def test_a_log_that_another_program_began_anew_is_not_mixed_with_ours(
+def test_a_log_that_another_program_started_again_is_not_mixed_with_ours(
     store: Store, tmp_path: Path
 ) -> None:
     first = open_store(None, project=tmp_path)

@@ -1,4 +1,4 @@
-"""A database of an older version is brought up to date, whole or not at all, and a copy of it is kept."""
+"""A database of an older version is migrated, whole or not at all, and a copy of it is kept."""
 
 import resource
 import shutil

@@ -57,7 +57,7 @@ def run_as_somebody_else(project: Path, what: str) -> str:
 
 @pytest.fixture
 def open_to_all() -> Iterator[Path]:
-    """Return a project folder that every user may enter and nobody else may write."""
+    """Return a project folder that every user may enter and only its owner may write."""
     project = Path(mkdtemp(prefix="goop-open-"))
     project.chmod(0o755)
     yield project
@@ -73,20 +73,20 @@ def test_a_hung_process_that_holds_the_lock_is_named(store: Store, tmp_path: Pat
             assert holder.stdout.readline().strip() == "holding"
             with pytest.raises(
                 StoreBusyError, match=rf"process {holder.pid} since 20\d\d-"
-            ) as told:
+            ) as caught:
                 store.write(lambda writing: writing.add_event(EVENT), timeout=0.3)
 
-            assert told.value.retryable
+            assert caught.value.retryable
             assert store.read(lambda reading: reading.revision()) == 0
         finally:
             holder.kill()
 
-    # The kernel takes the lock from the dead, and nothing is written for the one who gave up.
+    # The kernel releases the lock of a dead process, and the write that was given up never happens.
     assert add_named(store, "one") == [1]
     assert store.read(lambda reading: reading.events()) == []
 
 
-def test_a_program_that_ignores_the_lock_is_waited_for_and_told(
+def test_a_program_that_ignores_the_lock_is_waited_for_and_reported(
     store: Store, tmp_path: Path
 ) -> None:
     add_named(store, "one")
@@ -113,31 +113,33 @@ def test_a_forked_child_writes_and_reads_and_leaves_its_parent_alone(tmp_path: P
     run("-c", code, str(tmp_path))
 
 
-def test_a_folder_that_may_not_be_written_is_told_by_a_relative_name(open_to_all: Path) -> None:
-    said = run_as_somebody_else(open_to_all, "save")
-    assert said.startswith("StoreReadOnlyError: .goopspec/goop.db must not be written")
-    assert str(open_to_all) not in said
+def test_a_folder_that_may_not_be_written_is_reported_by_a_relative_name(open_to_all: Path) -> None:
+    printed = run_as_somebody_else(open_to_all, "save")
+    assert printed.startswith("StoreReadOnlyError: .goopspec/goop.db must not be written")
+    assert str(open_to_all) not in printed
     assert list(open_to_all.iterdir()) == []
 
 
-def test_a_database_that_may_not_be_written_is_told_and_left_as_it_is(open_to_all: Path) -> None:
+def test_a_database_that_may_not_be_written_is_reported_and_left_as_it_is(
+    open_to_all: Path,
+) -> None:
     store = open_store(None, project=open_to_all)
     add_named(store, "one")
     store.close()
     before = {path.name: path.read_bytes() for path in (open_to_all / ".goopspec").iterdir()}
 
     for what in ("save", "read"):
-        said = run_as_somebody_else(open_to_all, what)
-        assert said.startswith("StoreReadOnlyError: .goopspec/"), said
-        assert "give this user write permission" in said
-        assert str(open_to_all) not in said
+        printed = run_as_somebody_else(open_to_all, what)
+        assert printed.startswith("StoreReadOnlyError: .goopspec/"), printed
+        assert "give this user write permission" in printed
+        assert str(open_to_all) not in printed
 
     assert {
         path.name: path.read_bytes() for path in (open_to_all / ".goopspec").iterdir()
     } == before
 
 
-def test_a_read_only_file_in_a_folder_of_ones_own_is_told(open_to_all: Path) -> None:
+def test_a_read_only_file_in_a_writable_folder_is_reported(open_to_all: Path) -> None:
     store = open_store(None, project=open_to_all)
     add_named(store, "one")
     store.close()

@@ -197,7 +197,7 @@ def test_a_check_that_raises_is_told_with_its_rule_its_line_and_its_cause() -> N
     assert (
         str(caught.value)
         == "rule shop/tracker failed: LookupError: no tracker for goop-executor (shop.py, line"
-        f" {line}); mend its check"
+        f" {line}); fix its check"
     )
     assert isinstance(caught.value.__cause__, LookupError)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301

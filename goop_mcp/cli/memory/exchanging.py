@@ -10,7 +10,7 @@ from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.rendering.finding import counted
 from goop_mcp.cli.rendering.memories import render_import
 from goop_mcp.cli.streams import complain, emit, standard_input
-from goop_mcp.memory.exchange.importing import ExchangeFormat, import_memories
+from goop_mcp.memory.exchange.importing import MOST_LISTED, ExchangeFormat, import_memories
 from goop_mcp.memory.exchange.jsonl import write_jsonl
 from goop_mcp.memory.exchange.markdown import write_markdown
 from goop_mcp.memory.importance import ImportanceScale
@@ -23,6 +23,7 @@ from goop_mcp.store.records import StoredMemory
 __all__ = ["export", "import_command"]
 
 _PIECES = 100
+_MOST_PRINTED = 20
 _MARKDOWN_SUFFIXES = (".md", ".markdown")
 
 _FORM_OF_FILE = click.option(
@@ -102,14 +103,18 @@ def import_command(
     report = import_memories(store, lines, format=form_of_file or _form_by_name(file), scale=scale)
     present(report.to_dict(), render_import(report), form=form)
     if form == "text":
-        for remark in report.unread:
+        for remark in report.unread[:_MOST_PRINTED]:
             complain(f"line {remark.line} was not imported: {remark.message}")
 
-        for remark in report.remarks:
+        for remark in report.remarks[:_MOST_PRINTED]:
             complain(f"line {remark.line}: {remark.message}")
 
-        if report.left_out:
-            complain(f"{report.left_out} more such lines are not listed")
+        printed = min(len(report.unread), _MOST_PRINTED) + min(len(report.remarks), _MOST_PRINTED)
+        listed = len(report.unread) + len(report.remarks)
+        if more := listed - printed + report.left_out:
+            complain(f"{more} more such lines; --format json lists the first {MOST_LISTED:,}")
+        if scale == "ours" and any("importance is" in each.message for each in report.unread):
+            complain("importance from 1 to 10, as in GoopSpec packages, needs --scale packages")
 
     return NOT_DONE if report.unread else 0
 

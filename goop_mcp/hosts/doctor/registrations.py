@@ -78,7 +78,7 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Check
             yield check
 
         for server in servers:
-            yield _start(server)
+            yield _check_server(server)
 
         registered = registered or bool(servers)
 
@@ -247,7 +247,7 @@ def _check_asset(
         )
 
 
-def _start(server: _Found) -> Check:
+def _check_server(server: _Found) -> Check:
     """Start a server as its host does, and return the result."""
     host, where = server.seat.host, f"{server.target.shown}: server {server.name}"
     fix = f"goop-mcp install {host.name} --scope {server.seat.scope} --replace"

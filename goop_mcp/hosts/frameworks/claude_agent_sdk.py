@@ -23,10 +23,10 @@ with needing("claude_agent_sdk", extra="claude-agent-sdk"):
 __all__ = ["MainThread", "envelope_hooks"]
 
 MainThread = Literal["if_present", "always", "never"]
-"""Whether what the main agent says is judged: if it holds an envelope, in any case, or not at all."""
+"""Whether a message of the main agent is judged: if it has an envelope, always, or never."""
 
 Event = Mapping[str, Any]
-"""What the host tells of an event; newer hosts tell more than the types of the SDK know."""
+"""The data of an event; newer hosts send more fields than the types of the SDK declare."""
 
 _MOST_ATTEMPTS: Final = (
     8  # the host cuts a ninth block in a row short, and the final text may then be lost
@@ -44,19 +44,25 @@ def envelope_hooks(
     `agents` is a pattern for the subagents whose replies are judged. `terms` are those of `Review`;
     without an expected agent the subagent's own name is expected. A reply that is rejected goes
     back with what is wrong; when the review ends without an accepted one, the agent may stop, a
-    message says what is left, and `on_stop` hears the outcome. A failure of the hook itself is
-    logged and lets the agent stop. The host does not tell a hook what a reply cost, so usage is
-    unknown, and a hook cannot bound a call of the model: a deadline is looked at when a reply
-    comes. Raises PolicyError for more than 8 attempts and for `when_exhausted="raise"`, as a hook
-    has nobody to raise to.
+    message says what is left, and `on_stop` receives the outcome. So it does when the model fails
+    for good, when another prompt follows an interrupted one, and when the program ends; a session
+    that is closed after an interrupt is reported then. A failure of the hook itself is logged and
+    lets the agent stop. A hook receives no usage, and it cannot bound a call of the model: a
+    deadline is checked when a reply comes, counted from the first one. Raises PolicyError for more
+    than 8 attempts and for `when_exhausted="raise"`, as a hook has nobody to raise to.
     """
     _check_policy(terms)
     hook = _StopHook(OpenReviews(**terms), terms.get("expected") or NOTHING_EXPECTED, main_thread)
 
-    return {
+    hooks: dict[Any, list[HookMatcher]] = {
         "SubagentStop": [HookMatcher(matcher=agents, hooks=[hook.on_subagent])],
         "Stop": [HookMatcher(hooks=[hook.on_main])],
+        "UserPromptSubmit": [HookMatcher(hooks=[hook.on_prompt])],
+        # The host calls it; the types of the SDK do not name it yet.
+        "StopFailure": [HookMatcher(hooks=[hook.on_failure])],
     }
+
+    return hooks
 
 
 def _check_policy(terms: ReviewTerms) -> None:
@@ -82,9 +88,9 @@ class _StopHook:
         self._reviews, self._expected, self._main_thread = reviews, expected, main_thread
 
     async def on_subagent(
-        self, told: HookInput, _tool: str | None, _context: HookContext
+        self, hook_input: HookInput, _tool: str | None, _context: HookContext
     ) -> HookJSONOutput:
-        event = cast("Event", told)
+        event = cast("Event", hook_input)
         try:
             if event.get("agent_type") == "":
                 return {}  # the host's own subagent, such as the one that compacts a conversation
@@ -98,9 +104,9 @@ class _StopHook:
             return {}
 
     async def on_main(
-        self, told: HookInput, _tool: str | None, _context: HookContext
+        self, hook_input: HookInput, _tool: str | None, _context: HookContext
     ) -> HookJSONOutput:
-        event = cast("Event", told)
+        event = cast("Event", hook_input)
         try:
             text = _last_text(event)
             if self._main_thread == "never" or is_busy(event.get("background_tasks")):
@@ -112,6 +118,34 @@ class _StopHook:
             _logger.exception("the reply could not be judged; the agent may stop")
             return {}
 
+    async def on_prompt(
+        self, hook_input: HookInput, _tool: str | None, _context: HookContext
+    ) -> HookJSONOutput:
+        """Close the reviews of earlier prompts to the main agent: they were interrupted."""
+        session, agent, prompt = _conversation(cast("Event", hook_input))
+
+        def is_over(conversation: Any) -> bool:  # noqa: ANN401 - what _conversation made
+            return bool(conversation[:2] == (session, agent) and conversation[2] != prompt)
+
+        try:
+            self._reviews.close(is_over)
+        except Exception:
+            _logger.exception("an interrupted prompt could not be reported")
+
+        return {}
+
+    async def on_failure(
+        self, hook_input: HookInput, _tool: str | None, _context: HookContext
+    ) -> HookJSONOutput:
+        """End the review of an agent whose model failed for good."""
+        event = cast("Event", hook_input)
+        why = event.get("last_assistant_message") or event.get("error") or "the host does not say"
+        try:
+            self._reviews.fail(_conversation(event), RuntimeError(str(why)))
+        except Exception:
+            _logger.exception("the failure could not be reported")
+        return {}
+
     def _answer(self, event: Event, text: str, expected: Expectations) -> HookJSONOutput:
         with self._reviews.of(_conversation(event), expected=expected) as review:
             feedback = review.hear(text, conversation_id=event.get("session_id"))
@@ -120,13 +154,13 @@ class _StopHook:
         return _farewell(review)
 
 
-def _conversation(event: Event) -> Hashable:
-    """Return what the attempts are counted by: each prompt starts anew."""
+def _conversation(event: Event) -> tuple[Hashable, Hashable, Hashable]:
+    """Return what the attempts are counted by: the session, the agent, and the prompt to it."""
     return event.get("session_id"), event.get("agent_id") or "main", event.get("prompt_id") or ""
 
 
 def _last_text(event: Event) -> str:
-    """Return the last words of the agent; an older host gives the place of its transcript only."""
+    """Return the last message of the agent; an older host gives only the path of its transcript."""
     text = event.get("last_assistant_message")
     if isinstance(text, str):
         return text

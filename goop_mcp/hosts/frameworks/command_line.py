@@ -1,4 +1,4 @@
-"""Agents that are programs: asked with a command, asked again in the same session (`--resume`, `-s`)."""
+"""Agents that are programs, asked again in the same session (`--resume`, `-s`)."""
 
 import errno
 import json
@@ -47,9 +47,9 @@ class CommandFailedError(GoopError, OSError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a program wrote: the text of the agent, and the session in which it can be asked again, None without.
+    """The answer of a program: its text, and the session to continue in, None without one.
 
-    `sums_cost` tells that the cost in `usage` is that of the session so far, and not of the answer.
+    `sums_cost`: the cost in `usage` is that of the whole session so far, not of this answer.
     """
 
     text: str = field(repr=False)
@@ -61,7 +61,7 @@ class Answer:
 
 @dataclass(slots=True, weakref_slot=True, kw_only=True)
 class CommandLineAgent:
-    """A conversation with a program; a message that begins anew begins a new session.
+    """A conversation with a program; a message that starts afresh starts a new session.
 
     `command` takes the message and the session (None for a new one) and returns the words of the
     command; `read` makes an answer of what it writes on standard output. With `on_stdin` the
@@ -141,16 +141,16 @@ class CommandLineAgent:
 
         output = done.output.decode(errors="replace")
         if done.exit_code:
-            said = (done.errors.decode(errors="replace") or output).strip().rpartition("\n")[2]
+            report = (done.errors.decode(errors="replace") or output).strip().rpartition("\n")[2]
             bare = CommandFailedError(
-                f"{words[0]} ended with exit code {done.exit_code}: {excerpt(said)}"
+                f"{words[0]} ended with exit code {done.exit_code}: {excerpt(report)}"
             )
             raise self._reported_failure(output) or bare
 
         return output
 
     def _reported_failure(self, output: str) -> CommandFailedError | None:
-        """Return the failure that the program wrote on standard output before it ended with an exit code.
+        """Return the failure that the program wrote on standard output before it exited.
 
         Claude Code and OpenCode do so: the status of the provider, the cost and the session stand
         nowhere else.
@@ -168,7 +168,7 @@ class CommandLineAgent:
 
 
 def _sendable(text: str) -> str:
-    """Return `text` with a mark in place of what no program can be given: NUL, and halves of characters."""
+    """Return `text` with what a command line cannot hold, NUL and lone surrogates, replaced."""
     return text.encode(errors="replace").decode().replace("\0", "\ufffd")
 
 
@@ -194,7 +194,10 @@ def claude_code(
     folder: "str | PathLike[str] | None" = None,
     environment: Mapping[str, str] | None = None,
 ) -> CommandLineAgent:
-    """Return Claude Code, asked with `claude -p` and again with `--resume`; `options` go along each time."""
+    """Return Claude Code, asked with `claude -p` and again with `--resume`.
+
+    `options` are part of each command.
+    """
 
     def command(_text: str, session: str | None) -> list[str]:
         resume = ["--resume", session] if session else []
@@ -217,7 +220,10 @@ def opencode(
     folder: "str | PathLike[str] | None" = None,
     environment: Mapping[str, str] | None = None,
 ) -> CommandLineAgent:
-    """Return OpenCode, asked with `opencode run` and again with `-s`; `options` go along each time."""
+    """Return OpenCode, asked with `opencode run` and again with `-s`.
+
+    `options` are part of each command.
+    """
 
     def command(text: str, session: str | None) -> list[str]:
         resume = ["-s", session] if session else []
@@ -287,9 +293,10 @@ def _read_claude(output: str) -> Answer:
 
 
 def _sums_cost(result: Mapping[str, Any], usage: Usage | None) -> bool:
-    """Tell whether `total_cost_usd` is that of the session, as after `--resume` with Claude Code 2.1.
+    """Whether `total_cost_usd` is that of the session, as after `--resume` with Claude Code 2.1.
 
-    `modelUsage` is its breakdown by model: it then counts more tokens than `usage`, which is of the call alone.
+    `modelUsage` is its breakdown by model: it then counts more tokens than `usage`, which covers
+    this call only.
     """
     models = [_object(each) for each in _object(result.get("modelUsage")).values()]
     counts = [_number(each.get(name)) or 0 for each in models for name in _COUNTED_BY_MODEL]
@@ -312,7 +319,7 @@ def _used_by_claude(result: Mapping[str, Any]) -> Usage | None:
 
 
 def _refused_with(text: str) -> int | None:
-    """Return the HTTP status that the text of a failed result names: `API Error: 529 …`, `Request rejected (429) …`."""
+    """Return the HTTP status in `API Error: 529 …` or `Request rejected (429) …`, None without."""
     for words in _REFUSED:
         digits = text.partition(words)[2][:3]
         if digits.isascii() and digits.isdecimal():
@@ -332,7 +339,10 @@ def _limited_until(text: str) -> datetime | None:
 
 
 def _read_opencode(output: str) -> Answer:
-    """Read the events that `--format json` writes, one a line; the reply is the text of the last step that has any."""
+    """Read the events of `--format json`, one a line.
+
+    The reply is the text of the last step that has any.
+    """
     events = [_parsed(line, "opencode") for line in output.splitlines() if line.startswith("{")]
     steps: list[list[str]] = [[]]
     usage, failure = None, None
@@ -380,7 +390,10 @@ def _opencode_failure(
 
 
 def _used_in_step(part: Mapping[str, Any]) -> Usage:
-    """Return what a step used; tokens that were read from a cache, or written to it, are not in its `input`."""
+    """Return what a step used.
+
+    Its `input` does not count tokens read from a cache or written to it.
+    """
     tokens = _object(part.get("tokens"))
     cache = _object(tokens.get("cache"))
     read, written = _number(tokens.get("input")), _number(tokens.get("output"))

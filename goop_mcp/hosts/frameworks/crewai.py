@@ -27,15 +27,16 @@ Guardrail = Callable[[Any], tuple[bool, Any]]
 def envelope_guardrail(
     *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]
 ) -> Guardrail:
-    """Return the function for `Task(guardrail=..., guardrail_max_retries=2)`; `terms` are those of `Review`.
+    """Return the function for `Task(guardrail=..., guardrail_max_retries=2)`.
 
-    Allow crewai one retry less than the attempts of the policy: the smaller limit counts. At the
-    end without an accepted report NotAcceptedError is raised, whose outcome has every attempt; with
-    `hand_on_unaccepted` the last reply is the output of the task. `on_stop` also receives the
-    outcome of a task that fails, on a thread of crewai's, and of one that is cancelled, when the
-    asyncio task in which the crew ran ends, or the program does. Put it last where a task has several guardrails: crewai does not call those before the one that
-    refused again. A guardrail does not learn what a reply cost, so usage is unknown, and it
-    cannot bound a call of the model: a deadline is checked when a reply comes.
+    `terms` are those of `Review`. Allow crewai one retry less than the attempts of the policy: the
+    smaller limit counts. At the end without an accepted report NotAcceptedError is raised, whose
+    outcome has every attempt; with `hand_on_unaccepted` the last reply is the output of the task.
+    `on_stop` also receives the outcome of a task that fails, on a thread of crewai's, and of one
+    that is cancelled, when the asyncio task in which the crew ran ends, or the program does. Put it
+    last where a task has several guardrails: crewai does not call those before the one that refused
+    again. A guardrail does not learn what a reply cost, so usage is unknown, and it cannot bound a
+    call of the model: a deadline is checked when a reply comes.
     """
     watch = _Watch(ending_terms(terms, hand_on_unaccepted=hand_on_unaccepted))
 
@@ -87,7 +88,7 @@ class _Run:
 
 
 class _Watch:
-    """The runs of tasks under one guardrail. Crews run at the same time, each in a context of its own."""
+    """The runs of tasks under one guardrail; crews that run at once have separate contexts."""
 
     def __init__(self, terms: ReviewTerms) -> None:
         self._terms = terms
@@ -144,7 +145,7 @@ def _is_first(output: Any) -> bool:  # noqa: ANN401 - as above
 
 
 def _reply(output: Any) -> str:  # noqa: ANN401 - as above
-    """Return what the agent said; structured output as the fields that the model sent, without defaults."""
+    """Return the agent's reply; of structured output the fields that the model sent."""
     model = getattr(output, "pydantic", None)
     if model is not None and output.raw == model.model_dump_json():
         return reply_text(model)
@@ -153,7 +154,10 @@ def _reply(output: Any) -> str:  # noqa: ANN401 - as above
 
 @cache
 def _watch_crewai() -> None:
-    """Have crewai report tasks that start and fail, once a process: it calls a guardrail only with an output."""
+    """Have crewai report tasks that start and fail, once a process.
+
+    It calls a guardrail only with an output.
+    """
     try:
         # Slow, and loaded where crews are
         from crewai.events import TaskFailedEvent, crewai_event_bus  # noqa: PLC0415

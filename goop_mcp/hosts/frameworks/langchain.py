@@ -5,15 +5,15 @@ from typing import Annotated, Any, Unpack
 
 from goop_mcp.hosts.frameworks.langchain_callback import FailedRunCallback
 from goop_mcp.hosts.frameworks.langchain_messages import (
-    Said,
+    ModelTurn,
     check_terms,
     fail_unless_ended,
     feedback_message,
     outcome_of,
     recalled,
     resumed,
-    said_by,
-    said_since_task,
+    turn_of,
+    turns_since_task,
     usage_of_last,
     usage_since_reply,
 )
@@ -33,23 +33,23 @@ __all__ = ["EnvelopeMiddleware"]
 
 
 class EnvelopeState(AgentState):
-    """The state of the agent, and what the model said to this task.
+    """The state of the agent, and the turns of the model since the task was given.
 
     It stands next to the messages, since other middleware may summarize those or cut them off. A
     checkpoint holds it like them.
     """
 
-    envelope_replies: Annotated[list[Said], OmitFromInput]
+    envelope_replies: Annotated[list[ModelTurn], OmitFromInput]
 
 
 class EnvelopeMiddleware(AgentMiddleware):
     """For `create_agent(..., middleware=[EnvelopeMiddleware()])`; `terms` are those of `Review`.
 
     At the end without an accepted report NotAcceptedError is raised, whose outcome has every
-    attempt. With `hand_on_unaccepted` the last reply stands, and `outcome` tells what it is worth.
-    Structured output is judged as the JSON that the model sent. `on_stop` also receives the outcome
-    of a run whose model fails or that is cancelled while it is asked; put this middleware before
-    those that repeat calls, so that it sees only what they gave up. With
+    attempt. With `hand_on_unaccepted` the last reply stands, and `outcome` shows why it was not
+    accepted. Structured output is judged as the JSON that the model sent. `on_stop` also receives
+    the outcome of a run whose model fails or that is cancelled while it is asked; put this
+    middleware before those that repeat calls, so that it sees only what they gave up. With
     `agent.with_config(callbacks=[middleware.callback])` it also receives the runs that a tool or
     other middleware ends with an error. Raises PolicyError for a deadline.
     """
@@ -73,7 +73,7 @@ class EnvelopeMiddleware(AgentMiddleware):
     @hook_config(can_jump_to=["model"])
     # As above
     def after_model(self, state: EnvelopeState, runtime: object) -> dict[str, Any] | None:  # noqa: ARG002
-        """Judge what the model said, and let it go on where that is not accepted."""
+        """Judge the reply of the model, and send feedback where it is not accepted."""
         return self._judge(state)
 
     @hook_config(can_jump_to=["model"])
@@ -91,23 +91,23 @@ class EnvelopeMiddleware(AgentMiddleware):
 
         before, new = (
             state.get("envelope_replies") or [],
-            said_by(message, text=_reply_in(message, state)),
+            turn_of(message, text=_reply_in(message, state)),
         )
-        said = [*before, new]
+        turns = [*before, new]
         if new["text"] is None:
-            return {"envelope_replies": said}
+            return {"envelope_replies": turns}
 
         review = resumed(before, self._terms)
         try:
-            feedback = review.hear(new["text"], usage=usage_of_last(said))
+            feedback = review.hear(new["text"], usage=usage_of_last(turns))
         except NotAcceptedError:
             self.callback.mark_reported()
             raise
 
         if feedback is None:
-            return {"envelope_replies": said}
+            return {"envelope_replies": turns}
         return {
-            "envelope_replies": said,
+            "envelope_replies": turns,
             "messages": [feedback_message(feedback)],
             "jump_to": "model",
         }
@@ -133,8 +133,8 @@ class EnvelopeMiddleware(AgentMiddleware):
     def _report(self, state: EnvelopeState, failure: BaseException) -> None:
         if isinstance(failure, GraphBubbleUp):
             return  # other middleware interrupts the run for a person, and it goes on later
-        said = state.get("envelope_replies") or []
-        resumed(said, self._terms).fail(failure, usage=usage_since_reply(said))
+        turns = state.get("envelope_replies") or []
+        resumed(turns, self._terms).fail(failure, usage=usage_since_reply(turns))
         self.callback.mark_reported()
 
     def _report_unseen(self, state: Mapping[str, Any], failure: BaseException) -> None:
@@ -144,9 +144,9 @@ class EnvelopeMiddleware(AgentMiddleware):
     # As above
     def after_agent(self, state: EnvelopeState, runtime: object) -> None:  # noqa: ARG002
         """Let `on_stop` receive the outcome of a run that other middleware ended."""
-        said = state.get("envelope_replies") or []
-        review = recalled(said, self._terms)
-        if said and not review.stopped:
+        turns = state.get("envelope_replies") or []
+        review = recalled(turns, self._terms)
+        if turns and not review.stopped:
             notify(self._terms.get("on_stop"), review.outcome)
 
     async def aafter_agent(self, state: EnvelopeState, runtime: object) -> None:
@@ -154,21 +154,21 @@ class EnvelopeMiddleware(AgentMiddleware):
         self.after_agent(state, runtime)
 
     def outcome(self, finished: "Mapping[str, Any] | Sequence[AnyMessage]") -> Outcome:
-        """Return the outcome of the last task of a finished run: of what `invoke` returned, or of its messages.
+        """Return the outcome of the last task: from the result of `invoke`, or from its messages.
 
-        Of messages alone it knows no more than they hold: other middleware may have summarized some.
+        Messages alone may be incomplete: other middleware summarizes some.
         """
         if isinstance(finished, Mapping):
             return outcome_of(
-                finished.get("envelope_replies") or said_since_task(finished["messages"]),
+                finished.get("envelope_replies") or turns_since_task(finished["messages"]),
                 self._terms,
             )
 
-        return outcome_of(said_since_task(finished), self._terms)
+        return outcome_of(turns_since_task(finished), self._terms)
 
 
 def _reply_in(message: AIMessage, state: EnvelopeState) -> str | None:
-    """Return the reply in what the model said, None where it only calls tools.
+    """Return the reply in `message`, None where it only calls tools.
 
     With a strategy of tools the structured output is the argument of a tool that is never run.
     """

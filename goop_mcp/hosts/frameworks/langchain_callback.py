@@ -37,7 +37,10 @@ class FailedRunCallback(BaseCallbackHandler):
         self._reported: set[UUID] = set()
 
     def mark_reported(self) -> None:
-        """Note that the failure of the run around the caller, a node of the graph, is reported already."""
+        """Note that the failure of the caller's run is reported already.
+
+        The caller is a node of the graph.
+        """
         around = getattr(get_config().get("callbacks"), "parent_run_id", None)
         if around in self._graph_runs:
             self._reported.add(self._graph_runs[around])

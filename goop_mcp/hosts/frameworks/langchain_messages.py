@@ -1,6 +1,6 @@
-"""Read what a model said to a task, and take a review up again from it, in the terms of langchain.
+"""Read the turns of a model since a task was given, and resume a review from them.
 
-A review lives only while one reply is judged: what was said is in the messages or in the state of
+A review lives only while one reply is judged: the turns are in the messages or in the state of
 the agent, so that a conversation may be stored, resumed elsewhere, or forked.
 """
 
@@ -18,7 +18,7 @@ with needing("langchain_core", extra="langchain"):
     from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 __all__ = [
-    "Said",
+    "ModelTurn",
     "check_terms",
     "fail_unless_ended",
     "feedback_message",
@@ -26,8 +26,8 @@ __all__ = [
     "outcome_of",
     "recalled",
     "resumed",
-    "said_by",
-    "said_since_task",
+    "turn_of",
+    "turns_since_task",
     "usage_of_last",
     "usage_since_reply",
 ]
@@ -35,8 +35,8 @@ __all__ = [
 _MARK: Final = "goop_mcp"
 
 
-class Said(TypedDict):
-    """What the model said: the reply, None for a call of tools, and the tokens it took, None where unknown."""
+class ModelTurn(TypedDict):
+    """A turn of the model: the reply, None for a call of tools, and its tokens, None if unknown."""
 
     text: str | None
     tokens: int | None
@@ -45,11 +45,11 @@ class Said(TypedDict):
 def check_terms(terms: ReviewTerms) -> ReviewTerms:
     """Return `terms`.
 
-    Raises PolicyError for a deadline, as messages do not tell when the task was given.
+    Raises PolicyError for a deadline, as messages do not show when the task was given.
     """
     if terms.get("policy", DEFAULT_POLICY).deadline is not None:
         raise PolicyError(
-            "deadline is given; messages bear no time, so expected None and a shared_budget around"
+            "deadline is given; messages have no time, so expected None and a shared_budget around"
             " the call"
         )
 
@@ -59,7 +59,7 @@ def check_terms(terms: ReviewTerms) -> ReviewTerms:
 
 
 def is_feedback(message: AnyMessage) -> bool:
-    """Tell whether it is one of our messages."""
+    """Whether it is one of our messages."""
     return isinstance(message, HumanMessage) and _MARK in message.additional_kwargs
 
 
@@ -68,14 +68,14 @@ def feedback_message(feedback: str) -> HumanMessage:
     return HumanMessage(feedback, additional_kwargs={_MARK: "feedback"})
 
 
-def said_by(message: AIMessage, *, text: str | None) -> Said:
-    """Return what `message` said; `text` is the reply in it, None where it only calls tools."""
+def turn_of(message: AIMessage, *, text: str | None) -> ModelTurn:
+    """Return the turn of `message`; `text` is the reply in it, None where it only calls tools."""
     used = message.usage_metadata
-    return Said(text=text, tokens=None if not used else used["total_tokens"] or None)
+    return ModelTurn(text=text, tokens=None if not used else used["total_tokens"] or None)
 
 
-def said_since_task(messages: Sequence[AnyMessage]) -> list[Said]:
-    """Return what was said to the last task in `messages`."""
+def turns_since_task(messages: Sequence[AnyMessage]) -> list[ModelTurn]:
+    """Return the turns since the last task in `messages`."""
     tasks = [
         index
         for index, each in enumerate(messages)
@@ -85,66 +85,68 @@ def said_since_task(messages: Sequence[AnyMessage]) -> list[Said]:
     following = [*since[1:], None][: len(since)]
 
     return [
-        said_by(message, text=str(message.text) if _is_judged(message, after) else None)
+        turn_of(message, text=str(message.text) if _is_judged(message, after) else None)
         for message, after in zip(since, following, strict=True)
         if isinstance(message, AIMessage)
     ]
 
 
-def recalled(said: Sequence[Said], terms: ReviewTerms) -> Review:
-    """Return the review that heard the last of what was `said`; it may have ended.
+def recalled(turns: Sequence[ModelTurn], terms: ReviewTerms) -> Review:
+    """Return the review after the last of the `turns`; it may have ended.
 
     A reply on which another one followed did not end the run: where it ended a review, other
     middleware sent the agent back, and the next review began.
     """
     review = Review(**terms)
-    for number, each in enumerate(said, 1):
+    for number, each in enumerate(turns, 1):
         if each["text"] is None:
             continue
         if review.stopped:
             review = Review(**terms)
 
-        review.recall(each["text"], usage=usage_of_last(said[:number]))
+        review.recall(each["text"], usage=usage_of_last(turns[:number]))
 
     return review
 
 
-def resumed(said: Sequence[Said], terms: ReviewTerms) -> Review:
-    """Return the review of what follows on what was `said`."""
-    review = recalled(said, terms)
+def resumed(turns: Sequence[ModelTurn], terms: ReviewTerms) -> Review:
+    """Return the review of the turns that follow."""
+    review = recalled(turns, terms)
     return Review(**terms) if review.stopped else review
 
 
-def fail_unless_ended(said: Sequence[Said], terms: ReviewTerms, failure: BaseException) -> None:
-    """Report the failure of a run; not after a reply that ended its review, which was reported then."""
-    review = recalled(said, terms)
+def fail_unless_ended(
+    turns: Sequence[ModelTurn], terms: ReviewTerms, failure: BaseException
+) -> None:
+    """Report the failure of a run, unless its last reply ended the review and was reported."""
+    review = recalled(turns, terms)
     if not review.stopped:
-        review.fail(failure, usage=usage_since_reply(said))
+        review.fail(failure, usage=usage_since_reply(turns))
 
 
-def usage_of_last(said: Sequence[Said]) -> Usage | None:
-    """Return what the last reply in `said` cost, the calls of tools before it included; None where one is unknown."""
-    return _usage([*_since_reply(said[:-1]), said[-1]])
+def usage_of_last(turns: Sequence[ModelTurn]) -> Usage | None:
+    """Return what the last reply used with the calls of tools before it; None if one is unknown."""
+    return _usage([*_since_reply(turns[:-1]), turns[-1]])
 
 
-def usage_since_reply(said: Sequence[Said]) -> Usage | None:
-    """Return what the calls of tools after the last reply in `said` cost; None without any, or where it is unknown."""
-    return _usage(_since_reply(said))
+def usage_since_reply(turns: Sequence[ModelTurn]) -> Usage | None:
+    """Return what the calls of tools after the last reply used; None without any, or if unknown."""
+    return _usage(_since_reply(turns))
 
 
-def _since_reply(said: Sequence[Said]) -> Sequence[Said]:
-    replies = [number for number, each in enumerate(said, 1) if each["text"] is not None]
-    return said[replies[-1] if replies else 0 :]
+def _since_reply(turns: Sequence[ModelTurn]) -> Sequence[ModelTurn]:
+    replies = [number for number, each in enumerate(turns, 1) if each["text"] is not None]
+    return turns[replies[-1] if replies else 0 :]
 
 
-def _usage(said: Sequence[Said]) -> Usage | None:
-    tokens = [each["tokens"] for each in said if each["tokens"] is not None]
-    return Usage(tokens=sum(tokens)) if tokens and len(tokens) == len(said) else None
+def _usage(turns: Sequence[ModelTurn]) -> Usage | None:
+    tokens = [each["tokens"] for each in turns if each["tokens"] is not None]
+    return Usage(tokens=sum(tokens)) if tokens and len(tokens) == len(turns) else None
 
 
-def outcome_of(said: Sequence[Said], terms: ReviewTerms) -> Outcome:
-    """Return the outcome of what was `said`, judged again on the same `terms`; times are not known."""
-    return recalled(said, terms).outcome
+def outcome_of(turns: Sequence[ModelTurn], terms: ReviewTerms) -> Outcome:
+    """Return the outcome of the `turns`, judged again on the same `terms`; times are unknown."""
+    return recalled(turns, terms).outcome
 
 
 def _is_judged(message: AIMessage, after: AnyMessage | None) -> bool:

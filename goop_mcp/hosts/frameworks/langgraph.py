@@ -1,4 +1,4 @@
-"""langgraph: a node that judges what the agent's node said, and an edge back to it."""
+"""langgraph: a node that judges the reply of the agent's node, and an edge back to it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
@@ -11,7 +11,7 @@ from goop_mcp.hosts.frameworks.langchain_messages import (
     is_feedback,
     outcome_of,
     resumed,
-    said_since_task,
+    turns_since_task,
     usage_of_last,
 )
 from goop_mcp.hosts.frameworks.packages import needing
@@ -28,8 +28,8 @@ __all__ = ["EnvelopeCheck"]
 class EnvelopeCheck:
     """A node for a graph whose state holds `messages`; `terms` are those of `Review`.
 
-    The last reply stands when the review ends without an accepted one; `outcome` tells what it is
-    worth. A node learns nothing of the failure of another one: with
+    The last reply stands when the review ends without an accepted one; `outcome` shows why it
+    was not accepted. A node learns nothing of the failure of another one: with
     `graph.with_config(callbacks=[check.callback])` `on_stop` also receives the outcome of a run
     that fails or is cancelled. Raises PolicyError for a deadline.
     """
@@ -40,15 +40,24 @@ class EnvelopeCheck:
 
     def __call__(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Add what is wrong with the last message, nothing where the graph should go on."""
-        said = said_since_task(state["messages"])
-        if not said or not isinstance(state["messages"][-1], AIMessage) or said[-1]["text"] is None:
+        turns = turns_since_task(state["messages"])
+        if (
+            not turns
+            or not isinstance(state["messages"][-1], AIMessage)
+            or turns[-1]["text"] is None
+        ):
             return {}
 
-        feedback = resumed(said[:-1], self._terms).hear(said[-1]["text"], usage=usage_of_last(said))
+        feedback = resumed(turns[:-1], self._terms).hear(
+            turns[-1]["text"], usage=usage_of_last(turns)
+        )
         return {} if feedback is None else {"messages": [feedback_message(feedback)]}
 
     def edge(self, agent: str, *, otherwise: str = END) -> Callable[[Mapping[str, Any]], str]:
-        """Return the condition behind the node: back to `agent` where something was wrong, else to `otherwise`."""
+        """Return the condition for the edge after the node.
+
+        It leads to `agent` after a rejected reply, else to `otherwise`.
+        """
 
         def choose(state: Mapping[str, Any]) -> str:
             return agent if is_feedback(state["messages"][-1]) else otherwise
@@ -56,8 +65,8 @@ class EnvelopeCheck:
         return choose
 
     def _report(self, state: Mapping[str, Any], failure: BaseException) -> None:
-        fail_unless_ended(said_since_task(state.get("messages", ())), self._terms, failure)
+        fail_unless_ended(turns_since_task(state.get("messages", ())), self._terms, failure)
 
     def outcome(self, messages: Sequence[AnyMessage]) -> Outcome:
         """Return the outcome of the last task in the messages of a finished run."""
-        return outcome_of(said_since_task(messages), self._terms)
+        return outcome_of(turns_since_task(messages), self._terms)

@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from threading import Lock
 from time import monotonic
 from typing import Final, Unpack
+from weakref import finalize
 
 from goop_mcp.retry.review import Review, ReviewTerms
 
 __all__ = ["OpenReviews"]
 
-# Conversations that broke off are never closed. They go after a day, and the oldest of too many
-# sooner; `on_stop` hears of each of them.
+# Conversations that broke off are rarely closed. They are given up after a day, and the oldest of
+# too many sooner; `on_stop` receives each of them.
 _MOST: Final = 10_000
 _KEPT_SECONDS: Final = 24 * 60 * 60
 
@@ -31,10 +32,12 @@ class OpenReviews:
         self._now = now
         self._reviews: OrderedDict[Hashable, tuple[float, Review]] = OrderedDict()
         self._lock = Lock()
+        # When nobody can send another reply, as the owner is gone or the program ends.
+        finalize(self, _cancel_all, self._reviews)
 
     @contextmanager
     def of(self, conversation: Hashable, **changed: Unpack[ReviewTerms]) -> Iterator[Review]:
-        """Lend the review of a conversation; a new one, on the terms as `changed`, when there is none open."""
+        """Lend the open review of a conversation, or a new one on the terms as `changed`."""
         review = self._opened(conversation, changed)
         try:
             yield review
@@ -42,6 +45,23 @@ class OpenReviews:
             if review.stopped:
                 with self._lock:
                     self._reviews.pop(conversation, None)
+
+    def close(self, is_over: Callable[[Hashable], bool]) -> None:
+        """Cancel the reviews of the conversations that are over without another reply."""
+        with self._lock:
+            over = [each for each in self._reviews if is_over(each)]
+            reviews = [self._reviews.pop(each)[1] for each in over]
+
+        for review in reviews:
+            review.cancel()
+
+    def fail(self, conversation: Hashable, failure: Exception) -> None:
+        """End the review of a conversation whose next call failed for good, if one is open."""
+        with self._lock:
+            _, review = self._reviews.pop(conversation, (0.0, None))
+
+        if review is not None:
+            review.fail(failure)
 
     def _opened(self, conversation: Hashable, changed: ReviewTerms) -> Review:
         now = self._now()
@@ -65,3 +85,8 @@ class OpenReviews:
             each.cancel()
 
         return review
+
+
+def _cancel_all(reviews: dict[Hashable, tuple[float, Review]]) -> None:
+    for _, review in list(reviews.values()):
+        review.cancel()

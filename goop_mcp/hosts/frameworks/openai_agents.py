@@ -40,7 +40,7 @@ OnStop = Callable[[Outcome], Awaitable[None] | None]
 
 @dataclass(frozen=True, slots=True)
 class CheckedRun:
-    """What became of a run: the outcome with every attempt, and the last result, None when no run came to an end.
+    """The outcome with every attempt, and the result of the last run that ended, None without.
 
     `interruptions` are the tool calls that wait for a person's approval; the outcome then stopped
     because it was "interrupted". Approve or reject them on `result.to_state()` and give that state
@@ -89,7 +89,7 @@ def _reporting(terms: Terms, on_stop: OnStop | None) -> Terms:
 
 
 async def _outcome_of(conversation: "_Runs", task: str, terms: Terms) -> Outcome:
-    """Ask until the report is accepted; the session keeps what was said, also where the policy raises."""
+    """Ask until the report is accepted; the session keeps every turn, also where that raises."""
     try:
         outcome = await ask_until_accepted(conversation, task, **terms)
     except NotAcceptedError:
@@ -168,9 +168,9 @@ def _not_accepted(agent: Agent[Any], outcome: Outcome) -> str:
 class _Progress(RunHooks[Any]):
     """Notes how far a run came: the agent that called its model last, and with which input.
 
-    `invalid_response` is the last response when it is not the structured output that the agent declares.
-    Hooks are called for this run alone, not for agents that are its tools. Those that the caller
-    gave are called as well.
+    `invalid_response` is the last response when it is not the structured output that the agent
+    declares. Hooks are called for this run alone, not for agents that are its tools. Those that the
+    caller gave are called as well.
     """
 
     def __init__(self, agent: Agent[Any], options: dict[str, Any]) -> None:
@@ -281,7 +281,7 @@ class _Runs:
             usage = _tokens(sum(_total(response.usage) for response in self.result.raw_responses))
 
         if self._invalid_run is not None:
-            # Judged like any other reply: the feedback tells the agent what is expected.
+            # Judged like any other reply: the feedback shows what is expected.
             text = self._invalid_run.invalid_text
             return Reply(text=text, usage=usage, conversation_id=self._conversation_id())
 
@@ -310,7 +310,7 @@ class _Runs:
         progress = _Progress(agent, self._options)
         options["hooks"], options["error_handlers"] = progress, progress.error_handlers
 
-        # A context of our own tells what a run used that did not come to its end.
+        # A context of our own holds what a run used that failed.
         before = 0
         if isinstance(given, RunState):
             before = given.to_json()["context"]["usage"]["total_tokens"]
@@ -405,7 +405,7 @@ class _Runs:
         return {"session": None} if self._is_outside_session else {}
 
     async def keep_in_session(self) -> None:
-        """Add to the session what was said outside of it, so that the user's next task finds it there."""
+        """Add the turns outside of the session to it, for the next task of the user."""
         if self._session is None or not self._is_outside_session:
             return
         if self.result is not None or self._invalid_run is not None:
@@ -413,9 +413,10 @@ class _Runs:
 
 
 def _before_task(items: Sequence[Any], *, is_under_way: bool) -> list[Any]:
-    """Return what a session held before the task; a run under way added the user's message and all after it.
+    """Return what a session held before the task.
 
-    What such a run added ends with calls of tools that wait for an answer, which no model may see without one.
+    A run under way has added the user's message and all after it, which ends with calls of tools
+    that wait for an answer; no model accepts those without one.
     """
     asked = [place for place, each in enumerate(items) if each.get("role") == "user"]
     return list(items[: asked[-1]] if is_under_way and asked else items)
@@ -430,5 +431,5 @@ def _total(usage: Any) -> int:  # noqa: ANN401 - the framework's
 
 
 def _tokens(total: int) -> Usage | None:
-    """Return the usage of `total` tokens; a provider that does not report any leaves them at 0."""
+    """Return the usage of `total` tokens, None for 0: the provider did not report any."""
     return Usage(tokens=total) if total > 0 else None

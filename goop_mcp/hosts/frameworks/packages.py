@@ -10,7 +10,7 @@ __all__ = ["needing"]
 
 @contextmanager
 def needing(package: str, *, extra: str) -> Iterator[None]:
-    """Raise PackageMissingError, with the words to install `extra`, when an import within finds no `package`."""
+    """Raise PackageMissingError, which names `extra`, when an import within finds no `package`."""
     try:
         yield
     except ModuleNotFoundError as error:

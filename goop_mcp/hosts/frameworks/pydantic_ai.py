@@ -42,12 +42,14 @@ class _Run:
 
 
 class EnvelopeCheck(AbstractCapability[Any]):
-    """For `Agent(..., capabilities=[EnvelopeCheck()], retries={"output": 2})`; `terms` are those of `Review`.
+    """For `Agent(..., capabilities=[EnvelopeCheck()], retries={"output": 2})`.
 
-    Allow as many retries as you want, 2 for three attempts: the smaller limit counts. Structured output is judged as
-    the JSON that the model sent. The deadline of the policy bounds each call of the model. At the end without an
-    accepted report NotAcceptedError is raised, whose outcome has every attempt; with `hand_on_unaccepted` the last
-    reply is the output. `on_stop` receives the outcome of every run, of those that fail or are cancelled too.
+    `terms` are those of `Review`. Allow as many retries as you want, 2 for three attempts: the
+    smaller limit counts. Structured output is judged as the JSON that the model sent. The deadline
+    of the policy bounds each call of the model. At the end without an accepted report
+    NotAcceptedError is raised, whose outcome has every attempt; with `hand_on_unaccepted` the last
+    reply is the output. `on_stop` receives the outcome of every run, also of those that fail or are
+    cancelled.
     """
 
     def __init__(self, *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]) -> None:
@@ -112,8 +114,8 @@ def check_output(
     """Have every output of an agent that was made already checked; return the agent.
 
     As `EnvelopeCheck`, which sees the whole run and not only its outputs: here the deadline is
-    looked at when an output comes, `on_stop` does not receive a run whose model fails before its
-    first output, and an output function has run when its report is judged.
+    checked when an output comes, counted from the first one, `on_stop` does not receive a run whose
+    model fails before its first output, and an output function has run when its report is judged.
     """
     reviews = OpenReviews(**ending_terms(terms, hand_on_unaccepted=hand_on_unaccepted))
 
@@ -138,7 +140,7 @@ def _judge(review: Review, run: RunContext[Any], output: object, *, usage: Usage
 
 
 def _reply(run: RunContext[Any], output: object) -> str:
-    """Return what the model sent for `output`: its text, or the arguments of the tool for structured output."""
+    """Return what the model sent for `output`: its text, or the arguments of the output tool."""
     if isinstance(output, str):
         return output
 
@@ -156,7 +158,7 @@ def _reply(run: RunContext[Any], output: object) -> str:
 
 
 def _usage_since(run: RunContext[Any], review: Review, *, counted: int = 0) -> Usage | None:
-    """Return what the run used since its last attempt, None where a response of the model does not tell."""
+    """Return what the run used since its last attempt; None if a response has no usage."""
     used = [
         each.usage.total_tokens
         for each in run.messages

@@ -28,9 +28,9 @@ def envelope_check(
     step_callbacks=check.step_callbacks)`. Allow the agent a step for each attempt (`max_steps`). At
     the end without an accepted report the run is interrupted, which raises smolagents' AgentError,
     and `on_stop` receives the outcome with every attempt; with `hand_on_unaccepted` the last answer
-    is the result. With the callbacks `on_stop` receives the outcome of a run that fails before its
-    first answer as well. A deadline is looked at when an answer comes: no check bounds a call of
-    the model.
+    is the result. With the callbacks `on_stop` also receives the outcome of a run that is
+    interrupted, or that fails before its first answer. A deadline is checked when an answer comes:
+    no check bounds a call of the model.
     """
     return EnvelopeCheck(hand_on_unaccepted=hand_on_unaccepted, **terms)
 
@@ -93,7 +93,7 @@ class EnvelopeCheck:
         return True
 
     def after_step(self, step: Any, agent: Any) -> None:  # noqa: ANN401 - as above
-        """Count what a step used, and report a review that has ended or a run that fails in this step."""
+        """Count what a step used, and report a review that has ended or a run that fails here."""
         if self._last_step.get(agent) is step:
             return  # registered twice: by the caller and at the first answer
 
@@ -106,11 +106,15 @@ class EnvelopeCheck:
                 run.review.settle(usage)
 
             # The step itself is added to the memory when its callbacks are done.
-            run.counted, run.is_answered = len(agent.memory.steps) + 1, False
+            run.counted, run.is_answered, usage = len(agent.memory.steps) + 1, False, None
 
         failure = sys.exception()
         if failure is not None and _is_raised_by_smolagents(failure):
             run.review.fail(failure, usage=usage)
+        elif agent.interrupt_switch and not getattr(step, "is_final_answer", False):
+            # The run ends before its next step, where no callback is called.
+            run.review.cancel(usage=usage)
+
         if (run.review.stopped or isinstance(step, FinalAnswerStep)) and not run.is_reported:
             run.is_reported = True
             notify(self._on_stop, run.review.outcome)
@@ -125,14 +129,14 @@ class EnvelopeCheck:
 
 
 def _usage_of(steps: Sequence[object]) -> Usage | None:
-    """Return what `steps` used together, planning included; None where one of them does not report it."""
+    """Return what `steps` used together, planning included; None if one of them is unknown."""
     used = [each.token_usage for each in steps if isinstance(each, ActionStep | PlanningStep)]
     tokens = [0 if each is None else each.total_tokens for each in used]
     return Usage(tokens=sum(tokens)) if tokens and all(tokens) else None
 
 
 def _is_raised_by_smolagents(failure: BaseException) -> bool:
-    """Tell whether the step that ends is left by `failure`, and not the caller's code that runs the agent."""
+    """Whether `failure` ended the step, and not the caller's code around the agent."""
     place = failure.__traceback__
     return place is not None and str(place.tb_frame.f_globals.get("__name__")).startswith(
         "smolagents."

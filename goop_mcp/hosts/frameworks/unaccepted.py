@@ -9,9 +9,10 @@ __all__ = ["ending_terms"]
 
 
 def ending_terms(terms: ReviewTerms, *, hand_on_unaccepted: bool) -> ReviewTerms:
-    """Return the terms of a review that raises at its end, unless the last reply is to be handed on.
+    """Return the terms of a review that raises at its end, unless it hands on the last reply.
 
-    Nobody could tell a bare text from an accepted one. Raises at once for terms of no use, as `Review` does.
+    A bare text does not show whether it was accepted. Raises at once for invalid terms, as `Review`
+    does.
     """
     policy = replace(
         terms.get("policy", DEFAULT_POLICY),

@@ -35,20 +35,23 @@ Outcome = Literal["saved", "duplicate", "forgotten", "unread"]
 class ImportReport:
     """The outcome of an import.
 
-    Counts the memories that were saved, existed before, or were forgotten before. `unread` lists
-    the lines that were skipped and why, `remarks` what was changed or left out on other lines.
+    Counts the memories that were saved, existed before, or were forgotten before, and the lines
+    that were skipped. `unread` lists the first of the skipped lines and why, `remarks` what was
+    changed or left out on other lines; `left_out` counts what these two do not list.
     """
 
     saved: int = 0
     duplicates: int = 0
     forgotten: int = 0
     redactions: int = 0
+    skipped: int = 0
     unread: list[LineRemark] = field(default_factory=list)
     remarks: list[LineRemark] = field(default_factory=list)
     left_out: int = 0
 
     def leave_out(self, line: LineRemark) -> None:
         """Add a line that was skipped."""
+        self.skipped += 1
         self._list(self.unread, line)
 
     def remark(self, line: LineRemark) -> None:
@@ -68,6 +71,7 @@ class ImportReport:
             "duplicates": self.duplicates,
             "forgotten": self.forgotten,
             "redactions": self.redactions,
+            "skipped": self.skipped,
             "unread": [{"line": each.line, "message": each.message} for each in self.unread],
             "remarks": [{"line": each.line, "message": each.message} for each in self.remarks],
             "left_out": self.left_out,
@@ -119,28 +123,26 @@ def import_memories(
 def _ready(
     found: Iterable[Entry | LineRemark], scale: ImportanceScale, report: ImportReport
 ) -> Iterator[_Ready]:
-    for each in found:
-        if isinstance(each, LineRemark):
-            report.leave_out(each)
-        elif (prepared := _prepare(each, scale, report)) is not None:
-            yield prepared
+    """Yield the entries that may be saved, and add remarks on all others to `report`."""
+    for entry in found:
+        if isinstance(entry, LineRemark):
+            report.leave_out(entry)
+            continue
 
+        try:
+            prepared = prepare(entry.draft, scale=scale, types=MEMORY_TYPES)
+        except MemoryRefusedError as error:
+            report.leave_out(LineRemark(entry.line, str(error)))
+            continue
 
-def _prepare(entry: Entry, scale: ImportanceScale, report: ImportReport) -> _Ready | None:
-    try:
-        prepared = prepare(entry.draft, scale=scale, types=MEMORY_TYPES)
-    except MemoryRefusedError as error:
-        report.leave_out(LineRemark(entry.line, str(error)))
-        return None
+        for remark in entry.remarks:
+            report.remark(remark)
+        for finding in prepared.findings:
+            # Redactions are counted instead.
+            if finding.rule != REDACTED.id:
+                report.remark(LineRemark(entry.line, finding.message))
 
-    for remark in entry.remarks:
-        report.remark(remark)
-    for finding in prepared.findings:
-        # Redactions are counted instead.
-        if finding.rule != REDACTED.id:
-            report.remark(LineRemark(entry.line, finding.message))
-
-    return _Ready(entry, prepared)
+        yield _Ready(entry, prepared)
 
 
 def _add_all(some: Sequence[_Ready], clock: Clock, writing: Writing) -> list[_Added]:
@@ -150,6 +152,7 @@ def _add_all(some: Sequence[_Ready], clock: Clock, writing: Writing) -> list[_Ad
 def _add(ready: _Ready, clock: Clock, writing: Writing) -> _Added:
     entry, prepared = ready.entry, ready.prepared
     known = writing.memory_by_uid(entry.uid) if entry.uid is not None else None
+    # Somebody forgot this memory on purpose; an old export must not restore it.
     if known is not None and known.forgotten_at is not None:
         return _Added("forgotten")
     if known is not None and known.fingerprint != prepared.fingerprint:
@@ -161,6 +164,8 @@ def _add(ready: _Ready, clock: Clock, writing: Writing) -> _Added:
     if known is not None or writing.memory_by_fingerprint(prepared.fingerprint) is not None:
         return _Added("duplicate")
 
+    # Keys are unique in a project, but files of several projects may use the same one. The memory
+    # is worth more than its key, so it is saved with a key derived from its text.
     holder = writing.memory_by_key(prepared.idempotency_key)
     if holder is not None:
         prepared = replace(prepared, idempotency_key=f"words:{prepared.fingerprint}")

@@ -90,16 +90,7 @@ def _reply(values: Values, status: Status | None, unreadable: tuple[str, ...]) -
         status=status,
         confidence=text_in(values, "confidence"),
         confidence_notes=text_in(values, "confidence_notes"),
-        deliverables=_each(
-            values,
-            "deliverables",
-            lambda values: Deliverable(
-                path=text_in(values, "path"),
-                type=text_in(values, "type"),
-                description=text_in(values, "description"),
-                extensions=others_in(values, _DELIVERABLE_KEYS),
-            ),
-        ),
+        deliverables=_each(values, "deliverables", _deliverable),
         summary=text_in(values, "summary"),
         metrics=metrics if isinstance(metrics, dict) else None,
         next_action=text_in(values, "next_action"),
@@ -144,6 +135,15 @@ def _unreadable(values: Values) -> tuple[str, ...]:
 def _is_readable(value: JsonValue) -> bool:
     """Return whether `value` is a list, and not the template text of one."""
     return isinstance(value, list) and not is_elided(value)
+
+
+def _deliverable(values: Values) -> Deliverable:
+    return Deliverable(
+        path=text_in(values, "path"),
+        type=text_in(values, "type"),
+        description=text_in(values, "description"),
+        extensions=others_in(values, _DELIVERABLE_KEYS),
+    )
 
 
 def _question(values: Values) -> Question:

@@ -194,7 +194,18 @@ def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
         iteration=count_in(values, "iteration"),
         max_iterations=count_in(values, "max_iterations"),
         issues_to_fix=(
-            tuple(_issue(each) for each in listed if isinstance(each, dict))
+            tuple(
+                Issue(
+                    severity=text_in(each, "severity"),
+                    type=text_in(each, "type"),
+                    message=text_in(each, "message"),
+                    location=text_in(each, "location"),
+                    recommendation=text_in(each, "recommendation"),
+                    extensions=others_in(each, _ISSUE_KEYS),
+                )
+                for each in listed
+                if isinstance(each, dict)
+            )
             if isinstance(listed, list)
             else ()
         ),
@@ -202,17 +213,6 @@ def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
     )
 
     return _reading(context, reader)
-
-
-def _issue(values: Values) -> Issue:
-    return Issue(
-        severity=text_in(values, "severity"),
-        type=text_in(values, "type"),
-        message=text_in(values, "message"),
-        location=text_in(values, "location"),
-        recommendation=text_in(values, "recommendation"),
-        extensions=others_in(values, _ISSUE_KEYS),
-    )
 
 
 # Values

@@ -1,6 +1,6 @@
 """The routing table: every row in the order in which it is tried."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from goop_mcp.routing.row import Row
@@ -16,7 +16,7 @@ from goop_mcp.routing.table import (
 
 __all__ = ["ROWS", "rows_for"]
 
-_OF_PROTOCOL: Mapping[str, tuple[Row, ...]] = MappingProxyType(
+_OF_PROTOCOL: Mapping[str, Sequence[Row]] = MappingProxyType(
     {
         "goop_report": goop_report.ROWS,
         "speckit": (*speckit_errors.ROWS, *speckit_success.ROWS),

@@ -7,7 +7,7 @@ from goop_mcp.protocols.agent_request.gate_messages import FAILED, no_block_warn
 from goop_mcp.routing.counting import counted
 from goop_mcp.routing.decision import Action, Filling, SessionResult
 from goop_mcp.routing.messages import counted_noun, named, render_blockers
-from goop_mcp.routing.row import Case, Row
+from goop_mcp.routing.row import Case, RowList
 from goop_mcp.routing.sessions import (
     cycle_through,
     failed_sessions,
@@ -130,44 +130,11 @@ def _flags(case: Case) -> tuple[str, ...]:
     return (*((flag,) if flag else ()), *(("constraints_unreadable",) if unreadable else ()))
 
 
-def _resume(case: Case) -> Filling:
-    lines = "\n".join(f"- {path}" for path in _missing(case))
-    return {
-        "next_agent": case.request.target,
-        "instruction": (
-            "These required deliverables are missing. Write them and end the session"
-            f" again:\n{lines}"
-        ),
-        "state_changes": counted(session_retries=case.context.counters.session_retries + 1),
-    }
-
-
-def _give_up(case: Case) -> Filling:
-    missing = tuple(f"missing deliverable: {path}" for path in _missing(case))
-    notify = (f"to be notified: {', '.join(case.request.notify)}",) if case.request.notify else ()
-    return {"blockers": (*missing, *notify)}
-
-
 def _session_in_words(session: SessionResult) -> str:
     return (
         f"{session.session_id}:"
         f" {session.state}{'' if session.result is not None else ', result missing'}"
     )
-
-
-def _gather(case: Case) -> Filling:
-    results = tuple(
-        [
-            SessionResult(session_id=name, state=each.state, result=each.result)
-            for name, each in case.context.batch.items()
-        ]
-    )
-    lines = [f"- {_session_in_words(each)}" for each in results]
-    return {
-        "next_agent": case.request.parent,
-        "instruction": "\n".join(["All sessions of the batch have ended:", *lines]),
-        "results": results,
-    }
 
 
 # What people read
@@ -237,180 +204,226 @@ _NO_BLOCK = Finding(
     fix="Add an <agent_request> in a fence marked xml.",
 )
 
-ROWS = (
-    Row(
-        rule="H1",
-        protocol=PROTOCOL,
-        when="no XML block, policy not mandatory, or the work is SPIKE or research",
-        requirements=("H-30", "H-53"),
-        fits=lambda case: _is_freeform(case) and _may_be_freeform(case),
-        actions=(Action.PROVIDE_CONTEXT,),
-        carries=("instruction",),
-        fill=lambda case: {"instruction": case.request.text},
-        reason=lambda _case: "no XML block in the prompt: the agent gets the prose, with a warning",
-        message=lambda _case, _filling: "\n".join(no_block_warning()),
+ROWS = RowList()
+
+
+ROWS.add(
+    rule="H1",
+    protocol=PROTOCOL,
+    when="no XML block, policy not mandatory, or the work is SPIKE or research",
+    requirements=("H-30", "H-53"),
+    fits=lambda case: _is_freeform(case) and _may_be_freeform(case),
+    actions=(Action.PROVIDE_CONTEXT,),
+    carries=("instruction",),
+    fill=lambda case: {"instruction": case.request.text},
+    reason=lambda _case: "no XML block in the prompt: the agent gets the prose, with a warning",
+    message=lambda _case, _filling: "\n".join(no_block_warning()),
+)
+
+
+ROWS.add(
+    rule="H1b",
+    protocol=PROTOCOL,
+    when="no XML block, policy mandatory",
+    requirements=("H-53",),
+    fits=_is_freeform,
+    actions=(Action.REJECT,),
+    reason=lambda _case: (
+        "no XML block in the prompt, and the adoption policy is mandatory: the spawn is refused"
     ),
-    Row(
-        rule="H1b",
-        protocol=PROTOCOL,
-        when="no XML block, policy mandatory",
-        requirements=("H-53",),
-        fits=_is_freeform,
-        actions=(Action.REJECT,),
-        reason=lambda _case: (
-            "no XML block in the prompt, and the adoption policy is mandatory: the spawn is refused"
+    message=lambda case, _filling: "\n".join(refusal([_NO_BLOCK], case.verdict)),
+)
+
+
+ROWS.add(
+    rule="H2",
+    protocol=PROTOCOL,
+    when="verdict rejected",
+    requirements=("H-31", "H-32"),
+    fits=_is_refused,
+    actions=(Action.REJECT,),
+    reason=lambda case: (
+        f"{counted_noun(len(case.errors), 'error')} in the request: the spawn is refused"
+    ),
+    message=lambda case, _filling: "\n".join(refusal(case.errors, case.verdict)) or f"❌ {FAILED}",
+)
+
+
+ROWS.add(
+    rule="H3b",
+    protocol=PROTOCOL,
+    when="depends_on contains a cycle",
+    requirements=("H-68",),
+    fits=lambda case: _is_request(case) and bool(_cycle(case)),
+    actions=(Action.REJECT,),
+    carries=("blockers",),
+    fill=lambda case: {
+        "blockers": (" after ".join(name or "this session" for name in _cycle(case)),)
+    },
+    reason=lambda _case: "the sessions of depends_on wait for each other: the spawn is refused",
+    message=_render_cycle,
+)
+
+
+ROWS.add(
+    rule="H3",
+    protocol=PROTOCOL,
+    when="a session of depends_on is not done",
+    requirements=("H-14", "H-68"),
+    fits=lambda case: _is_request(case) and bool(_open(case)),
+    actions=(Action.WAIT,),
+    carries=("blockers",),
+    fill=lambda case: {"blockers": _open(case)},
+    reason=lambda case: (
+        f"{counted_noun(len(_open(case)), 'session')} of depends_on not done: the request waits"
+    ),
+    message=_render_waiting,
+)
+
+
+ROWS.add(
+    rule="H3c",
+    protocol=PROTOCOL,
+    when="a session of depends_on failed",
+    requirements=("H-68",),
+    fits=lambda case: _is_request(case) and bool(_failed(case)),
+    actions=(Action.ASK_USER,),
+    carries=("blockers",),
+    fill=lambda case: {"blockers": tuple(f"session failed: {name}" for name in _failed(case))},
+    reason=lambda case: (
+        f"{counted_noun(len(_failed(case)), 'session')} of depends_on failed: you decide"
+    ),
+    message=render_blockers,
+)
+
+
+@ROWS.row(
+    rule="H6",
+    protocol=PROTOCOL,
+    when="the session has ended and a required file deliverable is missing, retries left",
+    requirements=("H-10", "H-14"),
+    fits=lambda case: (
+        bool(_missing(case)) and case.context.counters.session_retries < _retry_limit(case)
+    ),
+    actions=(Action.RESUME_SAME,),
+    carries=("next_agent", "instruction"),
+    reason=lambda case: f"the session has ended without {_missing(case)[0]}: it goes on",
+    message=_render_missing,
+)
+def _resume(case: Case) -> Filling:
+    lines = "\n".join(f"- {path}" for path in _missing(case))
+    return {
+        "next_agent": case.request.target,
+        "instruction": (
+            "These required deliverables are missing. Write them and end the session"
+            f" again:\n{lines}"
         ),
-        message=lambda case, _filling: "\n".join(refusal([_NO_BLOCK], case.verdict)),
+        "state_changes": counted(session_retries=case.context.counters.session_retries + 1),
+    }
+
+
+@ROWS.row(
+    rule="H6b",
+    protocol=PROTOCOL,
+    when="as H6, retries used up",
+    requirements=("H-14",),
+    fits=lambda case: bool(_missing(case)),
+    actions=(Action.ASK_USER,),
+    carries=("blockers",),
+    reason=lambda case: (
+        f"the session has ended without {_missing(case)[0]}, and no retry is left: you decide"
     ),
-    Row(
-        rule="H2",
-        protocol=PROTOCOL,
-        when="verdict rejected",
-        requirements=("H-31", "H-32"),
-        fits=_is_refused,
-        actions=(Action.REJECT,),
-        reason=lambda case: (
-            f"{counted_noun(len(case.errors), 'error')} in the request: the spawn is refused"
-        ),
-        message=lambda case, _filling: (
-            "\n".join(refusal(case.errors, case.verdict)) or f"❌ {FAILED}"
-        ),
+    message=_render_given_up,
+)
+def _give_up(case: Case) -> Filling:
+    missing = tuple(f"missing deliverable: {path}" for path in _missing(case))
+    notify = (f"to be notified: {', '.join(case.request.notify)}",) if case.request.notify else ()
+    return {"blockers": (*missing, *notify)}
+
+
+@ROWS.row(
+    rule="H7",
+    protocol=PROTOCOL,
+    when="member of a batch, all have left RUNNING",
+    requirements=("H-46",),
+    fits=lambda case: _is_in_batch(case) and not _running(case) and case.verdict.accepted,
+    actions=(Action.CONTINUE_NEXT,),
+    carries=("next_agent", "instruction", "results"),
+    reason=lambda case: (
+        f"{counted_noun(len(case.context.batch), 'session')} of the batch ended: the parent goes on"
     ),
-    Row(
-        rule="H3b",
-        protocol=PROTOCOL,
-        when="depends_on contains a cycle",
-        requirements=("H-68",),
-        fits=lambda case: _is_request(case) and bool(_cycle(case)),
-        actions=(Action.REJECT,),
-        carries=("blockers",),
-        fill=lambda case: {
-            "blockers": (" after ".join(name or "this session" for name in _cycle(case)),)
-        },
-        reason=lambda _case: "the sessions of depends_on wait for each other: the spawn is refused",
-        message=_render_cycle,
+    message=_render_gathered,
+)
+def _gather(case: Case) -> Filling:
+    results = tuple(
+        [
+            SessionResult(session_id=name, state=each.state, result=each.result)
+            for name, each in case.context.batch.items()
+        ]
+    )
+    lines = [f"- {_session_in_words(each)}" for each in results]
+    return {
+        "next_agent": case.request.parent,
+        "instruction": "\n".join(["All sessions of the batch have ended:", *lines]),
+        "results": results,
+    }
+
+
+ROWS.add(
+    rule="H7b",
+    protocol=PROTOCOL,
+    when="member of a batch, some RUNNING",
+    requirements=("H-46",),
+    fits=lambda case: _is_in_batch(case) and bool(_running(case)),
+    actions=(Action.WAIT,),
+    carries=("blockers",),
+    fill=lambda case: {"blockers": _running(case)},
+    reason=lambda case: (
+        f"{counted_noun(len(_running(case)), 'session')} of the batch running: the parent waits"
     ),
-    Row(
-        rule="H3",
-        protocol=PROTOCOL,
-        when="a session of depends_on is not done",
-        requirements=("H-14", "H-68"),
-        fits=lambda case: _is_request(case) and bool(_open(case)),
-        actions=(Action.WAIT,),
-        carries=("blockers",),
-        fill=lambda case: {"blockers": _open(case)},
-        reason=lambda case: (
-            f"{counted_noun(len(_open(case)), 'session')} of depends_on not done: the request waits"
-        ),
-        message=_render_waiting,
+    message=_render_waiting,
+)
+
+
+ROWS.add(
+    rule="H4",
+    protocol=PROTOCOL,
+    when="mode spawn, session not ended",
+    requirements=("H-03", "H-25"),
+    fits=lambda case: _may_start(case, "spawn"),
+    actions=(Action.SPAWN,),
+    carries=("next_agent", "instruction", "flags"),
+    fill=_request_to_target,
+    reason=lambda case: f"mode spawn: a session for {_target(case)} begins",
+    message=_handoff_with("begins with the request"),
+)
+
+
+ROWS.add(
+    rule="H4b",
+    protocol=PROTOCOL,
+    when="mode blocking, session not ended",
+    requirements=("H-03", "H-25"),
+    fits=lambda case: _may_start(case, "blocking"),
+    actions=(Action.SPAWN, Action.WAIT),
+    carries=("next_agent", "instruction", "flags"),
+    fill=_request_to_target,
+    reason=lambda case: (
+        f"mode blocking: a session for {_target(case)} begins, and the parent waits"
     ),
-    Row(
-        rule="H3c",
-        protocol=PROTOCOL,
-        when="a session of depends_on failed",
-        requirements=("H-68",),
-        fits=lambda case: _is_request(case) and bool(_failed(case)),
-        actions=(Action.ASK_USER,),
-        carries=("blockers",),
-        fill=lambda case: {"blockers": tuple(f"session failed: {name}" for name in _failed(case))},
-        reason=lambda case: (
-            f"{counted_noun(len(_failed(case)), 'session')} of depends_on failed: you decide"
-        ),
-        message=render_blockers,
-    ),
-    Row(
-        rule="H6",
-        protocol=PROTOCOL,
-        when="the session has ended and a required file deliverable is missing, retries left",
-        requirements=("H-10", "H-14"),
-        fits=lambda case: (
-            bool(_missing(case)) and case.context.counters.session_retries < _retry_limit(case)
-        ),
-        actions=(Action.RESUME_SAME,),
-        carries=("next_agent", "instruction"),
-        fill=_resume,
-        reason=lambda case: f"the session has ended without {_missing(case)[0]}: it goes on",
-        message=_render_missing,
-    ),
-    Row(
-        rule="H6b",
-        protocol=PROTOCOL,
-        when="as H6, retries used up",
-        requirements=("H-14",),
-        fits=lambda case: bool(_missing(case)),
-        actions=(Action.ASK_USER,),
-        carries=("blockers",),
-        fill=_give_up,
-        reason=lambda case: (
-            f"the session has ended without {_missing(case)[0]}, and no retry is left: you decide"
-        ),
-        message=_render_given_up,
-    ),
-    Row(
-        rule="H7",
-        protocol=PROTOCOL,
-        when="member of a batch, all have left RUNNING",
-        requirements=("H-46",),
-        fits=lambda case: _is_in_batch(case) and not _running(case) and case.verdict.accepted,
-        actions=(Action.CONTINUE_NEXT,),
-        carries=("next_agent", "instruction", "results"),
-        fill=_gather,
-        reason=lambda case: (
-            f"{counted_noun(len(case.context.batch), 'session')} of the batch ended: the parent"
-            " goes on"
-        ),
-        message=_render_gathered,
-    ),
-    Row(
-        rule="H7b",
-        protocol=PROTOCOL,
-        when="member of a batch, some RUNNING",
-        requirements=("H-46",),
-        fits=lambda case: _is_in_batch(case) and bool(_running(case)),
-        actions=(Action.WAIT,),
-        carries=("blockers",),
-        fill=lambda case: {"blockers": _running(case)},
-        reason=lambda case: (
-            f"{counted_noun(len(_running(case)), 'session')} of the batch running: the parent waits"
-        ),
-        message=_render_waiting,
-    ),
-    Row(
-        rule="H4",
-        protocol=PROTOCOL,
-        when="mode spawn, session not ended",
-        requirements=("H-03", "H-25"),
-        fits=lambda case: _may_start(case, "spawn"),
-        actions=(Action.SPAWN,),
-        carries=("next_agent", "instruction", "flags"),
-        fill=_request_to_target,
-        reason=lambda case: f"mode spawn: a session for {_target(case)} begins",
-        message=_handoff_with("begins with the request"),
-    ),
-    Row(
-        rule="H4b",
-        protocol=PROTOCOL,
-        when="mode blocking, session not ended",
-        requirements=("H-03", "H-25"),
-        fits=lambda case: _may_start(case, "blocking"),
-        actions=(Action.SPAWN, Action.WAIT),
-        carries=("next_agent", "instruction", "flags"),
-        fill=_request_to_target,
-        reason=lambda case: (
-            f"mode blocking: a session for {_target(case)} begins, and the parent waits"
-        ),
-        message=_handoff_with("begins with the request, and the parent waits"),
-    ),
-    Row(
-        rule="H4c",
-        protocol=PROTOCOL,
-        when="mode conversation_only, session not ended",
-        requirements=("H-03", "H-25"),
-        fits=lambda case: _may_start(case, "conversation_only"),
-        actions=(Action.PROVIDE_CONTEXT,),
-        carries=("instruction", "flags"),
-        fill=_request,
-        reason=lambda _case: "mode conversation_only: the request is context, no session begins",
-        message=_handoff_with("gets the request as context, no session begins"),
-    ),
+    message=_handoff_with("begins with the request, and the parent waits"),
+)
+
+
+ROWS.add(
+    rule="H4c",
+    protocol=PROTOCOL,
+    when="mode conversation_only, session not ended",
+    requirements=("H-03", "H-25"),
+    fits=lambda case: _may_start(case, "conversation_only"),
+    actions=(Action.PROVIDE_CONTEXT,),
+    carries=("instruction", "flags"),
+    fill=_request,
+    reason=lambda _case: "mode conversation_only: the request is context, no session begins",
+    message=_handoff_with("gets the request as context, no session begins"),
 )

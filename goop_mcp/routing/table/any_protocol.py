@@ -13,7 +13,7 @@ from goop_mcp.routing.messages import (
     render_blockers,
     render_notice,
 )
-from goop_mcp.routing.row import ANY, Case, Row
+from goop_mcp.routing.row import ANY, Case, Row, RowList
 from goop_mcp.routing.views import Outcome
 from goop_mcp.validation.feedback import compose_feedback
 from goop_mcp.validation.findings import Finding, Severity, excerpt
@@ -29,33 +29,10 @@ def _no_response(case: Case) -> bool:
     return not case.context.responded and case.protocol != "agent_request"
 
 
-def _ask_again(case: Case) -> Filling:
-    limit = case.context.policy.limits.response_retries
-    retry = another_try(case.context.attempt - 1, limit, message="send the same request again")
-    return {
-        "next_agent": case.same_agent,
-        "retry": retry,
-        "state_changes": {"attempt": retry.attempt},
-    }
-
-
-def _nothing_came(case: Case) -> Filling:
-    blocker = (
-        f"no response from {named(case.same_agent)} after"
-        f" {counted_noun(case.context.attempt, 'attempt')}"
-    )
-    return {"blockers": (blocker,)}
-
-
 def _only_evidence(case: Case) -> bool:
     if case.protocol == "agent_request" or not case.errors or not case.rejected:
         return False
     return all(error.rule.startswith("evidence/") for error in case.errors)
-
-
-def _ask_for_evidence(case: Case) -> Filling:
-    counters = counted(evidence_repairs=case.context.counters.evidence_repairs + 1)
-    return {"instruction": _feedback(case), "state_changes": counters}
 
 
 def _rejected(case: Case) -> bool:
@@ -69,22 +46,6 @@ def _repair_may_help(case: Case) -> bool:
         case.context.policy.limits.max_repair_rounds,
     )
     return rounds < limit and not _failed_the_same(case)
-
-
-def _ask_for_repair(case: Case) -> Filling:
-    rounds = case.context.counters.repair_rounds
-    feedback = _feedback(case)
-    return {
-        "next_agent": case.same_agent,
-        "instruction": feedback,
-        "retry": another_try(
-            rounds, case.context.policy.limits.max_repair_rounds, message="send the envelope again"
-        ),
-        "state_changes": {
-            **counted(repair_rounds=rounds + 1),
-            "previous_rules": sorted(_failed_rules(case)),
-        },
-    }
 
 
 def _failed_the_same(case: Case) -> bool:
@@ -144,13 +105,6 @@ def _worst(case: Case) -> str:
         return "the reply was not accepted"
     more = f", and {len(case.errors) - 1} more" if len(case.errors) > 1 else ""
     return f"{excerpt(case.errors[0].message, 160)}{more}"
-
-
-def _repair_reason(case: Case) -> str:
-    return (
-        f"{counted_noun(len(case.errors), 'error')} in the reply: {named(case.same_agent)} is asked"
-        " to repair it"
-    )
 
 
 def _given_up_reason(case: Case) -> str:
@@ -232,105 +186,140 @@ def _render_unplaced(case: Case, filling: Filling) -> str:
     return render_blockers(case, filling)
 
 
-FIRST_ROWS = (
-    Row(
-        rule="R1",
-        protocol=ANY,
-        when="no response in time, attempts left",
-        requirements=("S-22", "F-10"),
-        fits=lambda case: (
-            _no_response(case)
-            and case.context.attempt <= case.context.policy.limits.response_retries
-        ),
-        actions=(Action.RETRY,),
-        carries=("next_agent", "retry"),
-        fill=_ask_again,
-        reason=lambda case: (
-            f"no response in time from {named(case.same_agent)}: the same request goes out again"
-        ),
-        message=lambda case, _: render_notice(
-            "No Response",
-            "⏳ No response in time",
-            f"The same request goes to {named(case.same_agent)} again",
-        ),
+FIRST_ROWS = RowList()
+
+
+@FIRST_ROWS.row(
+    rule="R1",
+    protocol=ANY,
+    when="no response in time, attempts left",
+    requirements=("S-22", "F-10"),
+    fits=lambda case: (
+        _no_response(case) and case.context.attempt <= case.context.policy.limits.response_retries
     ),
-    Row(
-        rule="R1b",
-        protocol=ANY,
-        when="no response in time, attempts used up",
-        requirements=("S-22", "G-51"),
-        fits=_no_response,
-        actions=(Action.ASK_USER,),
-        carries=("blockers",),
-        fill=_nothing_came,
-        reason=lambda case: (
-            f"no response in time after {counted_noun(case.context.attempt, 'attempt')}: you decide"
-        ),
-        message=render_blockers,
+    actions=(Action.RETRY,),
+    carries=("next_agent", "retry"),
+    reason=lambda case: (
+        f"no response in time from {named(case.same_agent)}: the same request goes out again"
     ),
-    Row(
-        rule="R4",
-        protocol=ANY,
-        when=(
-            "the only errors are `evidence/*` (a claimed file or commit does not exist), first time"
-        ),
-        requirements=("F-15", "G-49"),
-        fits=lambda case: (
-            _only_evidence(case)
-            and (
-                case.context.counters.evidence_repairs < case.context.policy.limits.evidence_repairs
-            )
-        ),
-        actions=(Action.REQUEST_REPAIR, Action.RESUME_SAME),
-        carries=("instruction",),
-        fill=_ask_for_evidence,
-        reason=lambda case: (
-            f"the reply claims what does not exist ({_worst(case)}): the agent corrects it"
-        ),
-        message=_render_repair,
-    ),
-    Row(
-        rule="R4b",
-        protocol=ANY,
-        when="as R4, again",
-        requirements=("F-15",),
-        fits=_only_evidence,
-        actions=(Action.ASK_USER,),
-        carries=("blockers",),
-        fill=_error_messages,
-        reason=lambda case: (
-            f"the reply again claims what does not exist ({_worst(case)}): you decide"
-        ),
-        message=_render_given_up,
-    ),
-    Row(
-        rule="R2",
-        protocol=ANY,
-        when=(
-            "verdict rejected, or envelope missing; rounds left, and not the same rules"
-            " and values again"
-        ),
-        requirements=("G-01", "G-36", "S-09", "F-10"),
-        fits=lambda case: _rejected(case) and _repair_may_help(case),
-        actions=(Action.REQUEST_REPAIR,),
-        carries=("next_agent", "instruction", "retry"),
-        fill=_ask_for_repair,
-        reason=_repair_reason,
-        message=_render_repair,
-    ),
-    Row(
-        rule="R3",
-        protocol=ANY,
-        when="as R2, rounds used up or the same rules again with the same values; never a success",
-        requirements=("G-01", "S-09", "F-10"),
-        fits=_rejected,
-        actions=(Action.ASK_USER,),
-        carries=("blockers",),
-        fill=_error_messages,
-        reason=_given_up_reason,
-        message=_render_given_up,
+    message=lambda case, _: render_notice(
+        "No Response",
+        "⏳ No response in time",
+        f"The same request goes to {named(case.same_agent)} again",
     ),
 )
+def _ask_again(case: Case) -> Filling:
+    limit = case.context.policy.limits.response_retries
+    retry = another_try(case.context.attempt - 1, limit, message="send the same request again")
+    return {
+        "next_agent": case.same_agent,
+        "retry": retry,
+        "state_changes": {"attempt": retry.attempt},
+    }
+
+
+@FIRST_ROWS.row(
+    rule="R1b",
+    protocol=ANY,
+    when="no response in time, attempts used up",
+    requirements=("S-22", "G-51"),
+    fits=_no_response,
+    actions=(Action.ASK_USER,),
+    carries=("blockers",),
+    reason=lambda case: (
+        f"no response in time after {counted_noun(case.context.attempt, 'attempt')}: you decide"
+    ),
+    message=render_blockers,
+)
+def _nothing_came(case: Case) -> Filling:
+    blocker = (
+        f"no response from {named(case.same_agent)} after"
+        f" {counted_noun(case.context.attempt, 'attempt')}"
+    )
+    return {"blockers": (blocker,)}
+
+
+@FIRST_ROWS.row(
+    rule="R4",
+    protocol=ANY,
+    when=("the only errors are `evidence/*` (a claimed file or commit does not exist), first time"),
+    requirements=("F-15", "G-49"),
+    fits=lambda case: (
+        _only_evidence(case)
+        and (case.context.counters.evidence_repairs < case.context.policy.limits.evidence_repairs)
+    ),
+    actions=(Action.REQUEST_REPAIR, Action.RESUME_SAME),
+    carries=("instruction",),
+    reason=lambda case: (
+        f"the reply claims what does not exist ({_worst(case)}): the agent corrects it"
+    ),
+    message=_render_repair,
+)
+def _ask_for_evidence(case: Case) -> Filling:
+    counters = counted(evidence_repairs=case.context.counters.evidence_repairs + 1)
+    return {"instruction": _feedback(case), "state_changes": counters}
+
+
+FIRST_ROWS.add(
+    rule="R4b",
+    protocol=ANY,
+    when="as R4, again",
+    requirements=("F-15",),
+    fits=_only_evidence,
+    actions=(Action.ASK_USER,),
+    carries=("blockers",),
+    fill=_error_messages,
+    reason=lambda case: f"the reply again claims what does not exist ({_worst(case)}): you decide",
+    message=_render_given_up,
+)
+
+
+@FIRST_ROWS.row(
+    rule="R2",
+    protocol=ANY,
+    when=(
+        "verdict rejected, or envelope missing; rounds left, and not the same rules"
+        " and values again"
+    ),
+    requirements=("G-01", "G-36", "S-09", "F-10"),
+    fits=lambda case: _rejected(case) and _repair_may_help(case),
+    actions=(Action.REQUEST_REPAIR,),
+    carries=("next_agent", "instruction", "retry"),
+    reason=lambda case: (
+        f"{counted_noun(len(case.errors), 'error')} in the reply: {named(case.same_agent)} is asked"
+        " to repair it"
+    ),
+    message=_render_repair,
+)
+def _ask_for_repair(case: Case) -> Filling:
+    rounds = case.context.counters.repair_rounds
+    feedback = _feedback(case)
+    return {
+        "next_agent": case.same_agent,
+        "instruction": feedback,
+        "retry": another_try(
+            rounds, case.context.policy.limits.max_repair_rounds, message="send the envelope again"
+        ),
+        "state_changes": {
+            **counted(repair_rounds=rounds + 1),
+            "previous_rules": sorted(_failed_rules(case)),
+        },
+    }
+
+
+FIRST_ROWS.add(
+    rule="R3",
+    protocol=ANY,
+    when="as R2, rounds used up or the same rules again with the same values; never a success",
+    requirements=("G-01", "S-09", "F-10"),
+    fits=_rejected,
+    actions=(Action.ASK_USER,),
+    carries=("blockers",),
+    fill=_error_messages,
+    reason=_given_up_reason,
+    message=_render_given_up,
+)
+
 
 LAST_ROW = Row(
     rule="R9",

@@ -13,7 +13,7 @@ from goop_mcp.routing.messages import (
     render_fix,
     render_notice,
 )
-from goop_mcp.routing.row import Case, Row
+from goop_mcp.routing.row import Case, RowList
 from goop_mcp.routing.views import Outcome, Question
 from goop_mcp.validation.findings import excerpt
 
@@ -66,16 +66,6 @@ def _named_in_recommendation(case: Case) -> str | None:
 # What the decision carries
 
 
-def _take_defaults(case: Case) -> Filling:
-    answers = [f"- {each.id}: {each.default}" for each in case.report.questions]
-    return {
-        "questions": case.report.questions,
-        "instruction": "\n".join(
-            ["The answers to your questions are your own defaults:", *answers]
-        ),
-    }
-
-
 def _failure_in_words(case: Case) -> Filling:
     error = case.report.error
     words = [
@@ -84,18 +74,6 @@ def _failure_in_words(case: Case) -> Filling:
         f"recommendation: {case.report.recommendation}" if case.report.recommendation else None,
     ]
     return {"blockers": tuple(filter(None, words)) or ("a failure without a reason",)}
-
-
-def _try_again(case: Case) -> Filling:
-    used, limit = (
-        case.context.counters.technical_retries,
-        case.context.policy.limits.technical_retries,
-    )
-    return {
-        "next_agent": case.same_agent,
-        "retry": another_try(used, limit, message="send the same request again"),
-        "state_changes": counted(technical_retries=used + 1),
-    }
 
 
 # What people read
@@ -150,150 +128,175 @@ def _render_retry(case: Case, filling: Filling) -> str:
     )
 
 
-ROWS = (
-    Row(
-        rule="F1",
-        protocol=PROTOCOL,
-        when="questions, each with a default, policy auto_default",
-        requirements=("F-06", "F-12"),
-        fits=lambda case: _asks(case) and _answers_itself(case),
-        actions=(Action.RESUME_SAME,),
-        carries=("questions", "instruction"),
-        fill=_take_defaults,
-        reason=lambda case: (
-            f"{counted_noun(len(case.report.questions), 'question')}: the defaults are the answers"
-        ),
-        message=_render_defaults,
+ROWS = RowList()
+
+
+@ROWS.row(
+    rule="F1",
+    protocol=PROTOCOL,
+    when="questions, each with a default, policy auto_default",
+    requirements=("F-06", "F-12"),
+    fits=lambda case: _asks(case) and _answers_itself(case),
+    actions=(Action.RESUME_SAME,),
+    carries=("questions", "instruction"),
+    reason=lambda case: (
+        f"{counted_noun(len(case.report.questions), 'question')}: the defaults are the answers"
     ),
-    Row(
-        rule="F1",
-        protocol=PROTOCOL,
-        when="questions",
-        requirements=("F-06", "F-12"),
-        fits=_asks,
-        actions=(Action.ASK_USER, Action.RESUME_SAME),
-        carries=("questions",),
-        fill=lambda case: {"questions": case.report.questions},
-        reason=lambda case: (
-            f"{counted_noun(len(case.report.questions), 'question')}: you answer, and the agent"
-            " goes on"
+    message=_render_defaults,
+)
+def _take_defaults(case: Case) -> Filling:
+    answers = [f"- {each.id}: {each.default}" for each in case.report.questions]
+    return {
+        "questions": case.report.questions,
+        "instruction": "\n".join(
+            ["The answers to your questions are your own defaults:", *answers]
         ),
-        message=_render_questions,
+    }
+
+
+ROWS.add(
+    rule="F1",
+    protocol=PROTOCOL,
+    when="questions",
+    requirements=("F-06", "F-12"),
+    fits=_asks,
+    actions=(Action.ASK_USER, Action.RESUME_SAME),
+    carries=("questions",),
+    fill=lambda case: {"questions": case.report.questions},
+    reason=lambda case: (
+        f"{counted_noun(len(case.report.questions), 'question')}: you answer, and the agent goes on"
     ),
-    Row(
-        rule="F2",
-        protocol=PROTOCOL,
-        when="failure, recoverable false",
-        requirements=("F-07",),
-        fits=lambda case: (
-            _failed(case)
-            and case.report.error is not None
-            and case.report.error.recoverable is False
-        ),
-        actions=(Action.MANUAL_RESOLUTION,),
-        carries=("blockers",),
-        fill=_failure_in_words,
-        reason=lambda case: f"failure, not recoverable: {_words(case)}: resolve it by hand",
-        message=_render_failure,
+    message=_render_questions,
+)
+
+
+ROWS.add(
+    rule="F2",
+    protocol=PROTOCOL,
+    when="failure, recoverable false",
+    requirements=("F-07",),
+    fits=lambda case: (
+        _failed(case) and case.report.error is not None and case.report.error.recoverable is False
     ),
-    Row(
-        rule="F2a",
-        protocol=PROTOCOL,
-        when="failure, missing_input, and the recommendation names an agent the caller knows",
-        requirements=("F-08",),
-        fits=lambda case: _misses_input(case) and _named_in_recommendation(case) is not None,
-        actions=(Action.RUN_PREREQUISITE,),
-        carries=("next_agent", "instruction"),
-        fill=lambda case: {
-            "next_agent": _named_in_recommendation(case),
-            "instruction": case.report.recommendation,
-        },
-        reason=lambda case: (
-            f"missing_input: {_words(case)}: {_named_in_recommendation(case)} runs first"
-        ),
-        message=lambda case, filling: render_notice(
-            "Prerequisite", f"⚠️ {_words(case)}", f"{named(filling.get('next_agent'))} runs first"
-        ),
+    actions=(Action.MANUAL_RESOLUTION,),
+    carries=("blockers",),
+    fill=_failure_in_words,
+    reason=lambda case: f"failure, not recoverable: {_words(case)}: resolve it by hand",
+    message=_render_failure,
+)
+
+
+ROWS.add(
+    rule="F2a",
+    protocol=PROTOCOL,
+    when="failure, missing_input, and the recommendation names an agent the caller knows",
+    requirements=("F-08",),
+    fits=lambda case: _misses_input(case) and _named_in_recommendation(case) is not None,
+    actions=(Action.RUN_PREREQUISITE,),
+    carries=("next_agent", "instruction"),
+    fill=lambda case: {
+        "next_agent": _named_in_recommendation(case),
+        "instruction": case.report.recommendation,
+    },
+    reason=lambda case: (
+        f"missing_input: {_words(case)}: {_named_in_recommendation(case)} runs first"
     ),
-    Row(
-        rule="F2a",
-        protocol=PROTOCOL,
-        when="failure, missing_input",
-        requirements=("F-08",),
-        fits=_misses_input,
-        actions=(Action.ASK_USER,),
-        carries=("instruction",),
-        fill=lambda case: {"instruction": case.report.recommendation or _message(case)},
-        reason=lambda case: f"missing_input: {_words(case)}: you decide",
-        message=lambda case, filling: decision_required(
-            _message(case), question=filling.get("instruction") or "How should it go on?"
-        ),
+    message=lambda case, filling: render_notice(
+        "Prerequisite", f"⚠️ {_words(case)}", f"{named(filling.get('next_agent'))} runs first"
     ),
-    Row(
-        rule="F2b",
-        protocol=PROTOCOL,
-        when="failure, ambiguous_requirements",
-        requirements=("F-08",),
-        fits=_fails_with("ambiguous_requirements"),
-        actions=(Action.ASK_USER,),
-        carries=("questions",),
-        fill=lambda case: {
-            "questions": (
-                Question(id="q1", text=_message(case), context=case.report.recommendation),
-            )
-        },
-        reason=lambda case: f"ambiguous_requirements: {_words(case)}: you decide",
-        message=_render_questions,
+)
+
+
+ROWS.add(
+    rule="F2a",
+    protocol=PROTOCOL,
+    when="failure, missing_input",
+    requirements=("F-08",),
+    fits=_misses_input,
+    actions=(Action.ASK_USER,),
+    carries=("instruction",),
+    fill=lambda case: {"instruction": case.report.recommendation or _message(case)},
+    reason=lambda case: f"missing_input: {_words(case)}: you decide",
+    message=lambda case, filling: decision_required(
+        _message(case), question=filling.get("instruction") or "How should it go on?"
     ),
-    Row(
-        rule="F2c",
-        protocol=PROTOCOL,
-        when="failure, invalid_config, within limit",
-        requirements=("F-08",),
-        fits=lambda case: (
-            _config_is_wrong(case)
-            and case.context.counters.fix_retries < case.context.policy.limits.fix_retries
-        ),
-        actions=(Action.FIX_AND_RETRY,),
-        carries=("next_agent", "instruction"),
-        fill=lambda case: {
-            "next_agent": case.same_agent,
-            "instruction": _message(case),
-            "state_changes": counted(fix_retries=case.context.counters.fix_retries + 1),
-        },
-        reason=lambda case: (
-            f"invalid_config: {_words(case)}: {named(case.same_agent)} fixes it and runs again"
-        ),
-        message=lambda case, _filling: render_fix(_words(case), case),
+)
+
+
+ROWS.add(
+    rule="F2b",
+    protocol=PROTOCOL,
+    when="failure, ambiguous_requirements",
+    requirements=("F-08",),
+    fits=_fails_with("ambiguous_requirements"),
+    actions=(Action.ASK_USER,),
+    carries=("questions",),
+    fill=lambda case: {
+        "questions": (Question(id="q1", text=_message(case), context=case.report.recommendation),)
+    },
+    reason=lambda case: f"ambiguous_requirements: {_words(case)}: you decide",
+    message=_render_questions,
+)
+
+
+ROWS.add(
+    rule="F2c",
+    protocol=PROTOCOL,
+    when="failure, invalid_config, within limit",
+    requirements=("F-08",),
+    fits=lambda case: (
+        _config_is_wrong(case)
+        and case.context.counters.fix_retries < case.context.policy.limits.fix_retries
     ),
-    Row(
-        rule="F2d",
-        protocol=PROTOCOL,
-        when="failure, technical_error, within limit",
-        requirements=("F-08",),
-        fits=lambda case: (
-            _had_technical_error(case)
-            and case.context.counters.technical_retries
-            < case.context.policy.limits.technical_retries
-        ),
-        actions=(Action.RETRY,),
-        carries=("next_agent", "retry"),
-        fill=_try_again,
-        reason=lambda case: (
-            f"technical_error: {_words(case)}: {named(case.same_agent)} tries again"
-        ),
-        message=_render_retry,
+    actions=(Action.FIX_AND_RETRY,),
+    carries=("next_agent", "instruction"),
+    fill=lambda case: {
+        "next_agent": case.same_agent,
+        "instruction": _message(case),
+        "state_changes": counted(fix_retries=case.context.counters.fix_retries + 1),
+    },
+    reason=lambda case: (
+        f"invalid_config: {_words(case)}: {named(case.same_agent)} fixes it and runs again"
     ),
-    Row(
-        rule="F2e",
-        protocol=PROTOCOL,
-        when="failure, over the limit or another type",
-        requirements=("F-08",),
-        fits=_failed,
-        actions=(Action.ASK_USER,),
-        carries=("blockers",),
-        fill=_failure_in_words,
-        reason=lambda case: f"{_kind(case)}: {_words(case)}: no automatic way is left, you decide",
-        message=render_blockers,
+    message=lambda case, _filling: render_fix(_words(case), case),
+)
+
+
+@ROWS.row(
+    rule="F2d",
+    protocol=PROTOCOL,
+    when="failure, technical_error, within limit",
+    requirements=("F-08",),
+    fits=lambda case: (
+        _had_technical_error(case)
+        and case.context.counters.technical_retries < case.context.policy.limits.technical_retries
     ),
+    actions=(Action.RETRY,),
+    carries=("next_agent", "retry"),
+    reason=lambda case: f"technical_error: {_words(case)}: {named(case.same_agent)} tries again",
+    message=_render_retry,
+)
+def _try_again(case: Case) -> Filling:
+    used, limit = (
+        case.context.counters.technical_retries,
+        case.context.policy.limits.technical_retries,
+    )
+    return {
+        "next_agent": case.same_agent,
+        "retry": another_try(used, limit, message="send the same request again"),
+        "state_changes": counted(technical_retries=used + 1),
+    }
+
+
+ROWS.add(
+    rule="F2e",
+    protocol=PROTOCOL,
+    when="failure, over the limit or another type",
+    requirements=("F-08",),
+    fits=_failed,
+    actions=(Action.ASK_USER,),
+    carries=("blockers",),
+    fill=_failure_in_words,
+    reason=lambda case: f"{_kind(case)}: {_words(case)}: no automatic way is left, you decide",
+    message=render_blockers,
 )

@@ -4,7 +4,7 @@ from goop_mcp.messages import decision_required, notice, phase_complete
 from goop_mcp.routing.counting import counted, progressed
 from goop_mcp.routing.decision import Action, Filling
 from goop_mcp.routing.messages import counted_noun, named, render_blockers, render_notice
-from goop_mcp.routing.row import Case, Row
+from goop_mcp.routing.row import Case, RowList
 from goop_mcp.routing.views import Outcome, Question
 from goop_mcp.validation.findings import excerpt
 
@@ -59,25 +59,8 @@ def _is_unsure(case: Case) -> bool:
 # What the decision carries
 
 
-def _open_issues(case: Case) -> Filling:
-    words = tuple(f"{issue.id or issue.type}: {issue.message}" for issue in case.report.issues)
-    return {
-        "blockers": words or (case.report.summary or "the critic blocks",),
-        "state_changes": counted(critic_rejections=_rejections(case)),
-    }
-
-
 def _to_critic(case: Case) -> Filling:
     return {"next_agent": _CRITIC, "state_changes": progressed(case.context.counters)}
-
-
-def _ask_for_build(case: Case) -> Filling:
-    question = Question(
-        id="approve_build",
-        text="The review has passed. Approve the build?",
-        context=case.report.summary,
-    )
-    return {"questions": (question,), "next_agent": _ENGINEER, "state_changes": _accepted(case)}
 
 
 def _accepted(case: Case) -> dict[str, object]:
@@ -125,141 +108,169 @@ def _render_hint(case: Case, filling: Filling) -> str:
     )
 
 
-ROWS = (
-    Row(
-        rule="F3",
-        protocol=PROTOCOL,
-        when="verdict BLOCKING, rejections below the limit (3)",
-        requirements=("F-22", "F-23"),
-        fits=lambda case: (
-            _blocks(case) and _rejections(case) < case.context.policy.limits.critic_rejections
-        ),
-        actions=(Action.FEEDBACK_LOOP,),
-        carries=("next_agent", "issues"),
-        fill=lambda case: {
-            "next_agent": _ENGINEER if _hint(case) == "return_to_engineer" else _ARCHITECT,
-            "issues": case.report.issues,
-            "state_changes": counted(critic_rejections=_rejections(case)),
-        },
-        reason=lambda case: (
-            "success, but the verdict is BLOCKING with "
-            f"{counted_noun(len(case.report.issues), 'issue')}: the work goes back"
-        ),
-        message=_render_issues,
+ROWS = RowList()
+
+
+ROWS.add(
+    rule="F3",
+    protocol=PROTOCOL,
+    when="verdict BLOCKING, rejections below the limit (3)",
+    requirements=("F-22", "F-23"),
+    fits=lambda case: (
+        _blocks(case) and _rejections(case) < case.context.policy.limits.critic_rejections
     ),
-    Row(
-        rule="F3b",
-        protocol=PROTOCOL,
-        when="verdict BLOCKING, last rejection (third)",
-        requirements=("F-23",),
-        fits=_blocks,
-        actions=(Action.ASK_USER,),
-        carries=("blockers",),
-        fill=_open_issues,
-        reason=lambda case: f"the verdict is BLOCKING, rejection {_rejections(case)}: you decide",
-        message=render_blockers,
+    actions=(Action.FEEDBACK_LOOP,),
+    carries=("next_agent", "issues"),
+    fill=lambda case: {
+        "next_agent": _ENGINEER if _hint(case) == "return_to_engineer" else _ARCHITECT,
+        "issues": case.report.issues,
+        "state_changes": counted(critic_rejections=_rejections(case)),
+    },
+    reason=lambda case: (
+        "success, but the verdict is BLOCKING with "
+        f"{counted_noun(len(case.report.issues), 'issue')}: the work goes back"
     ),
-    Row(
-        rule="F4",
-        protocol=PROTOCOL,
-        when="success, confidence low or outside its list (absent is neither)",
-        requirements=("F-27", "F-28"),
-        fits=_is_unsure,
-        actions=(Action.HUMAN_REVIEW,),
-        carries=("instruction",),
-        fill=lambda case: {"instruction": case.report.confidence_notes},
-        reason=lambda case: (
-            f"success, but confidence is {excerpt(case.report.confidence or '', 40)}: a person"
-            " looks at it"
-        ),
-        message=_render_unsure,
+    message=_render_issues,
+)
+
+
+@ROWS.row(
+    rule="F3b",
+    protocol=PROTOCOL,
+    when="verdict BLOCKING, last rejection (third)",
+    requirements=("F-23",),
+    fits=_blocks,
+    actions=(Action.ASK_USER,),
+    carries=("blockers",),
+    reason=lambda case: f"the verdict is BLOCKING, rejection {_rejections(case)}: you decide",
+    message=render_blockers,
+)
+def _open_issues(case: Case) -> Filling:
+    words = tuple(f"{issue.id or issue.type}: {issue.message}" for issue in case.report.issues)
+    return {
+        "blockers": words or (case.report.summary or "the critic blocks",),
+        "state_changes": counted(critic_rejections=_rejections(case)),
+    }
+
+
+ROWS.add(
+    rule="F4",
+    protocol=PROTOCOL,
+    when="success, confidence low or outside its list (absent is neither)",
+    requirements=("F-27", "F-28"),
+    fits=_is_unsure,
+    actions=(Action.HUMAN_REVIEW,),
+    carries=("instruction",),
+    fill=lambda case: {"instruction": case.report.confidence_notes},
+    reason=lambda case: (
+        f"success, but confidence is {excerpt(case.report.confidence or '', 40)}: a person"
+        " looks at it"
     ),
-    Row(
-        rule="F4b",
-        protocol=PROTOCOL,
-        when="success without a verdict, confidence medium, policy review_on_medium",
-        requirements=("F-27",),
-        fits=lambda case: (
-            _succeeded(case)
-            and case.report.confidence == "medium"
-            and case.context.policy.review_on_medium
-            and _verdict(case) is None
-        ),
-        actions=(Action.CONTINUE_NEXT,),
-        carries=("next_agent",),
-        fill=_to_critic,
-        reason=lambda _case: "success with confidence medium: the critic looks at it",
-        message=_render_next,
+    message=_render_unsure,
+)
+
+
+ROWS.add(
+    rule="F4b",
+    protocol=PROTOCOL,
+    when="success without a verdict, confidence medium, policy review_on_medium",
+    requirements=("F-27",),
+    fits=lambda case: (
+        _succeeded(case)
+        and case.report.confidence == "medium"
+        and case.context.policy.review_on_medium
+        and _verdict(case) is None
     ),
-    Row(
-        rule="F5",
-        protocol=PROTOCOL,
-        when="verdict PASS, proceed_to_build, policy approve_build",
-        requirements=("F-21",),
-        fits=lambda case: _may_build(case) and case.context.policy.approve_build,
-        actions=(Action.ASK_USER,),
-        carries=("questions", "next_agent"),
-        fill=_ask_for_build,
-        reason=lambda _case: "the verdict is PASS: you approve the build",
-        message=lambda case, _filling: decision_required(
-            case.report.summary or "The review has passed.", question="Approve the build?"
-        ),
+    actions=(Action.CONTINUE_NEXT,),
+    carries=("next_agent",),
+    fill=_to_critic,
+    reason=lambda _case: "success with confidence medium: the critic looks at it",
+    message=_render_next,
+)
+
+
+@ROWS.row(
+    rule="F5",
+    protocol=PROTOCOL,
+    when="verdict PASS, proceed_to_build, policy approve_build",
+    requirements=("F-21",),
+    fits=lambda case: _may_build(case) and case.context.policy.approve_build,
+    actions=(Action.ASK_USER,),
+    carries=("questions", "next_agent"),
+    reason=lambda _case: "the verdict is PASS: you approve the build",
+    message=lambda case, _filling: decision_required(
+        case.report.summary or "The review has passed.", question="Approve the build?"
     ),
-    Row(
-        rule="F5b",
-        protocol=PROTOCOL,
-        when="verdict PASS, proceed_to_build",
-        requirements=("F-21",),
-        fits=_may_build,
-        actions=(Action.CONTINUE_NEXT,),
-        carries=("next_agent",),
-        fill=lambda case: {"next_agent": _ENGINEER, "state_changes": _accepted(case)},
-        reason=lambda _case: "the verdict is PASS: the engineer builds it",
-        message=_render_next,
+)
+def _ask_for_build(case: Case) -> Filling:
+    question = Question(
+        id="approve_build",
+        text="The review has passed. Approve the build?",
+        context=case.report.summary,
+    )
+    return {"questions": (question,), "next_agent": _ENGINEER, "state_changes": _accepted(case)}
+
+
+ROWS.add(
+    rule="F5b",
+    protocol=PROTOCOL,
+    when="verdict PASS, proceed_to_build",
+    requirements=("F-21",),
+    fits=_may_build,
+    actions=(Action.CONTINUE_NEXT,),
+    carries=("next_agent",),
+    fill=lambda case: {"next_agent": _ENGINEER, "state_changes": _accepted(case)},
+    reason=lambda _case: "the verdict is PASS: the engineer builds it",
+    message=_render_next,
+)
+
+
+ROWS.add(
+    rule="F5c",
+    protocol=PROTOCOL,
+    when="verdict PASS, other hint",
+    requirements=("F-21",),
+    fits=_passes,
+    actions=(Action.FINISH,),
+    carries=("instruction",),
+    fill=_carry_hint,
+    reason=lambda case: (
+        f"the verdict is PASS, and the hint is {excerpt(_hint(case) or 'absent', 60)}: finished"
     ),
-    Row(
-        rule="F5c",
-        protocol=PROTOCOL,
-        when="verdict PASS, other hint",
-        requirements=("F-21",),
-        fits=_passes,
-        actions=(Action.FINISH,),
-        carries=("instruction",),
-        fill=_carry_hint,
-        reason=lambda case: (
-            f"the verdict is PASS, and the hint is {excerpt(_hint(case) or 'absent', 60)}: finished"
-        ),
-        message=lambda case, _filling: phase_complete(
-            "Review", summary=case.report.summary or "the review has passed"
-        ),
+    message=lambda case, _filling: phase_complete(
+        "Review", summary=case.report.summary or "the review has passed"
     ),
-    Row(
-        rule="F6",
-        protocol=PROTOCOL,
-        when="success, ready_for_review",
-        requirements=("F-05", "F-19", "F-20"),
-        fits=lambda case: _succeeded(case) and _hint(case) == "ready_for_review",
-        actions=(Action.CONTINUE_NEXT,),
-        carries=("next_agent", "files_to_read"),
-        fill=lambda case: {
-            **_to_critic(case),
-            "files_to_read": tuple(file.path for file in case.report.files),
-        },
-        reason=lambda _case: "success, ready_for_review: the critic looks at the deliverables",
-        message=_render_next,
+)
+
+
+ROWS.add(
+    rule="F6",
+    protocol=PROTOCOL,
+    when="success, ready_for_review",
+    requirements=("F-05", "F-19", "F-20"),
+    fits=lambda case: _succeeded(case) and _hint(case) == "ready_for_review",
+    actions=(Action.CONTINUE_NEXT,),
+    carries=("next_agent", "files_to_read"),
+    fill=lambda case: {
+        **_to_critic(case),
+        "files_to_read": tuple(file.path for file in case.report.files),
+    },
+    reason=lambda _case: "success, ready_for_review: the critic looks at the deliverables",
+    message=_render_next,
+)
+
+
+ROWS.add(
+    rule="F7",
+    protocol=PROTOCOL,
+    when="success, other or no hint",
+    requirements=("F-05", "F-17"),
+    fits=_succeeded,
+    actions=(Action.ASK_USER,),
+    carries=("instruction",),
+    fill=_carry_hint,
+    reason=lambda case: (
+        f"success, and the hint is {excerpt(_hint(case) or 'absent', 60)}: you decide"
     ),
-    Row(
-        rule="F7",
-        protocol=PROTOCOL,
-        when="success, other or no hint",
-        requirements=("F-05", "F-17"),
-        fits=_succeeded,
-        actions=(Action.ASK_USER,),
-        carries=("instruction",),
-        fill=_carry_hint,
-        reason=lambda case: (
-            f"success, and the hint is {excerpt(_hint(case) or 'absent', 60)}: you decide"
-        ),
-        message=_render_hint,
-    ),
+    message=_render_hint,
 )

@@ -18,7 +18,7 @@ from goop_mcp.routing.decision import Action, Filling
 from goop_mcp.routing.deviations import parse_deviations
 from goop_mcp.routing.held_back import NOT_READY, is_held_back, waits_for_decision
 from goop_mcp.routing.messages import failed_checks, named
-from goop_mcp.routing.row import Case, Row
+from goop_mcp.routing.row import Case, RowList
 from goop_mcp.routing.views import Outcome, Place, ReportView
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import NEXT_AGENT_ALIASES, SPECIAL_NEXT_AGENTS, is_agent_name
@@ -92,34 +92,6 @@ def _partials_before(case: Case) -> int:
 # What the decision carries
 
 
-def _blocked(case: Case) -> Filling:
-    blockers = case.report.blockers or case.report.summary or "no reason given"
-    return {
-        "blockers": (blockers,),
-        "questions": parse_deviations(blockers),
-        "next_agent": _next_agent(case),
-    }
-
-
-def _fix_checks(case: Case) -> Filling:
-    checks = [
-        f"- {excerpt(check.name, 80)}: {excerpt(check.evidence, 300) or 'no evidence given'}"
-        for check in case.report.failed_checks
-    ]
-    task = f" of {case.report.task_id}" if case.report.task_id else ""
-    words = f"These checks{task} failed. Fix the cause, run them again, and report:"
-    return {"next_agent": case.same_agent, "instruction": "\n".join([words, *checks])}
-
-
-def _no_progress(case: Case) -> Filling:
-    times = _partials_before(case) + 1
-    words = (
-        f"no progress on task {case.report.task_id or case.report.task_name or '?'}: PARTIAL"
-        f" {times} times in a row"
-    )
-    return {"blockers": (words,), "state_changes": _another_partial(case)}
-
-
 def _another_partial(case: Case) -> dict[str, Any]:
     changes = progressed(case.context.counters)
     changes["counters"] |= counted(partials=_partials_before(case) + 1)["counters"]
@@ -152,19 +124,6 @@ def _go_on(case: Case) -> Filling:
         "next_agent": _next_agent(case),
         "instruction": _next_text(case),
         "files_to_read": case.report.files_to_read,
-        "state_changes": progressed(case.context.counters),
-    }
-
-
-def _verify(case: Case) -> Filling:
-    text = _next_text(case) if _next_agent(case) == _VERIFIER else None
-    return {
-        "next_agent": _VERIFIER,
-        "next_command": _ACCEPT,
-        "instruction": (
-            text
-            or "Verify every must-have of SPEC.md against the work, then ask the user to accept it."
-        ),
         "state_changes": progressed(case.context.counters),
     }
 
@@ -268,208 +227,253 @@ def _is_partial(case: Case) -> bool:
     return case.outcome is Outcome.PARTIAL
 
 
-ROWS = (
-    Row(
-        rule="G1",
-        protocol=PROTOCOL,
-        when=(
-            "BLOCKED; PARTIAL or CHECKPOINT with a blocker that names a decision (RULE 4 or"
-            " options)"
-        ),
-        requirements=("G-45", "G-51", "G-52", "G-56"),
-        fits=lambda case: (
-            case.outcome is Outcome.BLOCKED or waits_for_decision(case.outcome, case.report)
-        ),
-        actions=(Action.ASK_USER,),
-        carries=("blockers", "questions", "next_agent"),
-        fill=_blocked,
-        reason=lambda case: (
-            f"{case.report.native_status}:"
-            f" {excerpt(case.report.blockers or 'no reason given', 120)}: you decide"
-        ),
-        message=_render_blocked,
+ROWS = RowList()
+
+
+@ROWS.row(
+    rule="G1",
+    protocol=PROTOCOL,
+    when=(
+        "BLOCKED; PARTIAL or CHECKPOINT with a blocker that names a decision (RULE 4 or options)"
     ),
-    Row(
-        rule="G2",
-        protocol=PROTOCOL,
-        when="COMPLETE with a failed check",
-        requirements=("G-47",),
-        fits=lambda case: case.outcome is Outcome.GATE_FAILED,
-        actions=(Action.RESUME_SAME,),
-        carries=("next_agent", "instruction"),
-        fill=_fix_checks,
-        reason=lambda case: f"COMPLETE, but {failed_checks(case)}: the same task goes on",
-        message=_render_failed_checks,
+    requirements=("G-45", "G-51", "G-52", "G-56"),
+    fits=lambda case: (
+        case.outcome is Outcome.BLOCKED or waits_for_decision(case.outcome, case.report)
     ),
-    Row(
-        rule="G2b",
-        protocol=PROTOCOL,
-        when="COMPLETE with a real blocker, or ready=false",
-        requirements=("G-32", "G-41"),
-        fits=lambda case: is_held_back(case.outcome, case.report),
-        actions=(Action.ASK_USER,),
-        carries=("blockers", "instruction", "next_agent"),
-        fill=lambda case: {
-            "blockers": (case.report.blockers or NOT_READY,),
-            "instruction": _next_text(case),
-            "next_agent": _next_agent(case),
-        },
-        reason=lambda case: (
-            f"COMPLETE, but {excerpt(case.report.blockers or NOT_READY, 120)}: you decide"
-        ),
-        message=_render_not_ready,
+    actions=(Action.ASK_USER,),
+    carries=("blockers", "questions", "next_agent"),
+    reason=lambda case: (
+        f"{case.report.native_status}:"
+        f" {excerpt(case.report.blockers or 'no reason given', 120)}: you decide"
     ),
-    Row(
-        rule="G7c",
-        protocol=PROTOCOL,
-        when="PARTIAL, same task more often in a row than the limit (3)",
-        requirements=("G-55", "P-11"),
-        fits=lambda case: (
-            _is_partial(case)
-            and _partials_before(case) >= case.context.policy.limits.partials_in_a_row
-        ),
-        actions=(Action.ASK_USER,),
-        carries=("blockers",),
-        fill=_no_progress,
-        reason=lambda case: (
-            f"PARTIAL {_partials_before(case) + 1} times in a row on {_task(case)}: you decide"
-        ),
-        message=lambda _case, filling: decision_required(
-            (filling.get("blockers") or ("",))[0], question="How should it go on?"
-        ),
+    message=_render_blocked,
+)
+def _blocked(case: Case) -> Filling:
+    blockers = case.report.blockers or case.report.summary or "no reason given"
+    return {
+        "blockers": (blockers,),
+        "questions": parse_deviations(blockers),
+        "next_agent": _next_agent(case),
+    }
+
+
+@ROWS.row(
+    rule="G2",
+    protocol=PROTOCOL,
+    when="COMPLETE with a failed check",
+    requirements=("G-47",),
+    fits=lambda case: case.outcome is Outcome.GATE_FAILED,
+    actions=(Action.RESUME_SAME,),
+    carries=("next_agent", "instruction"),
+    reason=lambda case: f"COMPLETE, but {failed_checks(case)}: the same task goes on",
+    message=_render_failed_checks,
+)
+def _fix_checks(case: Case) -> Filling:
+    checks = [
+        f"- {excerpt(check.name, 80)}: {excerpt(check.evidence, 300) or 'no evidence given'}"
+        for check in case.report.failed_checks
+    ]
+    task = f" of {case.report.task_id}" if case.report.task_id else ""
+    words = f"These checks{task} failed. Fix the cause, run them again, and report:"
+    return {"next_agent": case.same_agent, "instruction": "\n".join([words, *checks])}
+
+
+ROWS.add(
+    rule="G2b",
+    protocol=PROTOCOL,
+    when="COMPLETE with a real blocker, or ready=false",
+    requirements=("G-32", "G-41"),
+    fits=lambda case: is_held_back(case.outcome, case.report),
+    actions=(Action.ASK_USER,),
+    carries=("blockers", "instruction", "next_agent"),
+    fill=lambda case: {
+        "blockers": (case.report.blockers or NOT_READY,),
+        "instruction": _next_text(case),
+        "next_agent": _next_agent(case),
+    },
+    reason=lambda case: (
+        f"COMPLETE, but {excerpt(case.report.blockers or NOT_READY, 120)}: you decide"
     ),
-    Row(
-        rule="G7b",
-        protocol=PROTOCOL,
-        when="PARTIAL, suggest_new_session true",
-        requirements=("G-50", "G-55"),
-        fits=lambda case: _is_partial(case) and case.report.new_session is True,
-        actions=(Action.SAVE_STATE, Action.NEW_SESSION, Action.RESUME_SAME),
-        carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
-        fill=lambda case: {**_resume(case), "next_command": _command(case), "new_session": True},
-        reason=lambda case: (
-            f"PARTIAL with a new session suggested: {named(case.same_agent)} resumes {_task(case)}"
-            " there"
-        ),
-        message=_render_handoff,
+    message=_render_not_ready,
+)
+
+
+@ROWS.row(
+    rule="G7c",
+    protocol=PROTOCOL,
+    when="PARTIAL, same task more often in a row than the limit (3)",
+    requirements=("G-55", "P-11"),
+    fits=lambda case: (
+        _is_partial(case) and _partials_before(case) >= case.context.policy.limits.partials_in_a_row
     ),
-    Row(
-        rule="G7",
-        protocol=PROTOCOL,
-        when="PARTIAL",
-        requirements=("G-55", "P-11"),
-        fits=_is_partial,
-        actions=(Action.RESUME_SAME,),
-        carries=("next_agent", "instruction", "files_to_read"),
-        fill=_resume,
-        reason=lambda case: f"PARTIAL: {named(case.same_agent)} resumes {_task(case)}",
-        message=lambda case, _filling: progress(
-            phase=_phase(case) or "–",
-            wave=_position(case.report.wave),
-            task=_position(case.report.task),
-            in_progress=[_task_line(case.report)],
-            remarks=_remarks(case),
-        ),
+    actions=(Action.ASK_USER,),
+    carries=("blockers",),
+    reason=lambda case: (
+        f"PARTIAL {_partials_before(case) + 1} times in a row on {_task(case)}: you decide"
     ),
-    Row(
-        rule="G8",
-        protocol=PROTOCOL,
-        when="CHECKPOINT, suggest_new_session true or absent",
-        requirements=("G-57", "P-11"),
-        fits=lambda case: (
-            case.outcome is Outcome.CHECKPOINT and case.report.new_session is not False
-        ),
-        actions=(Action.SAVE_STATE, Action.NEW_SESSION),
-        carries=("next_command", "new_session", "files_to_read", "instruction"),
-        fill=_hand_over,
-        reason=lambda _case: (
-            "CHECKPOINT: the state is saved, and the work goes on in a new session"
-        ),
-        message=_render_handoff,
+    message=lambda _case, filling: decision_required(
+        (filling.get("blockers") or ("",))[0], question="How should it go on?"
     ),
-    Row(
-        rule="G8b",
-        protocol=PROTOCOL,
-        when="CHECKPOINT, suggest_new_session false, an agent is named, no check failed",
-        requirements=("G-57",),
-        fits=lambda case: (
-            case.outcome is Outcome.CHECKPOINT
-            and (_goes_to_agent(case) or _next_agent(case) == "orchestrator")
-            and not case.report.failed_checks
-        ),
-        actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
-        carries=("next_agent", "instruction", "files_to_read"),
-        fill=_go_on,
-        reason=lambda case: (
-            f"CHECKPOINT without a new session: the state is saved, {_next_agent(case)} goes on"
-        ),
-        message=_render_progress,
+)
+def _no_progress(case: Case) -> Filling:
+    times = _partials_before(case) + 1
+    words = (
+        f"no progress on task {case.report.task_id or case.report.task_name or '?'}: PARTIAL"
+        f" {times} times in a row"
+    )
+    return {"blockers": (words,), "state_changes": _another_partial(case)}
+
+
+ROWS.add(
+    rule="G7b",
+    protocol=PROTOCOL,
+    when="PARTIAL, suggest_new_session true",
+    requirements=("G-50", "G-55"),
+    fits=lambda case: _is_partial(case) and case.report.new_session is True,
+    actions=(Action.SAVE_STATE, Action.NEW_SESSION, Action.RESUME_SAME),
+    carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
+    fill=lambda case: {**_resume(case), "next_command": _command(case), "new_session": True},
+    reason=lambda case: (
+        f"PARTIAL with a new session suggested: {named(case.same_agent)} resumes {_task(case)}"
+        " there"
     ),
-    Row(
-        rule="G3",
-        protocol=PROTOCOL,
-        when="COMPLETE, suggest_new_session true",
-        requirements=("G-50", "G-54"),
-        fits=lambda case: _is_done(case) and case.report.new_session is True,
-        actions=(Action.SAVE_STATE, Action.NEW_SESSION),
-        carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
-        fill=lambda case: {**_hand_over(case), "next_agent": _next_agent(case)},
-        reason=lambda _case: (
-            "COMPLETE with a new session suggested: the state is saved and handed over"
-        ),
-        message=_render_handoff,
+    message=_render_handoff,
+)
+
+
+ROWS.add(
+    rule="G7",
+    protocol=PROTOCOL,
+    when="PARTIAL",
+    requirements=("G-55", "P-11"),
+    fits=_is_partial,
+    actions=(Action.RESUME_SAME,),
+    carries=("next_agent", "instruction", "files_to_read"),
+    fill=_resume,
+    reason=lambda case: f"PARTIAL: {named(case.same_agent)} resumes {_task(case)}",
+    message=lambda case, _filling: progress(
+        phase=_phase(case) or "–",
+        wave=_position(case.report.wave),
+        task=_position(case.report.task),
+        in_progress=[_task_line(case.report)],
+        remarks=_remarks(case),
     ),
-    Row(
-        rule="G4",
-        protocol=PROTOCOL,
-        when="COMPLETE, next agent orchestrator or user",
-        requirements=("G-30", "G-54"),
-        fits=lambda case: _is_done(case) and _next_agent(case) in SPECIAL_NEXT_AGENTS,
-        actions=(Action.ASK_USER,),
-        carries=("instruction", "next_command"),
-        fill=lambda case: {
-            "instruction": _next_text(case),
-            "next_command": _command(case),
-            "state_changes": progressed(case.context.counters),
-        },
-        reason=lambda case: f"COMPLETE, and the next step is for the {_next_agent(case)}",
-        message=_render_user,
+)
+
+
+ROWS.add(
+    rule="G8",
+    protocol=PROTOCOL,
+    when="CHECKPOINT, suggest_new_session true or absent",
+    requirements=("G-57", "P-11"),
+    fits=lambda case: case.outcome is Outcome.CHECKPOINT and case.report.new_session is not False,
+    actions=(Action.SAVE_STATE, Action.NEW_SESSION),
+    carries=("next_command", "new_session", "files_to_read", "instruction"),
+    fill=_hand_over,
+    reason=lambda _case: "CHECKPOINT: the state is saved, and the work goes on in a new session",
+    message=_render_handoff,
+)
+
+
+ROWS.add(
+    rule="G8b",
+    protocol=PROTOCOL,
+    when="CHECKPOINT, suggest_new_session false, an agent is named, no check failed",
+    requirements=("G-57",),
+    fits=lambda case: (
+        case.outcome is Outcome.CHECKPOINT
+        and (_goes_to_agent(case) or _next_agent(case) == "orchestrator")
+        and not case.report.failed_checks
     ),
-    Row(
-        rule="G5",
-        protocol=PROTOCOL,
-        when=(
-            "COMPLETE, last task of the last wave (wave n/n and task m/m), execution gate not known"
-            " to be closed"
-        ),
-        requirements=("G-58",),
-        fits=lambda case: (
-            _is_done(case) and _is_last_task(case) and case.context.execution_gate is not False
-        ),
-        actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
-        carries=("next_agent", "next_command", "instruction"),
-        fill=_verify,
-        reason=lambda case: (
-            f"COMPLETE, and {_task(case)} was the last task of the last wave: {_VERIFIER} takes"
-            " over"
-        ),
-        message=lambda case, filling: phase_complete(
-            "Execute",
-            summary=case.report.summary or "every wave is done",
-            next_command=filling.get("next_command"),
-            remarks=_remarks(case),
-        ),
+    actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
+    carries=("next_agent", "instruction", "files_to_read"),
+    fill=_go_on,
+    reason=lambda case: (
+        f"CHECKPOINT without a new session: the state is saved, {_next_agent(case)} goes on"
     ),
-    Row(
-        rule="G6",
-        protocol=PROTOCOL,
-        when="COMPLETE, an agent is named",
-        requirements=("G-54", "G-48"),
-        fits=lambda case: _is_done(case) and _goes_to_agent(case) and not _is_last_task(case),
-        actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
-        carries=("next_agent", "instruction", "files_to_read", "next_command"),
-        fill=lambda case: {**_go_on(case), "next_command": _command(case)},
-        reason=lambda case: f"COMPLETE: {_next_agent(case)} goes on with the next task",
-        message=_render_progress,
+    message=_render_progress,
+)
+
+
+ROWS.add(
+    rule="G3",
+    protocol=PROTOCOL,
+    when="COMPLETE, suggest_new_session true",
+    requirements=("G-50", "G-54"),
+    fits=lambda case: _is_done(case) and case.report.new_session is True,
+    actions=(Action.SAVE_STATE, Action.NEW_SESSION),
+    carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
+    fill=lambda case: {**_hand_over(case), "next_agent": _next_agent(case)},
+    reason=lambda _case: (
+        "COMPLETE with a new session suggested: the state is saved and handed over"
     ),
+    message=_render_handoff,
+)
+
+
+ROWS.add(
+    rule="G4",
+    protocol=PROTOCOL,
+    when="COMPLETE, next agent orchestrator or user",
+    requirements=("G-30", "G-54"),
+    fits=lambda case: _is_done(case) and _next_agent(case) in SPECIAL_NEXT_AGENTS,
+    actions=(Action.ASK_USER,),
+    carries=("instruction", "next_command"),
+    fill=lambda case: {
+        "instruction": _next_text(case),
+        "next_command": _command(case),
+        "state_changes": progressed(case.context.counters),
+    },
+    reason=lambda case: f"COMPLETE, and the next step is for the {_next_agent(case)}",
+    message=_render_user,
+)
+
+
+@ROWS.row(
+    rule="G5",
+    protocol=PROTOCOL,
+    when=(
+        "COMPLETE, last task of the last wave (wave n/n and task m/m), execution gate not known"
+        " to be closed"
+    ),
+    requirements=("G-58",),
+    fits=lambda case: (
+        _is_done(case) and _is_last_task(case) and case.context.execution_gate is not False
+    ),
+    actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
+    carries=("next_agent", "next_command", "instruction"),
+    reason=lambda case: (
+        f"COMPLETE, and {_task(case)} was the last task of the last wave: {_VERIFIER} takes over"
+    ),
+    message=lambda case, filling: phase_complete(
+        "Execute",
+        summary=case.report.summary or "every wave is done",
+        next_command=filling.get("next_command"),
+        remarks=_remarks(case),
+    ),
+)
+def _verify(case: Case) -> Filling:
+    text = _next_text(case) if _next_agent(case) == _VERIFIER else None
+    return {
+        "next_agent": _VERIFIER,
+        "next_command": _ACCEPT,
+        "instruction": (
+            text
+            or "Verify every must-have of SPEC.md against the work, then ask the user to accept it."
+        ),
+        "state_changes": progressed(case.context.counters),
+    }
+
+
+ROWS.add(
+    rule="G6",
+    protocol=PROTOCOL,
+    when="COMPLETE, an agent is named",
+    requirements=("G-54", "G-48"),
+    fits=lambda case: _is_done(case) and _goes_to_agent(case) and not _is_last_task(case),
+    actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
+    carries=("next_agent", "instruction", "files_to_read", "next_command"),
+    fill=lambda case: {**_go_on(case), "next_command": _command(case)},
+    reason=lambda case: f"COMPLETE: {_next_agent(case)} goes on with the next task",
+    message=_render_progress,
 )

@@ -15,7 +15,7 @@ from goop_mcp.routing.messages import (
     render_question,
 )
 from goop_mcp.routing.recovery import effective_strategy
-from goop_mcp.routing.row import Case, Row
+from goop_mcp.routing.row import Case, RowList
 from goop_mcp.routing.table.speckit_agents import can_start
 from goop_mcp.routing.views import Issue, Outcome, Question
 from goop_mcp.validation.findings import excerpt
@@ -112,12 +112,6 @@ def _blocked_by_error(case: Case) -> Filling:
     }
 
 
-def _ask_about_error(case: Case) -> Filling:
-    error = case.report.error
-    text = error.message if error and error.message else "The agent asks for a decision."
-    return {"questions": (Question(id="q1", text=text, context=_suggestion(case)),)}
-
-
 def _suggestion(case: Case) -> str | None:
     error = case.report.error
     if error is None or not (error.suggested_agent or error.suggested_reason):
@@ -125,80 +119,8 @@ def _suggestion(case: Case) -> str | None:
     return ": ".join(filter(None, (error.suggested_agent, error.suggested_reason)))
 
 
-def _run_prerequisite(case: Case) -> Filling:
-    agent, error = _prerequisite(case) or "", case.report.error
-    reason = (error.suggested_reason or error.message) if error else ""
-    runs = {**case.context.counters.prerequisites, agent: _prerequisite_runs(case) + 1}
-    limit = case.context.policy.limits.prerequisite_runs
-    message = f"then ask {named(case.same_agent)} again"
-
-    return {
-        "next_agent": agent,
-        "instruction": reason or f"Run {agent}: {named(case.same_agent)} needs its result.",
-        "retry": another_try(_prerequisite_runs(case), limit, message=message),
-        "state_changes": counted(prerequisites=runs),
-    }
-
-
-def _feed_back(case: Case) -> Filling:
-    issues, iteration = case.report.issues, case.context.iteration + 1
-    source = case.report.agent or case.context.expected_agent or "unknown"
-    text = compose_feedback_context(
-        source, issues, iteration=iteration, max_iterations=_feedback_limit(case)
-    )
-
-    return {
-        "next_agent": _source_agent(case),
-        "issues": issues,
-        "instruction": text,
-        "state_changes": {"iteration": iteration},
-    }
-
-
-def _open_issues(case: Case) -> Filling:
-    if _feedback_exhausted(case):
-        words = [finding.message for finding in case.verdict.findings if finding.rule == _EXHAUSTED]
-        return {"blockers": tuple(words)}
-    issues = case.report.issues
-    return {"blockers": tuple(_issue_in_words(issue) for issue in issues) or _error_in_words(case)}
-
-
 def _issue_in_words(issue: Issue) -> str:
     return f"{issue.severity}: {issue.message}"
-
-
-def _back_off(case: Case) -> Filling:
-    used, limits = case.context.counters.backoff_retries, case.context.policy.limits
-    # Doubling by shifting; the shift is bounded, as a stored counter may be any number.
-    delay = min(limits.backoff_first_delay << min(used, 30), limits.backoff_longest_delay)
-    return {
-        "next_agent": case.same_agent,
-        "retry": another_try(
-            used, limits.backoff_retries, delay=delay, message="send the same request again"
-        ),
-        "state_changes": counted(backoff_retries=used + 1),
-    }
-
-
-def _try_again(case: Case) -> Filling:
-    used, limit = case.context.counters.timeout_retries, case.context.policy.limits.timeout_retries
-    return {
-        "next_agent": case.same_agent,
-        "retry": another_try(used, limit, message="send the same request again"),
-        "state_changes": counted(timeout_retries=used + 1),
-    }
-
-
-def _fix(case: Case) -> Filling:
-    details = [
-        f"- {excerpt(str(name), 60)}: {excerpt(_in_words(value), 200)}"
-        for name, value in (case.report.error.details if case.report.error else {}).items()
-    ]
-    return {
-        "next_agent": case.same_agent,
-        "instruction": "\n".join(["Fix this and run again:", *_error_in_words(case), *details]),
-        "state_changes": counted(fix_retries=case.context.counters.fix_retries + 1),
-    }
 
 
 # What people read
@@ -273,162 +195,234 @@ def _render_prerequisite(case: Case, filling: Filling) -> str:
     )
 
 
-ROWS = (
-    Row(
-        rule="S1",
-        protocol=PROTOCOL,
-        when=(
-            "error with recoverable false, manual_resolution or ConstitutionViolationError; "
-            "plan with constitution_violations"
-        ),
-        requirements=("S-20", "S-27", "S-33"),
-        fits=lambda case: (
-            _strategy(case) == "manual_resolution"
-            or (case.outcome is Outcome.GATE_FAILED and case.report.agent == "plan")
-        ),
-        actions=(Action.MANUAL_RESOLUTION,),
-        carries=("blockers",),
-        fill=_blocked_by_error,
-        reason=_people_reason,
-        message=_render_manual,
+ROWS = RowList()
+
+
+ROWS.add(
+    rule="S1",
+    protocol=PROTOCOL,
+    when=(
+        "error with recoverable false, manual_resolution or ConstitutionViolationError; "
+        "plan with constitution_violations"
     ),
-    Row(
-        rule="S2",
-        protocol=PROTOCOL,
-        when="error with ask_user or BranchExistsError",
-        requirements=("S-21",),
-        fits=lambda case: _strategy(case) == "ask_user",
-        actions=(Action.ASK_USER,),
-        carries=("questions",),
-        fill=_ask_about_error,
-        reason=lambda case: f"{_kind(case)}: {_words(case)}: you decide",
-        message=render_question,
+    requirements=("S-20", "S-27", "S-33"),
+    fits=lambda case: (
+        _strategy(case) == "manual_resolution"
+        or (case.outcome is Outcome.GATE_FAILED and case.report.agent == "plan")
     ),
-    Row(
-        rule="S3",
-        protocol=PROTOCOL,
-        when="PrerequisiteError or run_prerequisite_agent, this prerequisite not yet run",
-        requirements=("S-17", "S-26"),
-        fits=lambda case: (
-            bool(_prerequisite(case))
-            and _prerequisite_runs(case) < case.context.policy.limits.prerequisite_runs
-        ),
-        actions=(Action.RUN_PREREQUISITE, Action.RETRY),
-        carries=("next_agent", "instruction", "retry"),
-        fill=_run_prerequisite,
-        reason=lambda case: (
-            f"{_kind(case)}: {_prerequisite(case)} runs first, then {_agent(case)} again"
-        ),
-        message=_render_prerequisite,
+    actions=(Action.MANUAL_RESOLUTION,),
+    carries=("blockers",),
+    fill=_blocked_by_error,
+    reason=_people_reason,
+    message=_render_manual,
+)
+
+
+@ROWS.row(
+    rule="S2",
+    protocol=PROTOCOL,
+    when="error with ask_user or BranchExistsError",
+    requirements=("S-21",),
+    fits=lambda case: _strategy(case) == "ask_user",
+    actions=(Action.ASK_USER,),
+    carries=("questions",),
+    reason=lambda case: f"{_kind(case)}: {_words(case)}: you decide",
+    message=render_question,
+)
+def _ask_about_error(case: Case) -> Filling:
+    error = case.report.error
+    text = error.message if error and error.message else "The agent asks for a decision."
+    return {"questions": (Question(id="q1", text=text, context=_suggestion(case)),)}
+
+
+@ROWS.row(
+    rule="S3",
+    protocol=PROTOCOL,
+    when="PrerequisiteError or run_prerequisite_agent, this prerequisite not yet run",
+    requirements=("S-17", "S-26"),
+    fits=lambda case: (
+        bool(_prerequisite(case))
+        and _prerequisite_runs(case) < case.context.policy.limits.prerequisite_runs
     ),
-    Row(
-        rule="S3b",
-        protocol=PROTOCOL,
-        when="as S3, the same prerequisite a second time",
-        requirements=("S-17",),
-        fits=lambda case: bool(_prerequisite(case)),
-        actions=(Action.ASK_USER,),
-        carries=("blockers",),
-        fill=_blocked_by_error,
-        reason=lambda case: f"{_kind(case)}, although {_prerequisite(case)} has run: you decide",
-        message=render_blockers,
+    actions=(Action.RUN_PREREQUISITE, Action.RETRY),
+    carries=("next_agent", "instruction", "retry"),
+    reason=lambda case: (
+        f"{_kind(case)}: {_prerequisite(case)} runs first, then {_agent(case)} again"
     ),
-    Row(
-        rule="S4",
-        protocol=PROTOCOL,
-        when=(
-            "QualityGateFailure, feedback_loop, or a failed gate (test FAILED, analyze CRITICAL,"
-            " review compliance FAIL), iteration below max"
-        ),
-        requirements=("S-07", "S-19", "S-28", "S-36", "S-38", "S-40"),
-        fits=lambda case: _wants_feedback(case) and case.context.iteration < _feedback_limit(case),
-        actions=(Action.FEEDBACK_LOOP,),
-        carries=("next_agent", "issues", "instruction"),
-        fill=_feed_back,
-        reason=lambda case: (
-            f"{_gate_in_words(case)}: {named(_source_agent(case))} runs again with the issues"
-        ),
-        message=_render_feedback,
+    message=_render_prerequisite,
+)
+def _run_prerequisite(case: Case) -> Filling:
+    agent, error = _prerequisite(case) or "", case.report.error
+    reason = (error.suggested_reason or error.message) if error else ""
+    runs = {**case.context.counters.prerequisites, agent: _prerequisite_runs(case) + 1}
+    limit = case.context.policy.limits.prerequisite_runs
+    message = f"then ask {named(case.same_agent)} again"
+
+    return {
+        "next_agent": agent,
+        "instruction": reason or f"Run {agent}: {named(case.same_agent)} needs its result.",
+        "retry": another_try(_prerequisite_runs(case), limit, message=message),
+        "state_changes": counted(prerequisites=runs),
+    }
+
+
+ROWS.add(
+    rule="S3b",
+    protocol=PROTOCOL,
+    when="as S3, the same prerequisite a second time",
+    requirements=("S-17",),
+    fits=lambda case: bool(_prerequisite(case)),
+    actions=(Action.ASK_USER,),
+    carries=("blockers",),
+    fill=_blocked_by_error,
+    reason=lambda case: f"{_kind(case)}, although {_prerequisite(case)} has run: you decide",
+    message=render_blockers,
+)
+
+
+@ROWS.row(
+    rule="S4",
+    protocol=PROTOCOL,
+    when=(
+        "QualityGateFailure, feedback_loop, or a failed gate (test FAILED, analyze CRITICAL,"
+        " review compliance FAIL), iteration below max"
     ),
-    Row(
-        rule="S4b",
-        protocol=PROTOCOL,
-        when="as S4, iteration at max; a FEEDBACK_CONTEXT whose iteration is over its maximum",
-        requirements=("S-08",),
-        fits=lambda case: _wants_feedback(case) or _feedback_exhausted(case),
-        actions=(Action.ASK_USER,),
-        carries=("blockers",),
-        fill=_open_issues,
-        reason=lambda case: (
-            "the feedback loop is used up"
-            + (
-                ""
-                if _feedback_exhausted(case)
-                else f" after {counted_noun(case.context.iteration, 'iteration')}"
-            )
-            + ": you decide"
-        ),
-        message=render_blockers,
+    requirements=("S-07", "S-19", "S-28", "S-36", "S-38", "S-40"),
+    fits=lambda case: _wants_feedback(case) and case.context.iteration < _feedback_limit(case),
+    actions=(Action.FEEDBACK_LOOP,),
+    carries=("next_agent", "issues", "instruction"),
+    reason=lambda case: (
+        f"{_gate_in_words(case)}: {named(_source_agent(case))} runs again with the issues"
     ),
-    Row(
-        rule="S5",
-        protocol=PROTOCOL,
-        when="ExternalServiceError or retry_with_backoff, within limit",
-        requirements=("S-23",),
-        fits=lambda case: (
-            _strategy(case) == "retry_with_backoff"
-            and case.context.counters.backoff_retries < case.context.policy.limits.backoff_retries
-        ),
-        actions=(Action.RETRY_WITH_BACKOFF,),
-        carries=("next_agent", "retry"),
-        fill=_back_off,
-        reason=lambda case: (
-            f"{_kind(case)}: {_words(case)}: {_agent(case)} tries again after a pause"
-        ),
-        message=_render_retry,
+    message=_render_feedback,
+)
+def _feed_back(case: Case) -> Filling:
+    issues, iteration = case.report.issues, case.context.iteration + 1
+    source = case.report.agent or case.context.expected_agent or "unknown"
+    text = compose_feedback_context(
+        source, issues, iteration=iteration, max_iterations=_feedback_limit(case)
+    )
+
+    return {
+        "next_agent": _source_agent(case),
+        "issues": issues,
+        "instruction": text,
+        "state_changes": {"iteration": iteration},
+    }
+
+
+@ROWS.row(
+    rule="S4b",
+    protocol=PROTOCOL,
+    when="as S4, iteration at max; a FEEDBACK_CONTEXT whose iteration is over its maximum",
+    requirements=("S-08",),
+    fits=lambda case: _wants_feedback(case) or _feedback_exhausted(case),
+    actions=(Action.ASK_USER,),
+    carries=("blockers",),
+    reason=lambda case: (
+        "the feedback loop is used up"
+        + (
+            ""
+            if _feedback_exhausted(case)
+            else f" after {counted_noun(case.context.iteration, 'iteration')}"
+        )
+        + ": you decide"
     ),
-    Row(
-        rule="S6",
-        protocol=PROTOCOL,
-        when="TimeoutError or retry, within limit",
-        requirements=("S-22",),
-        fits=lambda case: (
-            _strategy(case) == "retry"
-            and case.context.counters.timeout_retries < case.context.policy.limits.timeout_retries
-        ),
-        actions=(Action.RETRY,),
-        carries=("next_agent", "retry"),
-        fill=_try_again,
-        reason=lambda case: f"{_kind(case)}: {_words(case)}: {_agent(case)} tries again",
-        message=_render_retry,
+    message=render_blockers,
+)
+def _open_issues(case: Case) -> Filling:
+    if _feedback_exhausted(case):
+        words = [finding.message for finding in case.verdict.findings if finding.rule == _EXHAUSTED]
+        return {"blockers": tuple(words)}
+    issues = case.report.issues
+    return {"blockers": tuple(_issue_in_words(issue) for issue in issues) or _error_in_words(case)}
+
+
+@ROWS.row(
+    rule="S5",
+    protocol=PROTOCOL,
+    when="ExternalServiceError or retry_with_backoff, within limit",
+    requirements=("S-23",),
+    fits=lambda case: (
+        _strategy(case) == "retry_with_backoff"
+        and case.context.counters.backoff_retries < case.context.policy.limits.backoff_retries
     ),
-    Row(
-        rule="S7",
-        protocol=PROTOCOL,
-        when="ValidationError or fix_and_retry, within limit",
-        requirements=("S-18",),
-        fits=lambda case: (
-            _strategy(case) == "fix_and_retry"
-            and case.context.counters.fix_retries < case.context.policy.limits.fix_retries
+    actions=(Action.RETRY_WITH_BACKOFF,),
+    carries=("next_agent", "retry"),
+    reason=lambda case: f"{_kind(case)}: {_words(case)}: {_agent(case)} tries again after a pause",
+    message=_render_retry,
+)
+def _back_off(case: Case) -> Filling:
+    used, limits = case.context.counters.backoff_retries, case.context.policy.limits
+    # Doubling by shifting; the shift is bounded, as a stored counter may be any number.
+    delay = min(limits.backoff_first_delay << min(used, 30), limits.backoff_longest_delay)
+    return {
+        "next_agent": case.same_agent,
+        "retry": another_try(
+            used, limits.backoff_retries, delay=delay, message="send the same request again"
         ),
-        actions=(Action.FIX_AND_RETRY,),
-        carries=("next_agent", "instruction"),
-        fill=_fix,
-        reason=lambda case: (
-            f"{_kind(case)}: {_words(case)}: {_agent(case)} fixes it and runs again"
-        ),
-        message=lambda case, _filling: render_fix(_words(case), case),
+        "state_changes": counted(backoff_retries=used + 1),
+    }
+
+
+@ROWS.row(
+    rule="S6",
+    protocol=PROTOCOL,
+    when="TimeoutError or retry, within limit",
+    requirements=("S-22",),
+    fits=lambda case: (
+        _strategy(case) == "retry"
+        and case.context.counters.timeout_retries < case.context.policy.limits.timeout_retries
     ),
-    Row(
-        rule="S7b",
-        protocol=PROTOCOL,
-        when="S5, S6 or S7 over the limit; any other error",
-        requirements=("S-18", "S-22", "S-23"),
-        fits=lambda case: case.outcome is Outcome.FAILED,
-        actions=(Action.ASK_USER,),
-        carries=("blockers",),
-        fill=_blocked_by_error,
-        reason=lambda case: f"{_kind(case)}: {_words(case)}: {_nothing_left(case)}, you decide",
-        message=render_blockers,
+    actions=(Action.RETRY,),
+    carries=("next_agent", "retry"),
+    reason=lambda case: f"{_kind(case)}: {_words(case)}: {_agent(case)} tries again",
+    message=_render_retry,
+)
+def _try_again(case: Case) -> Filling:
+    used, limit = case.context.counters.timeout_retries, case.context.policy.limits.timeout_retries
+    return {
+        "next_agent": case.same_agent,
+        "retry": another_try(used, limit, message="send the same request again"),
+        "state_changes": counted(timeout_retries=used + 1),
+    }
+
+
+@ROWS.row(
+    rule="S7",
+    protocol=PROTOCOL,
+    when="ValidationError or fix_and_retry, within limit",
+    requirements=("S-18",),
+    fits=lambda case: (
+        _strategy(case) == "fix_and_retry"
+        and case.context.counters.fix_retries < case.context.policy.limits.fix_retries
     ),
+    actions=(Action.FIX_AND_RETRY,),
+    carries=("next_agent", "instruction"),
+    reason=lambda case: f"{_kind(case)}: {_words(case)}: {_agent(case)} fixes it and runs again",
+    message=lambda case, _filling: render_fix(_words(case), case),
+)
+def _fix(case: Case) -> Filling:
+    details = [
+        f"- {excerpt(str(name), 60)}: {excerpt(_in_words(value), 200)}"
+        for name, value in (case.report.error.details if case.report.error else {}).items()
+    ]
+    return {
+        "next_agent": case.same_agent,
+        "instruction": "\n".join(["Fix this and run again:", *_error_in_words(case), *details]),
+        "state_changes": counted(fix_retries=case.context.counters.fix_retries + 1),
+    }
+
+
+ROWS.add(
+    rule="S7b",
+    protocol=PROTOCOL,
+    when="S5, S6 or S7 over the limit; any other error",
+    requirements=("S-18", "S-22", "S-23"),
+    fits=lambda case: case.outcome is Outcome.FAILED,
+    actions=(Action.ASK_USER,),
+    carries=("blockers",),
+    fill=_blocked_by_error,
+    reason=lambda case: f"{_kind(case)}: {_words(case)}: {_nothing_left(case)}, you decide",
+    message=render_blockers,
 )

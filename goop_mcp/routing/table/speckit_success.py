@@ -6,7 +6,7 @@ from goop_mcp.messages import phase_complete, progress
 from goop_mcp.routing.counting import progressed
 from goop_mcp.routing.decision import Action, Filling
 from goop_mcp.routing.messages import named, render_notice, render_question, render_review
-from goop_mcp.routing.row import Case, Row
+from goop_mcp.routing.row import Case, RowList
 from goop_mcp.routing.speckit_results import next_names, number_of, paths_of
 from goop_mcp.routing.table.speckit_agents import can_start
 from goop_mcp.routing.views import Outcome, Question
@@ -34,29 +34,8 @@ def _count(case: Case, name: str) -> float:
 # What the decision carries
 
 
-def _ask_ambiguities(case: Case) -> Filling:
-    left = _count(case, "remaining_ambiguities")
-    file = next(iter(paths_of(case.report, "spec_file")), None)
-    text = (
-        f"{left:g} open {'point' if left == 1 else 'points'} in the specification: how should they"
-        " be settled?"
-    )
-    return {"questions": (Question(id="q1", text=text, context=file),), "next_agent": "clarify"}
-
-
 def _hold_back(case: Case) -> Filling:
     return {"next_agent": _first_step(case)}
-
-
-def _go_on(case: Case) -> Filling:
-    names = next_names(case.report)
-    words = f"Next: {', then '.join(names)}." if len(names) > 1 else f"Next: {names[0]}."
-    return {
-        "next_agent": names[0],
-        "instruction": words,
-        "files_to_read": paths_of(case.report),
-        "state_changes": _progress(case),
-    }
 
 
 def _progress(case: Case) -> dict[str, Any]:
@@ -84,135 +63,159 @@ def _render_unfinished(case: Case, _filling: Filling) -> str:
     return progress(phase="implement", in_progress=[], remarks=[f"{words}; implement goes on"])
 
 
-ROWS = (
-    Row(
-        rule="S8",
-        protocol=PROTOCOL,
-        when="specify with clarifications_needed above 0",
-        requirements=("S-30",),
-        fits=lambda case: (
-            _succeeded(case)
-            and case.report.agent == "specify"
-            and _count(case, "clarifications_needed") > 0
-        ),
-        actions=(Action.CONTINUE_NEXT,),
-        carries=("next_agent", "files_to_read"),
-        fill=lambda case: {
-            "next_agent": "clarify",
-            "files_to_read": paths_of(case.report, "spec_file"),
-            "state_changes": _progress(case),
-        },
-        reason=lambda case: (
-            f"success, with clarifications_needed {_count(case, 'clarifications_needed'):g}:"
-            " clarify goes on"
-        ),
-        message=_render_next,
+ROWS = RowList()
+
+
+ROWS.add(
+    rule="S8",
+    protocol=PROTOCOL,
+    when="specify with clarifications_needed above 0",
+    requirements=("S-30",),
+    fits=lambda case: (
+        _succeeded(case)
+        and case.report.agent == "specify"
+        and _count(case, "clarifications_needed") > 0
     ),
-    Row(
-        rule="S9",
-        protocol=PROTOCOL,
-        when="clarify with remaining_ambiguities above 0",
-        requirements=("S-31",),
-        fits=lambda case: case.outcome is Outcome.QUESTIONS,
-        actions=(Action.ASK_USER,),
-        carries=("questions", "next_agent"),
-        fill=_ask_ambiguities,
-        reason=lambda case: (
-            f"success, but remaining_ambiguities is {_count(case, 'remaining_ambiguities'):g}: you"
-            " decide"
-        ),
-        message=render_question,
+    actions=(Action.CONTINUE_NEXT,),
+    carries=("next_agent", "files_to_read"),
+    fill=lambda case: {
+        "next_agent": "clarify",
+        "files_to_read": paths_of(case.report, "spec_file"),
+        "state_changes": _progress(case),
+    },
+    reason=lambda case: (
+        f"success, with clarifications_needed {_count(case, 'clarifications_needed'):g}:"
+        " clarify goes on"
     ),
-    Row(
-        rule="S10",
-        protocol=PROTOCOL,
-        when="implement below 100 %",
-        requirements=("S-37",),
-        fits=lambda case: case.outcome is Outcome.PARTIAL,
-        actions=(Action.RESUME_SAME,),
-        carries=("next_agent", "files_to_read"),
-        fill=lambda case: {
-            "next_agent": "implement",
-            "files_to_read": paths_of(case.report, "tasks_file"),
-        },
-        reason=lambda case: (
-            f"success, but completion_percentage is {_count(case, 'completion_percentage'):g}:"
-            " implement resumes"
-        ),
-        message=_render_unfinished,
+    message=_render_next,
+)
+
+
+@ROWS.row(
+    rule="S9",
+    protocol=PROTOCOL,
+    when="clarify with remaining_ambiguities above 0",
+    requirements=("S-31",),
+    fits=lambda case: case.outcome is Outcome.QUESTIONS,
+    actions=(Action.ASK_USER,),
+    carries=("questions", "next_agent"),
+    reason=lambda case: (
+        f"success, but remaining_ambiguities is {_count(case, 'remaining_ambiguities'):g}: you"
+        " decide"
     ),
-    Row(
-        rule="S11",
-        protocol=PROTOCOL,
-        when="review NEEDS_MANUAL_REVIEW",
-        requirements=("S-40",),
-        fits=lambda case: (
-            case.outcome is Outcome.DONE_WITH_REVIEW and case.report.agent == "review"
-        ),
-        actions=(Action.HUMAN_REVIEW,),
-        carries=("issues",),
-        fill=lambda case: {"issues": case.report.issues},
-        reason=lambda _case: (
-            "success, but overall_status is NEEDS_MANUAL_REVIEW: a person looks at it"
-        ),
-        message=lambda _case, filling: render_review("the review asks for a person", filling),
+    message=render_question,
+)
+def _ask_ambiguities(case: Case) -> Filling:
+    left = _count(case, "remaining_ambiguities")
+    file = next(iter(paths_of(case.report, "spec_file")), None)
+    text = (
+        f"{left:g} open {'point' if left == 1 else 'points'} in the specification: how should they"
+        " be settled?"
+    )
+    return {"questions": (Question(id="q1", text=text, context=file),), "next_agent": "clarify"}
+
+
+ROWS.add(
+    rule="S10",
+    protocol=PROTOCOL,
+    when="implement below 100 %",
+    requirements=("S-37",),
+    fits=lambda case: case.outcome is Outcome.PARTIAL,
+    actions=(Action.RESUME_SAME,),
+    carries=("next_agent", "files_to_read"),
+    fill=lambda case: {
+        "next_agent": "implement",
+        "files_to_read": paths_of(case.report, "tasks_file"),
+    },
+    reason=lambda case: (
+        f"success, but completion_percentage is {_count(case, 'completion_percentage'):g}:"
+        " implement resumes"
     ),
-    Row(
-        rule="S12",
-        protocol=PROTOCOL,
-        when="research with confidence_level LOW",
-        requirements=("S-32",),
-        fits=lambda case: case.outcome is Outcome.DONE_WITH_REVIEW,
-        actions=(Action.HUMAN_REVIEW,),
-        carries=("next_agent",),
-        fill=_hold_back,
-        reason=lambda _case: (
-            "success, but confidence_level is LOW: a person looks at it before the next step"
-        ),
-        message=lambda case, filling: render_review(
-            f"{_agent(case)} has finished with confidence_level LOW", filling
-        ),
+    message=_render_unfinished,
+)
+
+
+ROWS.add(
+    rule="S11",
+    protocol=PROTOCOL,
+    when="review NEEDS_MANUAL_REVIEW",
+    requirements=("S-40",),
+    fits=lambda case: case.outcome is Outcome.DONE_WITH_REVIEW and case.report.agent == "review",
+    actions=(Action.HUMAN_REVIEW,),
+    carries=("issues",),
+    fill=lambda case: {"issues": case.report.issues},
+    reason=lambda _case: "success, but overall_status is NEEDS_MANUAL_REVIEW: a person looks at it",
+    message=lambda _case, filling: render_review("the review asks for a person", filling),
+)
+
+
+ROWS.add(
+    rule="S12",
+    protocol=PROTOCOL,
+    when="research with confidence_level LOW",
+    requirements=("S-32",),
+    fits=lambda case: case.outcome is Outcome.DONE_WITH_REVIEW,
+    actions=(Action.HUMAN_REVIEW,),
+    carries=("next_agent",),
+    fill=_hold_back,
+    reason=lambda _case: (
+        "success, but confidence_level is LOW: a person looks at it before the next step"
     ),
-    Row(
-        rule="S13",
-        protocol=PROTOCOL,
-        when="next step implement, policy checkpoint_before_implement",
-        requirements=("S-11",),
-        fits=lambda case: (
-            _succeeded(case)
-            and _first_step(case) == "implement"
-            and case.context.policy.checkpoint_before_implement
-        ),
-        actions=(Action.HUMAN_REVIEW,),
-        carries=("next_agent",),
-        fill=_hold_back,
-        reason=lambda _case: "success, and the next step is implement: a person approves it first",
-        message=lambda case, filling: render_review(
-            f"{_agent(case)} has finished; the next step is implement", filling
-        ),
+    message=lambda case, filling: render_review(
+        f"{_agent(case)} has finished with confidence_level LOW", filling
     ),
-    Row(
-        rule="S14",
-        protocol=PROTOCOL,
-        when="success with next_steps, the first a known agent",
-        requirements=("S-10", "S-11", "S-03"),
-        fits=lambda case: _succeeded(case) and can_start(case, _first_step(case)),
-        actions=(Action.CONTINUE_NEXT,),
-        carries=("next_agent", "instruction", "files_to_read"),
-        fill=_go_on,
-        reason=lambda case: f"success: {_first_step(case)} is the next step",
-        message=_render_next,
+)
+
+
+ROWS.add(
+    rule="S13",
+    protocol=PROTOCOL,
+    when="next step implement, policy checkpoint_before_implement",
+    requirements=("S-11",),
+    fits=lambda case: (
+        _succeeded(case)
+        and _first_step(case) == "implement"
+        and case.context.policy.checkpoint_before_implement
     ),
-    Row(
-        rule="S15",
-        protocol=PROTOCOL,
-        when="success, next_steps empty or absent",
-        requirements=("S-11",),
-        fits=lambda case: _succeeded(case) and _first_step(case) is None,
-        actions=(Action.FINISH,),
-        reason=lambda _case: "success, and next_steps names nobody: the work is finished",
-        message=lambda case, _filling: phase_complete(
-            _agent(case), summary="There is no next step."
-        ),
+    actions=(Action.HUMAN_REVIEW,),
+    carries=("next_agent",),
+    fill=_hold_back,
+    reason=lambda _case: "success, and the next step is implement: a person approves it first",
+    message=lambda case, filling: render_review(
+        f"{_agent(case)} has finished; the next step is implement", filling
     ),
+)
+
+
+@ROWS.row(
+    rule="S14",
+    protocol=PROTOCOL,
+    when="success with next_steps, the first a known agent",
+    requirements=("S-10", "S-11", "S-03"),
+    fits=lambda case: _succeeded(case) and can_start(case, _first_step(case)),
+    actions=(Action.CONTINUE_NEXT,),
+    carries=("next_agent", "instruction", "files_to_read"),
+    reason=lambda case: f"success: {_first_step(case)} is the next step",
+    message=_render_next,
+)
+def _go_on(case: Case) -> Filling:
+    names = next_names(case.report)
+    words = f"Next: {', then '.join(names)}." if len(names) > 1 else f"Next: {names[0]}."
+    return {
+        "next_agent": names[0],
+        "instruction": words,
+        "files_to_read": paths_of(case.report),
+        "state_changes": _progress(case),
+    }
+
+
+ROWS.add(
+    rule="S15",
+    protocol=PROTOCOL,
+    when="success, next_steps empty or absent",
+    requirements=("S-11",),
+    fits=lambda case: _succeeded(case) and _first_step(case) is None,
+    actions=(Action.FINISH,),
+    reason=lambda _case: "success, and next_steps names nobody: the work is finished",
+    message=lambda case, _filling: phase_complete(_agent(case), summary="There is no next step."),
 )

@@ -23,6 +23,7 @@ __all__ = ["Access", "FirstKnown", "KnownTokens", "Verifier", "VerifierUnavailab
 _logger = logging.getLogger(__name__)
 
 _SCHEME = "bearer "
+_UNKNOWN = "this server needs a token that it knows; send the header Authorization: Bearer TOKEN"
 _MAY_NOT_READ = "this token may not read; ask whoever runs the server for one with the scope read"
 _UNREACHABLE = "the keys of the issuer are unavailable, so no token can be checked; try again"
 
@@ -124,8 +125,17 @@ class Access:
                 )
 
         if caller is None:
-            answer = refused or self._rates.refusal(address) or self._unknown(scope)
-            await answer(scope, receive, send)
+            refused = refused or self._rates.refusal(address)
+            if refused is None:
+                # Logged after the rate limit, so that guessing cannot fill the disk.
+                _logger.warning(
+                    "refused a request from %s without a token that is known", address_of(scope)
+                )
+                refused = refusal(
+                    401, "invalid_token", _UNKNOWN, headers=self._challenge("invalid_token")
+                )
+
+            await refused(scope, receive, send)
         elif READ not in caller.scopes:
             headers = self._challenge("insufficient_scope", scope=READ)
             await refusal(403, "insufficient_scope", _MAY_NOT_READ, headers=headers)(
@@ -133,16 +143,6 @@ class Access:
             )
         else:
             await self._admit(caller, scope, receive, send)
-
-    def _unknown(self, scope: Scope) -> Response:
-        # Called after the rate limit, so that guessing cannot fill the disk with log lines.
-        _logger.warning(
-            "refused a request from %s without a token that is known", address_of(scope)
-        )
-        description = (
-            "this server needs a token that it knows; send the header Authorization: Bearer TOKEN"
-        )
-        return refusal(401, "invalid_token", description, headers=self._challenge("invalid_token"))
 
     async def _admit(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
         # The SDK binds sessions to the user, and passes it on to the handlers of the request.

@@ -168,6 +168,8 @@ class NetworkApplication:
         return app
 
     async def _ready(self) -> Response:
+        # The database is read on a thread that may be abandoned: a probe must be answered in time
+        # even if the database does not answer at all.
         own = await self.tenants.tenant(self._settings.tenant)
         is_ready = False
         with anyio.move_on_after(_READY_WITHIN):

@@ -63,6 +63,8 @@ class Bodies:
 
         body, held, client = bytearray(), 0, client_of(scope)
 
+        # `_held` counts every byte while it is read, and from then on only the body that is kept.
+        # The outer `finally` subtracts what is left of both, however the request ends.
         try:
             try:
                 answer = await self._read(receive, body, client)

@@ -48,6 +48,8 @@ def _network_of(host: str) -> str:
     except ValueError:
         return host
 
+    # A socket for both families shows IPv4 clients as ::ffff:a.b.c.d, which would all be in one
+    # network.
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         address = address.ipv4_mapped
     if address.is_loopback:

@@ -27,6 +27,8 @@ class Gathering:
 
     def write(self, data: bytes) -> None:
         """Buffer `data`."""
+        # The timer is not started again by later writes: the first byte waits for a millisecond at
+        # most, however many follow.
         self._kept += data
         if len(self._kept) >= _MOST:
             self.flush()

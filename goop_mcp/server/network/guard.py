@@ -39,12 +39,12 @@ class Guard:
             return
 
         headers = Headers(scope=scope)
+        host = headers.get("host", "").lower()
+        origins = [origin.lower() for origin in headers.getlist("origin")]
         answer = None
         if "content-length" in headers and "transfer-encoding" in headers:
             answer = refusal(400, "two_lengths", _TWO_LENGTHS, headers={"Connection": "close"})
-        elif (host := headers.get("host", "").lower()) not in self._hosts and _without_port(
-            host
-        ) not in self._hosts:
+        elif host not in self._hosts and _without_port(host) not in self._hosts:
             _logger.warning(
                 "refused a request for the host %.200r; --allowed-host accepts it",
                 headers.get("host"),
@@ -54,7 +54,10 @@ class Guard:
                 "unknown_host",
                 "this server is not known by that name; ask for an allowed host",
             )
-        elif not all(self._is_allowed(origin.lower()) for origin in headers.getlist("origin")):
+        elif not all(
+            origin in self._origins or f"{_without_port(origin)}:*" in self._origins
+            for origin in origins
+        ):
             _logger.warning(
                 "refused a request from %.200r; --allowed-origin accepts it", headers.get("origin")
             )
@@ -65,9 +68,6 @@ class Guard:
             )
 
         await (answer or self._app)(scope, receive, send)
-
-    def _is_allowed(self, origin: str) -> bool:
-        return origin in self._origins or f"{_without_port(origin)}:*" in self._origins
 
 
 def _without_port(place: str) -> str:

@@ -77,6 +77,7 @@ class KeySet:
         if self._is_fresh() and id in self._keys:
             return self._keys[id]
 
+        # Checked again under the lock: the task before may have fetched the key meanwhile.
         async with self._fetching:
             if (
                 not (self._is_fresh() and id in self._keys)
@@ -84,6 +85,8 @@ class KeySet:
             ):
                 await self._try_to_fetch()
 
+        # A key that is missing after a failed fetch may exist at the issuer: that is not known,
+        # and the token must not be refused as invalid.
         if not self._is_fresh() or (self._has_failed and id not in self._keys):
             raise KeySetUnavailableError
         return self._keys.get(id)
@@ -104,36 +107,37 @@ class KeySet:
             self._tried_at = self._clock()
 
     async def _fetch(self) -> Mapping[str, SigningKey]:
+        content = bytearray()
         try:
+            # The time is limited as a whole: a limit for each read never ends where single bytes
+            # keep coming.
             with anyio.fail_after(self._seconds):
-                return _read_keys(await self._download())
+                context = ssl.create_default_context()
+                async with (
+                    httpx2.AsyncClient(timeout=None, verify=context) as client,
+                    client.stream(
+                        "GET", self._url, headers={"Accept-Encoding": "identity"}
+                    ) as answer,
+                ):
+                    if answer.status_code != httpx2.codes.OK:
+                        raise KeySetUnavailableError(
+                            f"the answer has the status {answer.status_code}; expected 200"
+                        )
+
+                    async for chunk in answer.aiter_raw():
+                        content += chunk
+                        if len(content) > _MOST_BYTES:
+                            raise KeySetUnavailableError(
+                                f"the answer has more than {_MOST_BYTES:,} bytes"
+                            )
+
+                return _read_keys(bytes(content))
         except TimeoutError:
             raise KeySetUnavailableError(
                 f"no whole answer came within {self._seconds:g} s"
             ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise KeySetUnavailableError(f"{type(error).__name__}: {error}"[:200]) from error
-
-    async def _download(self) -> bytes:
-        context = ssl.create_default_context()
-        content = bytearray()
-        # The caller limits the time as a whole: a limit for each read never ends where single bytes
-        # keep coming.
-        async with (
-            httpx2.AsyncClient(timeout=None, verify=context) as client,
-            client.stream("GET", self._url, headers={"Accept-Encoding": "identity"}) as answer,
-        ):
-            if answer.status_code != httpx2.codes.OK:
-                raise KeySetUnavailableError(
-                    f"the answer has the status {answer.status_code}; expected 200"
-                )
-
-            async for chunk in answer.aiter_raw():
-                content += chunk
-                if len(content) > _MOST_BYTES:
-                    raise KeySetUnavailableError(f"the answer has more than {_MOST_BYTES:,} bytes")
-
-        return bytes(content)
 
     def _log(self, error: KeySetUnavailableError) -> None:
         if self._clock() - self._logged_at < _BETWEEN_LINES:
@@ -176,6 +180,8 @@ def _signing_key(described: Mapping[str, Any]) -> SigningKey | None:
         described.get("use", "sig"),
         described.get("key_ops"),
     )
+    # A key with "d" is a private one, which its issuer published by mistake: anybody can sign with
+    # it.
     if not isinstance(id, str) or not id or use != "sig" or "d" in described:
         return None
     if operations is not None and not (isinstance(operations, list) and "verify" in operations):

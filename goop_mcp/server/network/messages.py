@@ -28,7 +28,7 @@ _NO_BATCHES_HERE: Final = (
     f"a list of messages (a batch) came, which revision {_BATCHES} of MCP has and this server does"
     f" not accept; {_SEND_SINGLY}, or initialize with 2025-06-18 or later"
 )
-_NO_OBJECT: Final = "the body is no JSON object; send one message of JSON-RPC, in UTF-8"
+_NO_OBJECT: Final = "the body is not a JSON object; send one message of JSON-RPC, in UTF-8"
 _NO_JSON_TYPE: Final = "a message of MCP is JSON; send it with Content-Type: application/json"
 _BAD_ID: Final = (
     "the id of the request is neither a text nor an integer; send it again with one that is"

@@ -67,6 +67,7 @@ class IssuedTokens:
             return None
 
         if caller is not None:
+            # Kept for a minute, as verifying a signature takes longer than the rest of a request.
             until = min(time() + _REMEMBERED, (caller.expires_at or 0) + _LEEWAY)
             self._good[_digest(token)] = until, caller
             if len(self._good) > _MOST_REMEMBERED:
@@ -81,6 +82,8 @@ class IssuedTokens:
         if key is None:
             raise jwt.InvalidTokenError("the token names no key of the issuer")
 
+        # The algorithms are those of the key, never the one that the token names: otherwise a
+        # token could choose to be verified by another algorithm than it was meant for.
         claims: Mapping[str, Any] = jwt.decode(
             token,
             key.key,

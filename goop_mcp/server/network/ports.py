@@ -65,7 +65,7 @@ def _refusal(error: OSError, host: str, port: int) -> str:
         return f"port {port} of {host} is not for this user; give a --port from 1024 on"
     if error.errno == errno.EADDRNOTAVAIL:
         return (
-            f"--host is {host!r}, which is no address of this machine; name one that is, such as"
+            f"--host is {host!r}, not an address of this machine; name one that is, such as"
             " 127.0.0.1"
         )
 

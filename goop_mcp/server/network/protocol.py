@@ -131,6 +131,7 @@ class TimedProtocol(H11Protocol):
         )
 
     def _expect(self) -> None:
+        # A timer that runs already is kept: bytes that arrive slowly must not extend the time.
         if self._due is None:
             self._due = self.loop.call_later(_SECONDS, self._give_up)
 

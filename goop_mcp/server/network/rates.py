@@ -51,6 +51,8 @@ class Rates:
         if not self._per_second:
             return 0.0
 
+        # A bucket is filled when it is read, from the time since the last reading: no task has to
+        # run, and a client that has not asked for a while costs nothing.
         now = self._clock()
         bucket = self._buckets.setdefault(client, _Bucket(self._burst, now))
         self._buckets.move_to_end(client)
@@ -72,6 +74,8 @@ class Rates:
         The body has been read already: later requests of `client` have to wait, at most for as long
         as a burst lasts.
         """
+        # The level may fall below 0, as nothing of a body that was read can be refused. The debt
+        # is limited, or one large body would lock its client out for minutes.
         if (more := size // _BYTES_A_REQUEST) and self._per_second:
             self.wait(client, take=False)
             bucket = self._buckets[client]

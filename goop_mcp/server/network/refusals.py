@@ -18,9 +18,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["NO_JSON", "NO_MESSAGE", "InOneForm", "refusal", "rpc_refusal"]
 
-NO_JSON: Final = "the body is no JSON, or is cut off; send one message of JSON-RPC, in UTF-8"
+NO_JSON: Final = "the body is not JSON, or is cut off; send one message of JSON-RPC, in UTF-8"
 NO_MESSAGE: Final = (
-    'the body is no message of JSON-RPC; send one object with jsonrpc "2.0", a method, '
+    'the body is not a JSON-RPC message; send one object with jsonrpc "2.0", a method, '
     "params that are an object, and for a request an id"
 )
 

@@ -50,6 +50,8 @@ def serve_network(
             " everything; set GOOP_TOKEN or --token-file, or remove --allowed-host"
         )
 
+    # Bound here and not by uvicorn, so that a port in use is reported with its owner, before
+    # anything else has started.
     listening = bind(network.host, network.port)
     allow_many_sockets(_MOST_CONNECTIONS)
     # Otherwise sse-starlette ends all streams at the signal, and loses answers that are still to be
@@ -117,6 +119,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no new connections, let calls end, then close everything."""
+        # Uvicorn would wait for open streams first, and they end only after the calls.
         for server in self.servers:
             server.close()
         await self._application.drain(_GRACE)

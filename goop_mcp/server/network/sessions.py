@@ -63,6 +63,9 @@ class SessionShares:
             await answer(scope, receive, send)
             return
 
+        # A session counts from the beginning of the request that opens it: with requests at the
+        # same time, a client could otherwise open more than its share before any has an id. The
+        # count ends with the id in the answer, or with the request if there is none.
         is_opening = True
 
         async def note_session(message: Message) -> None:
@@ -89,6 +92,8 @@ class SessionShares:
 
     def _count(self, client: str) -> int:
         """Return how many sessions a client has or is about to have."""
+        # The list of open sessions is long, and most clients have few. It is fetched only for a
+        # client that seems full, which may have closed some since.
         opening = self._opening.of(client)
         seems_full = len(self._sessions.get(client, ())) + opening >= self._most
         if seems_full or len(self._sessions) > _MOST_CLIENTS:

@@ -86,6 +86,7 @@ class NetworkSettings:
         if self.is_local:
             return f"{_in_an_address(self.host)}:{port}"
 
+        # A name with this port, or without a port, is one that the guard accepts here.
         given = {name: urlsplit(f"//{name}").port for name in self.allowed_hosts}
         direct = [name for name, named in given.items() if named in {None, port}] or list(given)
         return f"{direct[0]}:{port}" if given[direct[0]] is None else direct[0]

@@ -145,6 +145,9 @@ class Tenants:
             await left.gone.wait()
 
     async def _serve(self, name: str, *, task_status: TaskStatus[Tenant]) -> None:
+        # Opened, served and closed in one task, because cancel scopes of the SDK must be left in
+        # the task that entered them. Until `started` is called, an error goes to the request that
+        # asked for the tenant; after that nobody else would see it.
         tenant = None
         try:
             async with AsyncExitStack() as stack:

@@ -43,6 +43,8 @@ class Tokens:
 
     def holder(self, token: str) -> TokenHolder | None:
         """Return the holder of a token, None for an unknown token; always in the same time."""
+        # Digests of equal length are compared in constant time, and the loop does not stop at a
+        # match: the time of an answer reveals neither a part of a token nor its place.
         given = sha256(token.encode("utf-8", "surrogateescape")).digest()
         found = None
         for holder in self.holders:
@@ -103,7 +105,7 @@ def _read_private(path: Path, source: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         raise SettingsError(
-            f"{source} is no text in UTF-8; write the token into it with an editor"
+            f"{source} is not UTF-8 text; write the token into it with an editor"
         ) from None
 
 
@@ -143,28 +145,19 @@ def _holder(name: str, table: Mapping[str, object], source: str) -> TokenHolder:
     if not isinstance(token, str):
         raise SettingsError(f'{source} has no token; write token = "…"')
     if not isinstance(tenant, str) or not tenant or not tenant.isprintable():
-        raise SettingsError(f'{source} has a tenant that is no name; write tenant = "name"')
-    return TokenHolder(
-        name=name,
-        digest=_digest(token, source),
-        scopes=_scopes(table.get("scopes"), source),
-        tenant=tenant,
-    )
+        raise SettingsError(f'{source} has a tenant that is not a name; write tenant = "name"')
 
-
-def _scopes(given: object, source: str) -> frozenset[str]:
-    if given is None:
-        return ALL_SCOPES
-
+    digest = _digest(token, source)
+    given = table.get("scopes", list(SCOPES))
     named = [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
     if not isinstance(given, list) or len(named) != len(given) or not named:
         raise SettingsError(
-            f'{source} has scopes that are no list of names; write scopes = ["read"]'
+            f'{source} has scopes, but not a list of names; write scopes = ["read"]'
         )
 
     if unknown := [each for each in named if each not in SCOPES]:
         raise SettingsError(f"{source} has the scope {unknown[0]!r}; expected {', '.join(SCOPES)}")
-    return frozenset(named)
+    return TokenHolder(name=name, digest=digest, scopes=frozenset(named), tenant=tenant)
 
 
 def _digest(token: str, source: str) -> bytes:

@@ -57,6 +57,7 @@ class Traffic:
             self._running.of(client) >= _MOST_OF_A_CLIENT["call"]
             or self._held.of(client) + size > _MOST_HELD_OF_A_CLIENT
         )
+        # Notifications have no id and no answer: they are counted, but cannot be refused.
         if is_too_much and ctx.request_id is not None:
             raise MCPError(
                 INTERNAL_ERROR, "too much of this client is in progress; try again in a second"
@@ -101,6 +102,8 @@ class Traffic:
 
     async def drain(self, within: float) -> None:
         """Refuse new requests, wait `within` seconds for calls to end, then end the streams."""
+        # Calls first, as streams may carry their answers. The event is replaced before each wait,
+        # because a call that ended in between has set the old one.
         self._stopping = True
         with anyio.move_on_after(within):
             while self._is_working():
@@ -120,6 +123,8 @@ class Traffic:
             self._rested.set()
 
     async def _streamed(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        # Cancelled at the end, the application cannot close its response itself. Without the last
+        # message the client would see a broken connection, and report an error.
         sending = _Sending(send)
         with anyio.CancelScope() as stream:
             self._streams.add(stream)

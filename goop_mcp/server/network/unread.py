@@ -68,6 +68,8 @@ class UnreadAnswers:
             if not session and (found := _ENDPOINT.search(message.get("body", b""))) is not None:
                 session = found[1].decode()
                 self._owners[session] = client
+            # While `send` waits, messages to this session are counted; when it returns, the client
+            # has read, and all of them are forgotten at once.
             if session:
                 self._blocked.setdefault(session, 0)
 

@@ -135,7 +135,7 @@ class PostgresReading:
         self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
     ) -> list[SearchHit]:
         """Return memories with all (AND) or some (OR) of `words`, best first."""
-        # In quotes, websearch_to_tsquery takes a word for no operator ("or", a leading "-").
+        # In quotes, no word acts as an operator of websearch_to_tsquery ("or", a leading "-").
         quoted = [
             f'"{word}"' for word in dict.fromkeys(search_text(" ".join(words)).split()[:MOST_WORDS])
         ]

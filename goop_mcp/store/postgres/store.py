@@ -300,20 +300,17 @@ class PostgresStore:
         try:
             yield
         except StoreBusyError as error:
-            holder = self._holder()
+            holder = None
+            with (
+                suppress(StoreError),
+                self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection,
+            ):
+                holder = holder_of_turn(connection, self._project)
+
             if holder is None:
                 raise
 
             raise StoreBusyError(f"{error}; the project's turn is held by {holder}") from error
-
-    def _holder(self) -> str | None:
-        with (
-            suppress(StoreError),
-            self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection,
-        ):
-            return holder_of_turn(connection, self._project)
-
-        return None
 
 
 def _left(deadline: float) -> float:

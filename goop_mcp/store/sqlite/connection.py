@@ -237,7 +237,13 @@ class DatabaseFile:
             # By default, closing the last connection runs a checkpoint and deletes the log. That
             # must not happen outside the lock, nor in a child after a fork.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            _distrust(connection)
+            # Content of the file must not run code. This comes before the first statement, which
+            # reads the schema.
+            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+            connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+            connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
+
             connection.set_busy_timeout(min(_PATIENCE_MS, int(self.seconds * 1000)))
             with self.translating(connection), self.bounded(connection):
                 yield connection
@@ -383,14 +389,6 @@ def sync_folder(folder: Path) -> None:
             os.fsync(file)
         finally:
             os.close(file)
-
-
-def _distrust(connection: apsw.Connection) -> None:
-    """Prevent content of the file from running code; call it before the first statement."""
-    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
-    connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
 
 
 def _set(connection: apsw.Connection, pragmas: Sequence[str]) -> None:

@@ -1,5 +1,6 @@
 """Read a SQLite file of another program without changing or trusting anything in it."""
 
+import itertools
 import shutil
 import stat
 import tempfile
@@ -109,24 +110,14 @@ def _ask(path: Path, options: str, ask: Callable[[apsw.Connection], T]) -> T:
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         connection.execute("PRAGMA trusted_schema = OFF")
-        _bound(connection)
+        # Bounds the work that the content of the file can cause.
+        steps = itertools.count(_STEPS_AT_ONCE, _STEPS_AT_ONCE)
+        connection.set_progress_handler(lambda: next(steps) > _MOST_STEPS, _STEPS_AT_ONCE)
         connection.execute("BEGIN")
 
         return ask(connection)
     finally:
         connection.close(force=True)
-
-
-def _bound(connection: apsw.Connection) -> None:
-    """Bound the work that the content of the file can cause."""
-    steps = 0
-
-    def goes_on() -> bool:
-        nonlocal steps
-        steps += _STEPS_AT_ONCE
-        return steps > _MOST_STEPS
-
-    connection.set_progress_handler(goes_on, _STEPS_AT_ONCE)
 
 
 def _copied(path: Path, folder: Path) -> Path:

@@ -47,7 +47,16 @@ class SqliteReaders:
             connection.close(force=True)
             raise
 
-        self._take_back(place, connection)
+        # All connections of a process share one handle of the index of the log. A connection that
+        # was opened while the file was read-only opened it for reading only, and as long as that
+        # connection is open, no connection of this process can write.
+        is_kept = place[0] is not None and not connection.readonly("main")
+        with self._guard:
+            if is_kept and len(self._idle) < _RESERVE:
+                self._idle.append((place, connection))
+                return
+
+        connection.close()
 
     def close(self) -> None:
         """Close the connections in reserve."""
@@ -81,15 +90,3 @@ class SqliteReaders:
 
     def _place(self) -> _Place:
         return self._file.identity(), self._file.companions()
-
-    def _take_back(self, place: _Place, connection: apsw.Connection) -> None:
-        # All connections of a process share one handle of the index of the log. A connection that
-        # was opened while the file was read-only opened it for reading only, and as long as that
-        # connection is open, no connection of this process can write.
-        is_kept = place[0] is not None and not connection.readonly("main")
-        with self._guard:
-            if is_kept and len(self._idle) < _RESERVE:
-                self._idle.append((place, connection))
-                return
-
-        connection.close()

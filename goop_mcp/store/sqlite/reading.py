@@ -113,9 +113,12 @@ class SqliteReading:
             {id: None for (id,) in self._connection.execute(_BY_SKETCH, (sketch, MOST_OF_A_SKETCH))}
             for sketch in sketches
         ]
-        ids = sorted(
-            _promising(holders, limit), key=lambda id: (_share(holders, id), id), reverse=True
-        )[:limit]
+        # A sketch counts more, the fewer memories have it.
+        shares = {
+            id: sum(1 / len(ids) for ids in holders if id in ids)
+            for id in _promising(holders, limit)
+        }
+        ids = sorted(shares, key=lambda id: (shares[id], id), reverse=True)[:limit]
 
         return [
             words for id in ids for words in self._select(MemoryWords, "WHERE id = :id", {"id": id})
@@ -326,11 +329,6 @@ def _promising(holders: Sequence[Mapping[int, None]], limit: int) -> set[int]:
         seen.update(ids)
 
     return some
-
-
-def _share(holders: Sequence[Mapping[int, None]], id: int) -> float:
-    """Return how much a memory shares; a sketch counts more, the fewer memories have it."""
-    return sum(1 / len(ids) for ids in holders if id in ids)
 
 
 def _values(names: Sequence[str], row: tuple[Any, ...]) -> dict[str, Any]:

@@ -182,8 +182,8 @@ def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> No
             f"[tokens.a]\ntoken = '{TOKEN}'\nscopes = ['admin']",
             "has the scope 'admin'; expected read, write, workspace",
         ),
-        (f"[tokens.a]\ntoken = '{TOKEN}'\nscopes = 'read'", "scopes that are no list"),
-        (f"[tokens.a]\ntoken = '{TOKEN}'\ntenant = ''", "has a tenant that is no name"),
+        (f"[tokens.a]\ntoken = '{TOKEN}'\nscopes = 'read'", "scopes, but not a list"),
+        (f"[tokens.a]\ntoken = '{TOKEN}'\ntenant = ''", "has a tenant that is not a name"),
         (
             f"[tokens.a]\ntoken = '{TOKEN}'\n[tokens.b]\ntoken = '{TOKEN}'",
             "has the same token for a and b",
@@ -283,7 +283,7 @@ def test_an_option_of_the_network_without_a_network_is_refused(tmp_path: Path) -
 def test_an_address_of_another_machine_is_refused(tmp_path: Path) -> None:
     options = ("--transport", "sse", "--host", "192.0.2.1", "--allowed-host", "h")
     message = refused(*options, project=tmp_path, GOOP_TOKEN=TOKEN)
-    assert "which is no address of this machine" in message
+    assert "not an address of this machine" in message
 
 
 def test_a_port_in_use_is_refused_with_the_process_that_has_it(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def test_no_claim_is_called_untrue_where_there_is_nothing_to_look_at(
 
     assert refused.is_error
     assert text_of(refused).endswith(
-        "no claim of the reply can be looked at; call again with check_workspace=false."
+        "no claim of the reply can be verified; call again with check_workspace=false."
     )
 
 

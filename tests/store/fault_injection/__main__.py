@@ -1,6 +1,8 @@
-"""Run the fault injection at full length and print a table: `python -m tests.store.fault_injection [--only KIND] …`.
+"""Run the fault injection at full length and print a table.
 
-Exit code 1 when anything was lost, damaged or late, or a kind of fault injection could not be tried.
+Usage: `python -m tests.store.fault_injection [--only KIND] …`.
+
+Exit code 1 when anything was lost, damaged or late, or a kind of fault injection could not run.
 """
 
 import argparse
@@ -42,7 +44,7 @@ _MEMORY_DISK = Path("/dev/shm")  # noqa: S108
 
 
 def main() -> int:
-    """Print a row for each kind of fault injection as soon as it is known, and return the exit code."""
+    """Print a row for each kind of fault injection when it is done; return the exit code."""
     asked = _arguments()
     failed = False
     for name, measured, defects in _rows(asked):

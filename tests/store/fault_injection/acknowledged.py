@@ -1,4 +1,4 @@
-"""What writers were told to be stored, and whether it is."""
+"""The saves that writers received as acknowledged, and whether they are stored."""
 
 import os
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ __all__ = ["AckFile", "Acknowledged", "find_defects", "read_acks"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Acknowledged:
-    """One save as its writer was answered."""
+    """A save as acknowledged to its writer."""
 
     id: int
     revision: int
@@ -22,28 +22,31 @@ class Acknowledged:
 
 
 class AckFile:
-    """Keeps answers where a kill cannot take them back: one line, one write."""
+    """A file of acknowledgements.
+
+    Each is one `write` of one line, which a kill cannot tear or undo.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def add(self, memory: StoredMemory) -> None:
-        """Note down that `memory` was answered."""
+        """Record that the save of `memory` was acknowledged."""
         os.write(self._file, f"{memory.id} {memory.revision} {memory.uid}\n".encode())
 
 
 def read_acks(folder: Path) -> set[Acknowledged]:
-    """Return the answers in all files of a folder."""
+    """Return the acknowledgements in all files of a folder."""
     lines = [line.split() for path in folder.iterdir() for line in path.read_text().splitlines()]
     return {Acknowledged(int(id), int(revision), uid) for id, revision, uid in lines}
 
 
 def find_defects(store: Store, acknowledged: Iterable[Acknowledged]) -> list[str]:
-    """Return what is wrong with a database after writers died: what was lost, doubled, out of order or damaged."""
+    """Return the defects after writers died: rows lost, duplicated, out of order or damaged."""
     memories, revision, events = store.read(_all_rows)
     stored = {Acknowledged(memory.id, memory.revision, memory.uid) for memory in memories}
     revisions = [memory.revision for memory in memories]
-    said = {
+    defects = {
         "acknowledged and lost": sorted(set(acknowledged) - stored),
         "ids twice": len(memories) - len({memory.id for memory in memories}),
         "revisions that do not rise": [pair for pair in pairwise(revisions) if pair[0] >= pair[1]],
@@ -52,7 +55,7 @@ def find_defects(store: Store, acknowledged: Iterable[Acknowledged]) -> list[str
         "check": store.check(),
     }
 
-    return [f"{what}: {found}" for what, found in said.items() if found]
+    return [f"{what}: {found}" for what, found in defects.items() if found]
 
 
 def _all_rows(reading: Reading) -> tuple[list[StoredMemory], int, set[str]]:

@@ -1,4 +1,4 @@
-"""Kill writers of the diary while entries move to the archive; each must stand in one of the two, and in one only."""
+"""Kill writers of the diary while entries move to the archive; each must be in exactly one."""
 
 import random
 import signal
@@ -41,7 +41,7 @@ class ArchiveReport:
 
 
 def kill_archivers(wanted: int, *, seed: int, folder: Path) -> ArchiveReport:
-    """Kill `wanted` writers one after the other, in projects below `folder` that have more entries than are kept."""
+    """Kill `wanted` writers, one after the other, in projects with more entries than are kept."""
     report, chance = ArchiveReport(), random.Random(seed)
     while report.kills.total() < wanted and not report.defects:
         with TemporaryDirectory(dir=folder) as project:
@@ -83,7 +83,7 @@ def _add(writing: Writing, number: int) -> None:
 
 
 def _tear(project: Path, chance: random.Random) -> None:
-    """Cut off the end of an append that nobody has confirmed yet, as a crash of the machine would."""
+    """Cut off the end of an append that was not confirmed, as a crash of the machine would."""
     with closing(open_store(None, project=project)) as store:
         rows = store.read(lambda reading: reading.projections())
 
@@ -121,6 +121,6 @@ def _defects(project: Path, report: ArchiveReport) -> list[str]:
     )
     wanted = Counter(event.text for event in events if event.kind == "report")
     report.entries = max(report.entries, len(wanted))
-    said = {"lost": wanted - found, "twice": found - wanted, "conflicts": conflicts}
+    defects = {"lost": wanted - found, "twice": found - wanted, "conflicts": conflicts}
 
-    return [f"{what}: {value}" for what, value in said.items() if value]
+    return [f"{what}: {value}" for what, value in defects.items() if value]

@@ -1,4 +1,4 @@
-"""Start many processes that do one thing, without starting the interpreter anew for each of them."""
+"""Start many processes that do one thing, without starting an interpreter for each of them."""
 
 import os
 import signal
@@ -30,9 +30,10 @@ class Crowd:
         return pid
 
     def wait(self, deaths: Mapping[int, Due] | None = None, *, patience: float = 0.0) -> set[int]:
-        """Wait for all, and kill those in `deaths` once theirs is due, which is asked every millisecond.
+        """Wait for all, and kill those in `deaths` when theirs is due, checked every millisecond.
 
-        Returns those that died of SIGKILL. Raises ChildProcessError when one failed or lived too long; `patience` is
+        Returns those that died of SIGKILL. Raises ChildProcessError when one failed or lived too
+        long; `patience` is
         how many seconds more than usual they may live.
         """
         coming, killed = dict(deaths or {}), set()
@@ -58,7 +59,7 @@ class Crowd:
                 os.kill(pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """Kill whoever is left, so that nobody outlives a failed run."""
+        """Kill the remaining processes, so that none outlives a failed run."""
         for pid in self._alive:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
@@ -73,7 +74,7 @@ def _was_killed(status: int) -> bool:
 
 
 def _live(work: Callable[[], None]) -> None:
-    """Do the work of a child and end it, whatever happens, before it returns into its parent's code."""
+    """Do the work of a child and end it without returning into its parent's code."""
     code = 1
     try:
         work()

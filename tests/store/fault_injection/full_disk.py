@@ -1,7 +1,7 @@
-"""Save until there is no room left: a clear error, nothing half done, and all goes on when there is room again.
+"""Save until the disk is full: a clear error, nothing half done, and saves work again with room.
 
-`python -m tests.store.fault_injection.full_disk FOLDER` fills the disk of FOLDER, which should be a small one of its own; with
-`--limit` behind it no file may grow beyond a limit instead, which fails at the same places.
+`python -m tests.store.fault_injection.full_disk FOLDER` fills the disk of FOLDER, which should be a
+small one. With `--limit`, files may not grow beyond a limit instead, which fails at the same steps.
 """
 
 import os
@@ -28,7 +28,7 @@ _MANY_SAVES = 2000
 
 
 def fill_disk(folder: Path) -> list[str]:
-    """Return what went wrong, for several amounts of room in KiB that are left before the first save."""
+    """Return the defects, for several amounts of room in KiB left before the first save."""
     return [f"{room} KiB left: {defect}" for room in _ROOMS for defect in _with_room(folder, room)]
 
 

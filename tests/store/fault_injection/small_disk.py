@@ -1,4 +1,4 @@
-"""Give the full-disk program a small disk of its own, or a limit on files where that is forbidden."""
+"""Run the full-disk program on a small disk, or with a limit on files if mounting is forbidden."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ _LONGEST_RUN = 300
 def can_mount() -> bool:
     """Return whether this user may mount a disk in a namespace of its own."""
     try:
-        # Found by PATH
+        # The program may be anywhere on PATH.
         tried = subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True)  # noqa: S607
         return tried.returncode == 0
     except OSError:

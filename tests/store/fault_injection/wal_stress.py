@@ -1,4 +1,4 @@
-"""Let writers and checkpointers work on one WAL file at once, as other programs that open the file might."""
+"""Writers and checkpoints on one WAL file at once, as other programs on the file might cause."""
 
 import time
 from contextlib import suppress
@@ -21,7 +21,7 @@ _FEWEST_SAVES = 60
 
 
 def stress_wal(folder: Path, *, seconds: float) -> tuple[int, list[str]]:
-    """Return how many saves were acknowledged in a new project at `folder`, and what is wrong with it afterwards."""
+    """Return how many saves were acknowledged in a new project at `folder`, and the defects."""
     (folder / "acks").mkdir()
     first = open_store(None, project=folder)
     first.write(partial(save, name="first"))

@@ -13,7 +13,7 @@ OpenStore = Callable[..., PostgresStore]
 
 @pytest.fixture
 def open_store(database: Database) -> Iterator[OpenStore]:
-    """Return a function that opens the store of a project, as the plain owner unless a user is named."""
+    """Return a function that opens the store of a project, by default as the plain owner."""
     with ExitStack() as opened:
 
         def open_one(

@@ -14,7 +14,7 @@ __all__ = ["ServerReport", "kill_server"]
 
 @dataclass(frozen=True, slots=True)
 class ServerReport:
-    """What came of it; `silence` is the longest time in seconds from a kill to the first save after it."""
+    """The outcome; `silence` is the longest time in seconds from a kill to the next save."""
 
     acknowledged: int
     repeated: int
@@ -23,7 +23,7 @@ class ServerReport:
 
 
 def kill_server(*, rounds: int, folder: Path) -> ServerReport:
-    """Kill the server `rounds` times while 4 processes of 2 threads save, and look at the rows at the end."""
+    """Kill the server `rounds` times while 4 processes of 2 threads save, then check the rows."""
     silences: list[float] = []
     with Server(durable=True) as server, server.database() as database:
         with saving(database, folder, processes=4, threads=2) as savers:

@@ -1,4 +1,4 @@
-"""A relay in front of a PostgreSQL server that can fall silent: sockets stay open, and nothing passes any more."""
+"""A relay to a PostgreSQL server that can fall silent: sockets stay open, nothing passes."""
 
 import socket
 import threading
@@ -29,7 +29,7 @@ class Relay:
         return port
 
     def silence(self) -> None:
-        """Pass nothing on from now; whoever connects is accepted."""
+        """Forward nothing from now on; new connections are still accepted."""
         self._passes.clear()
 
     def pass_on(self) -> None:

@@ -27,7 +27,7 @@ def event(number: int = 1) -> NewEvent:
 
 
 def save(new: NewMemory, writing: Writing) -> StoredMemory:
-    """Save a memory and its event as one change, or return the memory that was saved under its key."""
+    """Save a memory and its event in one change, or return the memory with its key."""
     saved = writing.memory_by_key(new.idempotency_key)
     if saved is None:
         saved = writing.add_memory(new)

@@ -17,7 +17,7 @@ PATIENCE = 60  # seconds until a test gives up
 
 
 class Savers:
-    """Processes that save until they are told to stop, and note in `folder` what they were told."""
+    """Processes that save until they are stopped, and write acknowledgements into `folder`."""
 
     def __init__(self, database: Database, folder: Path, *, processes: int, threads: int) -> None:
         """Start them."""
@@ -63,7 +63,7 @@ class Savers:
         return counts
 
     def counts(self) -> list[int]:
-        """Return how many memories each process that has begun was acknowledged, in the order of their numbers."""
+        """Return how many saves each process has acknowledged, in the order of their numbers."""
         return [path.read_bytes().count(b"\n") for path in sorted(self._folder.iterdir())]
 
     def stop(self) -> int:
@@ -82,7 +82,7 @@ class Savers:
 
 @contextmanager
 def saving(database: Database, folder: Path, *, processes: int, threads: int) -> Iterator[Savers]:
-    """Run processes that save; none is left behind."""
+    """Run processes that save; none outlives the block."""
     savers = Savers(database, folder, processes=processes, threads=threads)
     try:
         yield savers

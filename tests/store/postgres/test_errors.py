@@ -66,13 +66,13 @@ def test_a_wrong_password_is_no_reason_to_try_again(
         assert "hunter2" not in str(caught.value) + str(caught.value.__cause__)
 
 
-def test_a_database_that_does_not_exist_is_said_so(database: Database) -> None:
+def test_a_database_that_does_not_exist_is_reported(database: Database) -> None:
     missing = Database("missing", database.socket)
     with pytest.raises(StoreError, match="missing does not exist; create the database first"):
         PostgresStore(missing.url(), project_id="p").exists()
 
 
-def test_a_user_without_rights_is_told_which_role_it_needs(
+def test_an_error_for_missing_rights_names_the_role_that_is_needed(
     open_store: OpenStore, database: Database
 ) -> None:
     with database.connect() as connection:

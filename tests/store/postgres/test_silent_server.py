@@ -1,4 +1,4 @@
-"""A server that keeps its sockets open and answers nothing, and one that is another one than before."""
+"""A server that keeps its sockets open and does not answer, and a server that was replaced."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ from tests.store.rows import add_named
 
 PATIENCE = 1.0
 BOUND = 45.0
-"""Seconds in which a call must have ended, with all its waits; before there was a deadline it never did."""
+"""Seconds in which a call must end, with all its waits; without a deadline it never did."""
 
 
 @pytest.fixture

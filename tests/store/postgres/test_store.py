@@ -177,7 +177,7 @@ def test_many_that_start_at_once_make_the_tables_once(open_store: OpenStore) -> 
 
 
 def test_connections_keep_nothing_between_two_transactions(store: PostgresStore) -> None:
-    """Behind PgBouncer each transaction may run on another connection of the server."""
+    """With PgBouncer, each transaction may run on another connection of the server."""
     store.write(lambda rows: rows.add_memory(memory()))
     for connection in store._connections._idle:
         settings = connection.execute(
@@ -263,7 +263,7 @@ def test_a_damaged_count_is_reported(store: PostgresStore, database: Database) -
     assert "memories of the project" in found[1]
 
 
-def test_a_statement_beside_the_program_cannot_break_the_row_of_a_project(
+def test_a_statement_outside_of_the_program_cannot_break_the_row_of_a_project(
     database: Database, store: PostgresStore
 ) -> None:
     store.write(lambda rows: rows.add_memory(memory()))

@@ -1,7 +1,7 @@
-"""A process that saves memories in PostgreSQL until its input ends, and notes what was acknowledged.
+"""A process that saves memories in PostgreSQL until its input ends, and writes acknowledgements.
 
-`python -m tests.store.postgres.worker URL NAME THREADS FILE`: a save that fails is repeated with the same key as long
-as the error says that it may be. Prints how many were.
+`python -m tests.store.postgres.worker URL NAME THREADS FILE`: a save that fails is repeated with
+the same key as long as the error says that it may be. Prints how many were.
 """
 
 import sys

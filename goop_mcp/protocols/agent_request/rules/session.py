@@ -6,7 +6,7 @@ from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.protocols.agent_request.sessions import find_cycle, is_session_id
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Rule, RuleList
 from goop_mcp.validation.samples import REQUEST_PROMPT
 
 __all__ = ["SCHEMA_MISSING", "SESSION_RULES", "SUPPORTED_VERSIONS", "schema_files"]
@@ -28,6 +28,22 @@ def schema_files(version: str) -> tuple[str, ...]:
     return (f"agent-handoff-v{version}.xsd", f"agent-handoff-v{version.partition('.')[0]}.xsd")
 
 
+SESSION_RULES = RuleList()
+
+
+@SESSION_RULES.rule(
+    id="agent_request/unsupported-version",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="version other than 1.0 or 1.1, or its schema is not installed",
+    why=(
+        "Version 2 may ask for other fields. A request that is judged by the wrong schema is not"
+        " judged."
+    ),
+    fix="Write version 1.0, or leave the attribute out.",
+    requirements=("H-50", "H-51"),
+    example=Example(good='version="1.0"', bad='version="9.9"', reply=REQUEST_PROMPT),
+)
 def _unsupported_version(request: Request, _expected: Expectations) -> Hit | None:
     if request.version in SUPPORTED_VERSIONS or _TEMPLATE.search(request.version):
         return None
@@ -44,6 +60,36 @@ def _unsupported_version(request: Request, _expected: Expectations) -> Hit | Non
     )
 
 
+SCHEMA_MISSING = Rule(
+    id="agent_request/schema-missing",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="a schema file was named and does not exist; only well-formedness was checked",
+    why=(
+        "Work on a new project may begin before its schema is there. Nothing else was checked, and"
+        " somebody has to know."
+    ),
+    fix="Install the schema with goop-mcp schema agent_request --install, or name another file.",
+    requirements=("H-33",),
+    example=Example(
+        good="goop-mcp gate prompt.md --schema .claude/schemas/agent-handoff-v1.xsd",
+        bad="goop-mcp gate prompt.md --schema nowhere.xsd",
+        reply="goop-mcp gate prompt.md --schema .claude/schemas/agent-handoff-v1.xsd",
+    ),
+)
+SESSION_RULES.append(SCHEMA_MISSING)
+
+
+@SESSION_RULES.rule(
+    id="agent_request/session-id-form",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="not `YYYYMMDD-HHMMSS-slug`",
+    why="The id is the name of a folder and sorts by time.",
+    fix="Write the id as date, time and a short name: 20260114-093000-login.",
+    requirements=("H-45",),
+    example=Example(good=_SESSION, bad='session_id="login"', reply=REQUEST_PROMPT),
+)
 def _session_id_form(request: Request, _expected: Expectations) -> Hit | None:
     if request.session_id is None or is_session_id(request.session_id):
         return None
@@ -57,6 +103,21 @@ def _session_id_form(request: Request, _expected: Expectations) -> Hit | None:
     )
 
 
+@SESSION_RULES.rule(
+    id="agent_request/session-id-differs",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="session_id is not the name of the session folder",
+    why="The result would be looked for in another folder than the one in which the agent works.",
+    fix="Write the name of the folder in which the prompt stands.",
+    requirements=("H-45",),
+    example=Example(
+        good=_SESSION,
+        bad='session_id="20260114-093000-logout"',
+        reply=REQUEST_PROMPT,
+        expected=Expectations(session_id="20260114-093000-login"),
+    ),
+)
 def _session_id_differs(request: Request, expected: Expectations) -> Hit | None:
     folder = (
         expected.session_id
@@ -78,6 +139,21 @@ def _session_id_differs(request: Request, expected: Expectations) -> Hit | None:
     )
 
 
+@SESSION_RULES.rule(
+    id="agent_request/dependency-unknown",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="depends_on names an unknown session",
+    why="A session that waits for one that never was waits for ever.",
+    fix="Name sessions that exist, or leave depends_on out.",
+    requirements=("H-14", "H-68"),
+    example=Example(
+        good=_WAITING,
+        bad=f'{_SESSION} depends_on="20990101-000000-x"',
+        reply=REQUEST_PROMPT.replace(_SESSION, _WAITING),
+        expected=Expectations(sessions={"20260113-080000-accounts": ()}),
+    ),
+)
 def _dependency_unknown(request: Request, expected: Expectations) -> list[Hit] | None:
     if expected.sessions is None:
         return None
@@ -92,106 +168,7 @@ def _dependency_unknown(request: Request, expected: Expectations) -> list[Hit] |
     ]
 
 
-def _dependency_cycle(request: Request, expected: Expectations) -> Hit | None:
-    if not request.depends_on:
-        return None
-
-    own = request.session_id or ""
-    cycle = find_cycle(own, {**(expected.sessions or {}), own: request.depends_on})
-    if not cycle:
-        return None
-
-    shown = " after ".join(excerpt(session or "this session", _SHOWN) for session in cycle[:8])
-
-    return Hit(
-        message=(
-            f"the sessions wait for each other: {shown}; expected an order in which each can start"
-        ),
-        path="/agent_request/@depends_on",
-        found=excerpt(", ".join(request.depends_on)),
-    )
-
-
-UNSUPPORTED_VERSION = Rule(
-    id="agent_request/unsupported-version",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="version other than 1.0 or 1.1, or its schema is not installed",
-    why=(
-        "Version 2 may ask for other fields. A request that is judged by the wrong schema is not"
-        " judged."
-    ),
-    fix="Write version 1.0, or leave the attribute out.",
-    requirements=("H-50", "H-51"),
-    example=Example(good='version="1.0"', bad='version="9.9"', reply=REQUEST_PROMPT),
-    check=_unsupported_version,
-)
-
-SCHEMA_MISSING = Rule(
-    id="agent_request/schema-missing",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="a schema file was named and does not exist; only well-formedness was checked",
-    why=(
-        "Work on a new project may begin before its schema is there. Nothing else was checked, and"
-        " somebody has to know."
-    ),
-    fix="Install the schema with goop-mcp schema agent_request --install, or name another file.",
-    requirements=("H-33",),
-    example=Example(
-        good="goop-mcp gate prompt.md --schema .claude/schemas/agent-handoff-v1.xsd",
-        bad="goop-mcp gate prompt.md --schema nowhere.xsd",
-        reply="goop-mcp gate prompt.md --schema .claude/schemas/agent-handoff-v1.xsd",
-    ),
-)
-
-SESSION_ID_FORM = Rule(
-    id="agent_request/session-id-form",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="not `YYYYMMDD-HHMMSS-slug`",
-    why="The id is the name of a folder and sorts by time.",
-    fix="Write the id as date, time and a short name: 20260114-093000-login.",
-    requirements=("H-45",),
-    example=Example(good=_SESSION, bad='session_id="login"', reply=REQUEST_PROMPT),
-    check=_session_id_form,
-)
-
-SESSION_ID_DIFFERS = Rule(
-    id="agent_request/session-id-differs",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="session_id is not the name of the session folder",
-    why="The result would be looked for in another folder than the one in which the agent works.",
-    fix="Write the name of the folder in which the prompt stands.",
-    requirements=("H-45",),
-    example=Example(
-        good=_SESSION,
-        bad='session_id="20260114-093000-logout"',
-        reply=REQUEST_PROMPT,
-        expected=Expectations(session_id="20260114-093000-login"),
-    ),
-    check=_session_id_differs,
-)
-
-DEPENDENCY_UNKNOWN = Rule(
-    id="agent_request/dependency-unknown",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="depends_on names an unknown session",
-    why="A session that waits for one that never was waits for ever.",
-    fix="Name sessions that exist, or leave depends_on out.",
-    requirements=("H-14", "H-68"),
-    example=Example(
-        good=_WAITING,
-        bad=f'{_SESSION} depends_on="20990101-000000-x"',
-        reply=REQUEST_PROMPT.replace(_SESSION, _WAITING),
-        expected=Expectations(sessions={"20260113-080000-accounts": ()}),
-    ),
-    check=_dependency_unknown,
-)
-
-DEPENDENCY_CYCLE = Rule(
+@SESSION_RULES.rule(
     id="agent_request/dependency-cycle",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -210,14 +187,22 @@ DEPENDENCY_CYCLE = Rule(
             }
         ),
     ),
-    check=_dependency_cycle,
 )
+def _dependency_cycle(request: Request, expected: Expectations) -> Hit | None:
+    if not request.depends_on:
+        return None
 
-SESSION_RULES = (
-    UNSUPPORTED_VERSION,
-    SCHEMA_MISSING,
-    SESSION_ID_FORM,
-    SESSION_ID_DIFFERS,
-    DEPENDENCY_UNKNOWN,
-    DEPENDENCY_CYCLE,
-)
+    own = request.session_id or ""
+    cycle = find_cycle(own, {**(expected.sessions or {}), own: request.depends_on})
+    if not cycle:
+        return None
+
+    shown = " after ".join(excerpt(session or "this session", _SHOWN) for session in cycle[:8])
+
+    return Hit(
+        message=(
+            f"the sessions wait for each other: {shown}; expected an order in which each can start"
+        ),
+        path="/agent_request/@depends_on",
+        found=excerpt(", ".join(request.depends_on)),
+    )

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from goop_mcp.protocols.factory.model import Question, Reply, Status, Verdict
+from goop_mcp.protocols.factory.model import Reply, Status, Verdict
 from goop_mcp.validation.check_texts import judge_claim, summary_failure
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.json_strings import escape_pointer
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 
 __all__ = ["CONTRADICTION_RULES"]
 
@@ -20,100 +20,10 @@ _PASSED = frozenset({"pass", "passed", "success", "ok"})
 _ANSWERED = ("answer", "answered", "resolution", "resolved")
 
 
-def _success_with_error(reply: Reply, _expected: Expectations) -> Hit | None:
-    error = reply.error
-    if reply.status is not Status.SUCCESS or error is None:
-        return None
-    if error.type is None and error.message is None and not error.extensions:
-        return None
-
-    found = excerpt(error.message or error.type or "") or None
-
-    return Hit(
-        message="status is success, and there is an error; expected none",
-        path="/error",
-        found=found,
-    )
-
-
-def _success_with_questions(reply: Reply, _expected: Expectations) -> Hit | None:
-    questions = [each for each in reply.questions or () if not _is_answered(each)]
-    if reply.status is not Status.SUCCESS or not questions:
-        return None
-
-    message = f"status is success, and {len(questions)} questions are open; expected none"
-    return Hit(
-        message=message, path="/questions", found=excerpt(questions[0].question or "") or None
-    )
-
-
-def _is_answered(question: Question) -> bool:
-    return any(question.extensions.get(name) for name in _ANSWERED)
-
-
-def _issues_without_verdict(reply: Reply, _expected: Expectations) -> Hit | None:
-    if (
-        reply.status is not Status.SUCCESS
-        or reply.verdict is not None
-        or "verdict" in reply.unreadable
-    ):
-        return None
-
-    if not reply.blocking_issues:
-        return None
-
-    message = f"{len(reply.blocking_issues)} blocking_issues and no verdict; expected BLOCKING"
-
-    return Hit(message=message, path="/blocking_issues")
-
-
-def _check_contradicts_itself(reply: Reply, _expected: Expectations) -> list[Hit] | None:
-    if reply.status is not Status.SUCCESS or reply.verdict is Verdict.BLOCKING:
-        return None
-
-    hits = [
-        _contradiction(f"metrics count {name} {count:g}", f"/metrics/{name}", f"{count:g}")
-        for name in _METRICS
-        if isinstance(count := (reply.metrics or {}).get(name), int | float) and count > 0
-    ]
-    shown = summary_failure(reply.summary) if reply.summary else None
-    if shown is not None:
-        hits.append(
-            _contradiction(
-                f"the summary counts {shown!r}", "/summary", excerpt(reply.summary or "")
-            )
-        )
-
-    hits += [
-        _contradiction(f"a passed check shows {claim.shown!r}", path, excerpt(text))
-        for path, text in _passed_checks(reply)
-        if (claim := judge_claim(text)) is not None and claim.kind == "contradicts"
-    ]
-
-    return hits
-
-
 def _contradiction(what: str, path: str, found: str) -> Hit:
     return Hit(
         message=f"status is success, but {what}; expected both to agree", path=path, found=found
     )
-
-
-def _check_without_result(reply: Reply, _expected: Expectations) -> list[Hit] | None:
-    if reply.status is not Status.SUCCESS:
-        return None
-    return [
-        Hit(
-            message=(
-                "a check is reported as passed, but its text shows no result; "
-                "expected what was run and what came of it"
-            ),
-            path=path,
-            found=excerpt(text) or None,
-        )
-        for path, text in _passed_checks(reply)
-        if (claim := judge_claim(text)) is not None and claim.kind == "without result"
-    ]
 
 
 def _passed_checks(reply: Reply) -> Iterator[tuple[str, str]]:
@@ -142,7 +52,10 @@ def _texts_of(check: Mapping[str, object], path: str) -> Iterator[tuple[str, str
             yield f"{path}/{name}", text
 
 
-SUCCESS_WITH_ERROR = Rule(
+CONTRADICTION_RULES = RuleList()
+
+
+@CONTRADICTION_RULES.rule(
     id="factory/success-with-error",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -158,10 +71,24 @@ SUCCESS_WITH_ERROR = Rule(
         bad=f'{_SUMMARY} "error": {{"type": "technical_error", "message": "the disk is full"}},',
         reply=FACTORY_REPLY,
     ),
-    check=_success_with_error,
 )
+def _success_with_error(reply: Reply, _expected: Expectations) -> Hit | None:
+    error = reply.error
+    if reply.status is not Status.SUCCESS or error is None:
+        return None
+    if error.type is None and error.message is None and not error.extensions:
+        return None
 
-SUCCESS_WITH_QUESTIONS = Rule(
+    found = excerpt(error.message or error.type or "") or None
+
+    return Hit(
+        message="status is success, and there is an error; expected none",
+        path="/error",
+        found=found,
+    )
+
+
+@CONTRADICTION_RULES.rule(
     id="factory/success-with-questions",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -174,10 +101,23 @@ SUCCESS_WITH_QUESTIONS = Rule(
         bad=f'{_SUMMARY} "questions": [{{"id": "q1", "question": "Which store?"}}],',
         reply=FACTORY_REPLY,
     ),
-    check=_success_with_questions,
 )
+def _success_with_questions(reply: Reply, _expected: Expectations) -> Hit | None:
+    questions = [
+        each
+        for each in reply.questions or ()
+        if not any(each.extensions.get(name) for name in _ANSWERED)
+    ]
+    if reply.status is not Status.SUCCESS or not questions:
+        return None
 
-ISSUES_WITHOUT_VERDICT = Rule(
+    message = f"status is success, and {len(questions)} questions are open; expected none"
+    return Hit(
+        message=message, path="/questions", found=excerpt(questions[0].question or "") or None
+    )
+
+
+@CONTRADICTION_RULES.rule(
     id="factory/issues-without-verdict",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -190,10 +130,24 @@ ISSUES_WITHOUT_VERDICT = Rule(
         bad=f'{_SUMMARY} "blocking_issues": [{{"id": "B1", "title": "No memory defined"}}],',
         reply=FACTORY_REPLY,
     ),
-    check=_issues_without_verdict,
 )
+def _issues_without_verdict(reply: Reply, _expected: Expectations) -> Hit | None:
+    if (
+        reply.status is not Status.SUCCESS
+        or reply.verdict is not None
+        or "verdict" in reply.unreadable
+    ):
+        return None
 
-CHECK_CONTRADICTS_ITSELF = Rule(
+    if not reply.blocking_issues:
+        return None
+
+    message = f"{len(reply.blocking_issues)} blocking_issues and no verdict; expected BLOCKING"
+
+    return Hit(message=message, path="/blocking_issues")
+
+
+@CONTRADICTION_RULES.rule(
     id="factory/check-contradicts-itself",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -209,10 +163,34 @@ CHECK_CONTRADICTS_ITSELF = Rule(
         bad='"summary": "Designed a data pipeline; 10 tests passed, 2 failed",',
         reply=FACTORY_REPLY,
     ),
-    check=_check_contradicts_itself,
 )
+def _check_contradicts_itself(reply: Reply, _expected: Expectations) -> list[Hit] | None:
+    if reply.status is not Status.SUCCESS or reply.verdict is Verdict.BLOCKING:
+        return None
 
-CHECK_WITHOUT_RESULT = Rule(
+    hits = [
+        _contradiction(f"metrics count {name} {count:g}", f"/metrics/{name}", f"{count:g}")
+        for name in _METRICS
+        if isinstance(count := (reply.metrics or {}).get(name), int | float) and count > 0
+    ]
+    shown = summary_failure(reply.summary) if reply.summary else None
+    if shown is not None:
+        hits.append(
+            _contradiction(
+                f"the summary counts {shown!r}", "/summary", excerpt(reply.summary or "")
+            )
+        )
+
+    hits += [
+        _contradiction(f"a passed check shows {claim.shown!r}", path, excerpt(text))
+        for path, text in _passed_checks(reply)
+        if (claim := judge_claim(text)) is not None and claim.kind == "contradicts"
+    ]
+
+    return hits
+
+
+@CONTRADICTION_RULES.rule(
     id="factory/check-without-result",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -228,13 +206,19 @@ CHECK_WITHOUT_RESULT = Rule(
         bad=f'{_SUMMARY} "checks": [{{"name": "tests", "passed": true, "evidence": "not run"}}],',
         reply=FACTORY_REPLY,
     ),
-    check=_check_without_result,
 )
-
-CONTRADICTION_RULES = (
-    SUCCESS_WITH_ERROR,
-    SUCCESS_WITH_QUESTIONS,
-    ISSUES_WITHOUT_VERDICT,
-    CHECK_CONTRADICTS_ITSELF,
-    CHECK_WITHOUT_RESULT,
-)
+def _check_without_result(reply: Reply, _expected: Expectations) -> list[Hit] | None:
+    if reply.status is not Status.SUCCESS:
+        return None
+    return [
+        Hit(
+            message=(
+                "a check is reported as passed, but its text shows no result; "
+                "expected what was run and what came of it"
+            ),
+            path=path,
+            found=excerpt(text) or None,
+        )
+        for path, text in _passed_checks(reply)
+        if (claim := judge_claim(text)) is not None and claim.kind == "without result"
+    ]

@@ -4,12 +4,9 @@ from goop_mcp.protocols.factory.model import Reply, Status
 from goop_mcp.protocols.factory.samples import FAILURE_REPLY, QUESTIONS_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Rule, RuleList
 
 __all__ = [
-    "DEFAULT_NOT_IN_OPTIONS",
-    "DUPLICATE_QUESTION_ID",
-    "NO_QUESTIONS",
     "QUESTION_RULES",
     "UNKNOWN_ERROR_TYPE",
 ]
@@ -17,6 +14,19 @@ __all__ = [
 _LIST = QUESTIONS_REPLY[QUESTIONS_REPLY.index("[") : QUESTIONS_REPLY.index(',\n  "partial_work"')]
 
 
+QUESTION_RULES = RuleList()
+
+
+@QUESTION_RULES.rule(
+    id="factory/no-questions",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="status questions without a question",
+    why="There is nothing that the user could answer.",
+    fix="Ask at least one question, or report success or failure.",
+    requirements=("F-12",),
+    example=Example(good=_LIST, bad="[]", reply=QUESTIONS_REPLY),
+)
 def _no_questions(reply: Reply, _expected: Expectations) -> Hit | None:
     # "Questions responses have at least one question with id" (Validation Rules)
     if reply.status is not Status.QUESTIONS or reply.questions or "questions" in reply.unreadable:
@@ -27,6 +37,16 @@ def _no_questions(reply: Reply, _expected: Expectations) -> Hit | None:
     )
 
 
+@QUESTION_RULES.rule(
+    id="factory/duplicate-question-id",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="two questions with one id",
+    why="An answer is given by the id; it would count for both.",
+    fix="Give each question a separate id.",
+    requirements=("F-18",),
+    example=Example(good='"id": "q2"', bad='"id": "q1"', reply=QUESTIONS_REPLY),
+)
 def _duplicate_question_id(reply: Reply, _expected: Expectations) -> list[Hit] | None:
     seen: set[str] = set()
     hits: list[Hit] = []
@@ -44,6 +64,18 @@ def _duplicate_question_id(reply: Reply, _expected: Expectations) -> list[Hit] |
     return hits
 
 
+@QUESTION_RULES.rule(
+    id="factory/default-not-in-options",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="default is none of the options",
+    why="Where defaults answer, the answer would be one that was never offered.",
+    fix="Choose the default from the options, or add it to them.",
+    requirements=("F-18",),
+    example=Example(
+        good='"default": "single-session"', bad='"default": "redis"', reply=QUESTIONS_REPLY
+    ),
+)
 def _default_not_in_options(reply: Reply, _expected: Expectations) -> list[Hit] | None:
     return [
         Hit(
@@ -59,44 +91,6 @@ def _default_not_in_options(reply: Reply, _expected: Expectations) -> list[Hit] 
     ]
 
 
-NO_QUESTIONS = Rule(
-    id="factory/no-questions",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="status questions without a question",
-    why="There is nothing that the user could answer.",
-    fix="Ask at least one question, or report success or failure.",
-    requirements=("F-12",),
-    example=Example(good=_LIST, bad="[]", reply=QUESTIONS_REPLY),
-    check=_no_questions,
-)
-
-DUPLICATE_QUESTION_ID = Rule(
-    id="factory/duplicate-question-id",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="two questions with one id",
-    why="An answer is given by the id; it would count for both.",
-    fix="Give each question a separate id.",
-    requirements=("F-18",),
-    example=Example(good='"id": "q2"', bad='"id": "q1"', reply=QUESTIONS_REPLY),
-    check=_duplicate_question_id,
-)
-
-DEFAULT_NOT_IN_OPTIONS = Rule(
-    id="factory/default-not-in-options",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="default is none of the options",
-    why="Where defaults answer, the answer would be one that was never offered.",
-    fix="Choose the default from the options, or add it to them.",
-    requirements=("F-18",),
-    example=Example(
-        good='"default": "single-session"', bad='"default": "redis"', reply=QUESTIONS_REPLY
-    ),
-    check=_default_not_in_options,
-)
-
 UNKNOWN_ERROR_TYPE = Rule(
     id="factory/unknown-error-type",
     lenient=Severity.WARNING,
@@ -107,10 +101,4 @@ UNKNOWN_ERROR_TYPE = Rule(
     requirements=("F-08",),
     example=Example(good='"type": "missing_input"', bad='"type": "oops"', reply=FAILURE_REPLY),
 )
-
-QUESTION_RULES = (
-    NO_QUESTIONS,
-    DUPLICATE_QUESTION_ID,
-    DEFAULT_NOT_IN_OPTIONS,
-    UNKNOWN_ERROR_TYPE,
-)
+QUESTION_RULES.append(UNKNOWN_ERROR_TYPE)

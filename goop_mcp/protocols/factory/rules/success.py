@@ -5,20 +5,15 @@ from goop_mcp.protocols.factory.samples import BLOCKING_REPLY, CRITIC_REPLY, NOT
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_samples import FACTORY_REPLY
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Rule, RuleList
 
 __all__ = [
-    "CONFIDENCE_WITHOUT_NOTES",
-    "LOW_CONFIDENCE",
-    "NEXT_ACTION_CONTRADICTS_VERDICT",
     "NEXT_ACTION_MISSING",
     "SUCCESS_RULES",
-    "SUCCESS_WITHOUT_DELIVERABLE",
     "SUMMARY_MISSING",
     "UNKNOWN_CONFIDENCE",
     "UNKNOWN_DELIVERABLE_TYPE",
     "UNKNOWN_NEXT_ACTION",
-    "VAGUE_SUMMARY",
 ]
 
 _VAGUE = frozenset(
@@ -55,6 +50,19 @@ _VAGUE = frozenset(
 )
 
 
+SUCCESS_RULES = RuleList()
+
+
+@SUCCESS_RULES.rule(
+    id="factory/success-without-deliverable",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="success, no deliverable and no verdict",
+    why="A success that delivered nothing cannot be checked.",
+    fix="Name at least one file in deliverables, or report questions or failure.",
+    requirements=("F-11", "F-21"),
+    example=Example(good='"verdict": "PASS",', bad='"note": "reviewed",', reply=CRITIC_REPLY),
+)
 def _success_without_deliverable(reply: Reply, _expected: Expectations) -> Hit | None:
     # "Success responses have at least one deliverable with valid path" (Validation Rules); a critic
     # is exempt (D-55)
@@ -68,6 +76,50 @@ def _success_without_deliverable(reply: Reply, _expected: Expectations) -> Hit |
     return Hit(message=message, path="/deliverables")
 
 
+UNKNOWN_DELIVERABLE_TYPE = Rule(
+    id="factory/unknown-deliverable-type",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="type outside architecture, rules, config, skill",
+    why="The type says who reviews the file.",
+    fix="Choose the one of the four types that fits.",
+    requirements=("F-03",),
+    example=Example(good='"type": "architecture"', bad='"type": "code"', reply=FACTORY_REPLY),
+)
+SUCCESS_RULES.append(UNKNOWN_DELIVERABLE_TYPE)
+
+
+SUMMARY_MISSING = Rule(
+    id="factory/summary-missing",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="success without summary",
+    why="The summary is what people and the next agent read first.",
+    fix='Add "summary": what was done, in a sentence.',
+    requirements=("F-16",),
+    example=Example(
+        good='  "summary": "Designed a data pipeline with four agents",\n',
+        bad="",
+        reply=FACTORY_REPLY,
+    ),
+)
+SUCCESS_RULES.append(SUMMARY_MISSING)
+
+
+@SUCCESS_RULES.rule(
+    id="factory/vague-summary",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="`Done` and the like",
+    why="It says no more than the status.",
+    fix="Say in a sentence what was done.",
+    requirements=("F-16",),
+    example=Example(
+        good='"summary": "Designed a data pipeline with four agents"',
+        bad='"summary": "Done"',
+        reply=FACTORY_REPLY,
+    ),
+)
 def _vague_summary(reply: Reply, _expected: Expectations) -> Hit | None:
     # "Include meaningful summary (not just \"Done\")" (For Sub-Agents)
     if reply.status is not Status.SUCCESS or reply.summary is None:
@@ -81,6 +133,52 @@ def _vague_summary(reply: Reply, _expected: Expectations) -> Hit | None:
     )
 
 
+NEXT_ACTION_MISSING = Rule(
+    id="factory/next-action-missing",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="success without next_action",
+    why="The orchestrator has to ask what comes next.",
+    fix='Add "next_action": ready_for_review, proceed_to_build or return_to_architect.',
+    requirements=("F-17",),
+    example=Example(
+        good='"next_action": "ready_for_review"', bad='"note": "none"', reply=FACTORY_REPLY
+    ),
+)
+SUCCESS_RULES.append(NEXT_ACTION_MISSING)
+
+
+UNKNOWN_NEXT_ACTION = Rule(
+    id="factory/unknown-next-action",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="not one of the three known hints; carried through",
+    why="The list is open, but nothing starts from a hint that nobody knows.",
+    fix="Use one of the known hints where one fits.",
+    requirements=("F-05",),
+    example=Example(
+        good='"next_action": "ready_for_review"',
+        bad='"next_action": "ship_it"',
+        reply=FACTORY_REPLY,
+    ),
+)
+SUCCESS_RULES.append(UNKNOWN_NEXT_ACTION)
+
+
+@SUCCESS_RULES.rule(
+    id="factory/next-action-contradicts-verdict",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="BLOCKING with proceed_to_build, PASS with return_to_…",
+    why="The verdict outranks the hint.",
+    fix="Let next_action follow from the verdict.",
+    requirements=("F-17", "F-23"),
+    example=Example(
+        good='"next_action": "return_to_architect"',
+        bad='"next_action": "proceed_to_build"',
+        reply=BLOCKING_REPLY,
+    ),
+)
 def _next_action_contradicts_verdict(reply: Reply, _expected: Expectations) -> Hit | None:
     hint = reply.next_action or ""
     blocked = reply.verdict is Verdict.BLOCKING and hint == "proceed_to_build"
@@ -97,126 +195,6 @@ def _next_action_contradicts_verdict(reply: Reply, _expected: Expectations) -> H
     )
 
 
-def _confidence_without_notes(reply: Reply, _expected: Expectations) -> Hit | None:
-    # "Optional explanation if not high" (Success Response)
-    if reply.confidence not in CONFIDENCES[1:] or (reply.confidence_notes or "").strip():
-        return None
-    return Hit(
-        message=f"confidence is {reply.confidence} and confidence_notes says nothing; expected why",
-        path="/confidence",
-        found=reply.confidence,
-    )
-
-
-def _low_confidence(reply: Reply, _expected: Expectations) -> Hit | None:
-    # "low: Significant uncertainty, recommend human review" (Confidence Signaling)
-    if reply.confidence != "low":
-        return None
-    return Hit(
-        message="confidence is low; a person should look at the work",
-        path="/confidence",
-        found="low",
-    )
-
-
-SUCCESS_WITHOUT_DELIVERABLE = Rule(
-    id="factory/success-without-deliverable",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="success, no deliverable and no verdict",
-    why="A success that delivered nothing cannot be checked.",
-    fix="Name at least one file in deliverables, or report questions or failure.",
-    requirements=("F-11", "F-21"),
-    example=Example(good='"verdict": "PASS",', bad='"note": "reviewed",', reply=CRITIC_REPLY),
-    check=_success_without_deliverable,
-)
-
-UNKNOWN_DELIVERABLE_TYPE = Rule(
-    id="factory/unknown-deliverable-type",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="type outside architecture, rules, config, skill",
-    why="The type says who reviews the file.",
-    fix="Choose the one of the four types that fits.",
-    requirements=("F-03",),
-    example=Example(good='"type": "architecture"', bad='"type": "code"', reply=FACTORY_REPLY),
-)
-
-SUMMARY_MISSING = Rule(
-    id="factory/summary-missing",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="success without summary",
-    why="The summary is what people and the next agent read first.",
-    fix='Add "summary": what was done, in a sentence.',
-    requirements=("F-16",),
-    example=Example(
-        good='  "summary": "Designed a data pipeline with four agents",\n',
-        bad="",
-        reply=FACTORY_REPLY,
-    ),
-)
-
-VAGUE_SUMMARY = Rule(
-    id="factory/vague-summary",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="`Done` and the like",
-    why="It says no more than the status.",
-    fix="Say in a sentence what was done.",
-    requirements=("F-16",),
-    example=Example(
-        good='"summary": "Designed a data pipeline with four agents"',
-        bad='"summary": "Done"',
-        reply=FACTORY_REPLY,
-    ),
-    check=_vague_summary,
-)
-
-NEXT_ACTION_MISSING = Rule(
-    id="factory/next-action-missing",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="success without next_action",
-    why="The orchestrator has to ask what comes next.",
-    fix='Add "next_action": ready_for_review, proceed_to_build or return_to_architect.',
-    requirements=("F-17",),
-    example=Example(
-        good='"next_action": "ready_for_review"', bad='"note": "none"', reply=FACTORY_REPLY
-    ),
-)
-
-UNKNOWN_NEXT_ACTION = Rule(
-    id="factory/unknown-next-action",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="not one of the three known hints; carried through",
-    why="The list is open, but nothing starts from a hint that nobody knows.",
-    fix="Use one of the known hints where one fits.",
-    requirements=("F-05",),
-    example=Example(
-        good='"next_action": "ready_for_review"',
-        bad='"next_action": "ship_it"',
-        reply=FACTORY_REPLY,
-    ),
-)
-
-NEXT_ACTION_CONTRADICTS_VERDICT = Rule(
-    id="factory/next-action-contradicts-verdict",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="BLOCKING with proceed_to_build, PASS with return_to_…",
-    why="The verdict outranks the hint.",
-    fix="Let next_action follow from the verdict.",
-    requirements=("F-17", "F-23"),
-    example=Example(
-        good='"next_action": "return_to_architect"',
-        bad='"next_action": "proceed_to_build"',
-        reply=BLOCKING_REPLY,
-    ),
-    check=_next_action_contradicts_verdict,
-)
-
 UNKNOWN_CONFIDENCE = Rule(
     id="factory/unknown-confidence",
     lenient=Severity.WARNING,
@@ -227,8 +205,10 @@ UNKNOWN_CONFIDENCE = Rule(
     requirements=("F-02", "F-27"),
     example=Example(good='"confidence": "high"', bad='"confidence": "90%"', reply=FACTORY_REPLY),
 )
+SUCCESS_RULES.append(UNKNOWN_CONFIDENCE)
 
-CONFIDENCE_WITHOUT_NOTES = Rule(
+
+@SUCCESS_RULES.rule(
     id="factory/confidence-without-notes",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -241,10 +221,19 @@ CONFIDENCE_WITHOUT_NOTES = Rule(
         bad='"confidence_notes": null',
         reply=NOTED_REPLY,
     ),
-    check=_confidence_without_notes,
 )
+def _confidence_without_notes(reply: Reply, _expected: Expectations) -> Hit | None:
+    # "Optional explanation if not high" (Success Response)
+    if reply.confidence not in CONFIDENCES[1:] or (reply.confidence_notes or "").strip():
+        return None
+    return Hit(
+        message=f"confidence is {reply.confidence} and confidence_notes says nothing; expected why",
+        path="/confidence",
+        found=reply.confidence,
+    )
 
-LOW_CONFIDENCE = Rule(
+
+@SUCCESS_RULES.rule(
     id="factory/low-confidence",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -253,18 +242,13 @@ LOW_CONFIDENCE = Rule(
     fix="Nothing to do: a person reviews the work.",
     requirements=("F-27",),
     example=Example(good='"confidence": "medium"', bad='"confidence": "low"', reply=NOTED_REPLY),
-    check=_low_confidence,
 )
-
-SUCCESS_RULES = (
-    SUCCESS_WITHOUT_DELIVERABLE,
-    UNKNOWN_DELIVERABLE_TYPE,
-    SUMMARY_MISSING,
-    VAGUE_SUMMARY,
-    NEXT_ACTION_MISSING,
-    UNKNOWN_NEXT_ACTION,
-    NEXT_ACTION_CONTRADICTS_VERDICT,
-    UNKNOWN_CONFIDENCE,
-    CONFIDENCE_WITHOUT_NOTES,
-    LOW_CONFIDENCE,
-)
+def _low_confidence(reply: Reply, _expected: Expectations) -> Hit | None:
+    # "low: Significant uncertainty, recommend human review" (Confidence Signaling)
+    if reply.confidence != "low":
+        return None
+    return Hit(
+        message="confidence is low; a person should look at the work",
+        path="/confidence",
+        found="low",
+    )

@@ -4,13 +4,39 @@ from goop_mcp.protocols.factory.model import Reply, Verdict
 from goop_mcp.protocols.factory.samples import BLOCKING_REPLY, CRITIC_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Rule, RuleList
 
-__all__ = ["BLOCKING_WITHOUT_ISSUES", "PASS_WITH_ISSUES", "UNKNOWN_VERDICT", "VERDICT_RULES"]
+__all__ = ["UNKNOWN_VERDICT", "VERDICT_RULES"]
 
 _ISSUES = BLOCKING_REPLY[BLOCKING_REPLY.index("[") : BLOCKING_REPLY.index(',\n  "next_action"')]
 
 
+VERDICT_RULES = RuleList()
+
+
+UNKNOWN_VERDICT = Rule(
+    id="factory/unknown-verdict",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="verdict neither PASS nor BLOCKING",
+    why="The verdict outranks the status, so it has to be one of the two.",
+    fix="Write PASS or BLOCKING.",
+    requirements=("F-21", "F-22"),
+    example=Example(good='"verdict": "PASS"', bad='"verdict": "MAYBE"', reply=CRITIC_REPLY),
+)
+VERDICT_RULES.append(UNKNOWN_VERDICT)
+
+
+@VERDICT_RULES.rule(
+    id="factory/blocking-without-issues",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="BLOCKING and no blocking_issues",
+    why="Nobody could fix what is not named.",
+    fix="Name each issue in blocking_issues, or pass.",
+    requirements=("F-24",),
+    example=Example(good=_ISSUES, bad="[]", reply=BLOCKING_REPLY),
+)
 def _blocking_without_issues(reply: Reply, _expected: Expectations) -> Hit | None:
     if (
         reply.verdict is not Verdict.BLOCKING
@@ -25,41 +51,7 @@ def _blocking_without_issues(reply: Reply, _expected: Expectations) -> Hit | Non
     )
 
 
-def _pass_with_issues(reply: Reply, _expected: Expectations) -> Hit | None:
-    if reply.verdict is not Verdict.PASS or not reply.blocking_issues:
-        return None
-
-    count = len(reply.blocking_issues)
-    return Hit(
-        message=f"verdict is PASS with {count} blocking_issues; expected none",
-        path="/blocking_issues",
-    )
-
-
-UNKNOWN_VERDICT = Rule(
-    id="factory/unknown-verdict",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="verdict neither PASS nor BLOCKING",
-    why="The verdict outranks the status, so it has to be one of the two.",
-    fix="Write PASS or BLOCKING.",
-    requirements=("F-21", "F-22"),
-    example=Example(good='"verdict": "PASS"', bad='"verdict": "MAYBE"', reply=CRITIC_REPLY),
-)
-
-BLOCKING_WITHOUT_ISSUES = Rule(
-    id="factory/blocking-without-issues",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="BLOCKING and no blocking_issues",
-    why="Nobody could fix what is not named.",
-    fix="Name each issue in blocking_issues, or pass.",
-    requirements=("F-24",),
-    example=Example(good=_ISSUES, bad="[]", reply=BLOCKING_REPLY),
-    check=_blocking_without_issues,
-)
-
-PASS_WITH_ISSUES = Rule(
+@VERDICT_RULES.rule(
     id="factory/pass-with-issues",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -72,11 +64,13 @@ PASS_WITH_ISSUES = Rule(
         bad='"blocking_issues": [{"id": "B1", "title": "No memory defined"}], "concerns": [',
         reply=CRITIC_REPLY,
     ),
-    check=_pass_with_issues,
 )
+def _pass_with_issues(reply: Reply, _expected: Expectations) -> Hit | None:
+    if reply.verdict is not Verdict.PASS or not reply.blocking_issues:
+        return None
 
-VERDICT_RULES = (
-    UNKNOWN_VERDICT,
-    BLOCKING_WITHOUT_ISSUES,
-    PASS_WITH_ISSUES,
-)
+    count = len(reply.blocking_issues)
+    return Hit(
+        message=f"verdict is PASS with {count} blocking_issues; expected none",
+        path="/blocking_issues",
+    )

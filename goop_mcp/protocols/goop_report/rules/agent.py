@@ -3,7 +3,7 @@
 from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from goop_mcp.workflow.agents import (
     KNOWN_AGENTS,
@@ -19,6 +19,25 @@ _PATH = "/goop_report/agent"
 _GOOD = "<agent>goop-executor</agent>"
 
 
+AGENT_RULES = RuleList()
+
+
+@AGENT_RULES.rule(
+    id="goop_report/bad-agent-name",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches=(
+        "agent is not `goop-[type]` nor `memory-distiller`, and the project has no agent of that"
+        " name"
+    ),
+    why="The name is how the orchestrator knows whose work this is.",
+    fix=(
+        "Write your own agent name, such as goop-executor; a project lists names of its own in"
+        " .goopspec/hooks.json."
+    ),
+    requirements=("G-10", "G-11"),
+    example=Example(good=_GOOD, bad="<agent>executor</agent>", reply=COMPLETE_REPLY),
+)
 def _bad_agent_name(report: Report, expected: Expectations) -> Hit | None:
     if (
         not report.agent
@@ -41,6 +60,16 @@ def _bad_agent_name(report: Report, expected: Expectations) -> Hit | None:
     )
 
 
+@AGENT_RULES.rule(
+    id="goop_report/unknown-agent",
+    lenient=Severity.INFO,
+    strict=Severity.INFO,
+    catches="well-formed agent name that no known package version has",
+    why="Projects add agents of their own.",
+    fix="Nothing to do unless the name is a slip.",
+    requirements=("G-11",),
+    example=Example(good=_GOOD, bad="<agent>goop-baker</agent>", reply=COMPLETE_REPLY),
+)
 def _unknown_agent(report: Report, _expected: Expectations) -> Hit | None:
     if not report.agent or report.agent in KNOWN_AGENTS or not is_agent_name(report.agent):
         return None
@@ -51,54 +80,7 @@ def _unknown_agent(report: Report, _expected: Expectations) -> Hit | None:
     )
 
 
-def _agent_mismatch(report: Report, expected: Expectations) -> Hit | None:
-    # "Agent must match the subagent_type that was invoked" (Validation Rules)
-    if not expected.agent or not report.agent or same_agent(report.agent, expected.agent):
-        return None
-
-    wanted = plain_agent_name(expected.agent)
-    wanted = wanted if may_report_as(wanted, expected.agents) else f"goop-{wanted}"
-
-    return Hit(
-        message=f"agent is {excerpt(report.agent, 60)!r}; expected {wanted!r}, which was invoked",
-        path=_PATH,
-        found=excerpt(report.agent),
-        expected=(wanted,),
-        fix=f"Report as yourself: <agent>{wanted}</agent>.",
-    )
-
-
-BAD_AGENT_NAME = Rule(
-    id="goop_report/bad-agent-name",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches=(
-        "agent is not `goop-[type]` nor `memory-distiller`, and the project has no agent of that"
-        " name"
-    ),
-    why="The name is how the orchestrator knows whose work this is.",
-    fix=(
-        "Write your own agent name, such as goop-executor; a project lists names of its own in"
-        " .goopspec/hooks.json."
-    ),
-    requirements=("G-10", "G-11"),
-    example=Example(good=_GOOD, bad="<agent>executor</agent>", reply=COMPLETE_REPLY),
-    check=_bad_agent_name,
-)
-
-UNKNOWN_AGENT = Rule(
-    id="goop_report/unknown-agent",
-    lenient=Severity.INFO,
-    strict=Severity.INFO,
-    catches="well-formed agent name that no known package version has",
-    why="Projects add agents of their own.",
-    fix="Nothing to do unless the name is a slip.",
-    requirements=("G-11",),
-    example=Example(good=_GOOD, bad="<agent>goop-baker</agent>", reply=COMPLETE_REPLY),
-    check=_unknown_agent,
-)
-
-AGENT_MISMATCH = Rule(
+@AGENT_RULES.rule(
     id="goop_report/agent-mismatch",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -115,7 +97,19 @@ AGENT_MISMATCH = Rule(
         reply=COMPLETE_REPLY,
         expected=Expectations(agent="goop-executor"),
     ),
-    check=_agent_mismatch,
 )
+def _agent_mismatch(report: Report, expected: Expectations) -> Hit | None:
+    # "Agent must match the subagent_type that was invoked" (Validation Rules)
+    if not expected.agent or not report.agent or same_agent(report.agent, expected.agent):
+        return None
 
-AGENT_RULES = (BAD_AGENT_NAME, UNKNOWN_AGENT, AGENT_MISMATCH)
+    wanted = plain_agent_name(expected.agent)
+    wanted = wanted if may_report_as(wanted, expected.agents) else f"goop-{wanted}"
+
+    return Hit(
+        message=f"agent is {excerpt(report.agent, 60)!r}; expected {wanted!r}, which was invoked",
+        path=_PATH,
+        found=excerpt(report.agent),
+        expected=(wanted,),
+        fix=f"Report as yourself: <agent>{wanted}</agent>.",
+    )

@@ -6,7 +6,7 @@ import re
 from goop_mcp.protocols.goop_report.model import Commit, FileAction, Report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Rule, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = ["ARTIFACT_RULES", "CLAIM_IN_PROSE", "UNKNOWN_FILE_ACTION"]
@@ -22,6 +22,34 @@ def _commits(report: Report) -> tuple[Commit, ...]:
     return report.artifacts.commits if report.artifacts is not None else ()
 
 
+ARTIFACT_RULES = RuleList()
+
+
+UNKNOWN_FILE_ACTION = Rule(
+    id="goop_report/unknown-file-action",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="action outside created, modified, deleted",
+    why="What is checked in the workspace depends on the action.",
+    fix="Write created, modified or deleted; a renamed file is one deleted and one created.",
+    requirements=("G-22", "G-23"),
+    example=Example(good='action="created"', bad='action="renamed"', reply=COMPLETE_REPLY),
+)
+ARTIFACT_RULES.append(UNKNOWN_FILE_ACTION)
+
+
+@ARTIFACT_RULES.rule(
+    id="goop_report/artifacts-missing",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="the caller says that files changed or commits were made, and there are none",
+    why="The chronicle and the next agent would miss the change.",
+    fix="List every file you changed and every commit you made in <artifacts>.",
+    requirements=("G-37",),
+    example=Example(
+        good=_SECTION, bad="", reply=COMPLETE_REPLY, expected=Expectations(files_changed=True)
+    ),
+)
 def _artifacts_missing(report: Report, expected: Expectations) -> Hit | None:
     # "Required When Applicable: artifacts - when files changed or commits made"
     if not expected.files_changed:
@@ -34,6 +62,16 @@ def _artifacts_missing(report: Report, expected: Expectations) -> Hit | None:
     )
 
 
+@ARTIFACT_RULES.rule(
+    id="goop_report/commit-sha-form",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="sha absent or not 4 to 40 hex digits",
+    why="A commit that cannot be looked up proves nothing.",
+    fix="Copy the sha that git printed, 7 digits are enough.",
+    requirements=("G-24", "G-25"),
+    example=Example(good='sha="a1b2c3d"', bad='sha="latest"', reply=COMPLETE_REPLY),
+)
 def _commit_sha_form(report: Report, _expected: Expectations) -> list[Hit]:
     hits = []
     for number, commit in enumerate(_commits(report), 1):
@@ -51,6 +89,18 @@ def _commit_sha_form(report: Report, _expected: Expectations) -> list[Hit]:
     return hits
 
 
+@ARTIFACT_RULES.rule(
+    id="goop_report/commit-message-form",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="not `type(scope): message`",
+    why="The chronicle groups commits by type. The scope may be left out.",
+    fix="Write the commit's subject as type(scope): message.",
+    requirements=("G-24",),
+    example=Example(
+        good=_COMMIT, bad='<commit sha="a1b2c3d">fixed stuff</commit>', reply=COMPLETE_REPLY
+    ),
+)
 def _commit_message_form(report: Report, _expected: Expectations) -> list[Hit]:
     return [
         Hit(
@@ -66,6 +116,22 @@ def _commit_message_form(report: Report, _expected: Expectations) -> list[Hit]:
     ]
 
 
+@ARTIFACT_RULES.rule(
+    id="goop_report/file-created-and-deleted",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="one file under two actions that exclude each other",
+    why="After the work the file is there or it is not.",
+    fix=(
+        "List the file once, with what is true at the end; a file that came and went is not listed."
+    ),
+    requirements=("G-22",),
+    example=Example(
+        good="    <files>\n",
+        bad='    <files>\n<file path="./src/login.py" action="deleted">Old endpoint</file>\n',
+        reply=COMPLETE_REPLY,
+    ),
+)
 def _file_created_and_deleted(report: Report, _expected: Expectations) -> list[Hit]:
     files = report.artifacts.files if report.artifacts is not None else ()
     if not any(each.action is FileAction.DELETED for each in files):
@@ -93,75 +159,6 @@ def _file_created_and_deleted(report: Report, _expected: Expectations) -> list[H
     ]
 
 
-UNKNOWN_FILE_ACTION = Rule(
-    id="goop_report/unknown-file-action",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="action outside created, modified, deleted",
-    why="What is checked in the workspace depends on the action.",
-    fix="Write created, modified or deleted; a renamed file is one deleted and one created.",
-    requirements=("G-22", "G-23"),
-    example=Example(good='action="created"', bad='action="renamed"', reply=COMPLETE_REPLY),
-)
-
-ARTIFACTS_MISSING = Rule(
-    id="goop_report/artifacts-missing",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="the caller says that files changed or commits were made, and there are none",
-    why="The chronicle and the next agent would miss the change.",
-    fix="List every file you changed and every commit you made in <artifacts>.",
-    requirements=("G-37",),
-    example=Example(
-        good=_SECTION, bad="", reply=COMPLETE_REPLY, expected=Expectations(files_changed=True)
-    ),
-    check=_artifacts_missing,
-)
-
-COMMIT_SHA_FORM = Rule(
-    id="goop_report/commit-sha-form",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="sha absent or not 4 to 40 hex digits",
-    why="A commit that cannot be looked up proves nothing.",
-    fix="Copy the sha that git printed, 7 digits are enough.",
-    requirements=("G-24", "G-25"),
-    example=Example(good='sha="a1b2c3d"', bad='sha="latest"', reply=COMPLETE_REPLY),
-    check=_commit_sha_form,
-)
-
-COMMIT_MESSAGE_FORM = Rule(
-    id="goop_report/commit-message-form",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="not `type(scope): message`",
-    why="The chronicle groups commits by type. The scope may be left out.",
-    fix="Write the commit's subject as type(scope): message.",
-    requirements=("G-24",),
-    example=Example(
-        good=_COMMIT, bad='<commit sha="a1b2c3d">fixed stuff</commit>', reply=COMPLETE_REPLY
-    ),
-    check=_commit_message_form,
-)
-
-FILE_CREATED_AND_DELETED = Rule(
-    id="goop_report/file-created-and-deleted",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="one file under two actions that exclude each other",
-    why="After the work the file is there or it is not.",
-    fix=(
-        "List the file once, with what is true at the end; a file that came and went is not listed."
-    ),
-    requirements=("G-22",),
-    example=Example(
-        good="    <files>\n",
-        bad='    <files>\n<file path="./src/login.py" action="deleted">Old endpoint</file>\n',
-        reply=COMPLETE_REPLY,
-    ),
-    check=_file_created_and_deleted,
-)
-
 CLAIM_IN_PROSE = Rule(
     id="goop_report/claim-in-prose",
     lenient=Severity.WARNING,
@@ -182,12 +179,4 @@ CLAIM_IN_PROSE = Rule(
         reply=COMPLETE_REPLY,
     ),
 )
-
-ARTIFACT_RULES = (
-    UNKNOWN_FILE_ACTION,
-    ARTIFACTS_MISSING,
-    COMMIT_SHA_FORM,
-    COMMIT_MESSAGE_FORM,
-    FILE_CREATED_AND_DELETED,
-    CLAIM_IN_PROSE,
-)
+ARTIFACT_RULES.append(CLAIM_IN_PROSE)

@@ -3,7 +3,7 @@
 from goop_mcp.protocols.goop_report.model import NextAction, Report, Status
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Rule, RuleList
 from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
 from goop_mcp.workflow.agents import KNOWN_AGENTS, SPECIAL_NEXT_AGENTS, is_agent_name
 from goop_mcp.workflow.commands import KNOWN_COMMANDS, command_name
@@ -32,6 +32,32 @@ def _next_action(report: Report) -> NextAction | None:
     return report.handoff.next_action if report.handoff is not None else None
 
 
+HANDOFF_RULES = RuleList()
+
+
+READY_MISSING = Rule(
+    id="goop_report/ready-missing",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="handoff without ready",
+    why="The flag says whether the next agent can start.",
+    fix="Add <ready>true</ready> or <ready>false</ready>.",
+    requirements=("G-29",),
+    example=Example(good="<ready>true</ready>\n", bad="", reply=COMPLETE_REPLY),
+)
+HANDOFF_RULES.append(READY_MISSING)
+
+
+@HANDOFF_RULES.rule(
+    id="goop_report/no-next-action",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="status other than BLOCKED and no next_action",
+    why="The orchestrator routes on it; without it the work stops or goes to the wrong agent.",
+    fix='Say who continues with what: <next_action agent="goop-tester">…</next_action>.',
+    requirements=("G-46",),
+    example=Example(good=f"{_ACTION}\n", bad="", reply=COMPLETE_REPLY),
+)
 def _no_next_action(report: Report, _expected: Expectations) -> Hit | None:
     # "handoff.next_action must specify which agent continues" (Validation Rules)
     if (
@@ -50,6 +76,20 @@ def _no_next_action(report: Report, _expected: Expectations) -> Hit | None:
     )
 
 
+@HANDOFF_RULES.rule(
+    id="goop_report/blocked-without-next-action",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="BLOCKED and no next_action (the seed's own example)",
+    why="A blocked task goes to the user anyway; naming who can help makes it quicker.",
+    fix='Name who can unblock you: <next_action agent="user">…</next_action>.',
+    requirements=("G-46",),
+    example=Example(
+        good='<next_action agent="user">Choose the payment provider</next_action>\n',
+        bad="",
+        reply=BLOCKED_REPLY,
+    ),
+)
 def _blocked_without_next_action(report: Report, _expected: Expectations) -> Hit | None:
     # The seed's own BLOCKED example has none, so it is only a warning there (D-24).
     if (
@@ -64,6 +104,32 @@ def _blocked_without_next_action(report: Report, _expected: Expectations) -> Hit
     )
 
 
+NEXT_ACTION_WITHOUT_AGENT = Rule(
+    id="goop_report/next-action-without-agent",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="next_action has no agent",
+    why="The router needs a name; it never picks one by itself.",
+    fix=(
+        'Name the agent: <next_action agent="goop-tester">…</next_action>, or orchestrator, or'
+        " user."
+    ),
+    requirements=("G-30", "G-46"),
+    example=Example(good=' agent="goop-tester"', bad="", reply=COMPLETE_REPLY),
+)
+HANDOFF_RULES.append(NEXT_ACTION_WITHOUT_AGENT)
+
+
+@HANDOFF_RULES.rule(
+    id="goop_report/next-action-without-text",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="next_action does not say what to do",
+    why="The text is the instruction the next agent gets.",
+    fix="Write the exact next task into next_action.",
+    requirements=("G-30",),
+    example=Example(good=_ACTION, bad='<next_action agent="goop-tester"/>', reply=COMPLETE_REPLY),
+)
 def _next_action_without_text(report: Report, _expected: Expectations) -> Hit | None:
     action = _next_action(report)
     if action is None or action.text:
@@ -71,6 +137,31 @@ def _next_action_without_text(report: Report, _expected: Expectations) -> Hit | 
     return Hit(message="next_action has no text; expected what is to be done next", path=_NEXT)
 
 
+NEXT_AGENT_ALIAS = Rule(
+    id="goop_report/next-agent-alias",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="`goop-orchestrator` or `goopspec`; read as `orchestrator`",
+    why="All three names mean the same; one of them is enough.",
+    fix='Write agent="orchestrator".',
+    requirements=("G-30",),
+    example=Example(
+        good='agent="goop-tester"', bad='agent="goop-orchestrator"', reply=COMPLETE_REPLY
+    ),
+)
+HANDOFF_RULES.append(NEXT_AGENT_ALIAS)
+
+
+@HANDOFF_RULES.rule(
+    id="goop_report/unknown-next-agent",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="next agent neither goop-… nor orchestrator, user, memory-distiller",
+    why="The router offers the work to the user when it does not know the agent.",
+    fix="Name an agent as goop-[type], or orchestrator, or user.",
+    requirements=("G-30",),
+    example=Example(good='agent="goop-tester"', bad='agent="bob"', reply=COMPLETE_REPLY),
+)
 def _unknown_next_agent(report: Report, _expected: Expectations) -> Hit | None:
     action = _next_action(report)
     if action is None or not action.agent or action.agent in KNOWN_AGENTS:
@@ -87,6 +178,33 @@ def _unknown_next_agent(report: Report, _expected: Expectations) -> Hit | None:
     )
 
 
+SESSION_FLAG_MISSING = Rule(
+    id="goop_report/session-flag-missing",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="handoff without suggest_new_session",
+    why="The flag marks the session boundary; without it the orchestrator stays in the session.",
+    fix=f"Add {_FLAG} or true.",
+    requirements=("G-33", "P-13"),
+    example=Example(good=f"{_FLAG}\n", bad="", reply=COMPLETE_REPLY),
+)
+HANDOFF_RULES.append(SESSION_FLAG_MISSING)
+
+
+@HANDOFF_RULES.rule(
+    id="goop_report/bad-next-command",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="next_command not of the form `/goop-…`",
+    why="A person or a host runs this line as it stands.",
+    fix="Write a command such as /goop-execute, or leave the element out.",
+    requirements=("G-34",),
+    example=Example(
+        good="<next_command>/goop-accept</next_command>",
+        bad="<next_command>goop-accept</next_command>",
+        reply=_WITH_COMMAND,
+    ),
+)
 def _bad_next_command(report: Report, _expected: Expectations) -> Hit | None:
     if (
         report.handoff is None
@@ -105,6 +223,20 @@ def _bad_next_command(report: Report, _expected: Expectations) -> Hit | None:
     )
 
 
+@HANDOFF_RULES.rule(
+    id="goop_report/unknown-command",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="no package version has this command",
+    why="The host would answer that it does not know the command.",
+    fix="Write a command the package has, such as /goop-execute.",
+    requirements=("G-35",),
+    example=Example(
+        good="<next_command>/goop-accept</next_command>",
+        bad="<next_command>/goop-deploy</next_command>",
+        reply=_WITH_COMMAND,
+    ),
+)
 def _unknown_command(report: Report, _expected: Expectations) -> Hit | None:
     if report.handoff is None or not report.handoff.next_command:
         return None
@@ -119,139 +251,6 @@ def _unknown_command(report: Report, _expected: Expectations) -> Hit | None:
     )
 
 
-READY_MISSING = Rule(
-    id="goop_report/ready-missing",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="handoff without ready",
-    why="The flag says whether the next agent can start.",
-    fix="Add <ready>true</ready> or <ready>false</ready>.",
-    requirements=("G-29",),
-    example=Example(good="<ready>true</ready>\n", bad="", reply=COMPLETE_REPLY),
-)
-
-NO_NEXT_ACTION = Rule(
-    id="goop_report/no-next-action",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="status other than BLOCKED and no next_action",
-    why="The orchestrator routes on it; without it the work stops or goes to the wrong agent.",
-    fix='Say who continues with what: <next_action agent="goop-tester">…</next_action>.',
-    requirements=("G-46",),
-    example=Example(good=f"{_ACTION}\n", bad="", reply=COMPLETE_REPLY),
-    check=_no_next_action,
-)
-
-BLOCKED_WITHOUT_NEXT_ACTION = Rule(
-    id="goop_report/blocked-without-next-action",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="BLOCKED and no next_action (the seed's own example)",
-    why="A blocked task goes to the user anyway; naming who can help makes it quicker.",
-    fix='Name who can unblock you: <next_action agent="user">…</next_action>.',
-    requirements=("G-46",),
-    example=Example(
-        good='<next_action agent="user">Choose the payment provider</next_action>\n',
-        bad="",
-        reply=BLOCKED_REPLY,
-    ),
-    check=_blocked_without_next_action,
-)
-
-NEXT_ACTION_WITHOUT_AGENT = Rule(
-    id="goop_report/next-action-without-agent",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="next_action has no agent",
-    why="The router needs a name; it never picks one by itself.",
-    fix=(
-        'Name the agent: <next_action agent="goop-tester">…</next_action>, or orchestrator, or'
-        " user."
-    ),
-    requirements=("G-30", "G-46"),
-    example=Example(good=' agent="goop-tester"', bad="", reply=COMPLETE_REPLY),
-)
-
-NEXT_ACTION_WITHOUT_TEXT = Rule(
-    id="goop_report/next-action-without-text",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="next_action does not say what to do",
-    why="The text is the instruction the next agent gets.",
-    fix="Write the exact next task into next_action.",
-    requirements=("G-30",),
-    example=Example(good=_ACTION, bad='<next_action agent="goop-tester"/>', reply=COMPLETE_REPLY),
-    check=_next_action_without_text,
-)
-
-NEXT_AGENT_ALIAS = Rule(
-    id="goop_report/next-agent-alias",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="`goop-orchestrator` or `goopspec`; read as `orchestrator`",
-    why="All three names mean the same; one of them is enough.",
-    fix='Write agent="orchestrator".',
-    requirements=("G-30",),
-    example=Example(
-        good='agent="goop-tester"', bad='agent="goop-orchestrator"', reply=COMPLETE_REPLY
-    ),
-)
-
-UNKNOWN_NEXT_AGENT = Rule(
-    id="goop_report/unknown-next-agent",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="next agent neither goop-… nor orchestrator, user, memory-distiller",
-    why="The router offers the work to the user when it does not know the agent.",
-    fix="Name an agent as goop-[type], or orchestrator, or user.",
-    requirements=("G-30",),
-    example=Example(good='agent="goop-tester"', bad='agent="bob"', reply=COMPLETE_REPLY),
-    check=_unknown_next_agent,
-)
-
-SESSION_FLAG_MISSING = Rule(
-    id="goop_report/session-flag-missing",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="handoff without suggest_new_session",
-    why="The flag marks the session boundary; without it the orchestrator stays in the session.",
-    fix=f"Add {_FLAG} or true.",
-    requirements=("G-33", "P-13"),
-    example=Example(good=f"{_FLAG}\n", bad="", reply=COMPLETE_REPLY),
-)
-
-BAD_NEXT_COMMAND = Rule(
-    id="goop_report/bad-next-command",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="next_command not of the form `/goop-…`",
-    why="A person or a host runs this line as it stands.",
-    fix="Write a command such as /goop-execute, or leave the element out.",
-    requirements=("G-34",),
-    example=Example(
-        good="<next_command>/goop-accept</next_command>",
-        bad="<next_command>goop-accept</next_command>",
-        reply=_WITH_COMMAND,
-    ),
-    check=_bad_next_command,
-)
-
-UNKNOWN_COMMAND = Rule(
-    id="goop_report/unknown-command",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="no package version has this command",
-    why="The host would answer that it does not know the command.",
-    fix="Write a command the package has, such as /goop-execute.",
-    requirements=("G-35",),
-    example=Example(
-        good="<next_command>/goop-accept</next_command>",
-        bad="<next_command>/goop-deploy</next_command>",
-        reply=_WITH_COMMAND,
-    ),
-    check=_unknown_command,
-)
-
 SESSION_WITHOUT_COMMAND = Rule(
     id="goop_report/session-without-command",
     lenient=Severity.WARNING,
@@ -262,17 +261,4 @@ SESSION_WITHOUT_COMMAND = Rule(
     requirements=("G-34", "G-50"),
     example=Example(good="<next_command>/goop-accept</next_command>\n", bad="", reply=_NEW_SESSION),
 )
-
-HANDOFF_RULES = (
-    READY_MISSING,
-    NO_NEXT_ACTION,
-    BLOCKED_WITHOUT_NEXT_ACTION,
-    NEXT_ACTION_WITHOUT_AGENT,
-    NEXT_ACTION_WITHOUT_TEXT,
-    NEXT_AGENT_ALIAS,
-    UNKNOWN_NEXT_AGENT,
-    SESSION_FLAG_MISSING,
-    BAD_NEXT_COMMAND,
-    UNKNOWN_COMMAND,
-    SESSION_WITHOUT_COMMAND,
-)
+HANDOFF_RULES.append(SESSION_WITHOUT_COMMAND)

@@ -3,7 +3,7 @@
 from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Rule, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = ["IMPORTANCE_OUT_OF_RANGE", "MEMORY_RULES", "UNKNOWN_MEMORY_TYPE"]
@@ -13,14 +13,7 @@ _SECTION = COMPLETE_REPLY[
 ]
 
 
-def _memory_missing(report: Report, expected: Expectations) -> Hit | None:
-    # "Required When Applicable: memory - when memory was persisted"
-    if not expected.memory_saved or report.memory:
-        return None
-    return Hit(
-        message="memory was saved, and none is reported; expected <memory>",
-        path="/goop_report/memory",
-    )
+MEMORY_RULES = RuleList()
 
 
 UNKNOWN_MEMORY_TYPE = Rule(
@@ -33,6 +26,8 @@ UNKNOWN_MEMORY_TYPE = Rule(
     requirements=("G-26", "P-07"),
     example=Example(good='type="decision"', bad='type="idea"', reply=COMPLETE_REPLY),
 )
+MEMORY_RULES.append(UNKNOWN_MEMORY_TYPE)
+
 
 IMPORTANCE_OUT_OF_RANGE = Rule(
     id="goop_report/importance-out-of-range",
@@ -47,8 +42,10 @@ IMPORTANCE_OUT_OF_RANGE = Rule(
     requirements=("G-27",),
     example=Example(good='importance="0.7"', bad='importance="8"', reply=COMPLETE_REPLY),
 )
+MEMORY_RULES.append(IMPORTANCE_OUT_OF_RANGE)
 
-MEMORY_MISSING = Rule(
+
+@MEMORY_RULES.rule(
     id="goop_report/memory-missing",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -59,7 +56,12 @@ MEMORY_MISSING = Rule(
     example=Example(
         good=_SECTION, bad="", reply=COMPLETE_REPLY, expected=Expectations(memory_saved=True)
     ),
-    check=_memory_missing,
 )
-
-MEMORY_RULES = (UNKNOWN_MEMORY_TYPE, IMPORTANCE_OUT_OF_RANGE, MEMORY_MISSING)
+def _memory_missing(report: Report, expected: Expectations) -> Hit | None:
+    # "Required When Applicable: memory - when memory was persisted"
+    if not expected.memory_saved or report.memory:
+        return None
+    return Hit(
+        message="memory was saved, and none is reported; expected <memory>",
+        path="/goop_report/memory",
+    )

@@ -3,7 +3,7 @@
 from goop_mcp.protocols.goop_report.model import Counter, Report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Rule, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from goop_mcp.workflow.task_ids import parse_task_id
 
@@ -15,6 +15,58 @@ _GOOD_PHASE = "<phase>execute</phase>"
 _GOOD_TASK = "<task_id>W1.T2</task_id>"
 
 
+def _over_total_hit(name: str, counter: Counter) -> Hit:
+    return Hit(
+        message=f"{name} is {counter.current} of {counter.total}; expected current not above total",
+        path=f"/goop_report/state/{name}/@current",
+        found=str(counter.current),
+    )
+
+
+STATE_RULES = RuleList()
+
+
+UNKNOWN_PHASE = Rule(
+    id="goop_report/unknown-phase",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="phase outside plan, specify, execute, accept, research",
+    why="Gates and the usual next command hang on the phase.",
+    fix="Write the phase the work belongs to.",
+    requirements=("G-14", "G-15"),
+    example=Example(good=_GOOD_PHASE, bad="<phase>deploy</phase>", reply=COMPLETE_REPLY),
+)
+STATE_RULES.append(UNKNOWN_PHASE)
+
+
+PHASE_ALIAS = Rule(
+    id="goop_report/phase-alias",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="`discuss`; read as `plan`",
+    why="Discussing belongs to planning; only projects of profile v1 have a phase of that name.",
+    fix="Write <phase>plan</phase>.",
+    requirements=("G-14",),
+    example=Example(good=_GOOD_PHASE, bad="<phase>discuss</phase>", reply=COMPLETE_REPLY),
+)
+STATE_RULES.append(PHASE_ALIAS)
+
+
+@STATE_RULES.rule(
+    id="goop_report/phase-mismatch",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="phase differs from the current workflow phase",
+    why="A report for another phase would move the workflow past its gates.",
+    fix="Report the phase you were asked to work in.",
+    requirements=("G-43",),
+    example=Example(
+        good="<phase>execute</phase>",
+        bad="<phase>accept</phase>",
+        reply=COMPLETE_REPLY,
+        expected=Expectations(phase="execute"),
+    ),
+)
 def _phase_mismatch(report: Report, expected: Expectations) -> Hit | None:
     # "State.phase must match current workflow phase" (Validation Rules)
     if not expected.phase or report.state is None or report.state.phase is None:
@@ -37,6 +89,20 @@ def _phase_mismatch(report: Report, expected: Expectations) -> Hit | None:
     )
 
 
+@STATE_RULES.rule(
+    id="goop_report/counter-over-total",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="current greater than total",
+    why="Wave 4 of 3 is a slip; the router would miss the last task.",
+    fix="Count from 1 to total.",
+    requirements=("G-16", "G-17"),
+    example=Example(
+        good='<task current="2" total="3"/>',
+        bad='<task current="2" total="1"/>',
+        reply=COMPLETE_REPLY,
+    ),
+)
 def _counter_over_total(report: Report, _expected: Expectations) -> list[Hit] | None:
     if report.state is None:
         return None
@@ -52,14 +118,16 @@ def _counter_over_total(report: Report, _expected: Expectations) -> list[Hit] | 
     ]
 
 
-def _over_total_hit(name: str, counter: Counter) -> Hit:
-    return Hit(
-        message=f"{name} is {counter.current} of {counter.total}; expected current not above total",
-        path=f"/goop_report/state/{name}/@current",
-        found=str(counter.current),
-    )
-
-
+@STATE_RULES.rule(
+    id="goop_report/task-id-form",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="task_id not `W<n>.T<n>`; other known forms are normalised for routing",
+    why="One spelling keeps reports, chronicle and blueprint comparable.",
+    fix="Write the task as W<wave>.T<task>, for example W2.T3.",
+    requirements=("G-12",),
+    example=Example(good=_GOOD_TASK, bad="<task_id>1.2</task_id>", reply=COMPLETE_REPLY),
+)
 def _task_id_form(report: Report, _expected: Expectations) -> Hit | None:
     if not report.task_id:
         return None
@@ -80,6 +148,29 @@ def _task_id_form(report: Report, _expected: Expectations) -> Hit | None:
     )
 
 
+TASK_ID_MISSING = Rule(
+    id="goop_report/task-id-missing",
+    lenient=Severity.INFO,
+    strict=Severity.INFO,
+    catches="phase execute without task_id",
+    why="task_id is optional, but during execution there is a task to name.",
+    fix="Name the task: <task_id>W2.T3</task_id>.",
+    requirements=("G-40",),
+    example=Example(good=f"{_GOOD_TASK}\n", bad="", reply=COMPLETE_REPLY),
+)
+STATE_RULES.append(TASK_ID_MISSING)
+
+
+@STATE_RULES.rule(
+    id="goop_report/task-id-differs-from-state",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="wave or task number of task_id differs from state",
+    why="One of the two is wrong, and the router cannot know which.",
+    fix="Make task_id and the counters in state name the same task.",
+    requirements=("G-12", "G-58"),
+    example=Example(good=_GOOD_TASK, bad="<task_id>W2.T2</task_id>", reply=COMPLETE_REPLY),
+)
 def _task_id_differs_from_state(report: Report, _expected: Expectations) -> list[Hit] | None:
     if not report.task_id or report.state is None:
         return None
@@ -104,104 +195,3 @@ def _task_id_differs_from_state(report: Report, _expected: Expectations) -> list
         and None not in (number, counter.current)
         and number != counter.current
     ]
-
-
-UNKNOWN_PHASE = Rule(
-    id="goop_report/unknown-phase",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="phase outside plan, specify, execute, accept, research",
-    why="Gates and the usual next command hang on the phase.",
-    fix="Write the phase the work belongs to.",
-    requirements=("G-14", "G-15"),
-    example=Example(good=_GOOD_PHASE, bad="<phase>deploy</phase>", reply=COMPLETE_REPLY),
-)
-
-PHASE_ALIAS = Rule(
-    id="goop_report/phase-alias",
-    lenient=Severity.WARNING,
-    strict=Severity.ERROR,
-    catches="`discuss`; read as `plan`",
-    why="Discussing belongs to planning; only projects of profile v1 have a phase of that name.",
-    fix="Write <phase>plan</phase>.",
-    requirements=("G-14",),
-    example=Example(good=_GOOD_PHASE, bad="<phase>discuss</phase>", reply=COMPLETE_REPLY),
-)
-
-PHASE_MISMATCH = Rule(
-    id="goop_report/phase-mismatch",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="phase differs from the current workflow phase",
-    why="A report for another phase would move the workflow past its gates.",
-    fix="Report the phase you were asked to work in.",
-    requirements=("G-43",),
-    example=Example(
-        good="<phase>execute</phase>",
-        bad="<phase>accept</phase>",
-        reply=COMPLETE_REPLY,
-        expected=Expectations(phase="execute"),
-    ),
-    check=_phase_mismatch,
-)
-
-COUNTER_OVER_TOTAL = Rule(
-    id="goop_report/counter-over-total",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="current greater than total",
-    why="Wave 4 of 3 is a slip; the router would miss the last task.",
-    fix="Count from 1 to total.",
-    requirements=("G-16", "G-17"),
-    example=Example(
-        good='<task current="2" total="3"/>',
-        bad='<task current="2" total="1"/>',
-        reply=COMPLETE_REPLY,
-    ),
-    check=_counter_over_total,
-)
-
-TASK_ID_FORM = Rule(
-    id="goop_report/task-id-form",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="task_id not `W<n>.T<n>`; other known forms are normalised for routing",
-    why="One spelling keeps reports, chronicle and blueprint comparable.",
-    fix="Write the task as W<wave>.T<task>, for example W2.T3.",
-    requirements=("G-12",),
-    example=Example(good=_GOOD_TASK, bad="<task_id>1.2</task_id>", reply=COMPLETE_REPLY),
-    check=_task_id_form,
-)
-
-TASK_ID_MISSING = Rule(
-    id="goop_report/task-id-missing",
-    lenient=Severity.INFO,
-    strict=Severity.INFO,
-    catches="phase execute without task_id",
-    why="task_id is optional, but during execution there is a task to name.",
-    fix="Name the task: <task_id>W2.T3</task_id>.",
-    requirements=("G-40",),
-    example=Example(good=f"{_GOOD_TASK}\n", bad="", reply=COMPLETE_REPLY),
-)
-
-TASK_ID_DIFFERS_FROM_STATE = Rule(
-    id="goop_report/task-id-differs-from-state",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="wave or task number of task_id differs from state",
-    why="One of the two is wrong, and the router cannot know which.",
-    fix="Make task_id and the counters in state name the same task.",
-    requirements=("G-12", "G-58"),
-    example=Example(good=_GOOD_TASK, bad="<task_id>W2.T2</task_id>", reply=COMPLETE_REPLY),
-    check=_task_id_differs_from_state,
-)
-
-STATE_RULES = (
-    UNKNOWN_PHASE,
-    PHASE_ALIAS,
-    PHASE_MISMATCH,
-    COUNTER_OVER_TOTAL,
-    TASK_ID_FORM,
-    TASK_ID_MISSING,
-    TASK_ID_DIFFERS_FROM_STATE,
-)

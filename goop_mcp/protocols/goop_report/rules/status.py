@@ -3,7 +3,7 @@
 from goop_mcp.protocols.goop_report.model import Report, Status
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Rule, RuleList
 from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
 
 __all__ = ["STATUS_RULES", "UNKNOWN_STATUS"]
@@ -21,69 +21,7 @@ def _complete_without_check(report: Report, _expected: Expectations) -> Hit | No
     )
 
 
-def _complete_with_failed_check(report: Report, _expected: Expectations) -> list[Hit] | None:
-    # "COMPLETE: Task fully finished, verified" (Status Values)
-    if report.status is not Status.COMPLETE:
-        return None
-    return [
-        Hit(
-            message=(
-                f"status is COMPLETE, but check {excerpt(check.name or '', 60)!r} failed; "
-                "expected every check to pass"
-            ),
-            path=f"/goop_report/verification/check[{number}]/@passed",
-            found="false",
-            expected=("true",),
-        )
-        for number, check in enumerate(report.verification or (), 1)
-        if check.passed is False
-    ]
-
-
-def _complete_with_blocker(report: Report, _expected: Expectations) -> Hit | None:
-    if (
-        report.status is not Status.COMPLETE
-        or report.handoff is None
-        or report.handoff.blockers is None
-    ):
-        return None
-
-    return Hit(
-        message="status is COMPLETE and there is a blocker; expected None",
-        path=_BLOCKERS,
-        found=excerpt(report.handoff.blockers),
-    )
-
-
-def _blocked_without_blocker(report: Report, _expected: Expectations) -> Hit | None:
-    # "If BLOCKED, blockers must be non-empty" (Validation Rules); None counts as empty (D-30)
-    if (
-        report.status is not Status.BLOCKED
-        or report.handoff is None
-        or report.handoff.blockers is not None
-    ):
-        return None
-
-    return Hit(
-        message="status is BLOCKED and blockers is empty or None; expected what blocks you",
-        path=_BLOCKERS,
-    )
-
-
-def _blocked_but_ready(report: Report, _expected: Expectations) -> Hit | None:
-    if (
-        report.status is not Status.BLOCKED
-        or report.handoff is None
-        or report.handoff.ready is not True
-    ):
-        return None
-
-    return Hit(
-        message="status is BLOCKED and ready is true; expected false",
-        path="/goop_report/handoff/ready",
-        found="true",
-        expected=("false",),
-    )
+STATUS_RULES = RuleList()
 
 
 UNKNOWN_STATUS = Rule(
@@ -104,6 +42,8 @@ UNKNOWN_STATUS = Rule(
         good="<status>COMPLETE</status>", bad="<status>FAILED</status>", reply=COMPLETE_REPLY
     ),
 )
+STATUS_RULES.append(UNKNOWN_STATUS)
+
 
 COMPLETE_WITHOUT_CHECK = Rule(
     id="goop_report/complete-without-check",
@@ -123,8 +63,10 @@ COMPLETE_WITHOUT_CHECK = Rule(
     ),
     check=_complete_without_check,
 )
+STATUS_RULES.append(COMPLETE_WITHOUT_CHECK)
 
-COMPLETE_WITH_FAILED_CHECK = Rule(
+
+@STATUS_RULES.rule(
     id="goop_report/complete-with-failed-check",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -137,10 +79,27 @@ COMPLETE_WITH_FAILED_CHECK = Rule(
         bad='<check name="tests" passed="false">2 failed</check>',
         reply=COMPLETE_REPLY,
     ),
-    check=_complete_with_failed_check,
 )
+def _complete_with_failed_check(report: Report, _expected: Expectations) -> list[Hit] | None:
+    # "COMPLETE: Task fully finished, verified" (Status Values)
+    if report.status is not Status.COMPLETE:
+        return None
+    return [
+        Hit(
+            message=(
+                f"status is COMPLETE, but check {excerpt(check.name or '', 60)!r} failed; "
+                "expected every check to pass"
+            ),
+            path=f"/goop_report/verification/check[{number}]/@passed",
+            found="false",
+            expected=("true",),
+        )
+        for number, check in enumerate(report.verification or (), 1)
+        if check.passed is False
+    ]
 
-COMPLETE_WITH_BLOCKER = Rule(
+
+@STATUS_RULES.rule(
     id="goop_report/complete-with-blocker",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -153,10 +112,23 @@ COMPLETE_WITH_BLOCKER = Rule(
         bad="<blockers>waiting for a key</blockers>",
         reply=COMPLETE_REPLY,
     ),
-    check=_complete_with_blocker,
 )
+def _complete_with_blocker(report: Report, _expected: Expectations) -> Hit | None:
+    if (
+        report.status is not Status.COMPLETE
+        or report.handoff is None
+        or report.handoff.blockers is None
+    ):
+        return None
 
-BLOCKED_WITHOUT_BLOCKER = Rule(
+    return Hit(
+        message="status is COMPLETE and there is a blocker; expected None",
+        path=_BLOCKERS,
+        found=excerpt(report.handoff.blockers),
+    )
+
+
+@STATUS_RULES.rule(
     id="goop_report/blocked-without-blocker",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -175,10 +147,23 @@ BLOCKED_WITHOUT_BLOCKER = Rule(
         bad="<blockers>None</blockers>",
         reply=BLOCKED_REPLY,
     ),
-    check=_blocked_without_blocker,
 )
+def _blocked_without_blocker(report: Report, _expected: Expectations) -> Hit | None:
+    # "If BLOCKED, blockers must be non-empty" (Validation Rules); None counts as empty (D-30)
+    if (
+        report.status is not Status.BLOCKED
+        or report.handoff is None
+        or report.handoff.blockers is not None
+    ):
+        return None
 
-BLOCKED_BUT_READY = Rule(
+    return Hit(
+        message="status is BLOCKED and blockers is empty or None; expected what blocks you",
+        path=_BLOCKERS,
+    )
+
+
+@STATUS_RULES.rule(
     id="goop_report/blocked-but-ready",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -187,14 +172,18 @@ BLOCKED_BUT_READY = Rule(
     fix="Write <ready>false</ready> as long as you are blocked.",
     requirements=("G-29", "G-56"),
     example=Example(good="<ready>false</ready>", bad="<ready>true</ready>", reply=BLOCKED_REPLY),
-    check=_blocked_but_ready,
 )
+def _blocked_but_ready(report: Report, _expected: Expectations) -> Hit | None:
+    if (
+        report.status is not Status.BLOCKED
+        or report.handoff is None
+        or report.handoff.ready is not True
+    ):
+        return None
 
-STATUS_RULES = (
-    UNKNOWN_STATUS,
-    COMPLETE_WITHOUT_CHECK,
-    COMPLETE_WITH_FAILED_CHECK,
-    COMPLETE_WITH_BLOCKER,
-    BLOCKED_WITHOUT_BLOCKER,
-    BLOCKED_BUT_READY,
-)
+    return Hit(
+        message="status is BLOCKED and ready is true; expected false",
+        path="/goop_report/handoff/ready",
+        found="true",
+        expected=("false",),
+    )

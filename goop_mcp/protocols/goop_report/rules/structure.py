@@ -5,7 +5,7 @@ import re
 from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Rule, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = [
@@ -42,6 +42,89 @@ _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,4})")
 _ROOT = '<goop_report version="0.1.6">'
 
 
+STRUCTURE_RULES = RuleList()
+
+
+NO_ENVELOPE = Rule(
+    id="goop_report/no-envelope",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="goop_report asked for and none found",
+    why=(
+        "Every agent response must include the block. Without it the orchestrator would have to"
+        " guess."
+    ),
+    fix="End the reply with the envelope; `goop-mcp prompt goop_report` shows its form.",
+    requirements=("G-01", "P-02", "P-08"),
+    example=Example(
+        good=COMPLETE_REPLY, bad="## TASK COMPLETE\n\nDone. All tests pass.", reply=COMPLETE_REPLY
+    ),
+)
+STRUCTURE_RULES.append(NO_ENVELOPE)
+
+
+MISSING_FIELD = Rule(
+    id="goop_report/missing-field",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches=(
+        "required element or attribute absent: status, agent, state, state/phase, summary, handoff;"
+        " file path; saved type; check passed"
+    ),
+    why="What is missing stays missing: no status, agent or hand-over is ever made up.",
+    fix="Add the missing part.",
+    requirements=("G-20", "G-22", "G-26", "G-28", "G-36"),
+    example=Example(
+        good="<summary>Added the login endpoint.</summary>\n", bad="", reply=COMPLETE_REPLY
+    ),
+)
+STRUCTURE_RULES.append(MISSING_FIELD)
+
+
+EMPTY_FIELD = Rule(
+    id="goop_report/empty-field",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="required element present but blank",
+    why="A blank element says no more than a missing one.",
+    fix="Fill in the element.",
+    requirements=("G-21", "G-36"),
+    example=Example(
+        good="<summary>Added the login endpoint.</summary>",
+        bad="<summary> </summary>",
+        reply=COMPLETE_REPLY,
+    ),
+)
+STRUCTURE_RULES.append(EMPTY_FIELD)
+
+
+DUPLICATE_ELEMENT = Rule(
+    id="goop_report/duplicate-element",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="an element that may stand once stands twice",
+    why="Two statuses contradict each other, and taking either would be a guess.",
+    fix="Keep one of the two elements.",
+    requirements=("G-09", "G-36"),
+    example=Example(
+        good="<status>COMPLETE</status>",
+        bad="<status>BLOCKED</status><status>COMPLETE</status>",
+        reply=COMPLETE_REPLY,
+    ),
+)
+STRUCTURE_RULES.append(DUPLICATE_ELEMENT)
+
+
+@STRUCTURE_RULES.rule(
+    id="goop_report/version-missing",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="root without version",
+    why="The envelope is read by the same rules, but a reader cannot know which form was meant.",
+    fix=f'Write the version at the root: <goop_report version="{WRITTEN_VERSION}">.',
+    requirements=("G-06",),
+    example=Example(good=_ROOT, bad="<goop_report>", reply=COMPLETE_REPLY),
+)
 def _version_missing(report: Report, _expected: Expectations) -> Hit | None:
     if report.version:
         return None
@@ -51,6 +134,16 @@ def _version_missing(report: Report, _expected: Expectations) -> Hit | None:
     )
 
 
+@STRUCTURE_RULES.rule(
+    id="goop_report/unknown-version",
+    lenient=Severity.INFO,
+    strict=Severity.INFO,
+    catches="version outside 0.1.4 to 0.2.9; read by the same rules",
+    why="A newer package may have changed the form; so far none has.",
+    fix="Nothing to do unless the version is a slip.",
+    requirements=("G-05", "G-06"),
+    example=Example(good=_ROOT, bad='<goop_report version="0.3.0">', reply=COMPLETE_REPLY),
+)
 def _unknown_version(report: Report, _expected: Expectations) -> Hit | None:
     # G-06: versions 0.1.4 to 0.2.9 share one structure.
     if not report.version or report.version == WRITTEN_VERSION:
@@ -69,92 +162,6 @@ def _unknown_version(report: Report, _expected: Expectations) -> Hit | None:
     )
 
 
-NO_ENVELOPE = Rule(
-    id="goop_report/no-envelope",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="goop_report asked for and none found",
-    why=(
-        "Every agent response must include the block. Without it the orchestrator would have to"
-        " guess."
-    ),
-    fix="End the reply with the envelope; `goop-mcp prompt goop_report` shows its form.",
-    requirements=("G-01", "P-02", "P-08"),
-    example=Example(
-        good=COMPLETE_REPLY, bad="## TASK COMPLETE\n\nDone. All tests pass.", reply=COMPLETE_REPLY
-    ),
-)
-
-MISSING_FIELD = Rule(
-    id="goop_report/missing-field",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches=(
-        "required element or attribute absent: status, agent, state, state/phase, summary, handoff;"
-        " file path; saved type; check passed"
-    ),
-    why="What is missing stays missing: no status, agent or hand-over is ever made up.",
-    fix="Add the missing part.",
-    requirements=("G-20", "G-22", "G-26", "G-28", "G-36"),
-    example=Example(
-        good="<summary>Added the login endpoint.</summary>\n", bad="", reply=COMPLETE_REPLY
-    ),
-)
-
-EMPTY_FIELD = Rule(
-    id="goop_report/empty-field",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="required element present but blank",
-    why="A blank element says no more than a missing one.",
-    fix="Fill in the element.",
-    requirements=("G-21", "G-36"),
-    example=Example(
-        good="<summary>Added the login endpoint.</summary>",
-        bad="<summary> </summary>",
-        reply=COMPLETE_REPLY,
-    ),
-)
-
-DUPLICATE_ELEMENT = Rule(
-    id="goop_report/duplicate-element",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="an element that may stand once stands twice",
-    why="Two statuses contradict each other, and taking either would be a guess.",
-    fix="Keep one of the two elements.",
-    requirements=("G-09", "G-36"),
-    example=Example(
-        good="<status>COMPLETE</status>",
-        bad="<status>BLOCKED</status><status>COMPLETE</status>",
-        reply=COMPLETE_REPLY,
-    ),
-)
-
-VERSION_MISSING = Rule(
-    id="goop_report/version-missing",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="root without version",
-    why="The envelope is read by the same rules, but a reader cannot know which form was meant.",
-    fix=f'Write the version at the root: <goop_report version="{WRITTEN_VERSION}">.',
-    requirements=("G-06",),
-    example=Example(good=_ROOT, bad="<goop_report>", reply=COMPLETE_REPLY),
-    check=_version_missing,
-)
-
-UNKNOWN_VERSION = Rule(
-    id="goop_report/unknown-version",
-    lenient=Severity.INFO,
-    strict=Severity.INFO,
-    catches="version outside 0.1.4 to 0.2.9; read by the same rules",
-    why="A newer package may have changed the form; so far none has.",
-    fix="Nothing to do unless the version is a slip.",
-    requirements=("G-05", "G-06"),
-    example=Example(good=_ROOT, bad='<goop_report version="0.3.0">', reply=COMPLETE_REPLY),
-    check=_unknown_version,
-)
-
 EXTENSION_ELEMENT = Rule(
     id="goop_report/extension-element",
     lenient=Severity.INFO,
@@ -169,13 +176,4 @@ EXTENSION_ELEMENT = Rule(
         reply=COMPLETE_REPLY,
     ),
 )
-
-STRUCTURE_RULES = (
-    NO_ENVELOPE,
-    MISSING_FIELD,
-    EMPTY_FIELD,
-    DUPLICATE_ELEMENT,
-    VERSION_MISSING,
-    UNKNOWN_VERSION,
-    EXTENSION_ELEMENT,
-)
+STRUCTURE_RULES.append(EXTENSION_ELEMENT)

@@ -5,7 +5,7 @@ import re
 from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = ["SUMMARY_RULES", "count_sentences"]
@@ -32,18 +32,10 @@ def count_sentences(text: str) -> int:
     )
 
 
-def _summary_too_long(report: Report, _expected: Expectations) -> Hit | None:
-    # "1-2 sentence summary of what was accomplished" (Response Envelope Structure)
-    if not report.summary or (count := count_sentences(report.summary)) <= _MOST_SENTENCES:
-        return None
-    return Hit(
-        message=f"summary has {count} sentences; expected 1 or 2",
-        path="/goop_report/summary",
-        found=excerpt(report.summary, 80),
-    )
+SUMMARY_RULES = RuleList()
 
 
-SUMMARY_TOO_LONG = Rule(
+@SUMMARY_RULES.rule(
     id="goop_report/summary-too-long",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -59,7 +51,13 @@ SUMMARY_TOO_LONG = Rule(
         bad="<summary>Read the code. Added the endpoint. Ran the tests.</summary>",
         reply=COMPLETE_REPLY,
     ),
-    check=_summary_too_long,
 )
-
-SUMMARY_RULES = (SUMMARY_TOO_LONG,)
+def _summary_too_long(report: Report, _expected: Expectations) -> Hit | None:
+    # "1-2 sentence summary of what was accomplished" (Response Envelope Structure)
+    if not report.summary or (count := count_sentences(report.summary)) <= _MOST_SENTENCES:
+        return None
+    return Hit(
+        message=f"summary has {count} sentences; expected 1 or 2",
+        path="/goop_report/summary",
+        found=excerpt(report.summary, 80),
+    )

@@ -4,7 +4,7 @@ from goop_mcp.protocols.goop_report.model import Report, Status
 from goop_mcp.validation.check_texts import judge_claim, judge_summary, summary_failure
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Problem, Rule
+from goop_mcp.validation.rules import Example, Problem, Rule, RuleList
 from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
 
 __all__ = ["VERIFICATION_RULES"]
@@ -15,29 +15,8 @@ _SECTION = (
 _REPLY = BLOCKED_REPLY.replace("  <handoff>", f"{_SECTION}  <handoff>")
 
 
-def _check_without_name(report: Report, _expected: Expectations) -> list[Hit] | None:
-    return [
-        Hit(
-            message="check has no name; expected tests, typecheck, manual or another word",
-            path=f"/goop_report/verification/check[{number}]",
-        )
-        for number, check in enumerate(report.verification or (), 1)
-        if not check.name
-    ]
-
-
-def _verification_missing(report: Report, expected: Expectations) -> Hit | None:
-    # "Required When Applicable: verification - when verification commands were run"
-    if not expected.checks_run or report.verification:
-        return None
-    return Hit(
-        message="checks were run, and none is reported; expected <verification>",
-        path="/goop_report/verification",
-    )
-
-
 def _contradicting_checks(report: Report, _expected: Expectations) -> list[Problem]:
-    """Report passed checks whose text shows a failure or no result, and a summary that disagrees."""
+    """Report passed checks whose text shows a failure or no result, and a contradicting summary."""
     # "COMPLETE: Task fully finished, verified" (Status Values): a check that failed verifies
     # nothing
     problems = []
@@ -94,7 +73,10 @@ def _shown_against_summary(report: Report) -> str | None:
     )
 
 
-CHECK_WITHOUT_NAME = Rule(
+VERIFICATION_RULES = RuleList()
+
+
+@VERIFICATION_RULES.rule(
     id="goop_report/check-without-name",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -105,10 +87,19 @@ CHECK_WITHOUT_NAME = Rule(
     example=Example(
         good='<check name="tests" passed="true">', bad='<check passed="true">', reply=COMPLETE_REPLY
     ),
-    check=_check_without_name,
 )
+def _check_without_name(report: Report, _expected: Expectations) -> list[Hit] | None:
+    return [
+        Hit(
+            message="check has no name; expected tests, typecheck, manual or another word",
+            path=f"/goop_report/verification/check[{number}]",
+        )
+        for number, check in enumerate(report.verification or (), 1)
+        if not check.name
+    ]
 
-VERIFICATION_MISSING = Rule(
+
+@VERIFICATION_RULES.rule(
     id="goop_report/verification-missing",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -117,8 +108,16 @@ VERIFICATION_MISSING = Rule(
     fix="Report every check you ran in <verification>, with passed true or false.",
     requirements=("G-39",),
     example=Example(good=_SECTION, bad="", reply=_REPLY, expected=Expectations(checks_run=True)),
-    check=_verification_missing,
 )
+def _verification_missing(report: Report, expected: Expectations) -> Hit | None:
+    # "Required When Applicable: verification - when verification commands were run"
+    if not expected.checks_run or report.verification:
+        return None
+    return Hit(
+        message="checks were run, and none is reported; expected <verification>",
+        path="/goop_report/verification",
+    )
+
 
 CHECK_CONTRADICTS_ITSELF = Rule(
     id="goop_report/check-contradicts-itself",
@@ -142,6 +141,8 @@ CHECK_CONTRADICTS_ITSELF = Rule(
     ),
     check=_contradicting_checks,
 )
+VERIFICATION_RULES.append(CHECK_CONTRADICTS_ITSELF)
+
 
 CHECK_WITHOUT_RESULT = Rule(
     id="goop_report/check-without-result",
@@ -155,10 +156,4 @@ CHECK_WITHOUT_RESULT = Rule(
     requirements=("G-44", "G-47"),
     example=Example(good="pytest: 12 passed", bad="not run, should pass", reply=COMPLETE_REPLY),
 )
-
-VERIFICATION_RULES = (
-    CHECK_WITHOUT_NAME,
-    VERIFICATION_MISSING,
-    CHECK_CONTRADICTS_ITSELF,
-    CHECK_WITHOUT_RESULT,
-)
+VERIFICATION_RULES.append(CHECK_WITHOUT_RESULT)

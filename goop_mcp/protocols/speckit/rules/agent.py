@@ -4,12 +4,58 @@ from goop_mcp.protocols.speckit.model import Response, plain_agent
 from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, ERROR_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Rule, RuleList
 from goop_mcp.workflow.agents import plain_agent_name
 
-__all__ = ["AGENT_MISMATCH", "AGENT_PREFIX", "AGENT_RULES", "UNKNOWN_AGENT"]
+__all__ = ["AGENT_PREFIX", "AGENT_RULES", "UNKNOWN_AGENT"]
 
 
+AGENT_RULES = RuleList()
+
+
+UNKNOWN_AGENT = Rule(
+    id="speckit/unknown-agent",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="agent not in the eleven",
+    why="Projects add agents of their own; their results are not looked into.",
+    fix="Write your own name as the schema has it, unless the agent is one of your project.",
+    requirements=("S-16",),
+    example=Example(good='"agent": "clarify"', bad='"agent": "baker"', reply=CLARIFY_REPLY),
+)
+AGENT_RULES.append(UNKNOWN_AGENT)
+
+
+AGENT_PREFIX = Rule(
+    id="speckit/agent-prefix",
+    lenient=Severity.INFO,
+    strict=Severity.INFO,
+    catches="`speckit-plan`, `speckit.plan`; read as `plan`",
+    why="Projects install the agents under such names.",
+    fix="Nothing to do: the prefix is dropped.",
+    requirements=("S-10",),
+    example=Example(
+        good='"agent": "clarify"', bad='"agent": "speckit-clarify"', reply=CLARIFY_REPLY
+    ),
+)
+AGENT_RULES.append(AGENT_PREFIX)
+
+
+@AGENT_RULES.rule(
+    id="speckit/agent-mismatch",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="agent differs from the expected one",
+    why="The orchestrator would take the work of one agent for that of another.",
+    fix="Answer under your own name.",
+    requirements=("S-10",),
+    example=Example(
+        good='"agent": "tasks"',
+        bad='"agent": "analyze"',
+        reply=ERROR_REPLY,
+        expected=Expectations(agent="tasks"),
+    ),
+)
 def _agent_mismatch(response: Response, expected: Expectations) -> Hit | None:
     if not expected.agent or response.agent is None:
         return None
@@ -24,51 +70,3 @@ def _agent_mismatch(response: Response, expected: Expectations) -> Hit | None:
         expected=(wanted,),
         fix=f'Answer as yourself: "agent": "{wanted}".',
     )
-
-
-UNKNOWN_AGENT = Rule(
-    id="speckit/unknown-agent",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="agent not in the eleven",
-    why="Projects add agents of their own; their results are not looked into.",
-    fix="Write your own name as the schema has it, unless the agent is one of your project.",
-    requirements=("S-16",),
-    example=Example(good='"agent": "clarify"', bad='"agent": "baker"', reply=CLARIFY_REPLY),
-)
-
-AGENT_PREFIX = Rule(
-    id="speckit/agent-prefix",
-    lenient=Severity.INFO,
-    strict=Severity.INFO,
-    catches="`speckit-plan`, `speckit.plan`; read as `plan`",
-    why="Projects install the agents under such names.",
-    fix="Nothing to do: the prefix is dropped.",
-    requirements=("S-10",),
-    example=Example(
-        good='"agent": "clarify"', bad='"agent": "speckit-clarify"', reply=CLARIFY_REPLY
-    ),
-)
-
-AGENT_MISMATCH = Rule(
-    id="speckit/agent-mismatch",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="agent differs from the expected one",
-    why="The orchestrator would take the work of one agent for that of another.",
-    fix="Answer under your own name.",
-    requirements=("S-10",),
-    example=Example(
-        good='"agent": "tasks"',
-        bad='"agent": "analyze"',
-        reply=ERROR_REPLY,
-        expected=Expectations(agent="tasks"),
-    ),
-    check=_agent_mismatch,
-)
-
-AGENT_RULES = (
-    UNKNOWN_AGENT,
-    AGENT_PREFIX,
-    AGENT_MISMATCH,
-)

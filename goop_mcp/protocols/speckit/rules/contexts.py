@@ -4,11 +4,30 @@ from goop_mcp.protocols.speckit.model import AgentInput
 from goop_mcp.protocols.speckit.samples import FEEDBACK_INPUT, WORKFLOW_INPUT
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 
-__all__ = ["CONTEXT_RULES", "FEATURE_DIR_DIFFERS", "FEEDBACK_EXHAUSTED"]
+__all__ = [
+    "CONTEXT_RULES",
+]
 
 
+CONTEXT_RULES = RuleList()
+
+
+@CONTEXT_RULES.rule(
+    id="speckit/feature-dir-differs",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="feature_dir is not `specs/<feature_id>/`",
+    why="Agents look for the files of the feature in that folder.",
+    fix="Write specs/, the feature_id and a slash.",
+    requirements=("S-02",),
+    example=Example(
+        good='"feature_dir": "specs/007-oauth-login/"',
+        bad='"feature_dir": "features/7/"',
+        reply=WORKFLOW_INPUT,
+    ),
+)
 def _feature_dir_differs(given: AgentInput, _expected: Expectations) -> Hit | None:
     context = given.workflow_context
     if (
@@ -32,6 +51,16 @@ def _feature_dir_differs(given: AgentInput, _expected: Expectations) -> Hit | No
     )
 
 
+@CONTEXT_RULES.rule(
+    id="speckit/feedback-exhausted",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="iteration greater than max_iterations",
+    why="The same findings went back and forth often enough; a person has to decide.",
+    fix="Ask the user instead of calling the agent again.",
+    requirements=("S-08",),
+    example=Example(good='"iteration": 1', bad='"iteration": 3', reply=FEEDBACK_INPUT),
+)
 def _feedback_exhausted(given: AgentInput, _expected: Expectations) -> Hit | None:
     context = given.feedback_context
     if context is None or context.iteration is None or context.max_iterations is None:
@@ -46,37 +75,3 @@ def _feedback_exhausted(given: AgentInput, _expected: Expectations) -> Hit | Non
         path="/feedback_context/iteration",
         found=str(context.iteration),
     )
-
-
-FEATURE_DIR_DIFFERS = Rule(
-    id="speckit/feature-dir-differs",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="feature_dir is not `specs/<feature_id>/`",
-    why="Agents look for the files of the feature in that folder.",
-    fix="Write specs/, the feature_id and a slash.",
-    requirements=("S-02",),
-    example=Example(
-        good='"feature_dir": "specs/007-oauth-login/"',
-        bad='"feature_dir": "features/7/"',
-        reply=WORKFLOW_INPUT,
-    ),
-    check=_feature_dir_differs,
-)
-
-FEEDBACK_EXHAUSTED = Rule(
-    id="speckit/feedback-exhausted",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="iteration greater than max_iterations",
-    why="The same findings went back and forth often enough; a person has to decide.",
-    fix="Ask the user instead of calling the agent again.",
-    requirements=("S-08",),
-    example=Example(good='"iteration": 1', bad='"iteration": 3', reply=FEEDBACK_INPUT),
-    check=_feedback_exhausted,
-)
-
-CONTEXT_RULES = (
-    FEATURE_DIR_DIFFERS,
-    FEEDBACK_EXHAUSTED,
-)

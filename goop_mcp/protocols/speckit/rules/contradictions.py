@@ -10,7 +10,7 @@ from goop_mcp.validation.check_texts import judge_claim, parse_result
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_strings import escape_pointer
-from goop_mcp.validation.rules import Example, Problem, Rule
+from goop_mcp.validation.rules import Example, Problem, Rule, RuleList
 
 __all__ = ["CONTRADICTION_RULES"]
 
@@ -27,21 +27,6 @@ _NO_RESULTS = frozenset(
     {"command", "cmd", "name", "path", "file", "url", "tool", "runner", "report", "id", "status"}
 )
 _DESCRIPTION = _NO_RESULTS | {"description", "title", "criterion"}
-
-
-def _gate_contradicts_counts(response: Response, _expected: Expectations) -> list[Hit] | None:
-    # "quality_gates{…}{status, details}" (test): the next agent relies on the status
-    return [
-        Hit(
-            message=(
-                f"gate {excerpt(name, 40)} is PASSED, but {shown}; expected counts that agree with"
-                " the status"
-            ),
-            path=f"/result/quality_gates/{escape_pointer(name)}/details/{key}",
-        )
-        for name, gate in _passed_gates(response)
-        for key, shown in _against_counts(section(gate, "details"))
-    ]
 
 
 def _passed_gates(response: Response) -> list[tuple[str, Values]]:
@@ -79,16 +64,6 @@ def _against_counts(details: Values) -> list[tuple[str, str]]:
             return [("passed", f"{passed:g} of {total:g} passed{left_out}")]
 
     return []
-
-
-def _criterion_contradicts_status(response: Response, _expected: Expectations) -> list[Hit] | None:
-    look = _STATUSES.get(response.agent or "")
-    if look is None or response.result is None or response.status is not Status.SUCCESS:
-        return None
-    return [
-        Hit(message=f"{message}; expected both to agree", path=f"/result/{path}", found=found)
-        for message, path, found in look(response.result)
-    ]
 
 
 def _criteria_of_test(result: Values) -> Iterator[tuple[str, str, str]]:
@@ -138,21 +113,6 @@ _STATUSES = {
 }
 
 
-def _value_out_of_range(response: Response, _expected: Expectations) -> list[Hit] | None:
-    hits = []
-    time = response.execution_time_ms
-    if time is not None and time < 0:
-        message = f"execution_time_ms is {time:g}; expected 0 or more"
-        hits.append(Hit(message=message, path="/execution_time_ms", found=f"{time:g}"))
-
-    for path, percentage in _percentages(response.result or {}):
-        if not 0 <= percentage <= _ALL:
-            message = f"{path.rpartition('/')[2]} is {percentage:g}; expected 0 to 100"
-            hits.append(Hit(message=message, path=f"/result/{path}", found=f"{percentage:g}"))
-
-    return hits
-
-
 def _percentages(result: Values) -> Iterator[tuple[str, float]]:
     coverage = section(section(result, "quality_gates"), "coverage")
     places: tuple[tuple[str, Values, Sequence[str]], ...] = (
@@ -164,42 +124,6 @@ def _percentages(result: Values) -> Iterator[tuple[str, float]]:
         for name in names:
             if (percentage := number(values, name)) is not None:
                 yield f"{path}{escape_pointer(name)}", percentage
-
-
-def _step_is_itself(response: Response, _expected: Expectations) -> list[Hit] | None:
-    agent = response.agent
-    if agent is None:
-        return None
-
-    hits = []
-    # Who is not finished may name itself: the router calls it again.
-    if not is_unfinished(response):
-        hits = [
-            Hit(
-                message=f"the next step of {agent} is {agent}; expected another agent",
-                path=f"/result/next_steps/{at}",
-            )
-            for at, step in enumerate(response.next_steps)
-            if plain_agent(step) == agent
-        ]
-
-    error = response.error
-    action = error.suggested_action if error is not None else None
-    if (
-        error is not None
-        and action is not None
-        and action.agent is not None
-        and plain_agent(action.agent) == agent
-    ):
-        asks = (
-            error.recovery_strategy == "run_prerequisite_agent" or error.type == "PrerequisiteError"
-        )
-        message = (
-            f"the prerequisite of {agent} is {agent}; expected the agent that has to run first"
-        )
-        hits += [Hit(message=message, path="/error/suggested_action/agent")] if asks else []
-
-    return hits
 
 
 # Texts of checks
@@ -285,7 +209,10 @@ def _texts(response: Response) -> list[tuple[str, str, str]]:
     return texts
 
 
-GATE_CONTRADICTS_COUNTS = Rule(
+CONTRADICTION_RULES = RuleList()
+
+
+@CONTRADICTION_RULES.rule(
     id="speckit/gate-contradicts-counts",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -301,10 +228,23 @@ GATE_CONTRADICTS_COUNTS = Rule(
     example=Example(
         good='"passed": 45, "failed": 0', bad='"passed": 43, "failed": 2', reply=TEST_REPLY
     ),
-    check=_gate_contradicts_counts,
 )
+def _gate_contradicts_counts(response: Response, _expected: Expectations) -> list[Hit] | None:
+    # "quality_gates{…}{status, details}" (test): the next agent relies on the status
+    return [
+        Hit(
+            message=(
+                f"gate {excerpt(name, 40)} is PASSED, but {shown}; expected counts that agree with"
+                " the status"
+            ),
+            path=f"/result/quality_gates/{escape_pointer(name)}/details/{key}",
+        )
+        for name, gate in _passed_gates(response)
+        for key, shown in _against_counts(section(gate, "details"))
+    ]
 
-CRITERION_CONTRADICTS_STATUS = Rule(
+
+@CONTRADICTION_RULES.rule(
     id="speckit/criterion-contradicts-status",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -321,10 +261,18 @@ CRITERION_CONTRADICTS_STATUS = Rule(
         bad='"description": "A user can log in", "status": "NOT_TESTED"',
         reply=TEST_REPLY,
     ),
-    check=_criterion_contradicts_status,
 )
+def _criterion_contradicts_status(response: Response, _expected: Expectations) -> list[Hit] | None:
+    look = _STATUSES.get(response.agent or "")
+    if look is None or response.result is None or response.status is not Status.SUCCESS:
+        return None
+    return [
+        Hit(message=f"{message}; expected both to agree", path=f"/result/{path}", found=found)
+        for message, path, found in look(response.result)
+    ]
 
-VALUE_OUT_OF_RANGE = Rule(
+
+@CONTRADICTION_RULES.rule(
     id="speckit/value-out-of-range",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -333,10 +281,23 @@ VALUE_OUT_OF_RANGE = Rule(
     fix="Report the number that was measured.",
     requirements=("S-10", "S-36", "S-37", "S-39"),
     example=Example(good='"overall": 87.5', bad='"overall": 187.5', reply=TEST_REPLY),
-    check=_value_out_of_range,
 )
+def _value_out_of_range(response: Response, _expected: Expectations) -> list[Hit] | None:
+    hits = []
+    time = response.execution_time_ms
+    if time is not None and time < 0:
+        message = f"execution_time_ms is {time:g}; expected 0 or more"
+        hits.append(Hit(message=message, path="/execution_time_ms", found=f"{time:g}"))
 
-STEP_IS_ITSELF = Rule(
+    for path, percentage in _percentages(response.result or {}):
+        if not 0 <= percentage <= _ALL:
+            message = f"{path.rpartition('/')[2]} is {percentage:g}; expected 0 to 100"
+            hits.append(Hit(message=message, path=f"/result/{path}", found=f"{percentage:g}"))
+
+    return hits
+
+
+@CONTRADICTION_RULES.rule(
     id="speckit/step-is-itself",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -347,8 +308,42 @@ STEP_IS_ITSELF = Rule(
     example=Example(
         good='"next_steps": ["plan"]', bad='"next_steps": ["clarify"]', reply=CLARIFY_REPLY
     ),
-    check=_step_is_itself,
 )
+def _step_is_itself(response: Response, _expected: Expectations) -> list[Hit] | None:
+    agent = response.agent
+    if agent is None:
+        return None
+
+    hits = []
+    # Who is not finished may name itself: the router calls it again.
+    if not is_unfinished(response):
+        hits = [
+            Hit(
+                message=f"the next step of {agent} is {agent}; expected another agent",
+                path=f"/result/next_steps/{at}",
+            )
+            for at, step in enumerate(response.next_steps)
+            if plain_agent(step) == agent
+        ]
+
+    error = response.error
+    action = error.suggested_action if error is not None else None
+    if (
+        error is not None
+        and action is not None
+        and action.agent is not None
+        and plain_agent(action.agent) == agent
+    ):
+        asks = (
+            error.recovery_strategy == "run_prerequisite_agent" or error.type == "PrerequisiteError"
+        )
+        message = (
+            f"the prerequisite of {agent} is {agent}; expected the agent that has to run first"
+        )
+        hits += [Hit(message=message, path="/error/suggested_action/agent")] if asks else []
+
+    return hits
+
 
 CHECK_CONTRADICTS_ITSELF = Rule(
     id="speckit/check-contradicts-itself",
@@ -369,6 +364,8 @@ CHECK_CONTRADICTS_ITSELF = Rule(
     ),
     check=_contradicting_texts,
 )
+CONTRADICTION_RULES.append(CHECK_CONTRADICTS_ITSELF)
+
 
 CHECK_WITHOUT_RESULT = Rule(
     id="speckit/check-without-result",
@@ -382,12 +379,4 @@ CHECK_WITHOUT_RESULT = Rule(
         good='{"docker_compose": "valid"}', bad='{"docker_compose": "not run"}', reply=TEST_REPLY
     ),
 )
-
-CONTRADICTION_RULES = (
-    GATE_CONTRADICTS_COUNTS,
-    CRITERION_CONTRADICTS_STATUS,
-    VALUE_OUT_OF_RANGE,
-    STEP_IS_ITSELF,
-    CHECK_CONTRADICTS_ITSELF,
-    CHECK_WITHOUT_RESULT,
-)
+CONTRADICTION_RULES.append(CHECK_WITHOUT_RESULT)

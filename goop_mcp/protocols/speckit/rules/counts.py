@@ -7,23 +7,17 @@ from goop_mcp.protocols.speckit.result_values import items, number, section
 from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, TASKS_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 
-__all__ = ["COUNT_RULES", "LIST_DIFFERS_FROM_COUNT", "NUMBERS_DISAGREE"]
+__all__ = [
+    "COUNT_RULES",
+]
 
 _TOLERANCE = 0.01 + 1e-9
 _ALL = 100
 
 Remark = tuple[str, str]
 """What does not fit, and the field of the result that says it."""
-
-
-def _numbers_disagree(response: Response, _expected: Expectations) -> list[Hit] | None:
-    return _hits(response, _SUMS)
-
-
-def _list_differs_from_count(response: Response, _expected: Expectations) -> list[Hit] | None:
-    return _hits(response, _LISTS)
 
 
 def _hits(
@@ -128,7 +122,10 @@ def _length(values: Values, name: str, count: float | None) -> Iterator[Remark]:
         yield f"{name} lists {len(listed)}, the count is {count:g}; expected all of them", name
 
 
-NUMBERS_DISAGREE = Rule(
+COUNT_RULES = RuleList()
+
+
+@COUNT_RULES.rule(
     id="speckit/numbers-disagree",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -137,10 +134,12 @@ NUMBERS_DISAGREE = Rule(
     fix="Count again and write numbers that fit each other.",
     requirements=("S-31", "S-35", "S-36", "S-37"),
     example=Example(good='"questions_asked": 3', bad='"questions_asked": 2', reply=CLARIFY_REPLY),
-    check=_numbers_disagree,
 )
+def _numbers_disagree(response: Response, _expected: Expectations) -> list[Hit] | None:
+    return _hits(response, _SUMS)
 
-LIST_DIFFERS_FROM_COUNT = Rule(
+
+@COUNT_RULES.rule(
     id="speckit/list-differs-from-count",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -149,10 +148,6 @@ LIST_DIFFERS_FROM_COUNT = Rule(
     fix="List all of them, or correct the count.",
     requirements=("S-35", "S-36", "S-41"),
     example=Example(good='["T001", "T002", "T003"]', bad='["T001", "T002"]', reply=TASKS_REPLY),
-    check=_list_differs_from_count,
 )
-
-COUNT_RULES = (
-    NUMBERS_DISAGREE,
-    LIST_DIFFERS_FROM_COUNT,
-)
+def _list_differs_from_count(response: Response, _expected: Expectations) -> list[Hit] | None:
+    return _hits(response, _LISTS)

@@ -6,16 +6,13 @@ from goop_mcp.protocols.speckit.model import Response
 from goop_mcp.protocols.speckit.samples import CONSTITUTION_REPLY, ERROR_REPLY, TIMEOUT_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Rule, RuleList
 
 __all__ = [
     "DERIVED_STRATEGY",
     "ERROR_CODE_FORM",
     "ERROR_RULES",
     "FITTING",
-    "MANUAL_BUT_RECOVERABLE",
-    "MISSING_SUGGESTED_AGENT",
-    "STRATEGY_MISMATCH",
     "UNKNOWN_ERROR_TYPE",
     "UNKNOWN_STRATEGY",
 ]
@@ -44,6 +41,88 @@ FITTING: Mapping[str, tuple[str, ...]] = {
 """The strategies that fit each type, the usual one first. A more careful one is never wrong."""
 
 
+ERROR_RULES = RuleList()
+
+
+ERROR_CODE_FORM = Rule(
+    id="speckit/error-code-form",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="code not in UPPER_SNAKE form",
+    why="Programs compare the code; people read the message.",
+    fix="Write the code in capitals with underscores, such as MISSING_PLAN.",
+    requirements=("S-14",),
+    example=Example(good='"code": "MISSING_PLAN"', bad='"code": "missing-plan"', reply=ERROR_REPLY),
+)
+ERROR_RULES.append(ERROR_CODE_FORM)
+
+
+UNKNOWN_ERROR_TYPE = Rule(
+    id="speckit/unknown-error-type",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="type not in the seven",
+    why="Each type has its own way to recover; for another one the user is asked.",
+    fix="Choose the one of the seven types that fits.",
+    requirements=("S-17",),
+    example=Example(
+        good='"type": "PrerequisiteError"', bad='"type": "DiskFullError"', reply=ERROR_REPLY
+    ),
+)
+ERROR_RULES.append(UNKNOWN_ERROR_TYPE)
+
+
+DERIVED_STRATEGY = Rule(
+    id="speckit/derived-strategy",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches=(
+        "`retry` or `retry_with_backoff`: asked for by the type table, absent from the strategy"
+        " table"
+    ),
+    why="The two tables of the specification differ; the meaning is plain.",
+    fix="Nothing to do: it is read as the type table has it.",
+    requirements=("S-22", "S-23", "S-24"),
+    example=Example(
+        good='"recovery_strategy": "fix_and_retry"',
+        bad='"recovery_strategy": "retry"',
+        reply=TIMEOUT_REPLY,
+    ),
+)
+ERROR_RULES.append(DERIVED_STRATEGY)
+
+
+UNKNOWN_STRATEGY = Rule(
+    id="speckit/unknown-strategy",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="any other unlisted strategy; the router takes the one of the type",
+    why="Nobody knows how to carry it out.",
+    fix="Choose one of the listed strategies.",
+    requirements=("S-24",),
+    example=Example(
+        good='"recovery_strategy": "run_prerequisite_agent"',
+        bad='"recovery_strategy": "pray"',
+        reply=ERROR_REPLY,
+    ),
+)
+ERROR_RULES.append(UNKNOWN_STRATEGY)
+
+
+@ERROR_RULES.rule(
+    id="speckit/strategy-mismatch",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="the strategy does not fit the type; the router takes the safer one",
+    why="A violated rule of the project must not be retried.",
+    fix="Choose the strategy that the table of types gives.",
+    requirements=("S-25",),
+    example=Example(
+        good='"recovery_strategy": "manual_resolution"',
+        bad='"recovery_strategy": "fix_and_retry"',
+        reply=CONSTITUTION_REPLY,
+    ),
+)
 def _strategy_mismatch(response: Response, _expected: Expectations) -> Hit | None:
     error = response.error
     if error is None or not error.type or not error.recovery_strategy:
@@ -64,6 +143,20 @@ def _strategy_mismatch(response: Response, _expected: Expectations) -> Hit | Non
     )
 
 
+@ERROR_RULES.rule(
+    id="speckit/missing-suggested-agent",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="run_prerequisite_agent without suggested_action.agent",
+    why="The strategy is to run the suggested agent first; without one there is nobody to run.",
+    fix="Name the agent to run first in suggested_action.",
+    requirements=("S-26",),
+    example=Example(
+        good='{"agent": "plan", "reason": "It writes plan.md"}',
+        bad='{"reason": "It writes plan.md"}',
+        reply=ERROR_REPLY,
+    ),
+)
 def _missing_suggested_agent(response: Response, _expected: Expectations) -> Hit | None:
     # "run_prerequisite_agent | Execute suggested agent first" (Recovery Strategies)
     error = response.error
@@ -80,6 +173,18 @@ def _missing_suggested_agent(response: Response, _expected: Expectations) -> Hit
     )
 
 
+@ERROR_RULES.rule(
+    id="speckit/manual-but-recoverable",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="recoverable true with manual_resolution; manual wins",
+    why="What only a person can resolve cannot be recovered from by itself.",
+    fix='Write "recoverable": false, or choose another strategy.',
+    requirements=("S-20", "S-27"),
+    example=Example(
+        good='"recoverable": false', bad='"recoverable": true', reply=CONSTITUTION_REPLY
+    ),
+)
 def _manual_but_recoverable(response: Response, _expected: Expectations) -> Hit | None:
     # "manual_resolution | Cannot auto-recover" (Recovery Strategies)
     error = response.error
@@ -96,117 +201,3 @@ def _manual_but_recoverable(response: Response, _expected: Expectations) -> Hit 
         found="true",
         expected=("false",),
     )
-
-
-ERROR_CODE_FORM = Rule(
-    id="speckit/error-code-form",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="code not in UPPER_SNAKE form",
-    why="Programs compare the code; people read the message.",
-    fix="Write the code in capitals with underscores, such as MISSING_PLAN.",
-    requirements=("S-14",),
-    example=Example(good='"code": "MISSING_PLAN"', bad='"code": "missing-plan"', reply=ERROR_REPLY),
-)
-
-UNKNOWN_ERROR_TYPE = Rule(
-    id="speckit/unknown-error-type",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="type not in the seven",
-    why="Each type has its own way to recover; for another one the user is asked.",
-    fix="Choose the one of the seven types that fits.",
-    requirements=("S-17",),
-    example=Example(
-        good='"type": "PrerequisiteError"', bad='"type": "DiskFullError"', reply=ERROR_REPLY
-    ),
-)
-
-DERIVED_STRATEGY = Rule(
-    id="speckit/derived-strategy",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches=(
-        "`retry` or `retry_with_backoff`: asked for by the type table, absent from the strategy"
-        " table"
-    ),
-    why="The two tables of the specification differ; the meaning is plain.",
-    fix="Nothing to do: it is read as the type table has it.",
-    requirements=("S-22", "S-23", "S-24"),
-    example=Example(
-        good='"recovery_strategy": "fix_and_retry"',
-        bad='"recovery_strategy": "retry"',
-        reply=TIMEOUT_REPLY,
-    ),
-)
-
-UNKNOWN_STRATEGY = Rule(
-    id="speckit/unknown-strategy",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="any other unlisted strategy; the router takes the one of the type",
-    why="Nobody knows how to carry it out.",
-    fix="Choose one of the listed strategies.",
-    requirements=("S-24",),
-    example=Example(
-        good='"recovery_strategy": "run_prerequisite_agent"',
-        bad='"recovery_strategy": "pray"',
-        reply=ERROR_REPLY,
-    ),
-)
-
-STRATEGY_MISMATCH = Rule(
-    id="speckit/strategy-mismatch",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="the strategy does not fit the type; the router takes the safer one",
-    why="A violated rule of the project must not be retried.",
-    fix="Choose the strategy that the table of types gives.",
-    requirements=("S-25",),
-    example=Example(
-        good='"recovery_strategy": "manual_resolution"',
-        bad='"recovery_strategy": "fix_and_retry"',
-        reply=CONSTITUTION_REPLY,
-    ),
-    check=_strategy_mismatch,
-)
-
-MISSING_SUGGESTED_AGENT = Rule(
-    id="speckit/missing-suggested-agent",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="run_prerequisite_agent without suggested_action.agent",
-    why="The strategy is to run the suggested agent first; without one there is nobody to run.",
-    fix="Name the agent to run first in suggested_action.",
-    requirements=("S-26",),
-    example=Example(
-        good='{"agent": "plan", "reason": "It writes plan.md"}',
-        bad='{"reason": "It writes plan.md"}',
-        reply=ERROR_REPLY,
-    ),
-    check=_missing_suggested_agent,
-)
-
-MANUAL_BUT_RECOVERABLE = Rule(
-    id="speckit/manual-but-recoverable",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="recoverable true with manual_resolution; manual wins",
-    why="What only a person can resolve cannot be recovered from by itself.",
-    fix='Write "recoverable": false, or choose another strategy.',
-    requirements=("S-20", "S-27"),
-    example=Example(
-        good='"recoverable": false', bad='"recoverable": true', reply=CONSTITUTION_REPLY
-    ),
-    check=_manual_but_recoverable,
-)
-
-ERROR_RULES = (
-    ERROR_CODE_FORM,
-    UNKNOWN_ERROR_TYPE,
-    DERIVED_STRATEGY,
-    UNKNOWN_STRATEGY,
-    STRATEGY_MISMATCH,
-    MISSING_SUGGESTED_AGENT,
-    MANUAL_BUT_RECOVERABLE,
-)

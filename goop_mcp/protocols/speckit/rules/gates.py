@@ -8,33 +8,14 @@ from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, RESEARCH_REPLY, TE
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_strings import escape_pointer
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 
 __all__ = [
-    "COVERAGE_BELOW_REQUIRED",
     "GATE_RULES",
-    "LOW_CONFIDENCE",
-    "PASSED_WITH_FAILED_GATE",
-    "SUCCESS_BUT_UNFINISHED",
-    "SUCCESS_WITH_FAILED_GATE",
     "is_unfinished",
 ]
 
 _ALL = 100
-
-
-def _success_with_failed_gate(response: Response, _expected: Expectations) -> list[Hit] | None:
-    stop = _STOPS.get(response.agent or "")
-    if stop is None or response.status is not Status.SUCCESS:
-        return None
-    return [
-        Hit(
-            message=f"status is success, but {what}; the work must not go on",
-            path=path,
-            found=found,
-        )
-        for what, path, found in stop(response)
-    ]
 
 
 def _test_stops(response: Response) -> Iterator[tuple[str, str, str]]:
@@ -88,10 +69,6 @@ _STOPS: Mapping[str, Callable[[Response], Iterator[tuple[str, str, str]]]] = {
 }
 
 
-def _success_but_unfinished(response: Response, _expected: Expectations) -> Hit | None:
-    return _left_over(response)
-
-
 def is_unfinished(response: Response) -> bool:
     """Return whether a success leaves work to the same agent."""
     return _left_over(response) is not None
@@ -134,6 +111,74 @@ def _tasks_left(response: Response) -> Hit | None:
     )
 
 
+GATE_RULES = RuleList()
+
+
+@GATE_RULES.rule(
+    id="speckit/success-with-failed-gate",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches=(
+        "status success, and the content says stop: test FAILED, review NEEDS_MANUAL_REVIEW or"
+        " compliance FAIL, analyze CRITICAL above 0, plan with constitution_violations"
+    ),
+    why=(
+        "The agent did its work, and the work found a reason to stop. The router "
+        "looks at the content, never at the status alone."
+    ),
+    fix="Nothing to do: the reply is in order, what it found is not.",
+    requirements=("S-33", "S-36", "S-38", "S-40"),
+    example=Example(
+        good='"overall_status": "PASSED"', bad='"overall_status": "FAILED"', reply=TEST_REPLY
+    ),
+)
+def _success_with_failed_gate(response: Response, _expected: Expectations) -> list[Hit] | None:
+    stop = _STOPS.get(response.agent or "")
+    if stop is None or response.status is not Status.SUCCESS:
+        return None
+    return [
+        Hit(
+            message=f"status is success, but {what}; the work must not go on",
+            path=path,
+            found=found,
+        )
+        for what, path, found in stop(response)
+    ]
+
+
+@GATE_RULES.rule(
+    id="speckit/success-but-unfinished",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches=(
+        "status success, and work remains: implement below 100 %, clarify with"
+        " remaining_ambiguities"
+    ),
+    why="The router calls the same agent again instead of the next.",
+    fix="Nothing to do: finish the work when you are called again.",
+    requirements=("S-31", "S-37"),
+    example=Example(
+        good='"remaining_ambiguities": 0', bad='"remaining_ambiguities": 2', reply=CLARIFY_REPLY
+    ),
+)
+def _success_but_unfinished(response: Response, _expected: Expectations) -> Hit | None:
+    return _left_over(response)
+
+
+@GATE_RULES.rule(
+    id="speckit/passed-with-failed-gate",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="test PASSED although one gate FAILED",
+    why="One failed gate fails the whole; otherwise the workflow would go on with broken work.",
+    fix='Write "overall_status": "FAILED" as long as one gate is FAILED.',
+    requirements=("S-38",),
+    example=Example(
+        good='"code_quality": {"status": "PASSED"',
+        bad='"code_quality": {"status": "FAILED"',
+        reply=TEST_REPLY,
+    ),
+)
 def _passed_with_failed_gate(response: Response, _expected: Expectations) -> list[Hit] | None:
     if response.agent != "test" or section(response.result, "").get("overall_status") != "PASSED":
         return None
@@ -152,6 +197,16 @@ def _passed_with_failed_gate(response: Response, _expected: Expectations) -> lis
     ]
 
 
+@GATE_RULES.rule(
+    id="speckit/coverage-below-required",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="coverage gate PASSED with overall below required",
+    why="The numbers say that the gate failed.",
+    fix="Write the gate as FAILED, or report the true numbers.",
+    requirements=("S-39",),
+    example=Example(good='"overall": 87.5', bad='"overall": 61.3', reply=TEST_REPLY),
+)
 def _coverage_below_required(response: Response, _expected: Expectations) -> Hit | None:
     if response.agent != "test":
         return None
@@ -170,6 +225,18 @@ def _coverage_below_required(response: Response, _expected: Expectations) -> Hit
     )
 
 
+@GATE_RULES.rule(
+    id="speckit/low-confidence",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="research with confidence_level LOW",
+    why="What is built on uncertain ground should be looked at by a person first.",
+    fix="Nothing to do: a person reviews the decisions.",
+    requirements=("S-32",),
+    example=Example(
+        good='"confidence_level": "HIGH"', bad='"confidence_level": "LOW"', reply=RESEARCH_REPLY
+    ),
+)
 def _low_confidence(response: Response, _expected: Expectations) -> Hit | None:
     if (
         response.agent != "research"
@@ -182,91 +249,3 @@ def _low_confidence(response: Response, _expected: Expectations) -> Hit | None:
         path="/result/confidence_level",
         found="LOW",
     )
-
-
-SUCCESS_WITH_FAILED_GATE = Rule(
-    id="speckit/success-with-failed-gate",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches=(
-        "status success, and the content says stop: test FAILED, review NEEDS_MANUAL_REVIEW or"
-        " compliance FAIL, analyze CRITICAL above 0, plan with constitution_violations"
-    ),
-    why=(
-        "The agent did its work, and the work found a reason to stop. The router "
-        "looks at the content, never at the status alone."
-    ),
-    fix="Nothing to do: the reply is in order, what it found is not.",
-    requirements=("S-33", "S-36", "S-38", "S-40"),
-    example=Example(
-        good='"overall_status": "PASSED"', bad='"overall_status": "FAILED"', reply=TEST_REPLY
-    ),
-    check=_success_with_failed_gate,
-)
-
-SUCCESS_BUT_UNFINISHED = Rule(
-    id="speckit/success-but-unfinished",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches=(
-        "status success, and work remains: implement below 100 %, clarify with"
-        " remaining_ambiguities"
-    ),
-    why="The router calls the same agent again instead of the next.",
-    fix="Nothing to do: finish the work when you are called again.",
-    requirements=("S-31", "S-37"),
-    example=Example(
-        good='"remaining_ambiguities": 0', bad='"remaining_ambiguities": 2', reply=CLARIFY_REPLY
-    ),
-    check=_success_but_unfinished,
-)
-
-PASSED_WITH_FAILED_GATE = Rule(
-    id="speckit/passed-with-failed-gate",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="test PASSED although one gate FAILED",
-    why="One failed gate fails the whole; otherwise the workflow would go on with broken work.",
-    fix='Write "overall_status": "FAILED" as long as one gate is FAILED.',
-    requirements=("S-38",),
-    example=Example(
-        good='"code_quality": {"status": "PASSED"',
-        bad='"code_quality": {"status": "FAILED"',
-        reply=TEST_REPLY,
-    ),
-    check=_passed_with_failed_gate,
-)
-
-COVERAGE_BELOW_REQUIRED = Rule(
-    id="speckit/coverage-below-required",
-    lenient=Severity.ERROR,
-    strict=Severity.ERROR,
-    catches="coverage gate PASSED with overall below required",
-    why="The numbers say that the gate failed.",
-    fix="Write the gate as FAILED, or report the true numbers.",
-    requirements=("S-39",),
-    example=Example(good='"overall": 87.5', bad='"overall": 61.3', reply=TEST_REPLY),
-    check=_coverage_below_required,
-)
-
-LOW_CONFIDENCE = Rule(
-    id="speckit/low-confidence",
-    lenient=Severity.WARNING,
-    strict=Severity.WARNING,
-    catches="research with confidence_level LOW",
-    why="What is built on uncertain ground should be looked at by a person first.",
-    fix="Nothing to do: a person reviews the decisions.",
-    requirements=("S-32",),
-    example=Example(
-        good='"confidence_level": "HIGH"', bad='"confidence_level": "LOW"', reply=RESEARCH_REPLY
-    ),
-    check=_low_confidence,
-)
-
-GATE_RULES = (
-    SUCCESS_WITH_FAILED_GATE,
-    SUCCESS_BUT_UNFINISHED,
-    PASSED_WITH_FAILED_GATE,
-    COVERAGE_BELOW_REQUIRED,
-    LOW_CONFIDENCE,
-)
