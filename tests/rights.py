@@ -31,7 +31,7 @@ class _Rights(ctypes.Structure):
 
 @contextmanager
 def ordinary_rights() -> Iterator[None]:
-    """Hold this thread and what it starts to the permissions of files, whoever runs the tests.
+    """Make permissions of files apply to this thread and its children, also for root.
 
     Root keeps its name and what belongs to it, and has its rights back afterwards.
     """

@@ -163,6 +163,7 @@ def prepare(
     reasons.
     """
     reading = _Reading()
+    # Redaction is first: the messages below quote values, and may be logged.
     cleaned = _redacted(draft, reading)
     _refuse_unstorable(cleaned, reading)
     kind = next((known for known in types if known == cleaned.type), None)
@@ -175,6 +176,7 @@ def prepare(
         reading.findings.append(finding_of(problem))
 
     _refuse_blank(cleaned, reading)
+    # Cutting the title lengthens the content, so sizes are checked afterwards.
     cleaned = _with_short_title(cleaned, reading)
     _refuse_too_large(cleaned, reading)
     if (

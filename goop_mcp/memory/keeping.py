@@ -138,6 +138,7 @@ def forget_memory(
             id=id, title=was.title, forgotten_at=now, purged=purge, revision=writing.next_revision()
         )
 
+    # Looked up first, as a write would create the database and wait for other writers.
     if store.read(lambda reading: _memory(reading, id)) is None:
         raise _not_found(id, None)
     return store.write(change, timeout=timeout)

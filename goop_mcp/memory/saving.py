@@ -128,6 +128,7 @@ def _same(reading: Reading, prepared: PreparedMemory) -> StoredMemory | None:
         hit = Hit(message=message, path="idempotency_key", found=excerpt(key))
         raise MemoryRefusedError([finding_of(Problem(KEY_REUSED, hit))])
 
+    # The same text under another key, or without one, is still a repeated save.
     return holder or reading.memory_by_fingerprint(prepared.fingerprint)
 
 

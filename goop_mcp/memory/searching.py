@@ -218,6 +218,7 @@ def _by_words(
     reading: Reading, words: tuple[str, ...], wanted: MemoryFilter, limit: int
 ) -> _RankedList:
     """Return memories with all words and, if these are too few, after them those with some."""
+    # Memories with all words are what was asked for, so those with some only fill up the list.
     hits = reading.search(words, operator="AND", wanted=wanted, limit=_DEPTH)
     if len(hits) < limit and len(words) > 1:
         hits = hits + reading.search(words, operator="OR", wanted=wanted, limit=_DEPTH)

@@ -94,11 +94,14 @@ _MARKED: Final = (
     ((":a",), r"(?<![0-9])(?P<value>[0-9]{6,16}:A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])"),
     (
         ("|", "%"),
-        r"(?<![A-Za-z0-9])(?P<value>[0-9]{15,16}(?:\||%(?:7[Cc])?)[A-Za-z0-9_-]{27,40})(?![A-Za-z0-9_-])",
+        r"(?<![A-Za-z0-9])(?P<value>[0-9]{15,16}(?:\||%(?:7[Cc])?)[A-Za-z0-9_-]{27,40})"
+        r"(?![A-Za-z0-9_-])",
     ),
     (
         (".",),
-        r"(?<![A-Za-z0-9_.-])(?P<value>[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})(?![A-Za-z0-9_.-])",
+        r"(?<![A-Za-z0-9_.-])"
+        r"(?P<value>[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})"
+        r"(?![A-Za-z0-9_.-])",
     ),
     (("/webhooks/",), r"(?<=/webhooks/)(?P<value>[0-9]{15,22}/[A-Za-z0-9_-]{50,90})"),
     (("incomingwebhook/",), r"(?<=IncomingWebhook/)(?P<value>[a-z0-9]{32}/[a-z0-9-]{36})"),
@@ -114,7 +117,8 @@ _MARKED: Final = (
     ),
     (
         ("session",),
-        r"(?<![\w.-])(?:[A-Z]{1,10}SESSIONID|ASP\.NET_SessionId|_gitlab_session|laravel_session|sessionid)"
+        r"(?<![\w.-])"
+        r"(?:[A-Z]{1,10}SESSIONID|ASP\.NET_SessionId|_gitlab_session|laravel_session|sessionid)"
         r"=(?P<value>[A-Za-z0-9%+/=_.:-]{16,})",
     ),
     (
@@ -196,7 +200,8 @@ _KEY_BLOCK: Final = re.compile(
     r" BLOCK)?-----|[A-Za-z0-9+/=\s\\:,-]*)"
 )
 _SSH_KEY: Final = re.compile(
-    r"\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-[a-z0-9-]{1,40}@openssh\.com)\s{1,4}AAAA[A-Za-z0-9+/=]{16,}"
+    r"\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-[a-z0-9-]{1,40}@openssh\.com)"
+    r"\s{1,4}AAAA[A-Za-z0-9+/=]{16,}"
 )
 # User and password are between // and the last @ before the path.
 _IN_URL: Final = re.compile(r"(?<=://)[^\s/?#\"'<>@:\[\]]{0,256}:[^\s/\"'<>]{1,512}@(?=[^\s@])")

@@ -25,12 +25,14 @@ _PLACEHOLDER: Final = re.compile(
 )
 # References to the source of a value: calls, items, attributes, files.
 _REFERENCE: Final = re.compile(
-    r"[A-Za-z_][\w.]*[(\[{].*|[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+|(?:~|\.{1,2})?/[a-z0-9_.-]+(?:/[a-z0-9_.-]+)*/?",
+    r"[A-Za-z_][\w.]*[(\[{].*|[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+"
+    r"|(?:~|\.{1,2})?/[a-z0-9_.-]+(?:/[a-z0-9_.-]+)*/?",
     re.DOTALL,
 )
 _PATH: Final = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\][^:;|<>\r\n]*|~|\.{1,2}")
 _TYPE: Final = re.compile(
-    r"(?:[A-Z][a-z]+)*(?:Str|String|Token|Secret|Key|Password|Type|Bytes|Optional|Union|Any|None)(?:\W.*)?",
+    r"(?:[A-Z][a-z]+)*"
+    r"(?:Str|String|Token|Secret|Key|Password|Type|Bytes|Optional|Union|Any|None)(?:\W.*)?",
     re.DOTALL,
 )
 _NAME_OR_CALL: Final = re.compile(r"[A-Za-z_.]+(?:\(.*)?", re.DOTALL)

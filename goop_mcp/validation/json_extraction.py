@@ -1,7 +1,8 @@
-"""Find the envelope of a JSON protocol in a reply: every object with its keys, and which of them counts (D-06).
+"""Find the envelope of a JSON protocol in a reply: its candidates, and the one that counts (D-06).
 
-Plain JSON is decoded on the spot. Only where an opening brace begins no plain JSON the text is scanned for balanced
-braces, and what holds one of the protocol's keys is read loosely. Both are linear.
+Plain JSON is decoded directly. Only if an opening brace does not begin plain JSON is the text
+scanned for balanced braces; objects that mention a key of the protocol are then read loosely. Both
+take time linear to the length of the text.
 """
 
 import re
@@ -12,7 +13,7 @@ from goop_mcp.validation.escaping import ZERO_WIDTH
 from goop_mcp.validation.extraction import Block, Extraction
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.hosts import HAND_BACK, unescape
-from goop_mcp.validation.json_repair import Ending, Fault, LooseObject, read_loosely
+from goop_mcp.validation.json_repair import Ending, JsonFailure, LooseObject, read_loosely
 from goop_mcp.validation.json_strings import decoded_text
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
@@ -31,13 +32,15 @@ __all__ = [
 ]
 
 _QUOTE = "[\"'“”„‘’]"
+# A brace, the comments after it, and its first key. The atomic group (?>...) and the possessive
+# `++` never give characters back, which keeps the match linear on a run of blanks or comments.
 _OPENING = re.compile(
     rf"\{{(?>(?:\s|//[^\n]*\n|/\*[^*]*\*/)*)(?:{_QUOTE}(?P<key>[\w\-]*)(?P<closed>{_QUOTE})?|(?P<bare>\w++)\s*+:)?"
 )
-_OBJECTS_READ = (
-    4  # for each candidate that is listed: not every object that holds a key becomes one
-)
-_BRACES_LOOKED_AT = 512  # an envelope is nested less deeply; what is open before them is prose
+# Objects read per candidate listed, because not every object that mentions a key becomes one.
+_OBJECTS_READ = 4
+# An envelope is nested less deeply than this; earlier braces that stay open belong to prose.
+_BRACES_LOOKED_AT = 512
 _UNSEEN = ZERO_WIDTH.pattern[1:-1]
 _UNCLEAN_KEY = re.compile(rf'"[^"\\\n{_UNSEEN}]*+[{_UNSEEN}][^"\\\n]*+"\s*+:')
 _ENCODED = re.compile(r'"(?>(?:\\[nrt]|\s)*)\{(?>(?:\\[nrt]|\s)*)\\"')
@@ -45,11 +48,11 @@ _ENCODED = re.compile(r'"(?>(?:\\[nrt]|\s)*)\{(?>(?:\\[nrt]|\s)*)\\"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonShape:
-    """What tells the envelopes of a protocol from other objects.
+    """What distinguishes the envelopes of a protocol from other objects.
 
-    `name` is the key of a wrapper that is taken off. `keys` are those an envelope may begin with.
-    `rank` says how much an object looks like one: 0 is none at all, and only the last of the
-    highest rank counts. `parts` are keys of other objects that have a rank.
+    `name` is the key of a wrapper that is removed. `keys` are those an envelope may begin with.
+    `rank` returns how much an object resembles an envelope: 0 is not at all, and only the last
+    object of the highest rank counts. `parts` are keys of other objects that have a rank.
     """
 
     name: str
@@ -72,10 +75,11 @@ class JsonShape:
 
 @dataclass(slots=True, kw_only=True)
 class JsonObject:
-    """An object in a text, at offsets from `start` to `end`; a cut-off one reaches to the end of its fence or text.
+    """An object in a text, from offset `start` to `end`.
 
-    `value` is None when it could not be read. `loose` is None for plain JSON, else what was mended or what is wrong.
-    `encoded`: it was written as a JSON text, not as an object.
+    A cut-off object extends to the end of its fence or of the text. `value` is None if it could not
+    be read. `loose` is None for plain JSON, else it lists the repairs or the reason for the
+    failure. `encoded` marks an object that was written as a JSON string.
     """
 
     start: int
@@ -86,7 +90,7 @@ class JsonObject:
 
     @property
     def complete(self) -> bool:
-        """Whether its last brace is there."""
+        """Whether its closing brace is present."""
         return self.loose is None or self.loose.ending is Ending.WHOLE
 
 
@@ -100,24 +104,32 @@ class JsonBlock(Block):
 def extract_json(
     source: SourceText, find_blocks: Callable[[SourceText], list[Block]], limits: Limits
 ) -> Extraction:
-    """Return every envelope that `find_blocks` sees in `source`, and the one that counts.
+    """Return every envelope that `find_blocks` finds in `source`, and the one that counts.
 
-    When there is none, a text that a host had XML-escaped is unescaped once and read again (D-09),
-    and so is an object that was written as a JSON text (D-17).
+    If there is none, a text that a host had XML-escaped is unescaped once and searched again
+    (D-09), and so is an object that was written as a JSON string (D-17).
     """
     text = source.read
     blocks = find_blocks(source)
     chosen = choose_last(blocks)
     transformed = chosen is not None and HAND_BACK in text[: chosen.start]
     if chosen is None and "{" in text and source.read is source.given:
-        for unwrap, by_host in ((_unescaped, True), (_decoded, False)):
-            unwrapped_source = unwrap(text)
-            found = find_blocks(unwrapped_source) if unwrapped_source is not None else []
-            if unwrapped_source is not None and (chosen := choose_last(found)) is not None:
-                source, transformed = unwrapped_source, by_host
-                blocks = found if by_host else [_marked_as_encoded(block) for block in found]
-                chosen = choose_last(blocks)
-                break
+        for decoded, by_host in _decoded_sources(text):
+            found = find_blocks(decoded)
+            if choose_last(found) is None:
+                continue
+
+            source, transformed, blocks = decoded, by_host, found
+            if not by_host:
+                blocks = [
+                    replace(block, object=replace(block.object, encoded=True))
+                    if isinstance(block, JsonBlock)
+                    else block
+                    for block in found
+                ]
+
+            chosen = choose_last(blocks)
+            break
 
     return Extraction(
         source=source,
@@ -127,34 +139,24 @@ def extract_json(
     )
 
 
-def _marked_as_encoded(block: Block) -> Block:
-    return (
-        replace(block, object=replace(block.object, encoded=True))
-        if isinstance(block, JsonBlock)
-        else block
-    )
-
-
-def _unescaped(text: str) -> SourceText | None:
-    return unescape(text) if "&quot;" in text else None
-
-
-def _decoded(text: str) -> SourceText | None:
-    """Return `text` with the JSON text that holds an object in the place of which the object itself stands."""
-    if '\\"' not in text:
-        return None
-
-    encoded = _ENCODED.search(text)
-    return None if encoded is None else decoded_text(text, encoded.start())
+def _decoded_sources(text: str) -> Iterator[tuple[SourceText, bool]]:
+    """Yield `text` with one level of escaping removed, and whether a host had added that level."""
+    if "&quot;" in text:
+        yield unescape(text), True
+    if '\\"' in text and (encoded := _ENCODED.search(text)) is not None:
+        yield decoded_text(text, encoded.start()), False
 
 
 def choose_last(blocks: Iterable[Block]) -> Block | None:
-    """Return the last block that may be chosen, None when there is none."""
+    """Return the last block that may be chosen, None if there is none."""
     return next((block for block in reversed(list(blocks)) if block.why is None), None)
 
 
 def rank_blocks(text: str, objects: Iterable[JsonObject], shape: JsonShape) -> list[Block]:
-    """Return those of `objects` that look most like an envelope of `shape`, with a reason on those only thought."""
+    """Return the `objects` that resemble an envelope of `shape` most.
+
+    Those inside thinking carry the reason why they do not count.
+    """
     ranked = [(_rank(text, found, shape), found) for found in objects]
     ranked = [(rank, found) for rank, found in ranked if rank and not _is_mention(text, found)]
     highest = max((rank for rank, _ in ranked), default=0)
@@ -175,15 +177,16 @@ def _rank(text: str, found: JsonObject, shape: JsonShape) -> int:
         value = unwrapped(value, shape.name)
 
     rank = shape.rank(value) if value else 0
-    readable = found.loose is None or (found.complete and found.loose.fault is None)
-    # Of an object that cannot be read to its end the first key has to tell.
+    readable = found.loose is None or (found.complete and found.loose.failure is None)
+    # The values of an object that cannot be read to its end may lack the decisive keys, which
+    # would leave an older envelope as the winner. Its first key decides instead.
     if readable or not _opens(text, found.start, shape):
         return rank
     return max(rank, shape.rank(dict.fromkeys(shape.keys)))
 
 
 def unwrapped(value: JsonObjectValue, name: str) -> JsonObjectValue:
-    """Return what is in `value` when the protocol's name is its only key, else `value`."""
+    """Return the inner object if the protocol's name is the only key of `value`, else `value`."""
     if len(value) != 1:
         return value
     ((key, inner),) = value.items()
@@ -208,10 +211,12 @@ def _is_mention(text: str, found: JsonObject) -> bool:
 
 
 def find_objects(source: SourceText, shape: JsonShape, limits: Limits) -> list[JsonObject]:
-    """Return the objects of `source` that lie in no other one; a cut-off one counts where `shape` has its key.
+    """Return the outermost objects of `source`, and one cut off if it begins with a key of `shape`.
 
     Objects without a key of `shape` may be left out.
     """
+    # The fast path: one run of the C decoder over the whole text. It decodes a key that holds a
+    # zero-width character as another key, which only the loose reader repairs.
     plain = source.plain_objects
     if plain is None or _holds_unclean_key(source.read):
         return list(_scanned(source.read, shape, limits))
@@ -219,18 +224,25 @@ def find_objects(source: SourceText, shape: JsonShape, limits: Limits) -> list[J
 
 
 def _holds_unclean_key(text: str) -> bool:
-    """Return whether a character without width stands in a key."""
+    """Return whether a key contains a zero-width character."""
     return not text.isascii() and _UNCLEAN_KEY.search(text) is not None
 
 
 def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject]:
+    """Yield the balanced objects that mention a key of `shape`, and a cut-off one.
+
+    Linear: balanced objects do not overlap, each is read once, and at most one cut-off object is
+    read to the end.
+    """
     braces = pair_braces(text)
     cut = _cut_off_start(text, braces.unclosed, shape)
     last = -1
 
-    for start, end in _telling(text, braces, shape)[-_OBJECTS_READ * limits.candidates :]:
+    for start, end in _objects_with_key(text, braces, shape)[-_OBJECTS_READ * limits.candidates :]:
         if start < last:
             continue
+        # A balanced object after an unclosed brace is part of the cut-off envelope if it is the
+        # value of one of its members; otherwise it is an envelope that follows it.
         if cut is not None and start > cut and _is_nested(text, start):
             continue
 
@@ -239,17 +251,18 @@ def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject
         yield found
 
     if cut is not None and cut >= last:
-        end = _end_of_cut_off(text, cut)
+        end = next((stop for begin, stop, _ in fence_spans(text) if begin <= cut < stop), len(text))
         loose = read_loosely(text[cut:end], depth=limits.depth)
-        if loose.ending is Ending.WHOLE and loose.fault is None:
+        if loose.ending is Ending.WHOLE and loose.failure is None:
             end = cut + loose.end
-        elif loose.fault is not None and not loose.fault.too_deep:
-            loose.ending, loose.fault = Ending.CUT_OFF, None
+        elif loose.failure is not None and not loose.failure.too_deep:
+            # The missing end is the cause; what the reader stumbled over there would mislead.
+            loose.ending, loose.failure = Ending.CUT_OFF, None
 
         yield JsonObject(start=cut, end=end, value=loose.value, loose=loose)
 
 
-def _telling(text: str, braces: Braces, shape: JsonShape) -> list[tuple[int, int]]:
+def _objects_with_key(text: str, braces: Braces, shape: JsonShape) -> list[tuple[int, int]]:
     """Return start and end of the objects that mention a key of `shape`, in order."""
     if not braces.starts:
         return []
@@ -260,15 +273,19 @@ def _telling(text: str, braces: Braces, shape: JsonShape) -> list[tuple[int, int
 
 
 def _read(text: str, start: int, end: int, limits: Limits) -> JsonObject:
-    source = text[start:end]  # the decoder counts lines from the beginning of what it is given
+    # A copy, because the decoder counts lines from the start of its argument when it fails: with
+    # the whole text, many objects that fail would take quadratic time.
+    source = text[start:end]
     decoded = decode_object(source, 0)
     if decoded is not None and not _holds_unclean_key(source):
         return JsonObject(start=start, end=start + decoded[1], value=decoded[0])
 
     loose = read_loosely(source, depth=limits.depth)
-    whole = loose.fault is None and loose.ending is Ending.WHOLE
-    if loose.fault is None and not whole:
-        loose.fault = Fault(loose.end, "a text or a comment is never closed; expected its end")
+    whole = loose.failure is None and loose.ending is Ending.WHOLE
+    if loose.failure is None and not whole:
+        loose.failure = JsonFailure(
+            loose.end, "a text or a comment is never closed; expected its end"
+        )
 
     loose.ending = Ending.WHOLE
 
@@ -281,12 +298,16 @@ def _read(text: str, start: int, end: int, limits: Limits) -> JsonObject:
 
 
 def _cut_off_start(text: str, unclosed: Sequence[int], shape: JsonShape) -> int | None:
-    """Return where the last envelope begins that is never closed, None when no such brace begins one."""
+    """Return where the last envelope begins that is never closed, None if there is none."""
     likely = [
         start
         for start in unclosed[-_BRACES_LOOKED_AT:]
-        if _opens(text, start, shape) and not _in_inline_code(text, start)
+        if _opens(text, start, shape)
+        # A single backtick before the brace is inline code, three are the end of a fence line.
+        and (text[max(start - 1, 0) : start] != "`" or text[max(start - 3, 0) : start] == "```")
     ]
+    # Inner braces of a cut-off envelope are unclosed as well, so the outermost brace of the last
+    # chain of nested ones is its start.
     for index in range(len(likely) - 1, -1, -1):
         if index == 0 or not _is_nested(text, likely[index]):
             return likely[index]
@@ -295,7 +316,7 @@ def _cut_off_start(text: str, unclosed: Sequence[int], shape: JsonShape) -> int 
 
 
 def _is_nested(text: str, start: int) -> bool:
-    """Return whether the brace at `start` begins a value inside of another object."""
+    """Return whether the brace at `start` begins a value inside another object."""
     at = start
     while at > 0 and text[at - 1].isspace():
         at -= 1
@@ -303,7 +324,10 @@ def _is_nested(text: str, start: int) -> bool:
 
 
 def _opens(text: str, start: int, shape: JsonShape) -> bool:
-    """Return whether a key of `shape` follows the brace at `start`, as far as the text goes."""
+    """Return whether a key of `shape` follows the brace at `start`.
+
+    At the end of the text the beginning of a key is enough.
+    """
     opening = _OPENING.match(text, start)
     if opening is None:
         return False
@@ -319,16 +343,5 @@ def _opens(text: str, start: int, shape: JsonShape) -> bool:
 
 
 def _after_marker(text: str, start: int) -> bool:
-    """Return whether a name in capitals and a colon stand before `start`, as before the contexts of an agent."""
+    """Return whether a marker such as `AGENT_CONTEXT:` ends at `start`."""
     return re.search(r"_CONTEXT\W{1,80}\Z", text[max(start - 100, 0) : start]) is not None
-
-
-def _in_inline_code(text: str, start: int) -> bool:
-    return text[max(start - 1, 0) : start] == "`" and text[max(start - 3, 0) : start] != "```"
-
-
-def _end_of_cut_off(text: str, start: int) -> int:
-    for fence in fence_spans(text):
-        if fence[0] <= start < fence[1]:
-            return fence[1]
-    return len(text)

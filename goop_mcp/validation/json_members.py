@@ -1,4 +1,7 @@
-"""Members of a JSON object whose faults are told already: what is of another kind counts as absent."""
+"""Typed access to the members of a JSON object after its errors were reported.
+
+A member of another type counts as absent.
+"""
 
 from collections.abc import Mapping
 
@@ -10,7 +13,7 @@ _Values = Mapping[str, JsonValue]
 
 
 def text_in(values: _Values, name: str) -> str | None:
-    """Return the text called `name`, None where there is none."""
+    """Return the text called `name`, None if there is none."""
     value = values.get(name)
     return value if isinstance(value, str) else None
 
@@ -26,25 +29,25 @@ def texts_in(values: _Values, name: str) -> tuple[str, ...]:
 
 
 def flag_in(values: _Values, name: str) -> bool | None:
-    """Return the truth value called `name`, None where there is none."""
+    """Return the truth value called `name`, None if there is none."""
     value = values.get(name)
     return value if isinstance(value, bool) else None
 
 
 def number_in(values: _Values, name: str) -> int | float | None:
-    """Return the number called `name`, None where there is none."""
+    """Return the number called `name`, None if there is none."""
     value = values.get(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def count_in(values: _Values, name: str) -> int | None:
-    """Return the whole number called `name`, which may be written with a fraction of 0; None where there is none."""
+    """Return the whole number called `name`, None if there is none; 2.0 counts as 2."""
     number = number_in(values, name)
     return int(number) if number is not None and number == int(number) else None
 
 
 def others_in(values: _Values, known: frozenset[str]) -> dict[str, JsonValue]:
-    """Return the members that are not called like one of `known`."""
+    """Return the members whose names are not in `known`."""
     return (
         {}
         if values.keys() <= known

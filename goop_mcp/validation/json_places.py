@@ -1,28 +1,31 @@
-"""Tell where a value stands in JSON that is as it should be: what lies before it is passed over by the decoder."""
+"""Find where a value is in valid JSON, without reading what follows it."""
 
 import json
 import re
 
 __all__ = ["nearest_place"]
 
-_GAP = re.compile(r"[ \t\r\n]*+")
+_GAP = re.compile(r"[ \t\r\n]*+")  # possessive: a long gap is never tried a second time
 _read = json.JSONDecoder().raw_decode
 
 
 def nearest_place(source: str, pointer: str) -> int:
-    """Return the offset of the value at the JSON pointer `pointer`, or of the nearest value around it.
+    """Return the offset of the value at the JSON pointer `pointer`, or of the nearest value around.
 
-    `source` is an object that the decoder takes, from its first brace on. Takes time linear to what lies before the
-    value.
+    `source` is an object that the decoder accepts, from its first brace on. Takes time linear to
+    what precedes the value.
     """
+    # Most pointers name a member of the outermost object, whose name occurs once.
     only = _only_mention(source, pointer[1:])
     if only is not None:
         return only
 
     at = 0
-
     for step in pointer.split("/")[1:]:
-        child = _child(source, at, step)
+        if source[at] == "[":
+            child = _item(source, at, step)
+        else:
+            child = _member(source, at, step) if source[at] == "{" else None
         if child is None:
             return at
 
@@ -32,7 +35,11 @@ def nearest_place(source: str, pointer: str) -> int:
 
 
 def _only_mention(source: str, name: str) -> int | None:
-    """Return the place of a member of the outermost object whose name stands in `source` once, None for any other."""
+    """Return the place of a top-level member whose name is in `source` once, None for others.
+
+    A string value that equals the name, or ends in it after a quotation mark, has no colon after it
+    and is rejected by that.
+    """
     key = f'"{name}"'
     at = source.find(key)
     if (
@@ -46,13 +53,6 @@ def _only_mention(source: str, name: str) -> int | None:
     colon = _skip_gap(source, at + len(key))
 
     return _skip_gap(source, colon + 1) if source[colon] == ":" else None
-
-
-def _child(source: str, at: int, step: str) -> int | None:
-    """Return where the value at `at` has its part called `step`; None also where it is one that has no parts."""
-    if source[at] == "[":
-        return _item(source, at, step)
-    return _member(source, at, step) if source[at] == "{" else None
 
 
 def _member(source: str, at: int, step: str) -> int | None:
@@ -81,7 +81,7 @@ def _item(source: str, at: int, step: str) -> int | None:
 
 
 def _next(source: str, at: int) -> int:
-    """Return where the member or item behind the value at `at` begins, or the bracket that stands there instead."""
+    """Return where the member or item after the value at `at` begins, else where the bracket is."""
     at = _skip_gap(source, _read(source, at)[1])
     return _skip_gap(source, at + 1) if source[at] == "," else at
 

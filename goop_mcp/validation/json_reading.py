@@ -1,4 +1,4 @@
-"""Read one JSON envelope: as it stands if it can be, mended if it must be, partial if it was cut off."""
+"""Read one JSON envelope: unchanged if possible, repaired if necessary, partially if cut off."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.json_extraction import JsonObject, unwrapped
 from goop_mcp.validation.json_places import nearest_place
-from goop_mcp.validation.json_repair import Ending, Fault, LooseObject, read_loosely
+from goop_mcp.validation.json_repair import Ending, read_loosely
 from goop_mcp.validation.limits import Limits, utf8_length
 from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue, nesting
@@ -22,12 +22,12 @@ __all__ = ["JsonPlaces", "JsonReading", "ValuesReading", "read_json", "written"]
 M = TypeVar("M")
 _SHOWN = 40
 _DEPTH = 128
-_LOOKUPS = 8
+_LOOKUPS = 8  # looking up more pointers one by one costs more than one full pass with all places
 
 
 @dataclass(slots=True)
 class ValuesReading(Generic[M]):
-    """What a family's reader made of the values. `whole`: every required part is there."""
+    """What a family's reader made of the values; `whole`: every required part is present."""
 
     model: M
     problems: list[Problem]
@@ -36,9 +36,10 @@ class ValuesReading(Generic[M]):
 
 @dataclass(slots=True)
 class JsonReading(Generic[M]):
-    """A model or None, and everything that was noticed on the way, with offsets from the start of the object.
+    """A model or None, and all problems found, with offsets from the start of the object.
 
-    `partial` marks a model of an envelope that was cut off. `values` are those of the envelope after all repairs.
+    `partial` marks a model of an envelope that was cut off. `values` are those of the envelope
+    after all repairs.
     """
 
     places: "JsonPlaces"
@@ -49,25 +50,25 @@ class JsonReading(Generic[M]):
 
     @property
     def repaired(self) -> str | None:
-        """The envelope as it reads after all repairs, None when there were none or it could not be read."""
+        """The envelope as JSON after all repairs, None if it had none or could not be read."""
         if self.partial or self.values is None or self.model is None:
             return None
-        mended = any(problem.hit.before is not None for problem in self.problems)
-        return written(self.values) if mended else None
+        has_repairs = any(problem.hit.before is not None for problem in self.problems)
+        return written(self.values) if has_repairs else None
 
 
 class JsonPlaces:
     """Finds JSON pointers in the source of an object.
 
-    `places` are those of all values where they are known. Where they are not, the source is sound:
-    the first few pointers are looked up one by one, and for many the source is read once with the
-    place of each value.
+    `places` are those of all values if they are known. If not, the source is valid JSON: the first
+    few pointers are looked up one by one, and for more of them the source is read once to record
+    the place of each value.
     """
 
     def __init__(
         self, source: str, prefix: str = "", *, places: Mapping[str, int] | None = None
     ) -> None:
-        """`prefix` is the pointer of the envelope in the source, "" unless it has a wrapper."""
+        """`prefix` is the pointer of the envelope in the source, "" without a wrapper."""
         self._source = source
         self._prefix = prefix
         self._places = places
@@ -91,7 +92,7 @@ class JsonPlaces:
 
 
 def written(values: JsonObjectValue) -> str:
-    """Return `values` as JSON, indented by two blanks."""
+    """Return `values` as JSON, indented by two spaces."""
     return json.dumps(values, indent=2, ensure_ascii=False)
 
 
@@ -106,7 +107,7 @@ def read_json(
     """Read the object `found` in `text` with the family's `read_values`.
 
     `name` is the key of a wrapper. `read_values` receives the values and all strings of the object,
-    keys among them, or None where these cannot be had without a walk through the values.
+    including keys, or None if collecting them would require a walk through the values.
     """
     source = text[found.start : found.end]
     refused = _over_limits(found, source, limits)
@@ -122,20 +123,37 @@ def read_json(
     places = None if found.loose is None else found.loose.places
     reading: JsonReading[M] = JsonReading(JsonPlaces(source, prefix, places=places))
     reading.values = inner
-    if found.loose is not None:
-        if found.loose.fault is not None:
-            reading.problems = [_fault_problem(found.loose.fault)]
+    if (loose := found.loose) is not None:
+        if (failure := loose.failure) is not None:
+            if failure.too_deep:
+                message = f"{failure.message}; no envelope needs that"
+                reading.problems = [TOO_DEEP.problem(message, offset=failure.offset)]
+            else:
+                reading.problems = [
+                    json_rules.MALFORMED.problem(
+                        f"no JSON: {failure.message}", offset=failure.offset
+                    )
+                ]
+
             return reading
 
-        reading.problems = _loose_problems(found.loose, source, limits)
+        reading.problems = edit_problems(loose.edits, source, most=limits.findings)
+        reading.problems += [_doubled_key(pointer, offset) for pointer, offset in loose.doubled]
 
     if inner is not values:
         reading.problems.append(_wrapper(name))
     if found.encoded:
-        reading.problems.append(_encoded())
+        message = (
+            "the envelope is written as a text; expected the object itself, without quotes around"
+            " it"
+        )
+        reading.problems.append(
+            json_rules.LOOSE_SYNTAX.problem(message, offset=0, before='"{\\"…\\"}"', after='{"…"}')
+        )
 
-    # Without escapes what stands between quotes alternates between structure and strings.
-    plain = found.loose is None and "\\" not in source
+    # Without escapes, the parts between quotes are structure and string in turn, so splitting the
+    # source gives all strings in one pass of C code.
+    plain = loose is None and "\\" not in source
     read = read_values(inner, source.split('"')[1::2] if plain else None)
     reading.model = read.model
     if found.complete:
@@ -148,16 +166,25 @@ def read_json(
 def _close_or_cut_off(
     reading: JsonReading[M], read: ValuesReading[M], found: JsonObject, text: str
 ) -> JsonReading[M]:
-    """Close the outermost brace where the model ended its block itself; otherwise the envelope was cut off (D-16).
+    """Add the last brace if the model ended its block itself; otherwise report a cut-off (D-16).
 
-    Without the closing fence nobody can tell whether members were still to come: a critic's reply that stops before its
-    verdict looks whole.
+    Without the closing fence it is unknown whether members were still to come: a critic's reply
+    that stops before its verdict looks complete.
     """
     source = text[found.start : found.end].rstrip()
+    end = max(len(source) - 1, 0)
     only_root = found.loose is not None and found.loose.ending is Ending.ROOT_OPEN
     ended = text[found.end : found.end + _SHOWN].lstrip(" \t").startswith(("```", "~~~"))
     if only_root and ended and read.whole and after_envelope(text, found.end) is None:
-        reading.problems += [*read.problems, _root_not_closed(source)]
+        last = source[-_SHOWN:].rpartition("\n")[2]
+        problem = ROOT_NOT_CLOSED.problem(
+            "the last brace is missing; everything else is there",
+            offset=end,
+            before=last,
+            after=f"{last}\n}}",
+            fix="End the envelope with }.",
+        )
+        reading.problems += [*read.problems, problem]
         return reading
 
     line = text.count("\n", 0, found.start + len(source)) + 1
@@ -165,40 +192,17 @@ def _close_or_cut_off(
     where = f", inside {excerpt(inside, _SHOWN)!r}" if inside else ""
     message = f"the envelope is cut off at line {line}{where}; expected a brace at its end"
     reading.partial = True
-    reading.problems = [TRUNCATED.problem(message, offset=max(len(source) - 1, 0))]
+    reading.problems = [TRUNCATED.problem(message, offset=end)]
 
     return reading
 
 
-def _root_not_closed(source: str) -> Problem:
-    last = source[-_SHOWN:].rpartition("\n")[2]
-    return ROOT_NOT_CLOSED.problem(
-        "the last brace is missing; everything else is there",
-        offset=max(len(source) - 1, 0),
-        before=last,
-        after=f"{last}\n}}",
-        fix="End the envelope with }.",
+def _doubled_key(pointer: str, offset: int) -> Problem:
+    key = pointer.rpartition("/")[2]
+    message = f"key {excerpt(key, _SHOWN)!r} stands twice in one object; expected it once"
+    return json_rules.DUPLICATE_KEY.problem(
+        message, path=pointer, offset=offset, found=excerpt(key)
     )
-
-
-def _loose_problems(loose: LooseObject, source: str, limits: Limits) -> list[Problem]:
-    problems = edit_problems(loose.edits, source, most=limits.findings)
-    for pointer, offset in loose.doubled:
-        key = pointer.rpartition("/")[2]
-        message = f"key {excerpt(key, _SHOWN)!r} stands twice in one object; expected it once"
-        problems.append(
-            json_rules.DUPLICATE_KEY.problem(
-                message, path=pointer, offset=offset, found=excerpt(key)
-            )
-        )
-
-    return problems
-
-
-def _fault_problem(fault: Fault) -> Problem:
-    if fault.too_deep:
-        return TOO_DEEP.problem(f"{fault.message}; no envelope needs that", offset=fault.offset)
-    return json_rules.MALFORMED.problem(f"no JSON: {fault.message}", offset=fault.offset)
 
 
 def _wrapper(name: str) -> Problem:
@@ -210,30 +214,26 @@ def _wrapper(name: str) -> Problem:
     )
 
 
-def _encoded() -> Problem:
-    message = (
-        "the envelope is written as a text; expected the object itself, without quotes around it"
-    )
-    return json_rules.LOOSE_SYNTAX.problem(message, offset=0, before='"{\\"…\\"}"', after='{"…"}')
-
-
 def _over_limits(found: JsonObject, source: str, limits: Limits) -> Problem | None:
-    if (
-        len(source) > limits.field_bytes
-    ):  # what is shorter than one field is small enough in every way
+    # Each limit is first compared with an upper bound that C code counts in the source. The values
+    # are only walked if that bound exceeds the limit, which a clean reply never does.
+    if len(source) > limits.field_bytes:
         if (size := utf8_length(source, limits.envelope_bytes)) > limits.envelope_bytes:
             return TOO_LARGE.problem(
                 f"the envelope has {size:,} bytes; expected at most {limits.envelope_bytes:,}"
             )
 
-        if (size := _longest(found.value)) > limits.field_bytes:
+        texts = (each for each in _leaves(found.value) if isinstance(each, str))
+        size = max((utf8_length(each, len(each)) for each in texts), default=0)
+        if size > limits.field_bytes:
             return TOO_LARGE.problem(
                 f"one text has {size:,} bytes; expected at most {limits.field_bytes:,}", offset=0
             )
 
-    if (values := source.count(",") + 1) > limits.elements and (
-        values := _values_in(found.value)
-    ) > limits.elements:
+    if (
+        source.count(",") + 1 > limits.elements
+        and (values := len(_leaves(found.value))) > limits.elements
+    ):
         return TOO_LARGE.problem(
             f"the envelope has {values:,} values; expected at most {limits.elements:,}", offset=0
         )
@@ -251,20 +251,8 @@ def _over_limits(found: JsonObject, source: str, limits: Limits) -> Problem | No
     return None
 
 
-def _longest(value: JsonValue) -> int:
-    longest = 0
-    for each in _leaves(value):
-        if isinstance(each, str):
-            longest = max(longest, utf8_length(each, len(each)))
-    return longest
-
-
-def _values_in(value: JsonValue) -> int:
-    return sum(1 for _ in _leaves(value))
-
-
 def _leaves(value: JsonValue) -> "list[JsonValue]":
-    """Return everything in `value`, keys among it, without recursion."""
+    """Return everything in `value`, keys included, without recursion."""
     found: list[JsonValue] = []
     todo: list[JsonValue] = [value]
 
@@ -281,7 +269,7 @@ def _leaves(value: JsonValue) -> "list[JsonValue]":
 
 
 def _depth(value: JsonValue, enough: int) -> int:
-    """Return how deep `value` is nested, counting no further than one beyond `enough`."""
+    """Return how deep `value` is nested, counting at most to `enough` + 1."""
     level: list[JsonValue] = [value]
     depth = 0
 

@@ -1,14 +1,19 @@
-"""Read JSON that is written loosely: one pass from left to right that lists whatever it mends (D-17).
+"""Read loosely written JSON: one pass from left to right that lists each repair (D-17).
 
-A string ends at the first quote behind which the object can go on. Where that is not the very next quote, the string
-is mended only if exactly one quote of its line could end it. The reader also knows where each value stands.
+A string ends at the first quote after which the object can continue. If that is not the very next
+quote, the string is repaired only if exactly one quote of its line could end it. The reader also
+records the place of each value.
+
+Why this is safe: a repair is made only where the text has exactly one reading. Anything else ends
+with a `JsonFailure`, because a guess could change what the agent reported. Why it is linear: the
+position only moves forward, and whatever looks ahead (`StringEnds`) stops at the end of a line.
 """
 
 import json
 import re
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, NoReturn
+from typing import Final
 
 from goop_mcp.validation.edits import Edit
 from goop_mcp.validation.escaping import ZERO_WIDTH
@@ -24,7 +29,7 @@ from goop_mcp.validation.json_strings import (
 )
 from goop_mcp.validation.safe_json import MOST_DIGITS, JsonObjectValue, JsonValue
 
-__all__ = ["Ending", "Fault", "LooseObject", "read_loosely"]
+__all__ = ["Ending", "JsonFailure", "LooseObject", "read_loosely"]
 
 _GAP = re.compile(r"[ \t\r\n]*+")
 _UNSEEN = re.compile(
@@ -37,12 +42,12 @@ _ELLIPSIS = re.compile(r"\.{3,}|…")
 _LITERALS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
 _PYTHON: Final[dict[str, str]] = {"True": "true", "False": "false", "None": "null"}
 _SHOWN = 30
-_DEEPEST = 128  # each level takes three calls of the interpreter's stack
+_DEEPEST = 128  # each level takes two or three frames of the interpreter's stack
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class Ending(Enum):
-    """How a text of JSON ends: closed, with only the outermost brace missing, or somewhere in the middle."""
+    """How a JSON text ends: closed, with only the outermost brace missing, or in the middle."""
 
     WHOLE = "whole"
     ROOT_OPEN = "root open"
@@ -50,8 +55,8 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """Why a text is no JSON: the offset, what was expected there, and whether it is nested too deeply."""
+class JsonFailure:
+    """Why a text cannot be read: the offset, the problem there, and whether it is the depth."""
 
     offset: int
     message: str
@@ -63,8 +68,7 @@ class LooseObject:
     """What was read.
 
     Offsets count from the start of the source; `places` are those of values by JSON pointer.
-
-    `fault` is None when the text could be read up to its end. `inside` is the pointer of the value
+    `failure` is None if the text could be read up to its end. `inside` is the pointer of the value
     at which it ends.
     """
 
@@ -74,7 +78,7 @@ class LooseObject:
     edits: list[Edit] = field(default_factory=list)
     doubled: list[tuple[str, int]] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
-    fault: Fault | None = None
+    failure: JsonFailure | None = None
     inside: str = ""
 
 
@@ -82,18 +86,19 @@ class _EndOfTextError(Exception):
     """The source ends before its object does."""
 
 
-class _FaultError(Exception):
-    """The source is no JSON."""
+class _FailureError(Exception):
+    """The source cannot be read as JSON."""
 
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.message)
-        self.fault = fault
+    def __init__(self, offset: int, message: str, *, too_deep: bool = False) -> None:
+        super().__init__(message)
+        self.failure = JsonFailure(offset, message, too_deep)
 
 
 def read_loosely(source: str, *, depth: int) -> LooseObject:
-    """Read the object at the start of `source`, which begins with a brace; what follows the object is left alone.
+    """Read the object at the start of `source`, which begins with a brace, and ignore the rest.
 
-    Nesting deeper than `depth`, at most 128, is a fault. Takes time linear to the length of `source`.
+    Nesting deeper than `depth`, at most 128, is a failure. Takes time linear to the length of
+    `source`.
     """
     return _LooseReader(source, depth).read()
 
@@ -105,8 +110,8 @@ class _LooseReader:
         self._at = 0
         self._found = LooseObject(places={"": 0})
         self._ends = StringEnds(source)
-        # Only the outermost brace is missing when the text ends behind a member of the outermost
-        # object.
+        # Whether the text, if it ended here, would lack only the outermost brace: it ends after a
+        # member of the outermost object.
         self._only_root_open = False
 
     def read(self) -> LooseObject:
@@ -115,11 +120,10 @@ class _LooseReader:
             self._object("", found.value, 1)
         except _EndOfTextError:
             found.ending = Ending.ROOT_OPEN if self._only_root_open else Ending.CUT_OFF
-        except _FaultError as error:
-            found.fault = error.fault
+        except _FailureError as error:
+            found.failure = error.failure
 
         found.end = self._at
-
         return found
 
     # Objects and arrays
@@ -141,9 +145,11 @@ class _LooseReader:
             if key in target:
                 self._found.doubled.append((path, key_at))
 
+            # The key takes its position in the object before its value is read, so that an
+            # envelope that ends here still shows it.
             target[key] = None
             self._found.inside = path
-            target[key] = self._value(path, depth, member=True, holder=(target, key))
+            self._member(path, target, key, depth)
             comma = self._comma("}", pointer, at_root=depth == 1)
 
     def _array(self, pointer: str, target: list[JsonValue], depth: int) -> None:
@@ -154,7 +160,7 @@ class _LooseReader:
         while True:
             self._skip_gap(pointer)
             if self._peek() == "]" and elided and not target:
-                # All of it was left out: template text, which must not be read as an empty list.
+                # The whole list was left out: template text, which must not become an empty list.
                 target.append(elided)
             if self._close("]", comma, pointer):
                 return
@@ -167,37 +173,37 @@ class _LooseReader:
 
             path = f"{pointer}/{len(target)}"
             self._found.inside = path
-            self._array_item(path, target, depth)
+            self._found.places[path] = self._at
+            character = self._source[self._at]
+            if character in "{[":
+                inner: JsonObjectValue | list[JsonValue] = {} if character == "{" else []
+                target.append(inner)
+                self._container(path, inner, depth)
+            else:
+                target.append(self._scalar(path, member=False))
+
             comma = self._comma("]", pointer, at_root=False)
 
-    def _array_item(self, path: str, target: list[JsonValue], depth: int) -> None:
-        character = self._source[self._at]
-        self._found.places[path] = self._at
-        if character in "{[":
-            inner: JsonObjectValue | list[JsonValue] = {} if character == "{" else []
-            target.append(inner)
-            self._container(path, inner, depth)
-        else:
-            target.append(self._scalar(path, member=False))
+    def _member(self, path: str, target: JsonObjectValue, key: str, depth: int) -> None:
+        """Read the value at `path` into `target[key]`.
 
-    def _value(
-        self, path: str, depth: int, *, member: bool, holder: tuple[JsonObjectValue, str]
-    ) -> JsonValue:
+        A container is put in place before it is read, so that an envelope that is cut off still
+        holds all that was read of it.
+        """
         self._skip_gap(path)
         character = self._peek()
         self._found.places[path] = self._at
-        if character not in "{[":
-            try:
-                return self._scalar(path, member=member)
-            except _EndOfTextError:
-                del holder[0][holder[1]]  # a value that was cut off is none
-                raise
+        if character in "{[":
+            inner: JsonObjectValue | list[JsonValue] = {} if character == "{" else []
+            target[key] = inner
+            self._container(path, inner, depth)
+            return
 
-        inner: JsonObjectValue | list[JsonValue] = {} if character == "{" else []
-        holder[0][holder[1]] = inner
-        self._container(path, inner, depth)
-
-        return inner
+        try:
+            target[key] = self._scalar(path, member=True)
+        except _EndOfTextError:
+            del target[key]  # half a value must not count as the value
+            raise
 
     def _container(self, path: str, inner: JsonObjectValue | list[JsonValue], depth: int) -> None:
         if isinstance(inner, dict):
@@ -208,7 +214,8 @@ class _LooseReader:
     def _open(self, pointer: str, depth: int) -> None:
         if depth > self._depth:
             message = f"objects and lists are nested over {self._depth} levels deep"
-            raise _FaultError(Fault(self._at, message, too_deep=True))
+            raise _FailureError(self._at, message, too_deep=True)
+
         self._found.inside = pointer
         self._at += 1
 
@@ -222,7 +229,12 @@ class _LooseReader:
         return True
 
     def _comma(self, bracket: str, pointer: str, *, at_root: bool) -> int | None:
-        """Take the comma behind a member and return its offset; None when the bracket or `...` comes next."""
+        """Consume the comma after a member and return its offset.
+
+        Return None if the bracket or `...` comes next. Any other character means that a comma is
+        missing, which is not repaired: a string may have ended at the wrong quote.
+        """
+        # A number at the very end may lack more digits.
         self._only_root_open = at_root and not self._source[self._at - 1].isdigit()
         self._found.inside = pointer
         self._skip_gap(pointer)
@@ -237,8 +249,8 @@ class _LooseReader:
                 following = excerpt(
                     self._source[self._at : self._at + _SHOWN].partition("\n")[0], _SHOWN
                 )
-                raise _FaultError(
-                    Fault(self._at, f"a comma is missing; expected one before {following}")
+                raise _FailureError(
+                    self._at, f"a comma is missing; expected one before {following}"
                 )
 
             raise self._unexpected(f"a comma or {bracket}")
@@ -276,7 +288,7 @@ class _LooseReader:
         return self._source[self._at]
 
     def _skip_gap(self, pointer: str) -> None:
-        """Pass over blanks, and over comments and invisible characters, which are mended."""
+        """Skip blanks; remove comments and invisible characters and list that as repairs."""
         source = self._source
         while True:
             gap = _GAP.match(source, self._at)
@@ -325,14 +337,13 @@ class _LooseReader:
 
         self._skip_gap(pointer)
         if self._peek() != ":":
-            raise self._unexpected("a colon behind the key")
+            raise self._unexpected("a colon after the key")
 
         self._at += 1
-
         return key
 
     def _quoted_key(self, pointer: str) -> str:
-        """Return a key without the characters in it that have no width; a key that is not ASCII may want them."""
+        """Return a key without its zero-width characters; only a key in ASCII cannot need them."""
         start, edits = self._at, len(self._found.edits)
         key = self._string(pointer, "key")
         clean = key if key.isascii() else ZERO_WIDTH.sub("", key)
@@ -357,13 +368,13 @@ class _LooseReader:
         word = _WORD.match(self._source, self._at)
         if word is None:
             raise self._unexpected("a value")
+        # At the very end of the text `tru` and `12` may be the beginning of something longer.
         if word.end() == len(self._source) and word[0] not in _LITERALS:
             self._at = word.end()
             raise _EndOfTextError
 
         value = self._word(word[0], path)
         self._at = word.end()
-
         return value
 
     def _word(self, word: str, path: str) -> bool | int | float | None:
@@ -392,11 +403,19 @@ class _LooseReader:
 
     def _string(self, path: str, place: str) -> str:
         start = self._at
+        quote = self._source[start]
         close = self._ends.of(start, place)
         if close is None:
-            self._fail_string(start)
+            if not any(closer in self._source[start + 1 :] for closer in CLOSERS[quote]):
+                self._at = len(self._source)
+                raise _EndOfTextError
 
-        quote, last = self._source[start], self._source[close]
+            raise _FailureError(
+                start,
+                'the end of this text is unclear; expected \\" for each quote inside it',
+            )
+
+        last = self._source[close]
         raw = self._source[start + 1 : close]
         if quote != '"' or last != '"':
             names = "typographic quotes" if {quote, last} - {"'", '"'} else "single quotes"
@@ -409,31 +428,17 @@ class _LooseReader:
 
         value = content_of(raw)
         if not value.isascii() and _HALF_PAIR.search(value):
-            raise _FaultError(
-                Fault(start, "the text holds half of a surrogate pair; expected whole characters")
+            raise _FailureError(
+                start, "the text holds half of a surrogate pair; expected whole characters"
             )
 
         self._at = close + 1
-
         return value
 
-    def _fail_string(self, start: int) -> NoReturn:
-        """Raise: the text ends inside a string, or nobody can tell where the string ends."""
-        if not any(closer in self._source[start + 1 :] for closer in CLOSERS[self._source[start]]):
-            self._at = len(self._source)
-            raise _EndOfTextError
-
-        raise _FaultError(
-            Fault(
-                start,
-                'nobody can tell where this text ends; expected \\" for each quote inside of it',
-            )
-        )
-
-    def _unexpected(self, expected: str) -> _FaultError:
+    def _unexpected(self, expected: str) -> _FailureError:
         word = _WORD.match(self._source, self._at)
         found = excerpt(word[0], 30) if word else self._source[self._at : self._at + 1]
-        return _FaultError(Fault(self._at, f"found {found!r}; expected {expected}"))
+        return _FailureError(self._at, f"found {found!r}; expected {expected}")
 
     def _edit(self, start: int, end: int, new: str, message: str, path: str) -> None:
         self._found.edits.append(Edit(start, end, new, LOOSE_SYNTAX, message, path))

@@ -1,4 +1,4 @@
-"""Rules about JSON as such, for every protocol that is written in it."""
+"""Rules about JSON syntax, for every protocol that is written in JSON."""
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.json_samples import FACTORY_REPLY
@@ -13,12 +13,12 @@ MALFORMED = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches=(
-        "no JSON, also after the mending of `json/loose-syntax`; also NaN and Infinity, integers of"
+        "no JSON, even after the repairs of `json/loose-syntax`; also NaN and Infinity, integers of"
         " more than 40 digits and halves of surrogate pairs"
     ),
     why=(
-        "Where the text has more than one reading, or none, a guess could change what the agent"
-        " said."
+        "If the text has more than one reading, or none, a guess could change what the agent"
+        " reported."
     ),
     fix=(
         "Send one JSON object: keys and texts in double quotes, a comma between members, numbers"
@@ -34,13 +34,13 @@ LOOSE_SYNTAX = Rule(
     strict=Severity.ERROR,
     catches=(
         "comments, trailing commas, `...`, keys without quotes, single or typographic quotes,"
-        " Python literals, raw line breaks in strings, in otherwise readable JSON; mended. Also an"
-        " object or a text around the envelope, a backslash that escapes nothing, and an unescaped"
-        " quote where only one reading is possible"
+        " Python literals, raw line breaks in strings, in otherwise readable JSON; repaired. Also"
+        " an object or a text around the envelope, a backslash that escapes nothing, and an"
+        " unescaped quote where only one reading is possible"
     ),
     why=(
-        "The words are plain to see, but no JSON parser reads them. Mending keeps every letter of"
-        " every text."
+        "The content is clear, but no JSON parser reads it. The repair keeps every letter of every"
+        " text."
     ),
     fix=(
         "Write plain JSON: double quotes, no comments, no trailing comma, no `...`, true, false and"

@@ -1,4 +1,9 @@
-"""Strings of loose JSON: where one ends, what is wrong in it, and what it says."""
+"""Strings of loose JSON: where one ends, what is wrong in it, and its content.
+
+The patterns use atomic groups and possessive quantifiers throughout. Without them a match that
+fails would give its characters back one at a time and try the rest of the pattern after each of
+them, in quadratic time; with them each character is consumed once.
+"""
 
 import json
 import re
@@ -34,12 +39,12 @@ _KEY = (
     rf"|[{_TYPOGRAPHIC_DOUBLE}][^{_TYPOGRAPHIC_DOUBLE}\"\n]*+[{_TYPOGRAPHIC_DOUBLE}\"]"
     rf"|[{_TYPOGRAPHIC_SINGLE}][^{_TYPOGRAPHIC_SINGLE}\n]*+[{_TYPOGRAPHIC_SINGLE}'])\s*+:"
 )
-# A key without quotes; what may follow it tells it from a word of prose.
+# A key without quotes; the start of a value after the colon distinguishes it from a word of prose.
 _BARE_KEY = (
     r"[A-Za-z_$][\w$-]*+\s*+:\s*+(?:[\"'\[{\-0-9]|true\b|false\b|null\b|True\b|False\b|None\b)"
 )
 _REST = r"|//|/\*|\#|\.{3,}|…|\Z"
-# What may stand behind the quote that ends a text, by the place of the text.
+# What may follow the quote that ends a text, by the place of the text.
 _FOLLOWS: Final[dict[str, re.Pattern[str]]] = {
     "key": re.compile(r"\s*+(?::|//|/\*|\#|\Z)"),
     "member": re.compile(rf"\s*+(?:,\s*+(?:{_KEY}|{_BARE_KEY}|}}{_REST})|}}{_REST})"),
@@ -47,12 +52,12 @@ _FOLLOWS: Final[dict[str, re.Pattern[str]]] = {
         rf"\s*+(?:,\s*+(?:[\"'\[{{\]\-0-9tfnTFN{_TYPOGRAPHIC_DOUBLE}{_TYPOGRAPHIC_SINGLE}]{_REST})|\]{_REST})"
     ),
 }
-# What follows a text after which a comma is missing.
+# What follows a text if the comma after it is missing.
 _NO_COMMA: Final[dict[str, re.Pattern[str]]] = {
     "member": re.compile(rf"\s*+(?:{_KEY}|{_BARE_KEY})"),
     "item": re.compile(r"""\s++["'\[{]"""),
 }
-# Between two texts, or behind a key: a quote like that does not stand inside of a text.
+# A quote between two texts, or after a key: such a quote cannot be inside a text.
 _STRUCTURE = re.compile(r"""["'“”]\s*(?:["'“”:])""")
 _STRICT = re.compile(
     r'[^"\\\x00-\x1f]*+(?>(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*)"'
@@ -78,10 +83,16 @@ class StringEnds:
         self._source = source
 
     def of(self, start: int, place: str) -> int | None:
-        """Return the offset of the quote that ends the string at `start`; None when there is none, or several could.
+        """Return the offset of the quote that ends the string at `start`, None if it is unclear.
 
-        `place` is "key", "member" or "item". The first quote counts if the object can go on behind it. If not, exactly
-        one quote of the same line has to be able to end the text, or only a comma is missing after the first one.
+        `place` is "key", "member" or "item". The first quote counts if the object can continue
+        after it. If not, exactly one quote of the same line has to be able to end the text, or only
+        a comma is missing after the first quote.
+
+        Linear over all strings of a source: the first quote is found by one pass over the string,
+        and the search for others ends with the line. No line is searched again and again, because
+        the end of a second such string would be a second possible end of the first one, which is
+        a failure.
         """
         source, follows = self._source, _FOLLOWS[place]
         quote = source[start]
@@ -89,58 +100,53 @@ class StringEnds:
         if strict is not None and follows.match(source, strict.end()):
             return strict.end() - 1
 
-        closer = _closer(quote)
+        closers = CLOSERS[quote]
+        closer = re.compile(rf"(?>(?:[^{closers}\\]|\\[\s\S])*)[{closers}]")
         first = closer.match(source, start + 1)
         if first is None:
             return None
         if follows.match(source, first.end()):
             return first.end() - 1
 
-        line_end = source.find("\n", start)
-        line_end = len(source) if line_end < 0 else line_end
-        only = self._only_end(start, first.end(), line_end, closer, follows)
+        only = self._only_end(start, first.end(), closer, follows)
         if only is None and place in _NO_COMMA and _NO_COMMA[place].match(source, first.end()):
-            return (
-                first.end() - 1
-            )  # the text is plain to see; what is missing is the comma after it
+            # The text itself is unambiguous; the missing comma after it is reported by the caller.
+            return first.end() - 1
 
         return only
 
     def _only_end(
-        self,
-        start: int,
-        after: int,
-        line_end: int,
-        closer: re.Pattern[str],
-        follows: re.Pattern[str],
+        self, start: int, after: int, closer: re.Pattern[str], follows: re.Pattern[str]
     ) -> int | None:
+        """Return the only quote of the line that can end the string at `start`, None if unclear.
+
+        The search begins at `after`. Two possible ends mean two readings, and a guess could change
+        the meaning. So does a text that itself looks like structure up to that end.
+        """
+        source = self._source
+        line_end = source.find("\n", start)
+        line_end = len(source) if line_end < 0 else line_end
         ends: list[int] = []
-        while (
-            after < line_end and (quote := closer.match(self._source, after, line_end)) is not None
-        ):
+
+        while after < line_end and (quote := closer.match(source, after, line_end)) is not None:
             after = quote.end()
-            if follows.match(self._source, after):
+            if follows.match(source, after):
                 ends.append(after - 1)
 
-        if len(ends) != 1 or _STRUCTURE.search(self._source, start + 1, ends[0]):
+        if len(ends) != 1 or _STRUCTURE.search(source, start + 1, ends[0]):
             return None
         return ends[0]
 
 
-def _closer(quote: str) -> re.Pattern[str]:
-    closers = CLOSERS[quote]
-    return re.compile(rf"(?>(?:[^{closers}\\]|\\[\s\S])*)[{closers}]")
-
-
 def wrong_escapes(raw: str, quote: str) -> Iterator[tuple[int, int, str, str]]:
-    """Yield offset, length, replacement and message for each thing that JSON does not allow inside of a string.
+    """Yield offset, length, replacement and message for everything that JSON forbids in a string.
 
-    Quotes are only named in a string between double quotes: in another one they were allowed. Line breaks are named
-    once.
+    Double quotes are only reported in a string between double quotes, because another one may
+    contain them. Line breaks are reported once.
     """
     named_line_break = False
     for odd in _ODD.finditer(raw):
-        new = _mended(odd)
+        new = _escaped(odd)
         if new == odd[0] or (odd[0] == '"' and quote != '"') or odd[0] == f"\\{quote}":
             continue
         if odd[0] in "\r\n":
@@ -157,12 +163,13 @@ def wrong_escapes(raw: str, quote: str) -> Iterator[tuple[int, int, str, str]]:
 
 
 def content_of(raw: str) -> str:
-    """Return what a string says whose text between the quotes is `raw`; every letter is kept."""
-    text: str = json.loads(f'"{_ODD.sub(_mended, raw)}"')
+    """Return the content of a string with `raw` between its quotes; no letter is lost."""
+    text: str = json.loads(f'"{_ODD.sub(_escaped, raw)}"')
     return text
 
 
-def _mended(odd: re.Match[str]) -> str:
+def _escaped(odd: re.Match[str]) -> str:
+    """Return what JSON requires in place of `odd`, which may be valid already."""
     text = odd[0]
     if text == '"':
         return '\\"'
@@ -173,10 +180,9 @@ def _mended(odd: re.Match[str]) -> str:
     if text[1:] in QUOTES:
         return text[1:]
 
-    # The backslash is kept as a letter of the text; a control character after it needs an escape of
-    # its own.
+    # The backslash is kept as a letter of the text; a control character after it has to be escaped
+    # too.
     kept = text[1:]
-
     return "\\\\" + _CONTROL_ESCAPES.get(kept, kept)
 
 
@@ -186,7 +192,7 @@ def escape_pointer(key: str) -> str:
 
 
 def text_of_string(text: str, start: int) -> SourceText:
-    """Return what the string at `start` says, and where in `text` each character came from."""
+    """Return the content of the string at `start`, and where in `text` each character came from."""
     parts: list[str] = []
     shifts = [(0, start + 1)]
     read, last = 0, start + 1
@@ -206,7 +212,7 @@ def text_of_string(text: str, start: int) -> SourceText:
 
 
 def decoded_text(text: str, start: int) -> SourceText:
-    """Return `text` with what the string at `start` says in its place, and where each character came from.
+    """Return `text` with the content of the string at `start` in its place, and all origins.
 
     A string that is never closed is decoded up to the end of the text.
     """

@@ -1,7 +1,8 @@
-"""Single values of a JSON envelope, by tables: each kind of value takes legal ones at once and names what is odd.
+"""Single values of a JSON envelope, by tables: each kind accepts legal values and reports others.
 
-A table of fields says what an object has to hold. Values are mended in place, so that the object can be written
-again. The first thing that is wrong with a value is the only finding for it (D-22). The same tables give the schema.
+A table of fields defines what an object has to contain. Values are repaired in place, so that the
+object can be written again. The first error of a value is the only finding for it (D-22). The same
+tables give the schema.
 """
 
 import re
@@ -74,19 +75,23 @@ class ValueRules:
 
 
 class ValueReader:
-    """Collects what is odd about the values of one envelope."""
+    """Collects the problems of the values of one envelope."""
 
     def __init__(self, rules: ValueRules, bounds: PathBounds = ANYWHERE_INSIDE) -> None:
-        """Report by `rules`, and hold paths against `bounds`."""
+        """Report by `rules`, and compare paths with `bounds`."""
         self.rules = rules
         self.bounds = bounds
         self.problems: list[Problem] = []
-        # What may be template text, once all texts were looked at together; None before.
+        # Texts that may be template text, known once all were examined together; None before.
         self.suspected: frozenset[str] | None = None
 
     def fields(self, fields: "Sequence[Field]", values: JsonObjectValue, where: str) -> None:
-        """Read `values`, an object at the pointer `where`, by the table `fields`; mended values are put in place."""
-        # Two keys can only differ by case if one of them has a capital.
+        """Read `values`, an object at the pointer `where`, by the table `fields`.
+
+        Repaired values are put in place.
+        """
+        # Two keys can only differ by case if one of them has a capital. One call over all keys
+        # clears every object without one.
         if not "".join(values).islower():
             self._conflicting_keys(values, where)
 
@@ -104,7 +109,7 @@ class ValueReader:
                 if each.missing is not None and kind.textual and not value.strip():
                     self.missing(each, f"{where}/{name}", blank=True)
                     continue
-                # Most values are free texts, and any text is one.
+                # Most values are free texts, and every text is valid as one: no call is needed.
                 if kind is TEXT:
                     continue
 
@@ -113,7 +118,7 @@ class ValueReader:
                 values[name] = read
 
     def _conflicting_keys(self, values: JsonObjectValue, where: str) -> None:
-        """Report keys that differ in case only and have different values: nobody can tell which one counts."""
+        """Report keys that differ only in case and have different values."""
         first: dict[str, str] = {}
         for name, value in values.items():
             other = first.setdefault(name.casefold(), name)
@@ -138,12 +143,11 @@ class ValueReader:
         if each.missing is not None:
             what = "is blank" if blank else "is missing"
             message = f"{each.name} {what}; expected {each.wanted or each.kind.expected}"
-            self.problems.append(
-                each.missing.problem(message, path=where, fix=f"Add {_example(each)}.")
-            )
+            fix = f'Add "{each.name}": {each.wanted or each.kind.expected}.'
+            self.problems.append(each.missing.problem(message, path=where, fix=fix))
 
     def wrong_type(self, value: JsonValue, where: str, step: str, kind: "Kind") -> None:
-        """Report a value of another kind; template text is named as such."""
+        """Report a value of another kind; template text is reported as such."""
         if isinstance(value, str) and is_template(value, Place.NUMBER):
             self.placeholder(value, where, step, kind.expected)
             return
@@ -167,7 +171,10 @@ class ValueReader:
     def template_texts(
         self, values: JsonObjectValue, where: str = "", *, but: str | None = None
     ) -> None:
-        """Report the template text in all texts of `values`, also where the tables do not look; the key `but` aside."""
+        """Report the template text in all texts of `values`, except under the key `but`.
+
+        This includes values that the tables do not cover.
+        """
         suspected = (
             self.suspected if self.suspected is not None else self.look_for_template_text(values)
         )
@@ -178,10 +185,10 @@ class ValueReader:
     def look_for_template_text(
         self, values: JsonObjectValue, strings: Sequence[str] | None = None
     ) -> frozenset[str]:
-        """Return the texts of `values` that may be template text: mostly none.
+        """Return the texts of `values` that may be template text, usually none.
 
-        `strings` are all texts in `values` and maybe others, if the caller has them already. Who
-        reads a value later asks `is_suspected`, so that nothing is looked at twice.
+        `strings` are all texts in `values`, and maybe others, if the caller has them already. A
+        kind that reads a value later asks `is_suspected`, so that no text is examined twice.
         """
         if strings is None:
             texts: list[str] = []
@@ -237,23 +244,23 @@ class Kind(ABC):
     """A kind of value."""
 
     textual: bool = False
-    """Whether a blank text is no value of this kind, so that it counts as missing where one is required."""
+    """Whether a blank text counts as missing where a value of this kind is required."""
 
     @property
     def expected(self) -> str:
-        """What it looks like, in words."""
+        """What a value looks like, as the end of "expected ..."."""
         return "a value"
 
     @abstractmethod
     def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
-        """Return `value` as it is meant, after reporting what is odd; it is the value at `where/step`."""
+        """Return `value`, the value at `where/step`, as it is meant, and report its problems."""
 
     @abstractmethod
     def schema(self) -> Schema:
-        """Return what strict mode takes without an error, as JSON Schema."""
+        """Return what strict mode accepts without an error, as JSON Schema."""
 
     def paths(self, value: JsonValue, where: str) -> Iterator[tuple[str, str]]:
-        """Yield the paths that `value`, which stands at the pointer `where`, names: each with its own pointer."""
+        """Yield the paths in `value`, which is at the pointer `where`, each with its pointer."""
         del value, where
         yield from ()
 
@@ -289,7 +296,7 @@ class Text(Kind):
 
 
 class Name(Text):
-    """A name or another short word of no closed list."""
+    """A name or another short word, without a closed list."""
 
     expected = "a name"
 
@@ -441,9 +448,9 @@ ANYTHING, TEXT, NAME, PATH, COUNT, NUMBER, FLAG = (
 
 @dataclass(frozen=True, slots=True)
 class Word(Kind):
-    """One of a list of words; `aliases` are read as another one, `otherwise` is the rule for any other word.
+    """One of a list of words; `aliases` are read as another word, `otherwise` is for others.
 
-    An `open` list takes other words, with a warning at most, so the schema takes them too.
+    An `open` list accepts other words, with a warning at most, so the schema accepts them too.
     """
 
     words: tuple[str, ...]
@@ -462,7 +469,7 @@ class Word(Kind):
         return value if value in self.words else self.odd(value, where, step, reader)
 
     def odd(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
-        """Find out what is wrong with a value that is none of the words; return what it is read as."""
+        """Report the problem of a value that is not in the list; return what it is read as."""
         if not isinstance(value, str):
             reader.wrong_type(value, where, step, self)
             return value
@@ -473,11 +480,11 @@ class Word(Kind):
         folded = without_emphasis(value.strip()).lower()
         for known in self.words:
             if known.lower() == folded:
-                return self._mended(reader.rules.value_case, value, known, (where, step), reader)
+                return self._repaired(reader.rules.value_case, value, known, (where, step), reader)
 
         alias = self.aliases.get(folded)
         if alias is not None and reader.rules.value_alias is not None:
-            return self._mended(reader.rules.value_alias, value, alias, (where, step), reader)
+            return self._repaired(reader.rules.value_alias, value, alias, (where, step), reader)
 
         message = f"{step} is {excerpt(value, _SHOWN)!r}; expected {self.expected}"
         found = excerpt(value) or None
@@ -488,7 +495,7 @@ class Word(Kind):
 
         return value
 
-    def _mended(
+    def _repaired(
         self, rule: Rule, value: str, known: str, place: tuple[str, str], reader: ValueReader
     ) -> str:
         where, step = place
@@ -545,9 +552,9 @@ class ListOf(Kind):
             return value
 
         for number, item in enumerate(value):
-            mended = read(item, inner, str(number), reader)
-            if mended is not item:
-                value[number] = mended
+            repaired = read(item, inner, str(number), reader)
+            if repaired is not item:
+                value[number] = repaired
 
         return value
 
@@ -564,7 +571,7 @@ class ListOf(Kind):
 
 @dataclass(frozen=True, slots=True)
 class MapOf(Kind):
-    """An object with any keys, whose values are of one kind; None takes any value."""
+    """An object with any keys, whose values are of one kind; None accepts any value."""
 
     item: Kind | None = None
     expected = "an object"
@@ -576,9 +583,9 @@ class MapOf(Kind):
         elif self.item is not None:
             inner = f"{where}/{step}"
             for key, item in value.items():
-                mended = self.item.read(item, inner, escape_pointer(key), reader)
-                if mended is not item:
-                    value[key] = mended
+                repaired = self.item.read(item, inner, escape_pointer(key), reader)
+                if repaired is not item:
+                    value[key] = repaired
 
         return value
 
@@ -590,7 +597,7 @@ class MapOf(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Fields(Kind):
-    """An object with the fields of a table; other keys are kept and not looked at."""
+    """An object with the fields of a table; other keys are kept without a check."""
 
     table: "tuple[Field, ...]"
     expected = "an object"
@@ -619,9 +626,8 @@ class Fields(Kind):
 class Field:
     """A member of an object.
 
-    `missing` is the rule for its absence, None when it may be left out or null.
-
-    `wanted` says in the finding what to put there, if that is more than the kind says.
+    `missing` is the rule for its absence, None if it may be left out or null. `wanted` is what the
+    finding asks for, if that is more than the kind's `expected`.
     """
 
     name: str
@@ -649,8 +655,8 @@ def fields_schema(table: Sequence[Field]) -> Schema:
 
 def text_definitions(rules: ValueRules) -> Schema:
     """Return the definitions that the schemas of values refer to."""
-    # Slots within texts take more than a pattern to tell; what is refused here is refused by the
-    # reader too.
+    # A pattern cannot recognize all slots within texts; what the schema refuses, the reader refuses
+    # as well.
     slots = sorted(phrase for phrase in rules.prose.phrases if phrase.startswith("<"))
     template = {"pattern": f"^(?:{TEMPLATE.pattern})$(?!\\n)"}
 
@@ -662,8 +668,8 @@ def text_definitions(rules: ValueRules) -> Schema:
 
 
 def _collect_texts(value: JsonValue, texts: list[str]) -> None:
-    # By class and not by isinstance, which takes twice as long: every value of every reply comes
-    # by.
+    # The class is compared because isinstance takes twice as long, and every value of every reply
+    # passes here.
     if isinstance(value, str):
         texts.append(value)
     elif value.__class__ is dict or value.__class__ is list:
@@ -673,7 +679,7 @@ def _collect_texts(value: JsonValue, texts: list[str]) -> None:
 
 
 def describe(value: JsonValue) -> str:
-    """Return in words what kind of value `value` is."""
+    """Return a description of `value` and its type for a message."""
     if isinstance(value, str):
         return f"the text {excerpt(value, _SHOWN)!r}"
     if isinstance(value, bool | int | float):
@@ -682,13 +688,9 @@ def describe(value: JsonValue) -> str:
 
 
 def is_elided(values: list[JsonValue]) -> bool:
-    """Return whether a list was left out as a whole, `[...]`: template text, which is no empty list (D-93)."""
+    """Return whether a whole list was left out, `[...]`: template text, not no items (D-93)."""
     return len(values) == 1 and values[0] in _ELISIONS
 
 
 def _is_error(rule: Rule) -> bool:
     return rule.severity("strict") == "error"
-
-
-def _example(each: Field) -> str:
-    return f'"{each.name}": {each.wanted or each.kind.expected}'

@@ -1,11 +1,11 @@
-"""Find and read JSON objects in a text: linear, bounded in depth, no doubled keys, no numbers that are none."""
+"""Find and read JSON objects in a text: linear, bounded in depth, without doubled keys."""
 
 import json
 import math
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -22,14 +22,16 @@ __all__ = [
 JsonValue: TypeAlias = (
     "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 )
-"""What JSON can say."""
+"""Any value that JSON can express."""
 
 JsonObjectValue: TypeAlias = dict[str, Any]
 """An object as it was read; readers narrow each value before they use it."""
 
 MOST_DIGITS = 40
 
-# Braces and comments, with all in front of them in which braces do not count.
+# A brace or the start of a comment, after everything in which braces do not count: other text,
+# strings, escapes. The alternatives begin with different characters and the group is atomic, so
+# each character is consumed once and a text without a token fails after one pass.
 _TOKEN = re.compile(
     r'(?>(?:[^{}"/\\]++|"(?>(?:[^"\\\n]++|\\.)*)"|\\.|["\\]|/(?![/*])|(?<=:)//)*)'
     r"(?P<token>\{(?>(?:\s*+\{)*)|\}|//|/\*)"
@@ -42,8 +44,8 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 class Braces:
     """How the braces of a text pair up, all offsets in order.
 
-    `starts` and `ends` are those of the balanced objects that lie in no other one, `unclosed` the
-    braces that are never closed; these hide nothing.
+    `starts` and `ends` are those of the outermost balanced objects, `unclosed` the braces that are
+    never closed; these hide nothing.
     """
 
     starts: "array[int]" = field(default_factory=lambda: array("q"))
@@ -51,7 +53,7 @@ class Braces:
     unclosed: "array[int]" = field(default_factory=lambda: array("q"))
 
     def around(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return start and end of the object that holds all from `start` to `end`, None when there is none."""
+        """Return the bounds of the object that contains `start` to `end`, None if none does."""
         index = bisect_right(self.starts, start) - 1
         return (
             (self.starts[index], self.ends[index])
@@ -63,53 +65,68 @@ class Braces:
 def pair_braces(text: str) -> Braces:
     """Return the pairs of braces in `text`, in linear time.
 
-    Strings and comments count inside braces only, as prose holds quotation marks of its own, and a
-    string ends with its line.
+    Strings and comments count only inside braces, because prose has quotation marks that are not
+    strings. A string ends with its line, so a stray quote hides one line at most. Text after an
+    object is only searched if it has a brace or a comment outside of quotation marks.
     """
     braces = Braces()
     last_comment = text.rfind("*/")
     at = text.find("{")
-    while at >= 0:
-        at = _pair_from(text, at, braces, last_comment)
+    line_before_token = -1
+
+    while at >= 0 and (at := _pair_from(text, at, braces, last_comment)) >= 0:
+        # Nothing that `_TOKEN` skips crosses a line except plain text, so a token that is found
+        # from one place is also found from every later place on an earlier line. Without this
+        # memory, many quoted objects before a distant brace would take quadratic time.
+        if at > line_before_token:
+            token = _TOKEN.match(text, at)
+            if token is None:
+                break
+
+            line_before_token = text.rfind("\n", at, token.start("token"))
+
+        at = text.find("{", at)
 
     return braces
 
 
 def _pair_from(text: str, at: int, braces: Braces, last_comment: int) -> int:
-    """Pair braces from the one at `at` on; return where to go on where text follows that is no JSON, -1 at the end."""
+    """Pair braces from the one at `at` until it is closed.
+
+    Return the offset after its end, -1 if the text ends before. The position only moves forward.
+    """
     unclosed, match = braces.unclosed, _TOKEN.match
     while (token := match(text, at)) is not None:
-        start, end = token.span("token")
+        start, at = token.span("token")
         kind = text[start]
-        if not unclosed and (opening := text.find("{", at, end)) != start:
-            return opening if opening >= 0 else text.find("{", end)
-
-        at = end
         if kind == "}":
-            _close(braces, end)
+            _close(braces, at)
+            if not unclosed:
+                return at
         elif kind == "{":
+            # A run of braces is one token, because hostile texts consist of nothing else; without
+            # blanks in it, no offset has to be looked at.
             unclosed.append(start)
-            if end - start > 1:
-                unclosed.extend(_openings(text, start + 1, end))
-        elif text[end - 1] == "/":
-            at = text.find("\n", end)
+            if at - start > 1:
+                run = range(start + 1, at)
+                compact = text.count("{", start + 1, at) == len(run)
+                unclosed.extend(run if compact else (each for each in run if text[each] == "{"))
+        elif text[at - 1] == "/":
+            at = text.find("\n", at)
             if at < 0:
                 return -1
-        elif end <= last_comment:
-            at = text.find("*/", end) + 2
+        elif at <= last_comment:
+            # The comparison saves a search to the end of the text for each comment never closed.
+            at = text.find("*/", at) + 2
 
     return -1
 
 
-def _openings(text: str, start: int, end: int) -> Iterable[int]:
-    """Return the offsets of the braces in a run of them, in which blanks may stand."""
-    if text.count("{", start, end) == end - start:
-        return range(start, end)
-    return (at for at in range(start, end) if text[at] == "{")
-
-
 def _close(braces: Braces, end: int) -> None:
-    """Note the object that ends here, and forget those in it."""
+    """Record the object that ends here, and forget those inside it.
+
+    Amortized constant time: each object is removed at most once.
+    """
     start, starts = braces.unclosed.pop(), braces.starts
     while starts and starts[-1] > start:
         starts.pop()
@@ -120,7 +137,10 @@ def _close(braces: Braces, end: int) -> None:
 
 
 def load_object(text: str, *, depth: int) -> JsonObjectValue | None:
-    """Return the JSON object `text` is; None when it is none, doubles a key, or nests deeper than `depth`."""
+    """Return the JSON object that `text` is.
+
+    Return None if it is not one, repeats a key, or nests deeper than `depth`.
+    """
     if nesting(text) > depth:
         return None
     decoded = decode_object(text, 0) if text.startswith("{") else None
@@ -128,17 +148,20 @@ def load_object(text: str, *, depth: int) -> JsonObjectValue | None:
 
 
 def decode_object(text: str, start: int) -> tuple[JsonObjectValue, int] | None:
-    """Return the object that begins at `start`, and its end; None when it is no JSON or says more than JSON may.
+    """Return the object that begins at `start` and its end, None if it is not acceptable JSON.
 
-    Refused are keys that stand twice, numbers that are none, integers of more than 40 digits and halves of surrogate
-    pairs. Nesting that the decoder gives up on is refused as well.
+    Refused are repeated keys, NaN and Infinity, integers of more than 40 digits, halves of
+    surrogate pairs, and nesting that exhausts the decoder's stack.
     """
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
 
-    if text.find("\\u", start, end) >= 0 and _holds_half_pair(value):
+    # A half pair is either an escape, which only the decoded values show, or in the text itself.
+    if text.find("\\u", start, end) >= 0 and _HALF_PAIR.search(
+        json.dumps(value, ensure_ascii=False)
+    ):
         return None
     if not text.isascii() and _HALF_PAIR.search(text, start, end):
         return None
@@ -146,7 +169,7 @@ def decode_object(text: str, start: int) -> tuple[JsonObjectValue, int] | None:
 
 
 def nesting(text: str, start: int = 0, end: int | None = None) -> int:
-    """Return how deep brackets are nested, those in strings included: never too low."""
+    """Return an upper bound of the nesting depth, counting brackets in strings as well."""
     deepest = level = 0
     for bracket in _BRACKET.finditer(text, start, len(text) if end is None else end):
         level += 1 if bracket[0] in "[{" else -1
@@ -155,11 +178,7 @@ def nesting(text: str, start: int = 0, end: int | None = None) -> int:
     return deepest
 
 
-def _holds_half_pair(value: JsonValue) -> bool:
-    return _HALF_PAIR.search(json.dumps(value, ensure_ascii=False)) is not None
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> JsonObjectValue:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> JsonObjectValue:
     values = dict(pairs)
     if len(values) != len(pairs):
         raise ValueError("a key stands twice")
@@ -180,11 +199,11 @@ def _fraction(digits: str) -> float:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_without_doubles,
+    object_pairs_hook=_unique_keys,
     parse_constant=_refuse,
     parse_int=_integer,
     parse_float=_fraction,

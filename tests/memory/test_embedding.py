@@ -1,4 +1,4 @@
-"""An embedder of the caller's own helps to find; without it, or when it fails, words do."""
+"""Search with the caller's embedder; without it, or when it fails, the search uses words."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -69,7 +69,7 @@ _KINDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A text with a secret in it; `core` is the part of the secret that stands nowhere else."""
+    """A text with a secret in it; `core` is the part of the secret that occurs nowhere else."""
 
     kind: str
     text: str
@@ -82,7 +82,7 @@ def plant(seed: int) -> list[Planted]:
     return [_planted(chance, *kind) for kind in _KINDS]
 
 
-# One row of the table
+# The parameters are the columns of the table below, hence the noqa.
 def _planted(  # noqa: PLR0917
     chance: random.Random, kind: str, beginning: str, length: int, letters: str, frame: str
 ) -> Planted:
@@ -91,13 +91,13 @@ def _planted(  # noqa: PLR0917
         if letters == "upper"
         else string.ascii_letters + string.digits
     )
-    # One of each at the front: a secret that were a word by chance would not be one.
+    # One of each kind of character at the front: a secret that is a word would not be redacted.
     core = "".join(["Q7", *chance.choices(alphabet, k=length - 2)])
     return Planted(kind, frame.format(beginning + core), core)
 
 
 def found_in(texts: Iterable[tuple[str, bytes]], planted: Iterable[Planted]) -> list[str]:
-    """Return which secrets stand in which of the named `texts`, in plain or escaped form."""
+    """Return which secrets occur in which of the named `texts`, in plain or escaped form."""
     cores = [(each, each.core.encode()) for each in planted]
     return [
         f"{each.kind} in {name}" for name, text in texts for each, core in cores if core in text

@@ -98,7 +98,7 @@ class Ours:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The reference memory server on Node.js: a graph in one file, written whole at each save."""
+    """The reference memory server on Node.js: a graph in one file, rewritten at each save."""
 
     name: str = f"server-memory {REFERENCE_VERSION}"
 

@@ -70,7 +70,7 @@ class StdioServer:
 
         `variables` are added to its environment.
         """
-        # Lives as long as the server
+        # Open as long as the server runs, hence not in a `with` block.
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             command,

@@ -13,5 +13,5 @@ def test_a_replica_killed_under_load_loses_nothing_and_every_client_goes_on(tmp_
     assert report.defects == []
     assert report.kills == 1
     assert len(report.acknowledged) == 4 * 30
-    # Files belong to one machine; what several share lies in the database.
+    # Files belong to one machine; what several machines share is in the database.
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

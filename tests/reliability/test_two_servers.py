@@ -101,7 +101,7 @@ def test_a_report_that_is_repeated_on_the_other_server_is_recorded_once(
         for server in (one, other):
             assert not server.call("project_status").get("isError")
 
-    # Files belong to one machine; what several share lies in the database.
+    # Files belong to one machine; what several machines share is in the database.
     assert [list((tmp_path / name).iterdir()) for name in ("a", "b")] == [[], []]
 
 

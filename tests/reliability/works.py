@@ -113,7 +113,7 @@ class _Writer:
     def _one_by_one(self, titles: Sequence[str]) -> Iterator[str]:
         for number, title in enumerate(titles):
             if number == self.death:
-                # Other calls go on meanwhile: nobody knows at which step it comes.
+                # Other calls run meanwhile, so the kill hits them at an unknown step.
                 threading.Timer(self.delay, self.server.kill).start()
 
             tool, arguments = self.product.saving(title)

@@ -1,4 +1,4 @@
-"""Give every contract test the stores of all engines, one after the other."""
+"""Fixtures that run every contract test on the stores of all engines."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

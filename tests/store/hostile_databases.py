@@ -10,7 +10,7 @@ from tests.store.rows import add_named
 
 __all__ = ["FOREIGN_OBJECTS", "FOREIGN_VALUES", "plant"]
 
-# What stands for ENDLESS in the statements below.
+# Replaces ENDLESS in the statements below.
 _ENDLESS: Final = "WITH RECURSIVE rows (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM rows) SELECT"
 FOREIGN_OBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "a view in place of a table": (

@@ -1,7 +1,7 @@
 """Use a store once: `python -m tests.store.one_save PROJECT read|save|hold [UID]`.
 
-With UID it becomes that user first, for which it must have been started by root. It prints what
-came of it on one line: an answer, or the name of an error and what it says.
+With UID it becomes that user first, for which it must be started by root. It prints one line: the
+result, or the name and text of an error.
 """
 
 import os
@@ -18,7 +18,7 @@ LONGEST_HOLD = 60
 
 
 def use(store: Store, what: str) -> str:
-    """Return what came of one use; `hold` writes until it is killed."""
+    """Return the result of one use; `hold` keeps a transaction open until it is killed."""
     try:
         if what == "read":
             return f"revision {store.read(lambda reading: reading.revision())}"
@@ -30,7 +30,7 @@ def use(store: Store, what: str) -> str:
 
 
 def hold(_: Writing) -> None:
-    """Keep everybody waiting."""
+    """Keep other writers waiting."""
     say("holding")
     time.sleep(LONGEST_HOLD)
 
@@ -49,7 +49,7 @@ def become(user: int) -> None:
 
 
 if __name__ == "__main__":
-    # All that is needed is loaded by now: the other user may not be able to read this interpreter's
+    # Everything is imported by now: the other user may not be allowed to read the interpreter's
     # files.
     opened = open_store(None, project=Path(sys.argv[1]))
     if len(sys.argv) > 3:

@@ -1,4 +1,4 @@
-"""Rows to be stored, whole but for what a test wants to say."""
+"""Complete rows, which tests change only in what they are about."""
 
 from goop_mcp.store.interface import Store
 from goop_mcp.store.records import (

@@ -1,4 +1,4 @@
-"""Filesystems that machines may share are known by the table of mounts."""
+"""Network filesystems are recognised by the table of mounts."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from goop_mcp.store.filesystems import network_filesystem
 
 
 def table(folder: Path, kind: str, *, device: str | None = None) -> Path:
-    """Write a table in which `folder` lies on a filesystem of `kind`, among others."""
+    """Write a table of mounts in which `folder` is on a filesystem of `kind`."""
     number = folder.stat().st_dev
     here = device or f"{os.major(number)}:{os.minor(number)}"
     path = folder / "mountinfo"

@@ -1,4 +1,4 @@
-"""A database that came with somebody else's checkout neither runs code nor holds anybody up."""
+"""A database from somebody else's checkout neither runs code nor blocks a process."""
 
 import json
 import resource

@@ -1,4 +1,4 @@
-"""Memories are stored whole, listed, forgotten and purged; the same on every engine."""
+"""Memories are stored completely, listed, forgotten and purged, the same on every engine."""
 
 from dataclasses import asdict, replace
 

@@ -35,7 +35,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """Return the path of a database with one memory, which nobody has open."""
+    """Return the path of a database with one memory, which no process has open."""
     first = open_store(None, project=tmp_path)
     add_named(first, "one")
     first.close()
@@ -240,7 +240,7 @@ def test_without_free_file_handles_the_store_says_so_and_works_again_later(
     database: Path, store: Store
 ) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # Names are wanted
+    # The numbers of open files are names in this folder.
     highest = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
     taken: list[int] = []
     resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 2, hard))

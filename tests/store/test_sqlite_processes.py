@@ -57,7 +57,7 @@ def run_as_somebody_else(project: Path, what: str) -> str:
 
 @pytest.fixture
 def open_to_all() -> Iterator[Path]:
-    """Return a project folder that every user may enter and nobody else may write."""
+    """Return a project folder that every user may enter and only its owner may write."""
     project = Path(mkdtemp(prefix="goop-open-"))
     project.chmod(0o755)
     yield project
@@ -81,7 +81,7 @@ def test_a_hung_process_that_holds_the_lock_is_named(store: Store, tmp_path: Pat
         finally:
             holder.kill()
 
-    # The kernel takes the lock from the dead, and nothing is written for the one who gave up.
+    # The kernel releases the lock of a dead process, and the write that was given up never happens.
     assert add_named(store, "one") == [1]
     assert store.read(lambda reading: reading.events()) == []
 

@@ -1,4 +1,4 @@
-"""Hostile replies of any size, and a program that judges one of them and tells what it took."""
+"""Hostile replies of any size, and a program that prints the cost of judging one."""
 
 import json
 import resource
@@ -13,9 +13,9 @@ from tests.validation.replies import DRAFT, EXECUTOR, SUMMARY, changed
 Shape = Callable[[int], str]
 
 
-def repeated(piece: str, *, before: str = "", behind: str = "") -> Shape:
+def repeated(piece: str, *, before: str = "", after: str = "") -> Shape:
     """Return a shape that repeats `piece` up to a size in characters, with fixed text around."""
-    return lambda size: before + piece * (size // len(piece) + 1) + behind
+    return lambda size: before + piece * (size // len(piece) + 1) + after
 
 
 def growing_runs(character: str) -> Shape:
@@ -109,6 +109,7 @@ PIECES = {
 }
 SHAPES: dict[str, Shape] = {name: repeated(piece) for name, piece in PIECES.items()}
 SHAPES |= {
+    "quoted_objects_before_a_brace": repeated('"{}"\n', after="{"),
     "runs_of_backticks": growing_runs("`"),
     "runs_of_less_than": growing_runs("<"),
     "drafts": repeated(f"{DRAFT}\n"),
@@ -116,13 +117,13 @@ SHAPES |= {
     "blanks_in_an_end_tag": repeated(" ", before=EXECUTOR.removesuffix(">")),
     "attributes_of_a_root": repeated(' a="1"', before="<goop_report"),
     "doctype_before_the_root": repeated(
-        "<!ENTITY a 'b'>", before="<!DOCTYPE r [", behind=f"]>{EXECUTOR}"
+        "<!ENTITY a 'b'>", before="<!DOCTYPE r [", after=f"]>{EXECUTOR}"
     ),
-    "doctype_that_never_ends": repeated("'\"", before="<!DOCTYPE r [", behind=EXECUTOR),
-    "blanks_behind_the_root": repeated(" ", before=EXECUTOR),
-    "blanks_in_a_task_id": repeated(" ", before="<task_id>W1", behind=".</task_id>"),
-    "fences_behind_the_root": repeated("```\n", before=f"{EXECUTOR}\n"),
-    "host_lines_behind_the_root": repeated("agentId: 1\n", before=f"{EXECUTOR}\n"),
+    "doctype_that_never_ends": repeated("'\"", before="<!DOCTYPE r [", after=EXECUTOR),
+    "blanks_after_the_root": repeated(" ", before=EXECUTOR),
+    "blanks_in_a_task_id": repeated(" ", before="<task_id>W1", after=".</task_id>"),
+    "fences_after_the_root": repeated("```\n", before=f"{EXECUTOR}\n"),
+    "host_lines_after_the_root": repeated("agentId: 1\n", before=f"{EXECUTOR}\n"),
 }
 
 
@@ -154,7 +155,7 @@ PLACES: dict[str, Callable[[str], str]] = {
 def most_memory() -> int:
     """Return the most bytes that this program has held so far.
 
-    Linux tells by `getrusage` also what the program held that started this one, which hides any
+    On Linux `getrusage` includes the memory of the program that started this one, which hides any
     growth.
     """
     status = Path("/proc/self/status")

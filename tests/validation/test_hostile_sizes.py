@@ -1,4 +1,4 @@
-"""What a hostile reply costs: time linear to its size, and little memory (RELIABILITY, sections 4 and 8)."""
+"""What a hostile reply costs: time linear to its size, and little memory."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ class Cost(NamedTuple):
     rules: list[str]
 
 
-def cost_in_a_process_of_its_own(place: str, shape: str, size: int) -> Cost:
+def cost_in_a_separate_process(place: str, shape: str, size: int) -> Cost:
     command = [sys.executable, "-m", "tests.validation.hostile", place, shape, str(size)]
     run = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=LONGEST_WAIT_SECONDS
@@ -51,7 +51,7 @@ def cost_in_a_process_of_its_own(place: str, shape: str, size: int) -> Cost:
     ],
 )
 def test_ten_megabytes_are_refused_at_once_and_in_little_memory(shape: str) -> None:
-    cost = cost_in_a_process_of_its_own("before_the_report", shape, 10_000_000)
+    cost = cost_in_a_separate_process("before_the_report", shape, 10_000_000)
 
     assert cost.rules == ["envelope/too-large"]
     assert cost.growth < 50_000_000
@@ -75,7 +75,7 @@ def test_ten_megabytes_are_refused_at_once_and_in_little_memory(shape: str) -> N
 def test_hostile_text_within_the_limit_of_bytes_costs_little_memory(
     place: str, shape: str, size: int
 ) -> None:
-    assert cost_in_a_process_of_its_own(place, shape, size).growth < 50_000_000
+    assert cost_in_a_separate_process(place, shape, size).growth < 50_000_000
 
 
 MANY_TIMES = """
@@ -100,7 +100,7 @@ sys.stdout.write(f"{resident() - before} {len(list(Path('/proc/self/fd').iterdir
 @pytest.mark.skipif(
     not Path("/proc/self/statm").exists(), reason="the size of a process is read from /proc"
 )
-def test_ten_thousand_validations_leave_no_memory_and_no_open_file_behind() -> None:
+def test_ten_thousand_validations_leak_no_memory_and_no_open_file() -> None:
     run = subprocess.run(
         [sys.executable, "-c", MANY_TIMES],
         cwd=ROOT,
@@ -123,7 +123,7 @@ def seconds_to_judge(text: str) -> float:
 
 
 def growth_per_character(place: str, shape: str, size: int, *, tries: int) -> float:
-    """Return by how much the time per character grows from a sixteenth of `size` to `size`; 1 is linear."""
+    """Return the ratio of time per character at `size` to that at a sixteenth; 1 is linear."""
     small, large = (PLACES[place](SHAPES[shape](each)) for each in (size // TIMES_AS_LARGE, size))
     seconds_small = min(seconds_to_judge(small) for _ in range(tries))
     seconds_large = min(seconds_to_judge(large) for _ in range(tries))
@@ -135,9 +135,8 @@ def growth_per_character(place: str, shape: str, size: int, *, tries: int) -> fl
 def test_time_grows_in_step_with_the_size(place: str, shape: str) -> None:
     for size in (40_000, 320_000):
         growth = growth_per_character(place, shape, size, tries=1)
-        if (
-            growth > MOST_GROWTH_PER_CHARACTER
-        ):  # something else may have used the machine; look again
+        if growth > MOST_GROWTH_PER_CHARACTER:
+            # Another process may have used the machine, which the best of four tries excludes.
             growth = growth_per_character(place, shape, size, tries=4)
 
         assert growth < MOST_GROWTH_PER_CHARACTER
@@ -150,9 +149,9 @@ WHOLE_REPORTS = {
     "headings_of_two_kinds",
     "other_root_pairs",
     "doctype_that_never_ends",
-    "blanks_behind_the_root",
-    "fences_behind_the_root",
-    "host_lines_behind_the_root",
+    "blanks_after_the_root",
+    "fences_after_the_root",
+    "host_lines_after_the_root",
 }
 
 

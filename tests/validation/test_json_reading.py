@@ -79,7 +79,7 @@ def test_loose_syntax_is_mended_and_listed(old: str, new: str, before: str, afte
 def test_text_keeps_every_letter(written: str, read: str) -> None:
     found = read_loosely(f'{{"a": {written}, "b": 1}}', depth=64)
 
-    assert found.fault is None
+    assert found.failure is None
     assert found.value == {"a": read, "b": 1}
 
 
@@ -228,7 +228,7 @@ def test_end_of_a_cut_off_object_is_told(
 ) -> None:
     found = read_loosely(source, depth=64)
 
-    assert found.fault is None
+    assert found.failure is None
     assert (found.ending, found.value) == (ending, value)
 
 

@@ -152,6 +152,7 @@ def _add_all(some: Sequence[_Ready], clock: Clock, writing: Writing) -> list[_Ad
 def _add(ready: _Ready, clock: Clock, writing: Writing) -> _Added:
     entry, prepared = ready.entry, ready.prepared
     known = writing.memory_by_uid(entry.uid) if entry.uid is not None else None
+    # Somebody forgot this memory on purpose; an old export must not restore it.
     if known is not None and known.forgotten_at is not None:
         return _Added("forgotten")
     if known is not None and known.fingerprint != prepared.fingerprint:
@@ -163,6 +164,8 @@ def _add(ready: _Ready, clock: Clock, writing: Writing) -> _Added:
     if known is not None or writing.memory_by_fingerprint(prepared.fingerprint) is not None:
         return _Added("duplicate")
 
+    # Keys are unique in a project, but files of several projects may use the same one. The memory
+    # is worth more than its key, so it is saved with a key derived from its text.
     holder = writing.memory_by_key(prepared.idempotency_key)
     if holder is not None:
         prepared = replace(prepared, idempotency_key=f"words:{prepared.fingerprint}")

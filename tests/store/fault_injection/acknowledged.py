@@ -14,7 +14,7 @@ __all__ = ["AckFile", "Acknowledged", "find_defects", "read_acks"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Acknowledged:
-    """One save as its writer was answered."""
+    """A save as acknowledged to its writer."""
 
     id: int
     revision: int
@@ -22,18 +22,21 @@ class Acknowledged:
 
 
 class AckFile:
-    """Keeps answers where a kill cannot take them back: one line, one write."""
+    """A file of acknowledgements.
+
+    Each is one `write` of one line, which a kill cannot tear or undo.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def add(self, memory: StoredMemory) -> None:
-        """Note down that `memory` was answered."""
+        """Record that the save of `memory` was acknowledged."""
         os.write(self._file, f"{memory.id} {memory.revision} {memory.uid}\n".encode())
 
 
 def read_acks(folder: Path) -> set[Acknowledged]:
-    """Return the answers in all files of a folder."""
+    """Return the acknowledgements in all files of a folder."""
     lines = [line.split() for path in folder.iterdir() for line in path.read_text().splitlines()]
     return {Acknowledged(int(id), int(revision), uid) for id, revision, uid in lines}
 

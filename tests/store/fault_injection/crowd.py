@@ -59,7 +59,7 @@ class Crowd:
                 os.kill(pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """Kill whoever is left, so that nobody outlives a failed run."""
+        """Kill the remaining processes, so that none outlives a failed run."""
         for pid in self._alive:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)

@@ -1,4 +1,4 @@
-"""Let many processes write at once: all that was acknowledged is stored, and nobody waits long."""
+"""Many processes write at once: everything acknowledged is stored, and no process waits long."""
 
 import time
 from dataclasses import dataclass

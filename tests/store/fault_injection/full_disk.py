@@ -1,8 +1,7 @@
 """Save until the disk is full: a clear error, nothing half done, and saves work again with room.
 
 `python -m tests.store.fault_injection.full_disk FOLDER` fills the disk of FOLDER, which should be a
-small one. With
-`--limit` behind it no file may grow beyond a limit instead, which fails at the same places.
+small one. With `--limit`, files may not grow beyond a limit instead, which fails at the same steps.
 """
 
 import os

@@ -100,7 +100,8 @@ def _one_round(project: Path, number: int, chance: random.Random) -> Counter[str
 
 
 def _places(chance: random.Random) -> list[str]:
-    """Return where each writer dies, empty for nowhere: each place once at least."""
+    """Return where each writer is killed, empty for nowhere."""
+    # Each place at least once in every round: random choices alone would leave rare ones out.
     more = _WRITERS - _SPARED - len(_PLACES)
     return [""] * _SPARED + chance.sample(
         [*_PLACES, *chance.choices(_PLACES, k=more)], _WRITERS - _SPARED
@@ -130,12 +131,13 @@ def _work(project: Path, name: str, place: str, hit: int) -> None:
     """Write until killed, at a step of a write or at a random moment, or to the end."""
     if place in _POINTS:
         install(_killing(Failpoint(place), hit))
-    # Whoever dies at a moment has not ended before, however fast the machine is.
+    # A writer that is killed at a random moment writes until then, however fast the machine is.
     _write(project, name, count() if place == _MOMENT else range(_WRITES))
 
 
 def _killing(point: Failpoint, hit: int) -> Callable[[Failpoint], None]:
-    """Return what kills this process when `point` is reached for the `hit`-th time."""
+    """Return an action that kills this process when `point` is reached for the `hit`-th time."""
+    # SIGKILL from inside the process: it dies at this very step, without any cleanup.
     hits = 0
 
     def reached(here: Failpoint) -> None:
@@ -156,7 +158,8 @@ def _write(project: Path, name: str, numbers: Iterable[int]) -> None:
 
 
 def _look(project: Path, number: int, report: KillReport) -> None:
-    """Start again after a round, and look at what is left."""
+    """Open the project after a round, save once, and add the defects to `report`."""
+    # The first save of the new process repairs what the killed ones left; its duration counts.
     began = time.monotonic()
     store = open_store(None, project=project)
     store.write(partial(save, name=f"restart-{number}"))

@@ -16,7 +16,7 @@ _LONGEST_RUN = 300
 def can_mount() -> bool:
     """Return whether this user may mount a disk in a namespace of its own."""
     try:
-        # Found by PATH
+        # The program may be anywhere on PATH.
         tried = subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True)  # noqa: S607
         return tried.returncode == 0
     except OSError:

@@ -29,7 +29,7 @@ class Relay:
         return port
 
     def silence(self) -> None:
-        """Pass nothing on from now; whoever connects is accepted."""
+        """Forward nothing from now on; new connections are still accepted."""
         self._passes.clear()
 
     def pass_on(self) -> None:

@@ -53,6 +53,6 @@ def test_two_processes_write_in_turn_and_see_each_other(
         for name in "01"
     ]
     assert sorted(revisions[0] + revisions[1]) == list(range(1, len(acknowledged) + 1))
-    # A queue that is first come first served lets nobody write alone for long.
+    # In a queue in the order of requests, no process writes several times in a row for long.
     assert min(since) > 10
     assert find_defects(open_store(), acknowledged) == []

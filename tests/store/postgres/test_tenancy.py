@@ -142,7 +142,6 @@ def test_a_statement_that_forgets_its_filter_sees_nothing_of_others(
     bound_connection: psycopg.Connection[tuple[object, ...]],
 ) -> None:
     for table in TABLES:
-        # Names above
         assert bound_connection.execute(f"SELECT * FROM goop.{table}").fetchall() == []  # noqa: S608
 
     with bound_connection.transaction():
@@ -150,12 +149,10 @@ def test_a_statement_that_forgets_its_filter_sees_nothing_of_others(
             "SELECT set_config('app.tenant', 'acme', true), set_config('app.project', 'shop', true)"
         )
         for table in TABLES:
-            # As above
             seen = bound_connection.execute(f"SELECT tenant, project FROM goop.{table}").fetchall()  # noqa: S608
             assert seen == [("acme", "shop")]
 
     for table in TABLES:
-        # As above
         assert bound_connection.execute(f"SELECT * FROM goop.{table}").fetchall() == []  # noqa: S608
 
 

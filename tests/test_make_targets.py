@@ -15,7 +15,7 @@ PATIENCE = 300
 NO_INDEX = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_NO_INDEX": "1", "PIP_RETRIES": "0"}
 
 
-def run_word(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run_target(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a make target with nothing installed, no program on the path and no package index."""
     own = {
         name: value
@@ -23,7 +23,7 @@ def run_word(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
         if not name.startswith(("PYTEST_", "GOOP_"))
     }
     return subprocess.run(
-        [sys.executable, "-m", *words],
+        [sys.executable, "-m", *arguments],
         cwd=ROOT,
         env=own
         | NO_INDEX
@@ -41,12 +41,12 @@ def run_word(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "word", ["tests.conformance", "tests.inspector", "tests.reliability.compare"]
+    "target", ["tests.conformance", "tests.inspector", "tests.reliability.compare"]
 )
-def test_a_word_that_tests_nothing_without_npm_fails_and_says_what_to_install(
-    word: str, tmp_path: Path
+def test_a_target_that_needs_npm_fails_without_it_and_names_what_to_install(
+    target: str, tmp_path: Path
 ) -> None:
-    ended = run_word(tmp_path, word)
+    ended = run_target(tmp_path, target)
 
     assert ended.returncode == NOT_TESTED
     assert (
@@ -55,8 +55,8 @@ def test_a_word_that_tests_nothing_without_npm_fails_and_says_what_to_install(
     )
 
 
-def test_the_scenes_of_a_client_that_is_not_there_are_no_success(tmp_path: Path) -> None:
-    ended = run_word(tmp_path, "tests.e2e", "-k", "codex", "-p", "no:cacheprovider")
+def test_scenarios_of_a_missing_client_are_a_failure(tmp_path: Path) -> None:
+    ended = run_target(tmp_path, "tests.e2e", "-k", "codex", "-p", "no:cacheprovider")
 
     assert ended.returncode == 1
     assert "not tested: @openai/codex@" in ended.stderr
@@ -64,14 +64,14 @@ def test_the_scenes_of_a_client_that_is_not_there_are_no_success(tmp_path: Path)
 
 
 def test_a_framework_that_does_not_install_is_a_failure(tmp_path: Path) -> None:
-    ended = run_word(tmp_path, "tests.frameworks", "smolagents")
+    ended = run_target(tmp_path, "tests.frameworks", "smolagents")
 
     assert ended.returncode == 1, ended.stderr
     assert "failed: does not install (" in ended.stdout
 
 
 def test_tools_that_do_not_install_fail_the_packaging_without_a_traceback(tmp_path: Path) -> None:
-    ended = run_word(tmp_path, "tests.packaging")
+    ended = run_target(tmp_path, "tests.packaging")
 
     assert ended.returncode == 1
     assert ended.stdout.startswith("tools                 failed: python ended with 1")
@@ -89,7 +89,7 @@ def test_the_bundle_is_not_left_out_without_npm(
 
 
 def test_a_full_disk_that_cannot_be_had_is_a_failure(tmp_path: Path) -> None:
-    ended = run_word(tmp_path, "tests.store.fault_injection", "--only", "disk")
+    ended = run_target(tmp_path, "tests.store.fault_injection", "--only", "disk")
     files, disk = ended.stdout.splitlines()
 
     assert ended.returncode == 1, ended.stderr
@@ -98,7 +98,7 @@ def test_a_full_disk_that_cannot_be_had_is_a_failure(tmp_path: Path) -> None:
 
 
 def test_a_peer_that_is_not_installed_fails_the_comparison(tmp_path: Path) -> None:
-    ended = run_word(tmp_path, "benchmarks.peers")
+    ended = run_target(tmp_path, "benchmarks.peers")
 
     assert ended.returncode == 1
     assert (
