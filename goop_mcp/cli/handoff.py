@@ -16,7 +16,7 @@ from goop_mcp.operations.reading_files import STDIN, read_reply
 from goop_mcp.operations.session_handoff import build_session_handoff, session_fields
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.session_archive import ArchivedSession, archive_session, finished_sessions
+from goop_mcp.workspace.session_archive import archive_session, finished_sessions
 
 __all__ = ["handoff"]
 
@@ -187,22 +187,19 @@ def archive(
         except GoopError as error:
             complain(str(error))
             failed = True
-        else:
-            _present_archive(done, dry_run=dry_run)
+            continue
+
+        verb = "would pack" if dry_run else "packed"
+        show(
+            f"{verb} {done.id}: {done.files} files, {done.bytes:,} bytes, into {done.path},"
+            f" {done.packed_bytes:,} bytes\n"
+        )
+        for path in done.kept:
+            complain(
+                f"{path} changed meanwhile and was kept; it may differ from what is in the archive"
+            )
 
     return int(failed)
-
-
-def _present_archive(done: ArchivedSession, *, dry_run: bool) -> None:
-    verb = "would pack" if dry_run else "packed"
-    show(
-        f"{verb} {done.id}: {done.files} files, {done.bytes:,} bytes, into {done.path},"
-        f" {done.packed_bytes:,} bytes\n"
-    )
-    for path in done.kept:
-        complain(
-            f"{path} changed meanwhile and was kept; it may differ from what is in the archive"
-        )
 
 
 def _read(source: str | None) -> tuple[str, str]:

@@ -13,11 +13,13 @@ def json_text(values: object) -> str:
     anything.
     """
     document = json.dumps(values, ensure_ascii=False, allow_nan=False, indent=2)
-    lines = document.split("\n")
+    lines = []
+    for line in document.split("\n"):
+        if line.isprintable():
+            lines.append(line)
+        else:
+            # Only texts hold such characters, so a JSON escape is valid wherever one is found.
+            escaped = (each if each.isprintable() else json.dumps(each)[1:-1] for each in line)
+            lines.append("".join(escaped))
 
-    return "".join(f"{line if line.isprintable() else _escaped(line)}\n" for line in lines)
-
-
-def _escaped(line: str) -> str:
-    # Only texts hold such characters, so a JSON escape is valid wherever one is found.
-    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in line)
+    return "".join(f"{line}\n" for line in lines)

@@ -42,16 +42,18 @@ def prompt(name: str | None, pairs: tuple[str, ...], *, listed: bool, project: s
 
         show(render_listing(rows, width=terminal_width(), widest_name=_WIDEST_NAME))
     else:
-        values = dict(_split(pair) for pair in pairs)
+        values: dict[str, str] = {}
+        for pair in pairs:
+            key, equals, value = pair.partition("=")
+            if not equals:
+                raise WrongCallError(
+                    f"--set {pair[:80]!r} has no equals sign; write --set key=value"
+                )
+
+            values[key] = value
+
         with opened_application(project) as application:
             find, folder = application.find_document, application.settings.project
             emit(render_prompt(name or _INSTRUCTIONS, values, find_document=find, project=folder))
 
     return 0
-
-
-def _split(pair: str) -> tuple[str, str]:
-    key, equals, value = pair.partition("=")
-    if not equals:
-        raise WrongCallError(f"--set {pair[:80]!r} has no equals sign; write --set key=value")
-    return key, value

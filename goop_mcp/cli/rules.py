@@ -1,6 +1,5 @@
 """`goop-mcp rules`: the list of all rules, or the page of one."""
 
-from collections.abc import Iterable
 from itertools import groupby
 from operator import attrgetter
 
@@ -45,16 +44,15 @@ def rules(rule: str | None, *, format: str, rules: tuple[Rule, ...]) -> int:
     elif format == "json":
         emit_json([rule_page(each).to_dict() for each in book.values()])
     else:
-        show("\n".join(_list(each) for _, each in groupby(book.values(), attrgetter("family"))))
+        lists = []
+        for _, family in groupby(book.values(), attrgetter("family")):
+            rows = []
+            for each in family:
+                strict = "" if each.lenient is each.strict else f" ({each.strict.value} if strict)"
+                rows.append((each.id, f"{each.lenient.value}{strict}: {each.catches}"))
+
+            lists.append(render_listing(rows, width=terminal_width(), widest_name=_WIDEST_ID))
+
+        show("\n".join(lists))
 
     return 0
-
-
-def _list(rules: Iterable[Rule]) -> str:
-    """Return the list of a family's rules, each with its severity."""
-    rows = []
-    for rule in rules:
-        strict = "" if rule.lenient is rule.strict else f" ({rule.strict.value} if strict)"
-        rows.append((rule.id, f"{rule.lenient.value}{strict}: {rule.catches}"))
-
-    return render_listing(rows, width=terminal_width(), widest_name=_WIDEST_ID)

@@ -131,14 +131,7 @@ def serve(
             f"{given[0]} is for a network; give --transport http as well, or leave it out"
         )
 
-    return _run_stdio(settings)
-
-
-def _run_stdio(settings: Settings) -> int:
-    """Serve one MCP client on stdin and stdout and return the exit code: 0 at the end of input.
-
-    An interrupt ends the process with 130, a request to terminate with 143.
-    """
+    # The exit code is 0 at the end of input; a signal ends the process with 130 or 143.
     start_log(settings)
     _exit_on_signals()
     with _loading():

@@ -131,12 +131,24 @@ def remove_parts(
             if present is not None and ours:
                 document = remove_member(document, (part.key, SERVER))
         else:
-            document = _remove_elements(document, part, known)
+            elements = _elements(document.get(part.keys))
+            # From the end: removing an element moves those after it.
+            for index in reversed(range(len(elements))):
+                element = elements[index]
+                if is_our_element(element) if known is None else element in known:
+                    document = remove_element(document, part.keys, index)
 
         document = _prune(document, _container(part), origin, prune_objects=known is not None)
 
-    if known is not None and _is_blank(before or ""):
-        document = _without_defaults(document, parts)
+    # A new file received defaults, such as its schema. They go when nothing else is left.
+    defaults = dict(
+        pair for part in parts if isinstance(part, ServerEntry) for pair in part.defaults
+    )
+    is_unused = dict(document.value) == defaults
+    if known is not None and _is_blank(before or "") and is_unused:
+        for key in defaults:
+            document = remove_member(document, (key,))
+
     return Edited(text=document.text)
 
 
@@ -196,6 +208,7 @@ def _add_element(
         for index, element in enumerate(elements)
         if is_our_element(element) and element != SERVER
     ]
+    # Our own older hooks are replaced. Those that somebody wrote by hand stay, even if they differ.
     stale = [index for index in ours if replace or elements[index] in known]
     if ours and not stale:
         return (
@@ -208,18 +221,6 @@ def _add_element(
         document = remove_element(document, part.keys, index)
 
     return append_element(document, part.keys, wanted), ""
-
-
-def _remove_elements(
-    document: Document, part: Element, known: Sequence[JsonValue] | None
-) -> Document:
-    elements = _elements(document.get(part.keys))
-    for index in reversed(range(len(elements))):
-        ours = is_our_element(elements[index]) if known is None else elements[index] in known
-        if ours:
-            document = remove_element(document, part.keys, index)
-
-    return document
 
 
 def _prune(
@@ -238,20 +239,6 @@ def _prune(
             return document
 
         document = remove_member(document, path)
-
-    return document
-
-
-def _without_defaults(document: Document, parts: Sequence[Part]) -> Document:
-    """Remove the keys that only a new file receives, when nothing else is left in it."""
-    defaults = dict(
-        pair for part in parts if isinstance(part, ServerEntry) for pair in part.defaults
-    )
-    if dict(document.value) != defaults:
-        return document
-
-    for key in defaults:
-        document = remove_member(document, (key,))
 
     return document
 

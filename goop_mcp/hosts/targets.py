@@ -63,16 +63,15 @@ class Target:
         """Raise ConfigurationError when the file cannot be written: read-only, or not a file."""
         files = ProjectFiles(self.root)
         kind = files.kind(self.name)
-        if kind is FileKind.MISSING:
-            self._refuse_unusable_folder()
+        if kind is FileKind.FILE:
+            # The mode counts as well: a superuser could write to a file that is meant to stay.
+            if not self.path.stat().st_mode & _WRITABLE or not os.access(self.path, os.W_OK):
+                raise self.refusal("is read-only; make it writable first")
             return
-        if kind is not FileKind.FILE:
+        if kind is not FileKind.MISSING:
             raise self.refusal("is not a file; move away what has its name")
-        if not self.path.stat().st_mode & _WRITABLE or not os.access(self.path, os.W_OK):
-            raise self.refusal("is read-only; make it writable first")
 
-    def _refuse_unusable_folder(self) -> None:
-        """Raise ConfigurationError when a new file cannot be created in its folder."""
+        # For a new file, the nearest existing folder decides.
         there = next(parent for parent in self.path.parents if os.path.lexists(parent))
         name = (
             there.relative_to(self.root).as_posix()

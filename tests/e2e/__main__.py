@@ -1,6 +1,6 @@
-"""Install the pinned clients, then run the scenes where no network can be reached, if the system lets us.
+"""Install the pinned clients, then run the scenes without network access if the system allows it.
 
-Exit code: that of pytest, and 1 when a client could not be had, so that its scenes were not played.
+Exit code: that of pytest, or 1 when a client is missing and its scenes were skipped.
 """
 
 import shutil
@@ -12,27 +12,31 @@ from tests.e2e.clients import CLIENTS
 from tests.repository import ROOT
 
 _PYTEST = ("-m", "pytest", "-q", "-rs", "--durations=0", "--durations-min=0.1", "tests/e2e")
-"""Tells at the end how long each scene took."""
+"""Prints at the end how long each scene took."""
 _INSIDE = 'ip link set lo up && exec "$@"'
 
 
 def main(arguments: Sequence[str]) -> int:
     """Install what is missing, run pytest with `arguments`, and return the exit code."""
     for client in CLIENTS:
-        print(client.absence() or f"{client.package}@{client.version} is there", flush=True)
+        print(client.missing_reason() or f"{client.package}@{client.version} is there", flush=True)
         client.install()
 
     command = [*_without_network(), sys.executable, *_PYTEST, *arguments]
     ended = subprocess.run(command, cwd=ROOT, check=False)
-    absences = [absence for client in CLIENTS if (absence := client.absence()) is not None]
-    for absence in absences:
-        print(f"not tested: {absence}", file=sys.stderr)
+    missing = [
+        missing_reason
+        for client in CLIENTS
+        if (missing_reason := client.missing_reason()) is not None
+    ]
+    for missing_reason in missing:
+        print(f"not tested: {missing_reason}", file=sys.stderr)
 
-    return ended.returncode or int(bool(absences))
+    return ended.returncode or int(bool(missing))
 
 
 def _without_network() -> list[str]:
-    """Return how to start a program that reaches loopback only; nothing where the system does not allow it."""
+    """Return the command prefix for a program without network, empty where that is impossible."""
     unshare, shell = shutil.which("unshare"), shutil.which("sh")
     if unshare is None or shell is None:
         return []

@@ -43,7 +43,7 @@ def hook_settings(command: str = "goop-mcp") -> dict[str, object]:
 
 
 def write_project(sandbox: Sandbox, *, settings: Mapping[str, object] | None) -> None:
-    """Lay down the agent, the server's registration, and the settings where there are any."""
+    """Write the agent, the server's registration, and the settings if there are any."""
     agents = sandbox.project / ".claude" / "agents"
     agents.mkdir(parents=True)
     (agents / "goop-executor.md").write_text(AGENT, encoding="utf-8")
@@ -56,13 +56,13 @@ def write_project(sandbox: Sandbox, *, settings: Mapping[str, object] | None) ->
 
 
 def write_json(path: Path, value: Mapping[str, object]) -> None:
-    """Write a JSON file, its folder too."""
+    """Write a JSON file and create its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value, indent=2), encoding="utf-8")
 
 
 def claude_environment(sandbox: Sandbox, model: ScriptedModel) -> dict[str, str]:
-    """Return what Claude Code needs to ask `model` and nobody else, on top of the environment of the sandbox."""
+    """Return the variables with which Claude Code in the sandbox talks to `model` only."""
     return {
         "ANTHROPIC_BASE_URL": model.url,
         "ANTHROPIC_API_KEY": "test-key",
@@ -81,7 +81,7 @@ def run_claude(
     arguments: Sequence[str | Path] = (),
     background: bool = False,
 ) -> Ended:
-    """Ask Claude Code one thing and wait until it has ended; subagents run in the foreground unless `background`."""
+    """Run Claude Code with `prompt` until it ends, with subagents in the foreground by default."""
     environment = claude_environment(sandbox, model)
     if not background:
         environment["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = "1"
@@ -105,13 +105,13 @@ def run_plugin_command(sandbox: Sandbox, *words: str | Path) -> Ended:
 
 
 def final_text(ended: Ended) -> str:
-    """Return what the person reads at the end."""
+    """Return the final message to the user."""
     results = [line for line in ended.lines if line.get("type") == "result"]
     assert results, ended.err or ended.out[-2000:]
     return str(results[-1].get("result"))
 
 
 def handed_back(model: ScriptedModel) -> str:
-    """Return all that the main agent was told, the report of its subagent among it."""
-    main = [each for each in model.conversations if "GOOP-MAIN" in each.first_words]
-    return main[-1].said_by("user", "system")
+    """Return all that the main agent received, with the report of its subagent."""
+    main = [each for each in model.conversations if "GOOP-MAIN" in each.first_text]
+    return main[-1].text_of("user", "system")

@@ -1,4 +1,4 @@
-"""The pinned clients: installed into a cache that git ignores, and run with an environment of their own."""
+"""The pinned clients: installed into a cache that git ignores, and run in a sandbox."""
 
 import json
 import os
@@ -39,7 +39,7 @@ class Client:
 
     @property
     def folder(self) -> Path:
-        """Where it is, or would be, installed."""
+        """The folder of the installation, which need not exist."""
         return _CACHE / f"{self.program}-{self.version}"
 
     @property
@@ -47,32 +47,32 @@ class Client:
         """The command."""
         return self.folder / "node_modules" / ".bin" / self.program
 
-    def absence(self) -> str | None:
-        """Say why it cannot be run; None when it can."""
+    def missing_reason(self) -> str | None:
+        """Return why it cannot be run; None when it can."""
         if self.path.exists():
             return None
 
-        told = self.folder / "absent.txt"
+        note = self.folder / "absent.txt"
         reason = (
-            told.read_text(encoding="utf-8")
-            if told.exists()
+            note.read_text(encoding="utf-8")
+            if note.exists()
             else "it was not installed; run make e2e"
         )
 
         return f"{self.package}@{self.version} is not there: {reason}"
 
     def install(self) -> None:
-        """Install it unless it is there; the reason why that did not work is kept for whoever skips a test."""
+        """Install it unless it is there; keep the reason of a failure for skipped tests."""
         if self.path.exists():
             return
 
         self.folder.mkdir(parents=True, exist_ok=True)
-        fault = self._run_npm()
-        told = self.folder / "absent.txt"
-        if fault is None:
-            told.unlink(missing_ok=True)
+        error = self._run_npm()
+        note = self.folder / "absent.txt"
+        if error is None:
+            note.unlink(missing_ok=True)
         else:
-            told.write_text(fault, encoding="utf-8")
+            note.write_text(error, encoding="utf-8")
 
     def _run_npm(self) -> str | None:
         npm = shutil.which("npm")
@@ -102,10 +102,7 @@ CLIENTS = (CLAUDE_CODE, OPENCODE, CODEX)
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a client ended; `lines` are the JSON lines that it printed.
-
-    `seconds` is the time it took.
-    """
+    """The result of a client's run, which took `seconds`."""
 
     code: int
     out: str
@@ -120,7 +117,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """A project and a home of its own; nothing of the caller's environment reaches the client."""
+    """A project and a home for one test; the client inherits nothing of our environment."""
 
     project: Path
     home: Path
@@ -146,7 +143,7 @@ class Sandbox:
         }
 
     def run(self, command: Sequence[str | Path], *, environment: Mapping[str, str]) -> Ended:
-        """Run a client in the project until it ends; `environment` comes on top of that of the sandbox."""
+        """Run a client in the project until it ends, with additional variables."""
         began = time.monotonic()
         ended = subprocess.run(
             [str(word) for word in command],
@@ -163,7 +160,7 @@ class Sandbox:
 
 
 def make_sandbox(folder: Path) -> Sandbox:
-    """Lay down an empty project, a home and a `goop-mcp` that runs this checkout."""
+    """Create an empty project, a home and a `goop-mcp` that runs this checkout."""
     sandbox = Sandbox(folder / "project", folder / "home", folder / "scratch", folder / "programs")
     for place in (sandbox.project, sandbox.home, sandbox.scratch, sandbox.programs):
         place.mkdir(parents=True)

@@ -31,7 +31,7 @@ wire_api = "responses"
 
 
 def hooks(command: str = "goop-mcp hook codex") -> dict[str, object]:
-    """Return the hooks as the page for users shows them."""
+    """Return the hooks as in the documentation."""
     group = {"hooks": [{"type": "command", "command": command, "timeout": 30}]}
     return {"hooks": {event: [group] for event in _EVENTS}}
 
@@ -39,7 +39,7 @@ def hooks(command: str = "goop-mcp hook codex") -> dict[str, object]:
 def write_home(
     sandbox: Sandbox, model: ScriptedModel, *, command: str = "goop-mcp hook codex"
 ) -> None:
-    """Lay down the model, an agent and the hooks where Codex looks for those of a person."""
+    """Write the model, an agent and the hooks to the user's folder of Codex."""
     folder = sandbox.home / ".codex"
     (folder / "agents").mkdir(parents=True)
     (folder / "config.toml").write_text(_CONFIGURATION.format(url=model.url), encoding="utf-8")
@@ -48,10 +48,7 @@ def write_home(
 
 
 def run_codex(sandbox: Sandbox, prompt: str) -> Ended:
-    """Ask Codex one thing and wait until it has ended.
-
-    A person would have allowed the hooks before.
-    """
+    """Run Codex with `prompt` until it ends, with the hooks that a user would have to allow."""
     switches = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--json"]
     return sandbox.run(
         [CODEX.path, "exec", *switches, prompt], environment={"FAKE_KEY": "test-key"}
@@ -59,13 +56,13 @@ def run_codex(sandbox: Sandbox, prompt: str) -> Ended:
 
 
 def final_text(ended: Ended) -> str:
-    """Return what the person reads at the end."""
+    """Return the final message to the user."""
     items = [item for line in ended.lines if isinstance(item := line.get("item"), dict)]
     return [str(item["text"]) for item in items if item.get("type") == "agent_message"][-1]
 
 
 def handed_back(model: ScriptedModel) -> str:
-    """Return the last words of the subagents, as the main agent got them."""
-    main = [each for each in model.conversations if "GOOP-MAIN" in each.first_words]
-    answer = json.loads(main[-1].said_by("tool").splitlines()[-1])
+    """Return the last messages of the subagents as the main agent received them."""
+    main = [each for each in model.conversations if "GOOP-MAIN" in each.first_text]
+    answer = json.loads(main[-1].text_of("tool").splitlines()[-1])
     return "\n".join(str(each.get("completed")) for each in answer["status"].values())

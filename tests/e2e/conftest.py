@@ -9,7 +9,7 @@ from tests.e2e.scripted_model import ScriptedModel, scripted_model
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Sandbox:
-    """Lay down a project and a home of its own."""
+    """Create a project and a home."""
     return make_sandbox(tmp_path / "a project é")
 
 

@@ -1,4 +1,4 @@
-"""What a client sends to its model, read from the two published forms into plain values."""
+"""The requests of a client to its model, read from the published forms into plain values."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ Json: TypeAlias = Mapping[str, "object"]
 Form: TypeAlias = Literal["messages", "completions", "responses"]
 
 _SURROUNDINGS = "<environment_context>"
-"""With this Codex begins a message that nobody wrote."""
+"""The start of a message that Codex adds itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message: who speaks, every text in it (results of tools too), the tools it calls."""
+    """One message: its role, every text in it with tool results, the tools it calls."""
 
     role: str
     text: str
@@ -41,25 +41,28 @@ class Conversation:
     tools: tuple[str, ...]
 
     @property
-    def first_words(self) -> str:
-        """The text of the first message of the user; hosts put their reminders before the task."""
-        said = (
+    def first_text(self) -> str:
+        """The first message of the user, which may begin with reminders of the host."""
+        texts = (
             each.text
             for each in self.messages
             if each.role == "user" and not each.text.startswith(_SURROUNDINGS)
         )
-        return next(said, "")
+        return next(texts, "")
 
-    def said_by(self, *roles: str) -> str:
-        """Return all that these roles have said."""
+    def text_of(self, *roles: str) -> str:
+        """Return the text of all messages of these roles."""
         return "\n".join(message.text for message in self.messages if message.role in roles)
 
-    def times_told(self, words: str) -> int:
-        """Count how often the host has told the agent `words`; some say it as the user and as the system, too."""
-        return max(self.said_by(role).count(words) for role in ("user", "system"))
+    def times_received(self, text: str) -> int:
+        """Return how often the agent received `text`.
+
+        Some hosts send a text both as the user and as the system, which counts once.
+        """
+        return max(self.text_of(role).count(text) for role in ("user", "system"))
 
     def has_called(self, tool: str) -> bool:
-        """Tell whether the model has asked for `tool` before."""
+        """Return whether the model has called `tool` before."""
         return any(tool in message.calls for message in self.messages)
 
 
@@ -113,7 +116,7 @@ def _tool_name(tool: Json) -> str:
 
 
 def _texts(content: object) -> Iterator[str]:
-    """Yield every text of a content, which is a string or blocks, with blocks in the results of tools."""
+    """Yield every text of a content: a string, or blocks, also those in tool results."""
     if isinstance(content, str):
         yield content
 

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 _PASSWORD = "only-for-this-run"  # noqa: S105 - of a server that lives for one test
-_PATIENCE = 300
+_TIMEOUT = 300
 _AGENTS = {
     "goop-executor": (
         "---\ndescription: Builds one task of the plan.\nmode: subagent\n---\nYou build one task.\n"
@@ -33,7 +33,7 @@ _AGENTS = {
     "helper": "---\ndescription: Helps.\nmode: subagent\n---\nYou help.\n",
 }
 HELPER = "helper"
-"""An agent that owes no report."""
+"""An agent that need not report."""
 _PROVIDER = {
     "npm": "@ai-sdk/openai-compatible",
     "name": "Fake",
@@ -58,7 +58,7 @@ _SETTINGS = {
 
 
 def write_project(sandbox: Sandbox) -> None:
-    """Lay down the model and two agents; goop-mcp is not registered yet."""
+    """Write the model and two agents; goop-mcp is not registered yet."""
     (sandbox.project / "opencode.json").write_text(
         json.dumps(_SETTINGS, indent=2), encoding="utf-8"
     )
@@ -69,7 +69,7 @@ def write_project(sandbox: Sandbox) -> None:
 
 
 def install(sandbox: Sandbox, host: str = "opencode") -> None:
-    """Register goop-mcp as a person would."""
+    """Register goop-mcp as a user would."""
     ended = sandbox.run(
         [sandbox.programs / "goop-mcp", "install", host, "--command", "goop-mcp"], environment={}
     )
@@ -77,7 +77,7 @@ def install(sandbox: Sandbox, host: str = "opencode") -> None:
 
 
 def opencode_environment(model: ScriptedModel) -> dict[str, str]:
-    """Return what OpenCode needs beside the sandbox; without the retries an offline start waits for a minute."""
+    """Return the variables for OpenCode; with npm's retries an offline start takes a minute."""
     switches = (
         "AUTOUPDATE",
         "MODELS_FETCH",
@@ -94,23 +94,23 @@ def opencode_environment(model: ScriptedModel) -> dict[str, str]:
 
 
 def run_opencode(sandbox: Sandbox, model: ScriptedModel, *words: str) -> Ended:
-    """Run OpenCode with `words` and wait until it has ended."""
+    """Run OpenCode with the arguments `words` until it ends."""
     return sandbox.run([OPENCODE.path, *words], environment=opencode_environment(model))
 
 
 def delegate(sandbox: Sandbox, model: ScriptedModel, prompt: str) -> Ended:
-    """Ask the main agent one thing."""
+    """Send `prompt` to the main agent."""
     return run_opencode(sandbox, model, "run", "--format", "json", prompt)
 
 
 def handed_back(model: ScriptedModel) -> str:
-    """Return what the task tool gave to the main agent."""
+    """Return the result of the task tool as the main agent received it."""
     main = [
         each
         for each in model.conversations
-        if "GOOP-MAIN" in each.first_words and each.has_called("task")
+        if "GOOP-MAIN" in each.first_text and each.has_called("task")
     ]
-    return main[-1].said_by("tool")
+    return main[-1].text_of("tool")
 
 
 @contextmanager
@@ -134,7 +134,7 @@ def served(sandbox: Sandbox, model: ScriptedModel) -> Iterator["Served"]:
         finally:
             process.terminate()
             try:
-                process.wait(_PATIENCE)
+                process.wait(_TIMEOUT)
             except subprocess.TimeoutExpired:
                 process.kill()
 
@@ -146,7 +146,7 @@ class Served:
     address: str
 
     def delegate(self, prompt: str) -> Ended:
-        """Ask the main agent of a new session one thing and wait until it has ended; `out` holds its last words."""
+        """Send `prompt` in a new session and wait for the answer, which is in `out`."""
         began = time.monotonic()
         session = self._ask("POST", "/session", {})["id"]
         words = {"agent": "build", "parts": [{"type": "text", "text": prompt}]}
@@ -155,15 +155,14 @@ class Served:
 
     def _ask(self, method: str, path: str, body: Mapping[str, object]) -> Mapping[str, object]:
         key = base64.b64encode(f"opencode:{_PASSWORD}".encode()).decode()
-        # The address is that of the server started above
+        # The address is that of the server started above.
         request = urllib.request.Request(  # noqa: S310
             f"{self.address}{path}",
             data=json.dumps(body).encode(),
             method=method,
             headers={"authorization": f"Basic {key}", "content-type": "application/json"},
         )
-        # As above
-        with urllib.request.urlopen(request, timeout=_PATIENCE) as response:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:  # noqa: S310
             value = json.load(response)
 
         assert isinstance(value, dict)

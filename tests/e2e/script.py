@@ -1,15 +1,15 @@
-"""What the scripted model answers.
+"""The answers of the scripted model.
 
-It looks only at the conversation it is sent, so retries change nothing.
+They depend only on the conversation in the request, because clients may repeat a request.
 
 Marks in the task choose the scene:
 
     GOOP-MAIN      the main agent: it delegates once with the mark GOOP-SUB, then ends
-    GOOP-SUB       the subagent: a bad report, and a good one once our feedback stands in the conversation
-    GOOP-STUBBORN  the subagent never mends its report, and makes other mistakes each time
+    GOOP-SUB       the subagent: a bad report, and a good one after our feedback
+    GOOP-STUBBORN  the subagent never fixes its report, and makes other mistakes each time
     GOOP-SAME      the subagent sends the same bad report each time
     GOOP-TOOL      the subagent calls validate_report before it reports
-    GOOP-FREE      the subagent is of the client's own kind, which owes no report
+    GOOP-FREE      the subagent is of the client's own kind, which need not report
     GOOP-OWN       the main agent reports itself and delegates nothing
 """
 
@@ -50,7 +50,7 @@ BAD_REPORTS = (
     GOOD_REPORT.replace("<phase>execute</phase>", "<phase>coding</phase>"),
     GOOD_REPORT.replace("<ready>true</ready>", ""),
 )
-"""Each with other mistakes than the one before."""
+"""Each has other errors than the one before."""
 
 DONE = "All subagents are done."
 CHAT = "ok"
@@ -61,25 +61,25 @@ _MARKS = ("GOOP-STUBBORN", "GOOP-SAME", "GOOP-TOOL", "GOOP-FREE")
 
 
 def answer(conversation: Conversation) -> str | ToolCall:
-    """Return what the model says next, or the tool that it calls."""
-    if "GOOP-SUB" in conversation.first_words:
+    """Return the next message of the model, or the tool that it calls."""
+    if "GOOP-SUB" in conversation.first_text:
         return _subagent(conversation)
-    if "GOOP-MAIN" in conversation.said_by("user"):
+    if "GOOP-MAIN" in conversation.text_of("user"):
         return _main(conversation)
     return CHAT
 
 
 def _main(conversation: Conversation) -> str | ToolCall:
-    told = conversation.said_by("user")
-    if "GOOP-OWN" in told:
+    text = conversation.text_of("user")
+    if "GOOP-OWN" in text:
         return _report(conversation)
 
     delegate = next((name for name in _DELEGATING if name in conversation.tools), None)
     if delegate is None or conversation.has_called(delegate):
         return _wait(conversation) or DONE
 
-    marks = " ".join(mark for mark in _MARKS if mark in told)
-    kind = "general-purpose" if "GOOP-FREE" in told else _agent_kind(told)
+    marks = " ".join(mark for mark in _MARKS if mark in text)
+    kind = "general-purpose" if "GOOP-FREE" in text else _agent_kind(text)
     prompt = f"GOOP-SUB {marks} add the login endpoint"
     if _WAITING in conversation.tools:
         return ToolCall(delegate, {"agent_type": kind, "message": prompt})
@@ -87,21 +87,21 @@ def _main(conversation: Conversation) -> str | ToolCall:
 
 
 def _wait(conversation: Conversation) -> ToolCall | None:
-    """Return the call that waits for the subagents, where a client leaves that to the model; None once it was made."""
-    started = re.findall(r'"agent_id": ?"([^"]+)"', conversation.said_by("tool"))
+    """Return the call that waits for the subagents, if the client needs one and it is due."""
+    started = re.findall(r'"agent_id": ?"([^"]+)"', conversation.text_of("tool"))
     if not started or _WAITING not in conversation.tools or conversation.has_called(_WAITING):
         return None
     return ToolCall(_WAITING, {"targets": started, "timeout_ms": 30_000})
 
 
-def _agent_kind(told: str) -> str:
+def _agent_kind(text: str) -> str:
     """Return the agent to start: the one that the task names with `agent=`, else the executor."""
-    named = re.search(r"agent=(\S+)", told)
+    named = re.search(r"agent=(\S+)", text)
     return named[1] if named else "goop-executor"
 
 
 def _subagent(conversation: Conversation) -> str | ToolCall:
-    if "GOOP-TOOL" in conversation.first_words:
+    if "GOOP-TOOL" in conversation.first_text:
         call = _validation(conversation)
         if call is not None:
             return call
@@ -109,7 +109,7 @@ def _subagent(conversation: Conversation) -> str | ToolCall:
 
 
 def _validation(conversation: Conversation) -> ToolCall | None:
-    """Return the call of our tool, or the search that makes the client offer it; None once it was called."""
+    """Return the call of our tool, or the search for it first; None after it was called."""
     tool = next((name for name in conversation.tools if _VALIDATE.search(name)), None)
     if tool is not None:
         return None if conversation.has_called(tool) else ToolCall(tool, {"text": BAD_REPORTS[1]})
@@ -119,13 +119,13 @@ def _validation(conversation: Conversation) -> ToolCall | None:
 
 
 def _report(conversation: Conversation) -> str:
-    times = conversation.times_told(OPENING)
-    told = conversation.said_by("user")
-    if "GOOP-SAME" in told:
+    times = conversation.times_received(OPENING)
+    text = conversation.text_of("user")
+    if "GOOP-SAME" in text:
         return BAD_REPORTS[0]
 
-    # A main agent without an envelope owes none.
-    bad = BAD_REPORTS[1:] if "GOOP-OWN" in told else BAD_REPORTS
-    if "GOOP-STUBBORN" in told:
+    # A main agent need not send an envelope, so the first bad report would pass.
+    bad = BAD_REPORTS[1:] if "GOOP-OWN" in text else BAD_REPORTS
+    if "GOOP-STUBBORN" in text:
         return bad[times % len(bad)]
     return GOOD_REPORT if times else bad[0]

@@ -1,6 +1,6 @@
-"""A model server on loopback that speaks the three published forms and says what the script says.
+"""A model server on loopback that speaks three published protocols and answers by the script.
 
-It keeps every conversation that it was sent, and no headers: they hold keys.
+It keeps every conversation that it receives, and no headers, because they hold keys.
 """
 
 import json
@@ -26,7 +26,7 @@ _OPENAI_USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A request that is refused as the provider refuses one: with an HTTP status and the kind of the error."""
+    """The refusal of a request as providers send it: an HTTP status and the type of error."""
 
     status: int
     kind: str
@@ -36,7 +36,7 @@ _Script = Callable[[Conversation], str | ToolCall | Refusal]
 
 
 class ScriptedModel(ThreadingHTTPServer):
-    """Listens on a free port of 127.0.0.1. `conversations` are those it was sent, in order."""
+    """A server on a free port of 127.0.0.1; `conversations` are those it received, in order."""
 
     daemon_threads = True
 
@@ -73,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: ScriptedModel
 
     def do_HEAD(self) -> None:
-        """Say that the server is there."""
+        """Report that the server is running."""
         self._send(b"", "application/json")
 
     def do_GET(self) -> None:
@@ -101,22 +101,22 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, conversation: Conversation) -> None:
         self.server.conversations.append(conversation)
-        said = self.server.script(conversation)
+        reply = self.server.script(conversation)
         number = len(self.server.conversations)
-        if isinstance(said, Refusal):
+        if isinstance(reply, Refusal):
             error = {
                 "type": "error",
-                "error": {"type": said.kind, "message": "Please try again later."},
+                "error": {"type": reply.kind, "message": "Please try again later."},
             }
-            self._send(json.dumps(error).encode(), "application/json", status=said.status)
+            self._send(json.dumps(error).encode(), "application/json", status=reply.status)
         elif conversation.form == "responses":
-            self._send(_response(said, number), "text/event-stream")
+            self._send(_response(reply, number), "text/event-stream")
         elif conversation.form == "completions":
-            self._send(_completion(conversation, said, number), "text/event-stream")
+            self._send(_completion(conversation, reply, number), "text/event-stream")
         elif conversation.streamed:
-            self._send(_events(conversation, said, number), "text/event-stream")
+            self._send(_events(conversation, reply, number), "text/event-stream")
         else:
-            message, _ = _message(conversation, said, number)
+            message, _ = _message(conversation, reply, number)
             self._send_json(message)
 
     def _send_json(self, value: Json) -> None:
@@ -133,18 +133,18 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _message(
-    conversation: Conversation, said: str | ToolCall, number: int
+    conversation: Conversation, reply: str | ToolCall, number: int
 ) -> tuple[dict[str, object], str]:
-    """Return a message in one piece and why it stops."""
-    if isinstance(said, str):
-        block: dict[str, object] = {"type": "text", "text": said}
+    """Return a whole message and the reason why it stops."""
+    if isinstance(reply, str):
+        block: dict[str, object] = {"type": "text", "text": reply}
         stop = "end_turn"
     else:
         block = {
             "type": "tool_use",
             "id": f"toolu_{number:04}",
-            "name": said.name,
-            "input": said.arguments,
+            "name": reply.name,
+            "input": reply.arguments,
         }
         stop = "tool_use"
 
@@ -162,14 +162,14 @@ def _message(
     return message, stop
 
 
-def _events(conversation: Conversation, said: str | ToolCall, number: int) -> bytes:
-    message, stop = _message(conversation, said, number)
-    if isinstance(said, str):
+def _events(conversation: Conversation, reply: str | ToolCall, number: int) -> bytes:
+    message, stop = _message(conversation, reply, number)
+    if isinstance(reply, str):
         block: Json = {"type": "text", "text": ""}
-        delta: Json = {"type": "text_delta", "text": said}
+        delta: Json = {"type": "text_delta", "text": reply}
     else:
-        block = {"type": "tool_use", "id": f"toolu_{number:04}", "name": said.name, "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(said.arguments)}
+        block = {"type": "tool_use", "id": f"toolu_{number:04}", "name": reply.name, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(reply.arguments)}
 
     events: list[tuple[str, Json]] = [
         ("message_start", {"message": {**message, "content": [], "stop_reason": None}}),
@@ -186,9 +186,9 @@ def _events(conversation: Conversation, said: str | ToolCall, number: int) -> by
     return _stream(events)
 
 
-def _response(said: str | ToolCall, number: int) -> bytes:
-    if isinstance(said, str):
-        content = [{"type": "output_text", "text": said}]
+def _response(reply: str | ToolCall, number: int) -> bytes:
+    if isinstance(reply, str):
+        content = [{"type": "output_text", "text": reply}]
         item: dict[str, object] = {
             "type": "message",
             "id": f"msg_{number:04}",
@@ -196,10 +196,10 @@ def _response(said: str | ToolCall, number: int) -> bytes:
             "content": content,
         }
     else:
-        namespace, _, name = said.name.rpartition(".")
+        namespace, _, name = reply.name.rpartition(".")
         item = {"type": "function_call", "call_id": f"call_{number:04}", "name": name}
         item |= {
-            "arguments": json.dumps(said.arguments),
+            "arguments": json.dumps(reply.arguments),
             **({"namespace": namespace} if namespace else {}),
         }
 
@@ -221,18 +221,18 @@ def _stream(events: Iterable[tuple[str, Json]]) -> bytes:
     return "".join(lines).encode()
 
 
-def _completion(conversation: Conversation, said: str | ToolCall, number: int) -> bytes:
+def _completion(conversation: Conversation, reply: str | ToolCall, number: int) -> bytes:
     delta: dict[str, object] = {
         "role": "assistant",
-        "content": said if isinstance(said, str) else None,
+        "content": reply if isinstance(reply, str) else None,
     }
-    if isinstance(said, ToolCall):
-        function = {"name": said.name, "arguments": json.dumps(said.arguments)}
+    if isinstance(reply, ToolCall):
+        function = {"name": reply.name, "arguments": json.dumps(reply.arguments)}
         delta["tool_calls"] = [
             {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
         ]
 
-    end = "stop" if isinstance(said, str) else "tool_calls"
+    end = "stop" if isinstance(reply, str) else "tool_calls"
     chunks: list[Json] = [
         {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
         {"choices": [{"index": 0, "delta": {}, "finish_reason": end}]},

@@ -29,17 +29,17 @@ PLUGIN = MARKETPLACE / "goop-mcp"
 IN_PLUGIN = "goop-mcp:goop-executor"
 
 pytestmark = pytest.mark.skipif(
-    CLAUDE_CODE.absence() is not None, reason=CLAUDE_CODE.absence() or ""
+    CLAUDE_CODE.missing_reason() is not None, reason=CLAUDE_CODE.missing_reason() or ""
 )
 
 
 def subagent_turns(model: ScriptedModel) -> list[Conversation]:
-    return [each for each in model.conversations if "GOOP-SUB" in each.first_words]
+    return [each for each in model.conversations if "GOOP-SUB" in each.first_text]
 
 
-def requests_to_mend(model: ScriptedModel) -> int:
-    """Count how often a subagent was asked to mend its report."""
-    return subagent_turns(model)[-1].times_told(OPENING)
+def requests_to_fix(model: ScriptedModel) -> int:
+    """Count how often a subagent was asked to fix its report."""
+    return subagent_turns(model)[-1].times_received(OPENING)
 
 
 def assert_ended_well(ended: Ended) -> None:
@@ -47,13 +47,13 @@ def assert_ended_well(ended: Ended) -> None:
     assert ended.seconds < patience()
 
 
-def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(
+def test_a_bad_report_of_a_subagent_is_sent_back_and_fixed(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_project(sandbox, settings=hook_settings())
     ended = run_claude(sandbox, model, "GOOP-MAIN delegate")
     assert_ended_well(ended)
-    assert requests_to_mend(model) == 1
+    assert requests_to_fix(model) == 1
     assert REPAIRED in handed_back(model)
     assert final_text(ended) == DONE
 
@@ -67,29 +67,29 @@ def test_without_the_hook_the_bad_report_reaches_the_main_agent(
     assert BAD_REPORTS[0] in handed_back(model)
 
 
-def test_an_agent_that_never_mends_ends_after_two_requests_with_its_last_words_kept(
+def test_an_agent_that_never_fixes_its_report_ends_after_two_requests_with_its_last_message_kept(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_project(sandbox, settings=hook_settings())
     ended = run_claude(sandbox, model, "GOOP-MAIN GOOP-STUBBORN delegate")
     assert_ended_well(ended)
-    assert requests_to_mend(model) == 2
+    assert requests_to_fix(model) == 2
     assert "<phase>coding</phase>" in handed_back(model)
     assert "goop-mcp: the report of goop-executor is not accepted" in handed_back(model)
     assert final_text(ended) == DONE
 
 
-def test_a_subagent_is_told_the_rules_before_it_starts(
+def test_a_subagent_receives_the_rules_before_it_starts(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_project(sandbox, settings=hook_settings())
     assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN delegate"))
-    assert "Your last message must end with one envelope" in subagent_turns(model)[0].said_by(
+    assert "Your last message must end with one envelope" in subagent_turns(model)[0].text_of(
         "user", "system"
     )
 
 
-def test_the_main_agent_of_a_project_of_goopspec_is_told_what_to_read(
+def test_the_main_agent_of_a_goopspec_project_receives_what_to_read(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_project(sandbox, settings=hook_settings())
@@ -98,22 +98,22 @@ def test_the_main_agent_of_a_project_of_goopspec_is_told_what_to_read(
     assert "search the project's memory" in handed_back(model)
 
 
-def test_an_agent_without_a_required_report_passes(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_an_agent_that_need_not_report_passes(sandbox: Sandbox, model: ScriptedModel) -> None:
     write_project(sandbox, settings=hook_settings())
     ended = run_claude(sandbox, model, "GOOP-MAIN GOOP-FREE delegate")
     assert_ended_well(ended)
-    assert requests_to_mend(model) == 0
+    assert requests_to_fix(model) == 0
     assert BAD_REPORTS[0] in handed_back(model)
 
 
 def test_an_agent_that_repeats_itself_is_asked_once(sandbox: Sandbox, model: ScriptedModel) -> None:
     write_project(sandbox, settings=hook_settings())
     assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN GOOP-SAME delegate"))
-    assert requests_to_mend(model) == 1
+    assert requests_to_fix(model) == 1
     assert BAD_REPORTS[0] in handed_back(model)
 
 
-def test_a_bad_report_of_the_main_agent_is_sent_back_and_mended(
+def test_a_bad_report_of_the_main_agent_is_sent_back_and_fixed(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_project(sandbox, settings=hook_settings())
@@ -122,7 +122,7 @@ def test_a_bad_report_of_the_main_agent_is_sent_back_and_mended(
     assert REPAIRED in final_text(ended)
 
 
-def test_a_main_agent_that_never_mends_keeps_its_last_words(
+def test_a_main_agent_that_never_fixes_its_report_keeps_its_last_message(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_project(sandbox, settings=hook_settings())
@@ -138,15 +138,15 @@ def test_a_subagent_in_the_background_is_sent_back_while_the_main_agent_waits(
     write_json(sandbox.project / ".goopspec" / "hooks.json", {"main": "required"})
     ended = run_claude(sandbox, model, "GOOP-MAIN delegate", background=True)
     assert_ended_well(ended)
-    assert requests_to_mend(model) == 1
-    told = handed_back(model)
-    assert "&lt;status&gt;COMPLETE" in told
-    assert told.index("<task-notification>") < told.index(OPENING), (
+    assert requests_to_fix(model) == 1
+    received = handed_back(model)
+    assert "&lt;status&gt;COMPLETE" in received
+    assert received.index("<task-notification>") < received.index(OPENING), (
         "the main agent was judged while it waited"
     )
 
 
-def test_a_hook_that_cannot_be_started_lets_the_session_go_on(
+def test_a_hook_that_cannot_be_started_does_not_stop_the_session(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_project(sandbox, settings=hook_settings("no-such-program"))
@@ -158,7 +158,7 @@ def test_a_hook_that_cannot_be_started_lets_the_session_go_on(
 def test_the_model_calls_a_tool_of_the_server(sandbox: Sandbox, model: ScriptedModel) -> None:
     write_project(sandbox, settings=hook_settings())
     assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN GOOP-TOOL delegate"))
-    answered = subagent_turns(model)[-1].said_by("user")
+    answered = subagent_turns(model)[-1].text_of("user")
     assert "goop_report/unknown-status" in answered
 
 
@@ -168,8 +168,8 @@ def test_the_plugin_sends_a_report_of_its_own_agent_back(
     prompt = f"GOOP-MAIN GOOP-TOOL delegate agent={IN_PLUGIN}"
     ended = run_claude(sandbox, model, prompt, arguments=["--plugin-dir", PLUGIN])
     assert_ended_well(ended)
-    assert "goop_report/unknown-status" in subagent_turns(model)[-1].said_by("user")
-    assert requests_to_mend(model) == 1
+    assert "goop_report/unknown-status" in subagent_turns(model)[-1].text_of("user")
+    assert requests_to_fix(model) == 1
     assert REPAIRED in handed_back(model)
 
 
@@ -182,10 +182,10 @@ def test_the_plugin_is_installed_from_its_marketplace(
         assert ended.code == 0, ended.out + ended.err
 
     assert_ended_well(run_claude(sandbox, model, f"GOOP-MAIN delegate agent={IN_PLUGIN}"))
-    assert requests_to_mend(model) == 1
+    assert requests_to_fix(model) == 1
     assert REPAIRED in handed_back(model)
     assert list(sandbox.home.rglob("hook-attempts.json")), (
-        "the count lies in the folder that the host gives a plugin"
+        "the count is in the folder that the host gives a plugin"
     )
 
 
@@ -195,7 +195,7 @@ def test_the_plugin_passes_the_strict_check_of_the_host(sandbox: Sandbox, folder
     assert ended.code == 0, ended.out
 
 
-def test_a_plugin_without_the_program_lets_the_session_go_on(
+def test_a_plugin_without_the_program_does_not_stop_the_session(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     (sandbox.programs / "goop-mcp").unlink()
@@ -206,7 +206,7 @@ def test_a_plugin_without_the_program_lets_the_session_go_on(
     assert final_text(ended) == DONE
 
 
-def test_the_background_report_of_an_agent_that_was_let_go_is_marked(
+def test_a_background_report_that_passed_without_being_accepted_is_marked(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_project(sandbox, settings=hook_settings())
@@ -216,7 +216,7 @@ def test_the_background_report_of_an_agent_that_was_let_go_is_marked(
     assert "goop-mcp: the report of this agent is not accepted" in handed_back(model)
 
 
-def test_a_hook_may_ask_the_server_in_place_of_a_process(
+def test_a_hook_may_ask_the_server_instead_of_a_process(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     names = ("agent_id", "agent_type", "session_id")
@@ -232,11 +232,11 @@ def test_a_hook_may_ask_the_server_in_place_of_a_process(
     server = {"command": "goop-mcp", "args": ["serve", "--hook-tool"]}
     write_json(sandbox.project / ".mcp.json", {"mcpServers": {"goop": server}})
     assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN GOOP-STUBBORN delegate"))
-    assert requests_to_mend(model) == 2
+    assert requests_to_fix(model) == 2
     assert "<phase>coding</phase>" in handed_back(model)
 
 
-def test_the_cost_of_a_session_that_goes_on_is_counted_once(sandbox: Sandbox) -> None:
+def test_the_cost_of_a_continued_session_is_counted_once(sandbox: Sandbox) -> None:
     reports = iter((BAD_REPORTS[1], GOOD_REPORT))
     with scripted_model(lambda _conversation: next(reports)) as model:
         environment = sandbox.environment(claude_environment(sandbox, model))
@@ -275,6 +275,6 @@ def test_a_rate_limit_is_repeated_in_the_session_in_which_it_failed(sandbox: San
     assert refused.usage == Usage(tokens=0, cost=0.0, input_tokens=0, output_tokens=0)
     assert outcome.usage.input_tokens == 10 * (len(asked) - 1)
     assert answered.conversation_id == agent.session
-    assert asked[-1].said_by("user").count("Add the login endpoint.") == 2, (
-        "the session that was refused went on"
+    assert asked[-1].text_of("user").count("Add the login endpoint.") == 2, (
+        "the refused session continued"
     )

@@ -10,16 +10,18 @@ from tests.e2e.scripted_model import ScriptedModel
 
 REPAIRED = "<status>COMPLETE</status>"
 
-pytestmark = pytest.mark.skipif(CODEX.absence() is not None, reason=CODEX.absence() or "")
+pytestmark = pytest.mark.skipif(
+    CODEX.missing_reason() is not None, reason=CODEX.missing_reason() or ""
+)
 
 
 def subagent_turns(model: ScriptedModel) -> list[Conversation]:
-    return [each for each in model.conversations if "GOOP-SUB" in each.first_words]
+    return [each for each in model.conversations if "GOOP-SUB" in each.first_text]
 
 
-def requests_to_mend(model: ScriptedModel) -> int:
-    """Count how often a subagent was asked to mend its report."""
-    return subagent_turns(model)[-1].times_told(OPENING)
+def requests_to_fix(model: ScriptedModel) -> int:
+    """Count how often a subagent was asked to fix its report."""
+    return subagent_turns(model)[-1].times_received(OPENING)
 
 
 def assert_ended_well(ended: Ended) -> None:
@@ -27,39 +29,39 @@ def assert_ended_well(ended: Ended) -> None:
     assert ended.seconds < patience()
 
 
-def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(
+def test_a_bad_report_of_a_subagent_is_sent_back_and_fixed(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_home(sandbox, model)
     ended = run_codex(sandbox, "GOOP-MAIN delegate")
     assert_ended_well(ended)
-    assert requests_to_mend(model) == 1
+    assert requests_to_fix(model) == 1
     assert REPAIRED in handed_back(model)
     assert final_text(ended) == DONE
 
 
-def test_an_agent_that_never_mends_ends_after_two_requests_with_its_last_words_kept(
+def test_an_agent_that_never_fixes_its_report_ends_after_two_requests_with_its_last_message_kept(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_home(sandbox, model)
     ended = run_codex(sandbox, "GOOP-MAIN GOOP-STUBBORN delegate")
     assert_ended_well(ended)
-    assert requests_to_mend(model) == 2
+    assert requests_to_fix(model) == 2
     assert "<phase>coding</phase>" in handed_back(model)
     assert final_text(ended) == DONE
 
 
-def test_a_subagent_is_told_the_rules_before_it_starts(
+def test_a_subagent_receives_the_rules_before_it_starts(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_home(sandbox, model)
     assert_ended_well(run_codex(sandbox, "GOOP-MAIN delegate"))
-    assert "Your last message must end with one envelope" in subagent_turns(model)[0].said_by(
+    assert "Your last message must end with one envelope" in subagent_turns(model)[0].text_of(
         "user", "developer"
     )
 
 
-def test_a_bad_report_of_the_main_agent_is_sent_back_and_mended(
+def test_a_bad_report_of_the_main_agent_is_sent_back_and_fixed(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_home(sandbox, model)
@@ -68,7 +70,7 @@ def test_a_bad_report_of_the_main_agent_is_sent_back_and_mended(
     assert REPAIRED in final_text(ended)
 
 
-def test_a_main_agent_that_never_mends_keeps_its_last_words(
+def test_a_main_agent_that_never_fixes_its_report_keeps_its_last_message(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_home(sandbox, model)
@@ -77,7 +79,7 @@ def test_a_main_agent_that_never_mends_keeps_its_last_words(
     assert final_text(ended).strip() == BAD_REPORTS[3].strip()
 
 
-def test_a_hook_that_cannot_be_started_lets_the_session_go_on(
+def test_a_hook_that_cannot_be_started_does_not_stop_the_session(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_home(sandbox, model, command="no-such-program hook codex")

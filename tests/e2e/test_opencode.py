@@ -24,41 +24,43 @@ from tests.e2e.scripted_model import ScriptedModel, scripted_model
 
 REPAIRED = "<status>COMPLETE</status>"
 
-pytestmark = pytest.mark.skipif(OPENCODE.absence() is not None, reason=OPENCODE.absence() or "")
+pytestmark = pytest.mark.skipif(
+    OPENCODE.missing_reason() is not None, reason=OPENCODE.missing_reason() or ""
+)
 
 
 def subagent_turns(model: ScriptedModel) -> list[Conversation]:
-    return [each for each in model.conversations if "GOOP-SUB" in each.first_words]
+    return [each for each in model.conversations if "GOOP-SUB" in each.first_text]
 
 
-def requests_to_mend(model: ScriptedModel) -> int:
-    """Count how often a subagent was asked to mend its report."""
-    return subagent_turns(model)[-1].said_by("user").count(OPENING)
+def requests_to_fix(model: ScriptedModel) -> int:
+    """Count how often a subagent was asked to fix its report."""
+    return subagent_turns(model)[-1].text_of("user").count(OPENING)
 
 
 def assert_ended_well(ended: Ended) -> None:
-    """Look for the last words of the main agent, which come after all that its subagents did."""
+    """Assert that the main agent sent its last message, which follows those of its subagents."""
     assert ended.code == 0, ended.err
     assert DONE in ended.out
     assert ended.seconds < patience()
 
 
 def wait_for_feedback(model: ScriptedModel) -> Conversation:
-    """Return the first conversation in which the main agent is asked to mend its report."""
+    """Return the first conversation in which the main agent is asked to fix its report."""
     give_up = time.monotonic() + patience()
     while time.monotonic() < give_up:
         for each in list(model.conversations):
-            if OPENING in each.said_by("user"):
+            if OPENING in each.text_of("user"):
                 return each
 
         time.sleep(0.1)
 
-    raise AssertionError("the main agent was not asked to mend its report")
+    raise AssertionError("the main agent was not asked to fix its report")
 
 
 @pytest.fixture
 def installed(sandbox: Sandbox) -> Sandbox:
-    """Lay down a project in which goop-mcp is installed."""
+    """Create a project in which goop-mcp is installed."""
     write_project(sandbox)
     install(sandbox)
     return sandbox
@@ -66,7 +68,7 @@ def installed(sandbox: Sandbox) -> Sandbox:
 
 @pytest.fixture(scope="module")
 def _running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, ScriptedModel]]:
-    """Run one server for all scenes that differ only in what is said: its start takes longer than a scene."""
+    """Run one server for many scenes, because its start takes longer than a scene."""
     sandbox = make_sandbox(Path(tmp_path_factory.mktemp("served")) / "a project é")
     write_project(sandbox)
     install(sandbox)
@@ -82,18 +84,18 @@ def server(_running: tuple[Served, ScriptedModel]) -> Served:
 
 
 @pytest.fixture
-def said(_running: tuple[Served, ScriptedModel]) -> ScriptedModel:
-    """Return the model of `server`, without what it was sent in other scenes."""
+def recorded(_running: tuple[Served, ScriptedModel]) -> ScriptedModel:
+    """Return the model of `server`, without the conversations of earlier scenes."""
     _running[1].conversations.clear()
     return _running[1]
 
 
-def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(
+def test_a_bad_report_of_a_subagent_is_sent_back_and_fixed(
     installed: Sandbox, model: ScriptedModel
 ) -> None:
     ended = delegate(installed, model, "GOOP-MAIN delegate")
     assert_ended_well(ended)
-    assert requests_to_mend(model) == 1
+    assert requests_to_fix(model) == 1
     assert REPAIRED in handed_back(model)
     assert BAD_REPORTS[0] not in handed_back(model)
 
@@ -116,62 +118,62 @@ def test_a_plugin_that_cannot_start_goop_mcp_breaks_nothing(
     assert BAD_REPORTS[0] in handed_back(model)
 
 
-def test_a_bad_report_of_a_subagent_is_sent_back_and_mended_under_serve(
-    server: Served, said: ScriptedModel
+def test_a_bad_report_of_a_subagent_is_sent_back_and_fixed_under_serve(
+    server: Served, recorded: ScriptedModel
 ) -> None:
     assert_ended_well(server.delegate("GOOP-MAIN delegate"))
-    assert requests_to_mend(said) == 1
-    assert REPAIRED in handed_back(said)
+    assert requests_to_fix(recorded) == 1
+    assert REPAIRED in handed_back(recorded)
 
 
-def test_an_agent_that_never_mends_ends_after_two_requests_with_its_last_words_kept(
-    server: Served, said: ScriptedModel
+def test_an_agent_that_never_fixes_its_report_ends_after_two_requests_with_its_last_message_kept(
+    server: Served, recorded: ScriptedModel
 ) -> None:
     assert_ended_well(server.delegate("GOOP-MAIN GOOP-STUBBORN delegate"))
-    assert requests_to_mend(said) == 2
-    assert f"<task_result>\n{BAD_REPORTS[2]}" in handed_back(said)
+    assert requests_to_fix(recorded) == 2
+    assert f"<task_result>\n{BAD_REPORTS[2]}" in handed_back(recorded)
     assert (
         "<goop_check>goop-mcp lets the report of goop-executor pass although it is not"
-        in handed_back(said)
+        in handed_back(recorded)
     )
 
 
-def test_an_agent_that_says_the_same_again_is_asked_no_more(
-    server: Served, said: ScriptedModel
+def test_an_agent_that_repeats_itself_is_not_asked_again(
+    server: Served, recorded: ScriptedModel
 ) -> None:
     assert_ended_well(server.delegate("GOOP-MAIN GOOP-SAME delegate"))
-    assert requests_to_mend(said) == 1
-    assert BAD_REPORTS[0] in handed_back(said)
+    assert requests_to_fix(recorded) == 1
+    assert BAD_REPORTS[0] in handed_back(recorded)
 
 
-def test_an_agent_that_owes_no_report_is_left_alone(server: Served, said: ScriptedModel) -> None:
+def test_an_agent_that_need_not_report_is_ignored(server: Served, recorded: ScriptedModel) -> None:
     assert_ended_well(server.delegate(f"GOOP-MAIN agent={HELPER} delegate"))
-    assert requests_to_mend(said) == 0
-    assert BAD_REPORTS[0] in handed_back(said)
+    assert requests_to_fix(recorded) == 0
+    assert BAD_REPORTS[0] in handed_back(recorded)
 
 
-def test_the_agent_is_told_how_to_report_before_it_works(
-    server: Served, said: ScriptedModel
+def test_the_agent_receives_the_form_of_the_report_before_it_works(
+    server: Served, recorded: ScriptedModel
 ) -> None:
     assert_ended_well(server.delegate("GOOP-MAIN delegate"))
-    assert "must end with one envelope in this form" in subagent_turns(said)[0].said_by(
+    assert "must end with one envelope in this form" in subagent_turns(recorded)[0].text_of(
         "system", "prompt"
     )
 
 
-def test_the_model_calls_our_tool(server: Served, said: ScriptedModel) -> None:
+def test_the_model_calls_our_tool(server: Served, recorded: ScriptedModel) -> None:
     assert_ended_well(server.delegate("GOOP-MAIN GOOP-TOOL delegate"))
-    assert subagent_turns(said)[-1].has_called("goop_validate_report")
-    assert "status is 'FINISHED'" in subagent_turns(said)[-1].said_by("tool")
-    assert REPAIRED in handed_back(said)
+    assert subagent_turns(recorded)[-1].has_called("goop_validate_report")
+    assert "status is 'FINISHED'" in subagent_turns(recorded)[-1].text_of("tool")
+    assert REPAIRED in handed_back(recorded)
 
 
 def test_a_bad_report_of_the_main_agent_is_sent_back_under_serve(
-    server: Served, said: ScriptedModel
+    server: Served, recorded: ScriptedModel
 ) -> None:
     server.delegate("GOOP-MAIN GOOP-OWN report")
-    asked = wait_for_feedback(said)
-    assert asked.said_by("assistant").strip() == BAD_REPORTS[1].strip()
+    asked = wait_for_feedback(recorded)
+    assert asked.text_of("assistant").strip() == BAD_REPORTS[1].strip()
 
 
 def test_opencode_lists_the_server_after_install(installed: Sandbox, model: ScriptedModel) -> None:
@@ -181,10 +183,12 @@ def test_opencode_lists_the_server_after_install(installed: Sandbox, model: Scri
     assert any("connected" in line for line in lines), ended.out
 
 
-@pytest.mark.skipif(CLAUDE_CODE.absence() is not None, reason=CLAUDE_CODE.absence() or "")
+@pytest.mark.skipif(
+    CLAUDE_CODE.missing_reason() is not None, reason=CLAUDE_CODE.missing_reason() or ""
+)
 def test_claude_code_lists_the_server_after_install(sandbox: Sandbox) -> None:
     install(sandbox, "claude-code")
-    # A server of a project is started in folders only that the person has said to trust.
+    # A server of a project is started in folders only that the person has recorded to trust.
     trusted = {"projects": {str(sandbox.project): {"hasTrustDialogAccepted": True}}}
     (sandbox.home / ".claude.json").write_text(json.dumps(trusted), encoding="utf-8")
     ended = sandbox.run(

@@ -476,8 +476,14 @@ def test_the_registered_command_is_shown_with_the_reason(machine: Machine) -> No
             ["install", "codex"],
             "Codex is set up by hand: put 'goop-mcp hook codex' into its hooks.json",
         ),
-        (["install", "cursor", "--command", "'x"], '--command "\'x" is no command; expected words'),
-        (["install", "cursor", "--command", ""], "--command '' is no command; expected words"),
+        (
+            ["install", "cursor", "--command", "'x"],
+            '--command "\'x" is not a command; expected a command such as',
+        ),
+        (
+            ["install", "cursor", "--command", ""],
+            "--command '' is not a command; expected a command such as",
+        ),
         (
             ["install", "vscode", "--scope", "user", "--instructions"],
             "VS Code has no file of instructions for user scope",

@@ -42,7 +42,7 @@ class Scene:
 Chapter = Callable[[Scene], Awaitable[Step]]
 
 
-async def _first_reply(scene: Scene) -> Step:
+async def first_reply(scene: Scene) -> Step:
     return Step(
         name="first_reply",
         title="An agent ends its task with this reply",
@@ -53,7 +53,7 @@ async def _first_reply(scene: Scene) -> Step:
     )
 
 
-async def _first_verdict(scene: Scene) -> Step:
+async def first_verdict(scene: Scene) -> Step:
     verdict = await _judge(scene.client, FIRST_REPLY)
     return Step(
         name="first_verdict",
@@ -64,7 +64,7 @@ async def _first_verdict(scene: Scene) -> Step:
     )
 
 
-async def _feedback(scene: Scene) -> Step:
+async def show_feedback(scene: Scene) -> Step:
     verdict = scene.earlier[-1].verdict
     return Step(
         name="feedback",
@@ -74,7 +74,7 @@ async def _feedback(scene: Scene) -> Step:
     )
 
 
-async def _second_reply(_scene: Scene) -> Step:
+async def second_reply(_scene: Scene) -> Step:
     return Step(
         name="second_reply",
         title="The agent sends its report again",
@@ -83,7 +83,7 @@ async def _second_reply(_scene: Scene) -> Step:
     )
 
 
-async def _second_verdict(scene: Scene) -> Step:
+async def second_verdict(scene: Scene) -> Step:
     verdict = await _judge(scene.client, SECOND_REPLY)
     return Step(
         name="second_verdict",
@@ -94,7 +94,7 @@ async def _second_verdict(scene: Scene) -> Step:
     )
 
 
-async def _next_action(scene: Scene) -> Step:
+async def next_action(scene: Scene) -> Step:
     decision = DecisionModel.model_validate(
         await _ask(scene.client, "route_next_action", SECOND_REPLY)
     )
@@ -109,7 +109,7 @@ async def _next_action(scene: Scene) -> Step:
     )
 
 
-async def _recorded(scene: Scene) -> Step:
+async def record(scene: Scene) -> Step:
     # The file and the commit are made up, so the claims cannot be verified.
     arguments: dict[str, JsonValue] = {"text": SECOND_REPLY, "check_workspace": False}
     recorded = RecordedModel.model_validate(
@@ -127,7 +127,7 @@ async def _recorded(scene: Scene) -> Step:
     )
 
 
-async def _save(scene: Scene) -> Step:
+async def save(scene: Scene) -> Step:
     text, values = await _call(scene.client, "save_memory", MEMORY)
     saved = SavedModel.model_validate(values)
     return Step(
@@ -142,7 +142,7 @@ async def _save(scene: Scene) -> Step:
     )
 
 
-async def _search(scene: Scene) -> Step:
+async def search(scene: Scene) -> Step:
     text, values = await _call(scene.client, "search_memory", {"queries": [*QUERIES]})
     found = FoundModel.model_validate(values)
     asked = " and ".join(f'"{query}"' for query in QUERIES)
@@ -156,7 +156,7 @@ async def _search(scene: Scene) -> Step:
     )
 
 
-async def _hand_over(scene: Scene) -> Step:
+async def hand_over(scene: Scene) -> Step:
     arguments: dict[str, JsonValue] = {
         "kind": "session",
         "write": True,
@@ -174,7 +174,7 @@ async def _hand_over(scene: Scene) -> Step:
     )
 
 
-async def _resume(scene: Scene) -> Step:
+async def resume(scene: Scene) -> Step:
     async with Client(server_of(scene.project)) as next_session:
         status = StatusModel.model_validate((await _call(next_session, "project_status", {}))[1])
 
@@ -195,17 +195,17 @@ async def _resume(scene: Scene) -> Step:
 
 
 CHAPTERS: tuple[Chapter, ...] = (
-    _first_reply,
-    _first_verdict,
-    _feedback,
-    _second_reply,
-    _second_verdict,
-    _next_action,
-    _recorded,
-    _save,
-    _search,
-    _hand_over,
-    _resume,
+    first_reply,
+    first_verdict,
+    show_feedback,
+    second_reply,
+    second_verdict,
+    next_action,
+    record,
+    save,
+    search,
+    hand_over,
+    resume,
 )
 
 

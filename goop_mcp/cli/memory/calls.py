@@ -1,7 +1,6 @@
 """What the memory commands share: the database, the format of the output, the exit code."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 
 import click
@@ -10,7 +9,6 @@ from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_applicati
 from goop_mcp.cli.streams import complain, emit_json, show, wants_colour
 from goop_mcp.memory.drafts import MemoryRefusedError
 from goop_mcp.memory.keeping import MemoryNotFoundError
-from goop_mcp.store.interface import Store
 from goop_mcp.validation.findings import Severity
 
 __all__ = ["FORMAT", "NOT_DONE", "present", "with_store"]
@@ -37,8 +35,28 @@ def with_store(command: Callable[..., int]) -> Callable[..., int]:
     def run(
         *, project: str | None, database: str | None, project_id: str | None, **values: object
     ) -> int:
-        with _opened(project, database, project_id) as store:
-            return command(store=store, **values)
+        try:
+            with opened_application(
+                project, database=database, project_id=project_id
+            ) as application:
+                code = command(store=application.store, **values)
+                for warning in application.store.warnings:
+                    complain(f"warning: {warning}")
+        except MemoryRefusedError as error:
+            # The last error is the message of the exit; those before it are printed here.
+            *others, last = [
+                f"{finding.message}; {finding.fix[:1].lower()}{finding.fix[1:]}"
+                for finding in error.findings
+                if finding.severity is Severity.ERROR
+            ]
+            for message in others:
+                complain(message)
+
+            raise _NotDoneError(last) from error
+        except MemoryNotFoundError as error:
+            raise _NotDoneError(str(error)) from error
+
+        return code
 
     for option in (PROJECT_ID, DATABASE, PROJECT):
         run = option(run)
@@ -52,26 +70,3 @@ def present(values: object, text: str, *, form: str) -> None:
         emit_json(values)
     else:
         show(text, colour=wants_colour("auto"))
-
-
-@contextmanager
-def _opened(project: str | None, database: str | None, project_id: str | None) -> Iterator[Store]:
-    """Yield the project's database; exit with 1 for a memory that is missing or refused."""
-    try:
-        with opened_application(project, database=database, project_id=project_id) as application:
-            yield application.store
-            for warning in application.store.warnings:
-                complain(f"warning: {warning}")
-    except MemoryRefusedError as error:
-        # The last error is the message of the exit; those before it are printed here.
-        *others, last = [
-            f"{finding.message}; {finding.fix[:1].lower()}{finding.fix[1:]}"
-            for finding in error.findings
-            if finding.severity is Severity.ERROR
-        ]
-        for message in others:
-            complain(message)
-
-        raise _NotDoneError(last) from error
-    except MemoryNotFoundError as error:
-        raise _NotDoneError(str(error)) from error

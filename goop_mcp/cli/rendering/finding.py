@@ -66,7 +66,14 @@ def _block(
 ) -> Iterator[str]:
     yield from _headline(finding, name, width)
     if finding.line is not None and finding.column is not None:
-        yield from _source(finding, finding.line, finding.column, lines, width)
+        gutter = f"{finding.line:>5} | "
+        blank = " " * (len(gutter) - 2) + "| "
+        room = max((width or _WIDEST) - len(gutter), 20)
+        line = lines[finding.line - 1].removesuffix("\r")
+        text, carets = point_at(line, finding.column, finding.found, room=room)
+        yield click.style(gutter, dim=True) + text
+        marks = click.style(carets, fg=_COLOURS[finding.severity], bold=True)
+        yield click.style(blank, dim=True) + marks
     if repair is not None:
         yield from _labelled("repaired:", shown(repair.before), width)
         yield from _labelled("      to:", shown(repair.after) or "(removed)", width)
@@ -91,19 +98,6 @@ def _headline(finding: Finding, name: str, width: int | None) -> Iterator[str]:
     )
     lines[-1] = lines[-1].removesuffix(rule) + click.style(rule, dim=True)
     yield from lines
-
-
-def _source(
-    finding: Finding, line: int, column: int, lines: Sequence[str], width: int | None
-) -> Iterator[str]:
-    gutter = f"{line:>5} | "
-    room = max((width or _WIDEST) - len(gutter), 20)
-    text, carets = point_at(lines[line - 1].removesuffix("\r"), column, finding.found, room=room)
-    yield click.style(gutter, dim=True) + text
-    blank = " " * (len(gutter) - 2) + "| "
-    yield click.style(blank, dim=True) + click.style(
-        carets, fg=_COLOURS[finding.severity], bold=True
-    )
 
 
 def _labelled(label: str, text: str, width: int | None) -> Iterator[str]:

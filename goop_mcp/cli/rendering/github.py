@@ -3,7 +3,7 @@
 from goop_mcp.cli.rendering.source_line import shown
 from goop_mcp.operations.check_files import FileVerdicts
 from goop_mcp.operations.reading_files import STDIN
-from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.findings import Severity
 
 __all__ = ["render_github"]
 
@@ -12,23 +12,20 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 def render_github(outcome: FileVerdicts) -> str:
     """Return one annotation for each finding, and for each file that could not be read."""
-    findings = [
-        _annotation(checked.file, finding)
-        for checked in outcome.checked
-        for finding in checked.verdict.findings
-    ]
-    unread = [
-        f"::error {_properties(unread.file, title='unreadable file')}::{_escape(unread.message)}\n"
-        for unread in outcome.unread
-    ]
+    lines = []
+    for checked in outcome.checked:
+        for finding in checked.verdict.findings:
+            properties = _properties(
+                checked.file, line=finding.line, column=finding.column, title=finding.rule
+            )
+            message = _escape(f"{finding.message}\n{finding.fix}")
+            lines.append(f"::{_COMMANDS[finding.severity]} {properties}::{message}\n")
 
-    return "".join([*findings, *unread])
+    for unread in outcome.unread:
+        properties = _properties(unread.file, title="unreadable file")
+        lines.append(f"::error {properties}::{_escape(unread.message)}\n")
 
-
-def _annotation(file: str, finding: Finding) -> str:
-    properties = _properties(file, line=finding.line, column=finding.column, title=finding.rule)
-    message = _escape(f"{finding.message}\n{finding.fix}")
-    return f"::{_COMMANDS[finding.severity]} {properties}::{message}\n"
+    return "".join(lines)
 
 
 def _properties(

@@ -42,7 +42,17 @@ def render_found(found: FoundMemories, *, width: int | None) -> str:
 def render_list(memories: Sequence[StoredMemory], *, width: int | None) -> str:
     """Return one line a memory; on a terminal a long title is cut."""
     id_width = max((len(str(memory.id)) for memory in memories), default=0)
-    return "".join(f"{_row(memory, id_width, width)}\n" for memory in memories)
+    lines = []
+    for memory in memories:
+        head = (
+            f"{memory.id:>{id_width}}  {memory.created_at[:_DAY]}  {memory.type:<11} "
+            f" {memory.importance:<4g}  "
+        )
+        title = shown(memory.title)
+        room = len(title) if width is None else max(width - len(head), _NARROWEST_TITLE)
+        lines.append(head + (title if len(title) <= room else f"{title[: room - 1]}…"))
+
+    return "".join(f"{line}\n" for line in lines)
 
 
 def render_memory(memory: StoredMemory, *, width: int | None) -> str:
@@ -59,14 +69,21 @@ def render_memory(memory: StoredMemory, *, width: int | None) -> str:
     ]
     title = _wrap(paragraph(shown(memory.title)), width, first="", others=_CONTINUATION)
     lines = [*(click.style(line, bold=True) for line in title), ""]
+    indent = " " * 10
     for name, value in rows:
         if value:
-            lines += _labelled(f"{name}:", value, width)
+            # Wrapped with blanks in place of the label, whose style has characters but no width.
+            first, *others = _wrap(value, width, first=indent, others=indent)
+            label = click.style(f"{name + ':':<9}", dim=True)
+            lines += [label + first[len(indent) - 1 :], *others]
 
     inside = None if width is None else width - len(_QUOTE)
-    content = [
-        f"{_QUOTE}{line}" for each in memory.content.splitlines() for line in _wrapped(each, inside)
-    ]
+    content = []
+    for each in memory.content.splitlines():
+        text = shown(each.expandtabs(_TAB))
+        indent = text[: len(text) - len(text.lstrip())]
+        wrapped = _wrap(text.strip(), inside, first=indent, others=indent)
+        content += [f"{_QUOTE}{line}" for line in wrapped or [""]]
 
     return "".join(f"{line}\n" for line in [*lines, "", *content])
 
@@ -97,29 +114,6 @@ def _found(item: FoundMemory, width: int | None) -> Iterator[str]:
     about = _wrap(f" {SEPARATOR} ".join(parts), width, first=indent, others=indent)
     yield from (click.style(line, dim=True) for line in about)
     yield from _wrap(shown(item.snippet), width, first=indent, others=indent)
-
-
-def _row(memory: StoredMemory, id_width: int, width: int | None) -> str:
-    head = (
-        f"{memory.id:>{id_width}}  {memory.created_at[:_DAY]}  {memory.type:<11} "
-        f" {memory.importance:<4g}  "
-    )
-    title = shown(memory.title)
-    room = len(title) if width is None else max(width - len(head), _NARROWEST_TITLE)
-    return head + (title if len(title) <= room else f"{title[: room - 1]}…")
-
-
-def _labelled(label: str, text: str, width: int | None) -> list[str]:
-    indent = " " * 10
-    lines = _wrap(text, width, first=indent, others=indent)
-    return [click.style(f"{label:<9}", dim=True) + lines[0][len(indent) - 1 :], *lines[1:]]
-
-
-def _wrapped(line: str, width: int | None) -> list[str]:
-    """Return a line of the content, wrapped, with its indentation kept."""
-    text = shown(line.expandtabs(_TAB))
-    indent = text[: len(text) - len(text.lstrip())]
-    return _wrap(text.strip(), width, first=indent, others=indent) or [""]
 
 
 def _wrap(text: str, width: int | None, *, first: str, others: str) -> list[str]:

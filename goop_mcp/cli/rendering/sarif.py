@@ -8,7 +8,7 @@ from urllib.parse import quote
 from goop_mcp import __version__
 from goop_mcp.cli.json_text import json_text
 from goop_mcp.cli.rendering.source_line import marked_length
-from goop_mcp.operations.check_files import CheckedFile, FileVerdicts
+from goop_mcp.operations.check_files import FileVerdicts
 from goop_mcp.operations.reading_files import STDIN
 from goop_mcp.protocols import rules_with
 from goop_mcp.validation.findings import Finding, Severity
@@ -54,31 +54,31 @@ def render_sarif(outcome: FileVerdicts) -> str:
         }
         for each in outcome.unread
     ]
+    results: list[Json] = []
+    for checked in outcome.checked:
+        lines = checked.text.split("\n")
+        results += [
+            {
+                "ruleId": finding.rule,
+                "ruleIndex": ids.index(finding.rule),
+                "level": _LEVELS[finding.severity],
+                "message": {
+                    "text": f"{finding.message[:1].upper()}{finding.message[1:]}. {finding.fix}"
+                },
+                "locations": [_location(checked.file, finding, lines)],
+            }
+            for finding in checked.verdict.findings
+        ]
+
     run: Json = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "invocations": [{"executionSuccessful": not unread, "toolExecutionNotifications": unread}],
-        "results": [result for checked in outcome.checked for result in _results(checked, ids)],
+        "results": results,
     }
     document: Json = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
     return json_text(document)
-
-
-def _results(checked: CheckedFile, ids: list[str]) -> list[Json]:
-    lines = checked.text.split("\n")
-    return [
-        {
-            "ruleId": finding.rule,
-            "ruleIndex": ids.index(finding.rule),
-            "level": _LEVELS[finding.severity],
-            "message": {
-                "text": f"{finding.message[:1].upper()}{finding.message[1:]}. {finding.fix}"
-            },
-            "locations": [_location(checked.file, finding, lines)],
-        }
-        for finding in checked.verdict.findings
-    ]
 
 
 def _location(file: str, finding: Finding, lines: list[str]) -> Json:

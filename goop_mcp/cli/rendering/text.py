@@ -3,7 +3,7 @@
 import click
 
 from goop_mcp.cli.rendering.finding import counted, file_name, render_findings
-from goop_mcp.operations.check_files import CheckedFile, FileVerdicts
+from goop_mcp.operations.check_files import FileVerdicts
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
 
@@ -12,25 +12,32 @@ __all__ = ["render_text"]
 
 def render_text(outcome: FileVerdicts, *, width: int | None = None) -> str:
     """Return all findings, repairs and verdicts, styled; `width` as in `render_findings`."""
-    blocks = [_file(checked, width) for checked in outcome.checked]
-    if len(outcome.checked) + len(outcome.unread) > 1:
-        blocks.append(_total(outcome))
-    return "\n".join(blocks)
+    blocks = []
+    for checked in outcome.checked:
+        verdict = checked.verdict
+        parts = render_findings(checked, verdict.findings, width=width)
+        if verdict.omitted:
+            parts.append(f"… and {counted(verdict.omitted, 'more finding')}\n")
+        if len(verdict.candidates) > 1:
+            rows = [
+                f"  {'>' if candidate.chosen else ' '} line {candidate.line}: {candidate.why}\n"
+                for candidate in verdict.candidates
+            ]
+            parts.append(f"{len(rows)} envelopes seen, > is the one that counts:\n{''.join(rows)}")
 
+        parts.append(_summary(file_name(checked), verdict))
+        blocks.append("\n".join(parts))
 
-def _file(checked: CheckedFile, width: int | None) -> str:
-    verdict = checked.verdict
-    blocks = render_findings(checked, verdict.findings, width=width)
-    if verdict.omitted:
-        blocks.append(f"… and {counted(verdict.omitted, 'more finding')}\n")
-    if len(verdict.candidates) > 1:
-        rows = [
-            f"  {'>' if candidate.chosen else ' '} line {candidate.line}: {candidate.why}\n"
-            for candidate in verdict.candidates
+    files = len(outcome.checked) + len(outcome.unread)
+    if files > 1:
+        accepted = sum(checked.verdict.accepted for checked in outcome.checked)
+        numbers = [
+            (accepted, "accepted"),
+            (len(outcome.checked) - accepted, "rejected"),
+            (len(outcome.unread), "not read"),
         ]
-        blocks.append(f"{len(rows)} envelopes seen, > is the one that counts:\n{''.join(rows)}")
-
-    blocks.append(_summary(file_name(checked), verdict))
+        total = ", ".join(f"{number} {what}" for number, what in numbers if number)
+        blocks.append(f"{counted(files, 'file')}: {total}\n")
 
     return "\n".join(blocks)
 
@@ -47,16 +54,3 @@ def _summary(name: str, verdict: Verdict) -> str:
         counts.append(f"{len(verdict.repairs)} repaired")
 
     return f"{sentence}: {', '.join(counts)}\n" if counts else f"{sentence}\n"
-
-
-def _total(outcome: FileVerdicts) -> str:
-    accepted = sum(checked.verdict.accepted for checked in outcome.checked)
-    unread = len(outcome.unread)
-    numbers = [
-        (accepted, "accepted"),
-        (len(outcome.checked) - accepted, "rejected"),
-        (unread, "not read"),
-    ]
-    total = counted(len(outcome.checked) + unread, "file")
-
-    return f"{total}: {', '.join(f'{number} {what}' for number, what in numbers if number)}\n"

@@ -24,7 +24,18 @@ def last_message(path: str) -> str | None:
         if found and message.get("id") != message_id:
             break
 
-        text = _text(message.get("content"))
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else []
+        texts = [
+            block.get("text")
+            for block in blocks
+            if isinstance(block, Mapping) and block.get("type") == "text"
+        ]
+        text = (
+            content
+            if isinstance(content, str)
+            else "\n".join(text for text in texts if isinstance(text, str))
+        )
         if text:
             found.append(text)
             message_id = message.get("id")
@@ -49,17 +60,3 @@ def _messages_backwards(content: bytes) -> Iterator[Mapping[str, object]]:
             message = entry.get("message")
             if isinstance(message, Mapping):
                 yield message
-
-
-def _text(content: object) -> str:
-    if isinstance(content, str):
-        return content
-
-    blocks = content if isinstance(content, list) else []
-    texts = [
-        block.get("text")
-        for block in blocks
-        if isinstance(block, Mapping) and block.get("type") == "text"
-    ]
-
-    return "\n".join(text for text in texts if isinstance(text, str))

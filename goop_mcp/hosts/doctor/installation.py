@@ -18,11 +18,11 @@ _INSTALL = "uv tool install goop-mcp, or pipx install goop-mcp"
 def check_installation(around: Surroundings, environment: Mapping[str, str]) -> Iterator[Check]:
     """Yield what is found about versions and the PATH."""
     yield ok("installation", f"goop-mcp {__version__} with Python {platform.python_version()}")
-    yield _sqlite()
-    yield _path(around, environment)
+    yield _check_sqlite()
+    yield _check_path(around, environment)
 
 
-def _sqlite() -> Check:
+def _check_sqlite() -> Check:
     try:
         import apsw  # noqa: PLC0415 - whether it can be loaded is the check
 
@@ -41,7 +41,7 @@ def _sqlite() -> Check:
     return ok("SQLite", f"version {version}")
 
 
-def _path(around: Surroundings, environment: Mapping[str, str]) -> Check:
+def _check_path(around: Surroundings, environment: Mapping[str, str]) -> Check:
     # The different programs that a shell would find; a link to one of them is the same program.
     programs: dict[Path, Path] = {}
     for folder in environment.get("PATH", os.defpath).split(os.pathsep):

@@ -25,7 +25,7 @@ def check_project(files: ProjectFiles) -> Iterator[Check]:
         yield ok("project", f"{files.root} has no {FOLDER}; it is created when something is saved")
         return
 
-    yield _state(files)
+    yield _check_state(files)
     for remark in read_policy(str(files.root))[1]:
         yield warning("project", remark, "fix the file, or remove it")
 
@@ -72,7 +72,7 @@ def check_database(application: Application) -> Iterator[Check]:
                 yield warning("database", what, fix)
 
 
-def _state(files: ProjectFiles) -> Check:
+def _check_state(files: ProjectFiles) -> Check:
     try:
         state = read_state(files)
     except GoopError as error:

@@ -1,27 +1,27 @@
 // goop-mcp plugin for OpenCode: an invalid report goes back to the agent that wrote it, before anybody acts on it.
-// `goop-mcp install opencode` puts this file in place, `goop-mcp uninstall opencode` takes it away. Who owes a report
-// and how often it is sent back stands in .goopspec/hooks.json, as for the other hosts.
+// `goop-mcp install opencode` adds this file, `goop-mcp uninstall opencode` removes it. As for the other hosts,
+// .goopspec/hooks.json names the agents that must report, and how often a report is sent back.
 
 import { spawn } from "node:child_process"
 
 const MILLISECONDS = 30000
-const MOST_REQUESTS = 8 // far above what a project may ask for: a fault of ours must not keep an agent busy for ever
+const MOST_REQUESTS = 8 // more than a project can configure, so that an error of ours cannot keep an agent busy forever
 const RESULT = /<task_result>\n?([\s\S]*?)\n?<\/task_result>/
 
 export const GoopPlugin = async ({ client, directory }, options = {}) => {
   let command = options.command ?? ["goop-mcp"]
   const agents = new Map() // session -> the agent that works in it
-  const briefs = new Map() // session and agent -> what the agent is told before it works
-  const requests = new Map() // main session -> what it was asked since the person spoke last
-  const told = new Set()
+  const briefs = new Map() // session and agent -> what the agent receives before it works
+  const requests = new Map() // main session -> our requests since the last message of the user
+  const logged = new Set()
 
   const log = (message) => {
-    if (told.has(message)) return
-    told.add(message)
+    if (logged.has(message)) return
+    logged.add(message)
     client.app.log({ body: { service: "goop-mcp", level: "warn", message } }).catch(() => {})
   }
 
-  // Whatever goes wrong here, the session goes on as if the plugin were not there.
+  // If anything fails here, the session continues as without the plugin.
   const answerTo = async (event) => {
     try {
       const { output, errors } = await run([...command, "hook", "opencode"], JSON.stringify({ cwd: directory, ...event }), directory)
@@ -44,7 +44,7 @@ export const GoopPlugin = async ({ client, directory }, options = {}) => {
     }
   }
 
-  // Returns the last words of a subagent, and what the orchestrator should know about them.
+  // Returns the last message of a subagent, and a note about it for the orchestrator.
   const settle = async (event, agent, sessionID, reply) => {
     for (let asked = 0; asked < MOST_REQUESTS; asked++) {
       const answer = await answerTo({ ...event, stop_hook_active: asked > 0, last_assistant_message: reply })
@@ -133,7 +133,7 @@ const textOf = (parts) => {
   return texts.map((part) => part.text).join("\n")
 }
 
-// The server may be registered with arguments of its own; the hook has others.
+// The registered command may end with `serve` and its options, which the hook does not have.
 const withoutServe = (command) => {
   const at = command.indexOf("serve")
   return at < 0 ? command : command.slice(0, at)
