@@ -61,7 +61,7 @@ def show_plan(changes: Sequence[Change]) -> None:
         show(_notes(change))
 
     if any(change.action is not Action.KEEP for change in changes):
-        show("Nothing was written; without --dry-run it is.\n")
+        show("Nothing was written, because of --dry-run.\n")
 
 
 def show_result(changes: Sequence[Change], backups: Sequence[Path | None]) -> None:

@@ -117,7 +117,7 @@ def _next_steps(seat: Seat, launch: Launch, *, instructions: bool) -> str:
     text = f"{seat.host.title} starts it as: {shlex.join(launch.words)}\n  because {launch.why}\n"
     if seat.scope is Scope.PROJECT and PurePath(launch.command).is_absolute():
         text += (
-            "  Others who share these files lack that path; if all have goop-mcp on theirs:"
+            "  Others who share these files lack that path; if all have goop-mcp on their PATH:"
             " --command goop-mcp\n"
         )
 

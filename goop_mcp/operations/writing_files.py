@@ -17,7 +17,7 @@ def write_file(file: str, document: Iterable[str], *, force: bool) -> None:
     path = Path(file)
     if not force and os.path.lexists(path):
         raise UnwritableFileError(
-            f"{file!r} is there already; name another file, or write over it with --force"
+            f"{file!r} exists already; name another file, or overwrite it with --force"
         )
 
     # Written next to the target and renamed: a failure leaves the old file as it was.

@@ -350,7 +350,7 @@ class Asking:
             await call_hooks(hooks, value)
 
         if scope.cancelled_caught:
-            _logger.error("a hook lasted beyond the deadline and is left; the call goes on")
+            _logger.error("a hook lasted beyond the deadline and is left; the call continues")
 
 
 def _shows_failing_agent(attempt: Attempt) -> bool | None:

@@ -45,9 +45,9 @@ async def call_hooks(
             if inspect.isawaitable(answer):
                 await answer
         except Exception:
-            _logger.exception("a hook failed; the call goes on")
+            _logger.exception("a hook failed; the call continues")
         except anyio.get_cancelled_exc_class():
             if is_being_cancelled():
                 raise
 
-            _logger.exception("what a hook waited for was cancelled; the call goes on")
+            _logger.exception("what a hook waited for was cancelled; the call continues")

@@ -162,7 +162,7 @@ def _render_waiting(case: Case, filling: Filling) -> str:
     lines = [
         f"⏳ {name}: {known[name].state if name in known else 'not known here'}" for name in names
     ]
-    return notice("Waiting", *lines, "→ The work goes on when they have ended")
+    return notice("Waiting", *lines, "→ The work continues when they have ended")
 
 
 def _render_gathered(_case: Case, filling: Filling) -> str:
@@ -194,7 +194,7 @@ def _render_missing(case: Case, _filling: Filling) -> str:
 
 def _render_given_up(_case: Case, filling: Filling) -> str:
     words = "; ".join((filling.get("blockers") or ())[:5])
-    return decision_required(words, question="The retries are used up. How should it go on?")
+    return decision_required(words, question="The retries are used up. How should it continue?")
 
 
 _NO_BLOCK = Finding(
@@ -307,7 +307,7 @@ ROWS.add(
     ),
     actions=(Action.RESUME_SAME,),
     carries=("next_agent", "instruction"),
-    reason=lambda case: f"the session has ended without {_missing(case)[0]}: it goes on",
+    reason=lambda case: f"the session has ended without {_missing(case)[0]}: it continues",
     message=_render_missing,
 )
 def _resume(case: Case) -> Filling:
@@ -350,7 +350,8 @@ def _give_up(case: Case) -> Filling:
     actions=(Action.CONTINUE_NEXT,),
     carries=("next_agent", "instruction", "results"),
     reason=lambda case: (
-        f"{counted_noun(len(case.context.batch), 'session')} of the batch ended: the parent goes on"
+        f"{counted_noun(len(case.context.batch), 'session')} of the batch ended: the parent"
+        " continues"
     ),
     message=_render_gathered,
 )

@@ -112,7 +112,7 @@ def _render_questions(_case: Case, filling: Filling) -> str:
 
 def _render_defaults(case: Case, _filling: Filling) -> str:
     answers = [f"✓ {each.id}: {each.default}" for each in case.report.questions[:5]]
-    return notice("Questions", *answers, "→ The agent goes on with its own defaults")
+    return notice("Questions", *answers, "→ The agent continues with its own defaults")
 
 
 def _render_failure(_case: Case, filling: Filling) -> str:
@@ -164,7 +164,8 @@ ROWS.add(
     carries=("questions",),
     fill=lambda case: {"questions": case.report.questions},
     reason=lambda case: (
-        f"{counted_noun(len(case.report.questions), 'question')}: you answer, and the agent goes on"
+        f"{counted_noun(len(case.report.questions), 'question')}: you answer, and the agent"
+        " continues"
     ),
     message=_render_questions,
 )
@@ -218,7 +219,7 @@ ROWS.add(
     fill=lambda case: {"instruction": case.report.recommendation or _message(case)},
     reason=lambda case: f"missing_input: {_words(case)}: you decide",
     message=lambda case, filling: decision_required(
-        _message(case), question=filling.get("instruction") or "How should it go on?"
+        _message(case), question=filling.get("instruction") or "How should it continue?"
     ),
 )
 

@@ -45,7 +45,7 @@ def _analyze_stops(response: Response) -> Iterator[tuple[str, str, str]]:
     if critical > 0 or listed:
         count = critical or listed
         yield (
-            f"{count:g} findings are CRITICAL",
+            f"the number of CRITICAL findings is {count:g}",
             "/result/findings_by_severity/CRITICAL",
             f"{count:g}",
         )
@@ -126,7 +126,7 @@ GATE_RULES = RuleList()
         "The agent did its work, and the work found a reason to stop. The router "
         "looks at the content, never at the status alone."
     ),
-    fix="Nothing to do: the reply is in order, what it found is not.",
+    fix="Nothing to do: the reply is valid; what it found blocks the work.",
     requirements=("S-33", "S-36", "S-38", "S-40"),
     example=Example(
         good='"overall_status": "PASSED"', bad='"overall_status": "FAILED"', reply=TEST_REPLY
