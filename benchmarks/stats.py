@@ -9,8 +9,8 @@ from typing import Final
 
 from benchmarks.tables import Bound, Table
 from benchmarks.timing import take_turns
-from goop_mcp.operations.stats import project_stats
-from goop_mcp.operations.stats_page import stats_page
+from goop_mcp.services.stats import project_stats
+from goop_mcp.services.stats_page import stats_page
 from goop_mcp.store.interface import Store, Writing
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import AttemptResult, NewAttempt, NewJudgement

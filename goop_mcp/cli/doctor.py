@@ -7,7 +7,7 @@ import click
 from goop_mcp import __version__
 from goop_mcp.cli.options import PROJECT
 from goop_mcp.cli.streams import emit_json, show
-from goop_mcp.composition import Application
+from goop_mcp.context import AppContext
 from goop_mcp.hosts.doctor import Outcome, examine
 from goop_mcp.settings import read_settings
 
@@ -30,7 +30,7 @@ def doctor(form: str, project: str | None) -> int:
     Exit code: 0 no errors, 1 an error keeps goop-mcp from working; each comes with its fix.
     """
     checks = []
-    with Application(read_settings(os.environ, project=project)) as application:
+    with AppContext(read_settings(os.environ, project=project)) as application:
         for check in examine(application, os.environ):
             checks.append(check)
             if form == "text":

@@ -15,7 +15,7 @@ from goop_mcp.hosts.installing import Action, Seat, carry_out, plan_install
 from goop_mcp.hosts.launch import Launch, find_launch, look_around
 from goop_mcp.hosts.records import Records
 from goop_mcp.hosts.targets import ConfigurationError
-from goop_mcp.operations.prompts import render_prompt
+from goop_mcp.services.prompts import render_prompt
 
 __all__ = ["install"]
 

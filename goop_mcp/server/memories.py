@@ -24,7 +24,7 @@ from goop_mcp.server.memory_models import (
 from goop_mcp.validation.findings import Severity
 
 if TYPE_CHECKING:
-    from goop_mcp.composition import Application
+    from goop_mcp.context import AppContext
     from goop_mcp.memory.drafts import MemoryDraft
     from goop_mcp.memory.importance import ImportanceScale
     from goop_mcp.memory.searching import SearchRequest
@@ -114,7 +114,7 @@ _PackagesQuery = Annotated[str, Field(description="What is looked for.", max_len
 class Memories:
     """Keeps what agents learn; clients read the docstrings of the methods."""
 
-    def __init__(self, application: "Application") -> None:
+    def __init__(self, application: "AppContext") -> None:
         """Keep memories in the database of `application`."""
         self._application = application
 

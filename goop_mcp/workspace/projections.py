@@ -7,7 +7,7 @@ Why this is correct: for each file a row holds the digest that was on disk when 
 (`sha256`) and the digest that was about to be written (`pending_sha256`), committed together with
 the events. A file with one of the two digests is ours, whether a writer was killed before or after
 replacing it, and is updated. Any other content is an edit of people: additions are imported as
-events, and a change of our text leads to a second file, never to a loss. `catch_up` does at start
+events, and a change of our text leads to a second file, never to a loss. `recover` does at start
 what a killed writer left undone.
 """
 

@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from goop_mcp import operations
+from goop_mcp import services
 from goop_mcp.errors import GoopError, RuleFailedError, RuleRefusedError
 from goop_mcp.hosts import claude_code
 from goop_mcp.hosts.claude_code.events import HookEvent
 from goop_mcp.hosts.claude_code.state_folder import state_folder
-from goop_mcp.operations import stopping
-from goop_mcp.operations.stopping.policy import read_policy
+from goop_mcp.services import stop_hooks
+from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
     from goop_mcp.hosts.claude_code.in_project import InProject
-    from goop_mcp.operations.stopping.attempt_file import AttemptFile
-    from goop_mcp.operations.stopping.judging import Allow, Block, Turn
+    from goop_mcp.services.stop_hooks.attempt_file import AttemptFile
+    from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block
     from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
 
@@ -55,7 +55,7 @@ class _Session:
     @property
     def profile(self) -> "Profile":
         """The profile that the project's reports follow."""
-        return stopping.profile.read_profile(self.project)
+        return stop_hooks.profile.read_profile(self.project)
 
     @property
     def rules(self) -> "tuple[Rule, ...]":
@@ -63,7 +63,7 @@ class _Session:
 
         A project cannot name rules here: they are code, and it may be somebody else's checkout.
         """
-        return operations.load_rules.load_rules(self.named_rules) if self.named_rules else ()
+        return services.load_rules.load_rules(self.named_rules) if self.named_rules else ()
 
 
 def answer_event(
@@ -97,8 +97,8 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     if text is None:
         return {}, remarks
 
-    judging = stopping.judging
-    turn = judging.Turn(
+    judging = stop_hooks.judging
+    turn = judging.AgentTurn(
         agent=event.agent_type,
         text=text,
         main=main,
@@ -132,7 +132,9 @@ def _in_project(session: _Session) -> "InProject":
     )
 
 
-def _record(session: _Session, turn: "Turn", outcome: "Block | Allow") -> tuple[Answer, _Remarks]:
+def _record(
+    session: _Session, turn: "AgentTurn", outcome: "Block | Allow"
+) -> tuple[Answer, _Remarks]:
     """Record an accepted report if the project configures it, and count any other one.
 
     Returns a message to the user when an accepted report could not be recorded.
@@ -173,7 +175,7 @@ def _answer_subagent_start(session: _Session) -> tuple[Answer, _Remarks]:
     agent = session.event.agent_type or ""
     if not session.policy.inform or not session.policy.requires_report(agent):
         return {}, ()
-    text = stopping.briefing.brief_subagent(agent, session.policy, project=session.project)
+    text = stop_hooks.briefing.brief_subagent(agent, session.policy, project=session.project)
     return _context(session, text), ()
 
 
@@ -186,7 +188,10 @@ def _answer_session_start(session: _Session) -> tuple[Answer, _Remarks]:
     folder = os.path.join(session.project, ".goopspec")  # noqa: PTH118
     if not session.policy.inform or not os.path.isdir(folder):  # noqa: PTH112
         return message, ()
-    return {**message, **_context(session, stopping.briefing.brief_main_agent(session.project))}, ()
+    return {
+        **message,
+        **_context(session, stop_hooks.briefing.brief_main_agent(session.project)),
+    }, ()
 
 
 def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
@@ -221,7 +226,7 @@ def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
 
 
 def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answer:
-    turn = stopping.judging.Turn(
+    turn = stop_hooks.judging.AgentTurn(
         agent=agent,
         text=report,
         main=False,
@@ -230,11 +235,11 @@ def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answe
         agents=session.policy.agents,
         profile=session.profile,
     )
-    verdict = stopping.judging.judge_text(turn, session.policy, rules=session.rules)
+    verdict = stop_hooks.judging.judge_text(turn, session.policy, rules=session.rules)
     if verdict.accepted:
         return {}
 
-    errors = stopping.judging.describe_errors(verdict)
+    errors = stop_hooks.judging.describe_errors(verdict)
     name = excerpt(agent, _LONGEST_NAME) if agent else "this agent"
     text = (
         f"goop-mcp: the report of {name} is not accepted: {errors}. Its task is not done, whatever"
@@ -250,7 +255,7 @@ def _context(session: _Session, text: str) -> Answer:
 
 
 def _attempts(environment: Mapping[str, str]) -> "AttemptFile":
-    return stopping.attempt_file.AttemptFile(state_folder(environment), now=time.time())
+    return stop_hooks.attempt_file.AttemptFile(state_folder(environment), now=time.time())
 
 
 _ANSWERS: Final[Mapping[str, Callable[[_Session], tuple[Answer, _Remarks]]]] = {

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from goop_mcp.composition import Application
+from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError
 from goop_mcp.memory.times import utc_now, written
-from goop_mcp.operations.check_workspace import check_workspace
-from goop_mcp.operations.judgements import count_judgement, judgement_of
-from goop_mcp.operations.record_report import Judged, record_report
-from goop_mcp.operations.stopping.judging import Allow, Block, Turn
-from goop_mcp.operations.stopping.policy import StopPolicy
 from goop_mcp.routing import RoutingContext
+from goop_mcp.services.check_workspace import check_workspace
+from goop_mcp.services.judgements import count_judgement, judgement_of
+from goop_mcp.services.record_report import Judged, record_report
+from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block
+from goop_mcp.services.stop_hooks.policy import StopPolicy
 from goop_mcp.settings import read_settings
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.verdict import Verdict
@@ -47,7 +47,7 @@ class InProject:
 
         Raises GoopError.
         """
-        with Application(self._settings) as application:
+        with AppContext(self._settings) as application:
             return check_workspace(
                 text,
                 self._settings.project,
@@ -58,7 +58,7 @@ class InProject:
                 rules=application.rules,
             )
 
-    def record(self, turn: Turn, outcome: Block | Allow, *, session: str | None) -> str | None:
+    def record(self, turn: AgentTurn, outcome: Block | Allow, *, session: str | None) -> str | None:
         """Record an accepted report, count any other one.
 
         Returns a sentence for the user when an accepted report could not be recorded. Raises
@@ -67,7 +67,7 @@ class InProject:
         judged = Judged(
             surface="hook", number=outcome.number, ended=getattr(outcome, "ended", None)
         )
-        with Application(self._settings) as application:
+        with AppContext(self._settings) as application:
             if outcome.verdict is not None and not outcome.verdict.accepted:
                 judgement = judgement_of(
                     outcome.verdict,
@@ -84,13 +84,13 @@ class InProject:
             return self._record(turn, application, judged, session=session)
 
     def _record(
-        self, turn: Turn, application: Application, judged: Judged, *, session: str | None
+        self, turn: AgentTurn, application: AppContext, judged: Judged, *, session: str | None
     ) -> str | None:
         try:
             recorded = record_report(
                 turn.text,
                 RoutingContext(expected_agent=turn.expected.agent, session_id=session),
-                application.writing_workplace(),
+                application.writing_context(),
                 protocol=self._policy.protocol,
                 mode=self._policy.mode,
                 check_workspace=self._policy.check_workspace,

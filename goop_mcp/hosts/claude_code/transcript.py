@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 
-from goop_mcp.operations.stopping.small_files import read_end
+from goop_mcp.services.stop_hooks.small_files import read_end
 
 __all__ = ["last_message"]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from goop_mcp.composition import Application
+from goop_mcp.context import AppContext
 from goop_mcp.hosts.doctor.checks import Check
 from goop_mcp.hosts.doctor.installation import check_installation
 from goop_mcp.hosts.doctor.project import check_database, check_project
@@ -12,7 +12,7 @@ from goop_mcp.hosts.launch import look_around
 __all__ = ["examine"]
 
 
-def examine(application: Application, environment: Mapping[str, str]) -> Iterator[Check]:
+def examine(application: AppContext, environment: Mapping[str, str]) -> Iterator[Check]:
     """Yield every check as soon as it is done.
 
     Each server that a host's configuration names is started and stopped again.
