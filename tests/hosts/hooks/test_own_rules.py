@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.hosts.claude_code.hooks import GOOD, Host
+from tests.hosts.hooks.hooks import GOOD, Host
 from tests.validation.shop import FIX, TICKET
 
 WITH_TICKET = GOOD.replace("<summary>", "<summary>SHOP-17: ")

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.store.opening import open_store
-from goop_mcp.store.statistics import Ending, StatisticsFilter
-from tests.hosts.claude_code.hooks import BAD, GOOD, Host
+from goop_mcp.store.statistics import EndingCount, StatisticsFilter
+from tests.hosts.hooks.hooks import BAD, GOOD, Host
 from tests.requirements import requirement
 
 
@@ -200,9 +200,9 @@ def test_where_reports_are_recorded_the_requests_to_an_agent_are_counted(host: H
         lambda reading: reading.statistics(StatisticsFilter())
     )
     assert found.endings == (
-        Ending("accepted", 1, 1),
-        Ending("accepted", 2, 1),
-        Ending("no_progress", 2, 1),
+        EndingCount("accepted", 1, 1),
+        EndingCount("accepted", 2, 1),
+        EndingCount("no_progress", 2, 1),
     )
     assert (found.replies.accepted, found.replies.rejected) == (2, 3)
     assert list(found.replies_by_agent) == ["goop-executor"]

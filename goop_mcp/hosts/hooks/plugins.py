@@ -25,8 +25,8 @@ class Plugin(NamedTuple):
 def find_plugins(project: Path, environment: Mapping[str, str]) -> list[Plugin]:
     """Return our plugins that are enabled in `project`; files that cannot be read are skipped."""
     found: dict[str, Plugin] = {}
-    for place in CLAUDE_SETTINGS:
-        target = find_target(place, project=project, environment=environment)
+    for location in CLAUDE_SETTINGS:
+        target = find_target(location, project=project, environment=environment)
         try:
             document = parse((target.read() or b"").decode("utf-8"))
         except (ConfigurationError, UnicodeDecodeError):

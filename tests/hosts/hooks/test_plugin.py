@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import __version__
-from goop_mcp.hosts.claude_code.answers import EVENTS
+from goop_mcp.hosts.hooks.answers import EVENTS
 from goop_mcp.workflow.agents import KNOWN_AGENTS, PHASE_AGENTS
 from tests.repository import ROOT
 

@@ -8,7 +8,7 @@ from typing import Final
 from goop_mcp.errors import GoopError
 from goop_mcp.memory.searching import SearchArgumentError, wanted_memories
 from goop_mcp.memory.times import Clock, utc_now, written
-from goop_mcp.store.interface import Reading, Store, Writing
+from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.records import StoredMemory
 
 __all__ = [
@@ -113,7 +113,7 @@ def all_memories(store: Store) -> Iterator[StoredMemory]:
         last = found[-1].id
 
 
-def _page(reading: Reading, id: int) -> list[StoredMemory]:
+def _page(reading: ReadTransaction, id: int) -> list[StoredMemory]:
     return reading.memories_after(id, limit=_PAGE)
 
 
@@ -126,7 +126,7 @@ def forget_memory(
     there is no such memory, or when it is already forgotten and not to be purged.
     """
 
-    def change(writing: Writing) -> ForgottenMemory:
+    def change(writing: WriteTransaction) -> ForgottenMemory:
         now = written(clock())
         before = _memory(writing, id)
         was = (
@@ -144,7 +144,7 @@ def forget_memory(
     return store.write(change, timeout=timeout)
 
 
-def _memory(reading: Reading, id: int) -> StoredMemory | None:
+def _memory(reading: ReadTransaction, id: int) -> StoredMemory | None:
     # Databases raise an error for a number beyond 64 bits.
     return reading.memory(id) if 0 < id <= _LARGEST_ID else None
 

@@ -8,13 +8,13 @@ from typing import Final, Literal
 from uuid import uuid4
 
 from goop_mcp.memory.drafts import MEMORY_TYPES, MemoryRefusedError, PreparedMemory, prepare
-from goop_mcp.memory.exchange.entries import Entry, LineRemark, Reader
-from goop_mcp.memory.exchange.jsonl import read_jsonl
-from goop_mcp.memory.exchange.markdown import read_markdown
+from goop_mcp.memory.import_export.entries import Entry, LineRemark, Reader
+from goop_mcp.memory.import_export.jsonl import read_jsonl
+from goop_mcp.memory.import_export.markdown import read_markdown
 from goop_mcp.memory.importance import ImportanceScale
 from goop_mcp.memory.saving import new_memory
 from goop_mcp.memory.times import Clock, utc_now, written
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.workflow.memory_rules import REDACTED
 
 __all__ = ["ExchangeFormat", "ImportReport", "import_memories"]
@@ -145,11 +145,11 @@ def _ready(
         yield _Ready(entry, prepared)
 
 
-def _add_all(some: Sequence[_Ready], clock: Clock, writing: Writing) -> list[_Added]:
+def _add_all(some: Sequence[_Ready], clock: Clock, writing: WriteTransaction) -> list[_Added]:
     return [_add(each, clock, writing) for each in some]
 
 
-def _add(ready: _Ready, clock: Clock, writing: Writing) -> _Added:
+def _add(ready: _Ready, clock: Clock, writing: WriteTransaction) -> _Added:
     entry, prepared = ready.entry, ready.prepared
     known = writing.memory_by_uid(entry.uid) if entry.uid is not None else None
     # Somebody forgot this memory on purpose; an old export must not restore it.

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from goop_mcp.memory.exchange.entries import (
+from goop_mcp.memory.import_export.entries import (
     Entry,
     EntryError,
     LineRemark,

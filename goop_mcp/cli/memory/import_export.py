@@ -10,11 +10,11 @@ from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.rendering.finding import counted
 from goop_mcp.cli.rendering.memories import render_import
 from goop_mcp.cli.streams import complain, emit, standard_input
-from goop_mcp.memory.exchange.importing import MOST_LISTED, ExchangeFormat, import_memories
-from goop_mcp.memory.exchange.jsonl import write_jsonl
-from goop_mcp.memory.exchange.markdown import write_markdown
+from goop_mcp.memory.import_export.importing import MOST_LISTED, ExchangeFormat, import_memories
+from goop_mcp.memory.import_export.jsonl import write_jsonl
+from goop_mcp.memory.import_export.markdown import write_markdown
 from goop_mcp.memory.importance import ImportanceScale
-from goop_mcp.memory.keeping import all_memories
+from goop_mcp.memory.repository import all_memories
 from goop_mcp.services.reading_files import STDIN, read_lines
 from goop_mcp.services.writing_files import write_file
 from goop_mcp.store.interface import Store

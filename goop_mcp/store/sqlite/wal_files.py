@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["SUFFIXES", "Companions", "FileIdentity", "companions_of"]
+__all__ = ["SUFFIXES", "FileIdentity", "WalFiles", "find_wal_files"]
 
 FileIdentity = tuple[int, int]
 """Distinguishes files that are at the same path one after the other: device and inode."""
@@ -18,16 +18,16 @@ SUFFIXES: Final = ("-wal", "-shm")
 
 
 @dataclass(frozen=True, slots=True)
-class Companions:
+class WalFiles:
     """Which files are next to a database now; None for a file that does not exist."""
 
     log: FileIdentity | None
     index: FileIdentity | None
 
 
-def companions_of(path: Path) -> Companions:
-    """Return the companions of the database at `path`, without opening them."""
-    return Companions(*(_identity(f"{path}{suffix}") for suffix in SUFFIXES))
+def find_wal_files(path: Path) -> WalFiles:
+    """Return the files next to the database at `path`, without opening them."""
+    return WalFiles(*(_identity(f"{path}{suffix}") for suffix in SUFFIXES))
 
 
 def _identity(path: str) -> FileIdentity | None:

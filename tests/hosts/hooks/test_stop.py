@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.validation.feedback import OPENING
-from tests.hosts.claude_code.hooks import BAD, GOOD, Host
+from tests.hosts.hooks.hooks import BAD, GOOD, Host
 
 OTHER_BAD = GOOD.replace("COMPLETE", "FINISHED")
 THIRD_BAD = GOOD.replace("<phase>execute</phase>", "<phase>coding</phase>")

@@ -1,4 +1,4 @@
-"""The kinds of secrets, one `Shape` each.
+"""The kinds of secrets, one `SecretPattern` each.
 
 No text makes the patterns slower than linear: each starts at a fixed keyword and continues either
 over a bounded number of characters, or over a class of characters that cannot contain the next
@@ -16,7 +16,7 @@ from goop_mcp.redaction.services import hide_of_services, may_name_service
 from goop_mcp.redaction.tokens import find_token, may_begin_token
 from goop_mcp.redaction.values import is_stand_in, looks_random, mixes_letters_and_digits
 
-__all__ = ["REDACTED", "SHAPES", "Shape"]
+__all__ = ["REDACTED", "SECRET_PATTERNS", "SecretPattern"]
 
 REDACTED: Final = "[REDACTED]"
 
@@ -26,7 +26,7 @@ Replacing = Callable[[re.Match[str]], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class SecretPattern:
     """One kind of secret.
 
     A text without any of `words`, which are in lower case, holds none of this kind; if `may_hold`
@@ -40,7 +40,7 @@ class Shape:
 
 def _replacing(
     words: tuple[str, ...], pattern: re.Pattern[str], replacement: Replacing | None = None
-) -> Shape:
+) -> SecretPattern:
     """Return a shape for the matches of `pattern`; `replacement` returns None to keep a match."""
 
     def hide(text: str) -> tuple[str, int]:
@@ -57,7 +57,7 @@ def _replacing(
 
         return pattern.sub(replace, text), found
 
-    return Shape(words, hide)
+    return SecretPattern(words, hide)
 
 
 def _value_only(match: re.Match[str]) -> str:
@@ -237,19 +237,19 @@ def _authorization(match: re.Match[str]) -> str | None:
 
 # Whole blocks first, so that no part of them is matched alone; then tokens recognised by their own
 # form; then values recognised only by their name.
-SHAPES: Final = (
+SECRET_PATTERNS: Final = (
     _replacing(("-----begin ",), _KEY_BLOCK),
     _replacing((" aaaa",), _SSH_KEY),
     _replacing(("://",), _IN_URL, lambda _match: f"{REDACTED}@"),
     *(_replacing(words, re.compile(pattern), _value_if_random) for words, pattern in _MARKED),
-    Shape((), _hide_tokens, may_begin_token),
+    SecretPattern((), _hide_tokens, may_begin_token),
     _replacing(("cookie", " -b "), _COOKIES, _without_cookies),
     _replacing(("authorization",), _AUTHORIZATION, _authorization),
     _replacing(("bearer",), _BEARER, _bearer),
-    Shape(PROGRAMS, lambda text: hide_in_commands(text, REDACTED)),
+    SecretPattern(PROGRAMS, lambda text: hide_in_commands(text, REDACTED)),
     _replacing(("machine", "default"), _NETRC, _value_unless_stand_in),
-    Shape(("secret",), _hide_in_kubernetes_secret),
+    SecretPattern(("secret",), _hide_in_kubernetes_secret),
     _replacing(WORDS_OF_NAMES, _NAMED_ELEMENT, _value_unless_stand_in),
-    Shape(WORDS_OF_NAMES, lambda text: hide_assigned(text, REDACTED)),
-    Shape((), lambda text: hide_of_services(text, REDACTED), may_name_service),
+    SecretPattern(WORDS_OF_NAMES, lambda text: hide_assigned(text, REDACTED)),
+    SecretPattern((), lambda text: hide_of_services(text, REDACTED), may_name_service),
 )

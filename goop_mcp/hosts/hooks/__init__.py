@@ -10,6 +10,6 @@ from goop_mcp.on_demand import modules_on_demand
 __all__ = ["in_project", "transcript"]
 
 if TYPE_CHECKING:
-    from goop_mcp.hosts.claude_code import in_project, transcript
+    from goop_mcp.hosts.hooks import in_project, transcript
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from goop_mcp import services
 from goop_mcp.errors import GoopError, RuleFailedError, RuleRefusedError
-from goop_mcp.hosts import claude_code
-from goop_mcp.hosts.claude_code.events import HookEvent
-from goop_mcp.hosts.claude_code.state_folder import state_folder
+from goop_mcp.hosts import hooks
+from goop_mcp.hosts.hooks.events import HookEvent
+from goop_mcp.hosts.hooks.state_folder import state_folder
 from goop_mcp.services import stop_hooks
 from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
-    from goop_mcp.hosts.claude_code.in_project import InProject
+    from goop_mcp.hosts.hooks.in_project import InProject
     from goop_mcp.services.stop_hooks.attempt_file import AttemptFile
     from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block
     from goop_mcp.validation.expectations import Profile
@@ -127,7 +127,7 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
 
 
 def _in_project(session: _Session) -> "InProject":
-    return claude_code.in_project.InProject(
+    return hooks.in_project.InProject(
         session.project, session.policy, session.environment, rules=session.named_rules
     )
 
@@ -156,7 +156,7 @@ def _last_message(event: HookEvent) -> tuple[str | None, _Remarks]:
         return event.message, ()
 
     try:
-        text = claude_code.transcript.last_message(event.transcript) if event.transcript else None
+        text = hooks.transcript.last_message(event.transcript) if event.transcript else None
     except OSError as error:
         reason = error.strerror or error
         return None, (f"the transcript cannot be read ({reason}); the turn passed unread",)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from goop_mcp.memory.exchange.entries import (
+from goop_mcp.memory.import_export.entries import (
     Entry,
     EntryError,
     LineRemark,

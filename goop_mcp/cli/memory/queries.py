@@ -10,7 +10,7 @@ from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.rendering.memories import render_found, render_list
 from goop_mcp.cli.streams import complain, terminal_width
 from goop_mcp.memory.drafts import MEMORY_TYPES
-from goop_mcp.memory.keeping import list_memories, memory_values
+from goop_mcp.memory.repository import list_memories, memory_values
 from goop_mcp.memory.searching import SearchRequest, how_to_ask, search_memory
 from goop_mcp.store.interface import Store
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Final
 
 from goop_mcp.errors import GoopError
-from goop_mcp.hosts.claude_code.answers import answer_event
-from goop_mcp.hosts.claude_code.events import read_event
+from goop_mcp.hosts.hooks.answers import answer_event
+from goop_mcp.hosts.hooks.events import read_event
 
 __all__ = ["HOSTS", "main"]
 

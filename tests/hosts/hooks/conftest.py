@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.claude_code.hooks import Host
+from tests.hosts.hooks.hooks import Host
 
 
 @pytest.fixture

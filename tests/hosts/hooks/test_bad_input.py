@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from goop_mcp.hosts.claude_code import hook
+from goop_mcp.hosts.hooks import hook
 from tests.cli.running import SECONDS, environment, run, run_command, run_in_shell
-from tests.hosts.claude_code.hooks import BAD, GOOD, Host
+from tests.hosts.hooks.hooks import BAD, GOOD, Host
 from tests.repository import ROOT
 from tests.store.hostile_databases import FOREIGN_OBJECTS, FOREIGN_VALUES, plant
 
@@ -209,7 +209,7 @@ def test_no_event_loads_what_it_does_not_need(host: Host, event: str) -> None:
     )
     script = (
         "import sys; from goop_mcp.__main__ import _is_hook; assert _is_hook(sys.argv[1:]);from"
-        " goop_mcp.hosts.claude_code.hook import main; main(sys.argv[2:]); print(*sys.modules,"
+        " goop_mcp.hosts.hooks.hook import main; main(sys.argv[2:]); print(*sys.modules,"
         " file=sys.stderr)"
     )
     ended = run_command(
@@ -238,8 +238,7 @@ def test_a_database_made_to_hang_its_readers_does_not_block_the_agent(
 
 def test_the_hook_ends_although_the_host_never_ends_its_event() -> None:
     program = (
-        "import goop_mcp.hosts.claude_code.hook as hook; hook._SECONDS = 0.5;"
-        " hook.main(['claude-code'])"
+        "import goop_mcp.hosts.hooks.hook as hook; hook._SECONDS = 0.5; hook.main(['claude-code'])"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program],
@@ -261,7 +260,7 @@ def test_rules_that_never_return_do_not_block_the_agent(host: Host) -> None:
     rules = host.project / "endless.py"
     rules.write_text("while True: pass\n", encoding="utf-8")
     program = (
-        "import sys, goop_mcp.hosts.claude_code.hook as hook; hook._SECONDS_TO_RECORD = 1.0; "
+        "import sys, goop_mcp.hosts.hooks.hook as hook; hook._SECONDS_TO_RECORD = 1.0; "
         f"hook.main(['claude-code', '--rules', {str(rules)!r}])"
     )
     event = {

@@ -1,14 +1,14 @@
-"""Turns among the threads of one process, in the order of their requests."""
+"""A semaphore for the threads of one process, fair in the order of their requests."""
 
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-__all__ = ["Turns"]
+__all__ = ["FifoSemaphore"]
 
 
-class Turns:
+class FifoSemaphore:
     """A semaphore that grants places in the order of requests, which `threading` does not promise.
 
     A place that is given back while threads wait is handed to the first of them directly: it never

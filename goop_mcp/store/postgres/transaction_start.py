@@ -6,10 +6,10 @@ from typing import Literal as OneOf
 from psycopg.sql import SQL, Composed, Literal
 
 from goop_mcp.store.postgres.connections import Connection
-from goop_mcp.store.postgres.reading import Project
+from goop_mcp.store.postgres.reading import ProjectKey
 from goop_mcp.store.postgres.schema import APP_ROLE
 
-__all__ = ["Beginning", "holder_of_turn"]
+__all__ = ["TransactionStart", "holder_of_turn"]
 
 # The server ends a change whose process sends nothing for this long, so that others can write.
 _LONGEST_STANDSTILL = "60s"
@@ -22,14 +22,14 @@ _HOLDER = (
 )
 
 
-class Beginning:
+class TransactionStart:
     """The statements that start transactions.
 
     All settings are local to the transaction, because PgBouncer may give the next transaction of
     another client the same connection.
     """
 
-    def __init__(self, project: Project, *, as_app_role: bool) -> None:
+    def __init__(self, project: ProjectKey, *, as_app_role: bool) -> None:
         """Prepare for `project`; transactions have the rights of APP_ROLE if `as_app_role`."""
         self._whose = {"tenant": Literal(project.tenant), "project": Literal(project.name)}
         self._turn = Literal(_turn_number(project))
@@ -78,7 +78,7 @@ class Beginning:
         )
 
 
-def holder_of_turn(connection: Connection, project: Project) -> str | None:
+def holder_of_turn(connection: Connection, project: ProjectKey) -> str | None:
     """Return who has the project's turn, None when nobody has or this user may not see it."""
     number = _turn_number(project)
     # pg_locks shows the key of an advisory lock as two unsigned halves.
@@ -93,7 +93,7 @@ def holder_of_turn(connection: Connection, project: Project) -> str | None:
     )
 
 
-def _turn_number(project: Project) -> int:
+def _turn_number(project: ProjectKey) -> int:
     """Return the key of the project's advisory lock, a signed 64-bit number.
 
     Two projects with the same key would only wait for each other.

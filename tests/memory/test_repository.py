@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.memory.drafts import MemoryDraft
-from goop_mcp.memory.exchange.importing import import_memories
-from goop_mcp.memory.keeping import MemoryNotFoundError, forget_memory, get_memory, list_memories
+from goop_mcp.memory.import_export.importing import import_memories
+from goop_mcp.memory.repository import MemoryNotFoundError, forget_memory, get_memory, list_memories
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.memory.searching import SearchArgumentError
 from goop_mcp.store.interface import Store

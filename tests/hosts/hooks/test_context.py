@@ -2,7 +2,7 @@
 
 from goop_mcp.protocols import validate
 from goop_mcp.validation.findings import Severity
-from tests.hosts.claude_code.hooks import GOOD, Host
+from tests.hosts.hooks.hooks import GOOD, Host
 
 CHARACTERS_A_TOKEN = 4
 

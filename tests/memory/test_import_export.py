@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goop_mcp.memory.drafts import MemoryDraft
-from goop_mcp.memory.exchange.importing import ExchangeFormat, import_memories
-from goop_mcp.memory.exchange.jsonl import write_jsonl
-from goop_mcp.memory.exchange.markdown import write_markdown
-from goop_mcp.memory.keeping import forget_memory, list_memories
+from goop_mcp.memory.import_export.importing import ExchangeFormat, import_memories
+from goop_mcp.memory.import_export.jsonl import write_jsonl
+from goop_mcp.memory.import_export.markdown import write_markdown
+from goop_mcp.memory.repository import forget_memory, list_memories
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.store.interface import Store
 from goop_mcp.store.opening import open_store
