@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from goop_mcp import Expectations, Hit, Rule, Severity, validate
 from goop_mcp.errors import RuleFailedError, RuleRefusedError
-from goop_mcp.operations.check_workspace import check_workspace
-from goop_mcp.operations.route_reply import route_reply
 from goop_mcp.protocols import FAMILIES, NAMESPACES, RULES, rules_with
 from goop_mcp.protocols.agent_request import Request
 from goop_mcp.protocols.factory import Reply
 from goop_mcp.protocols.goop_report import Report
 from goop_mcp.protocols.speckit import AgentInput, Response, WorkflowContext
 from goop_mcp.routing import RoutingContext
+from goop_mcp.services.check_workspace import check_workspace
+from goop_mcp.services.route_reply import route_reply
 from goop_mcp.validation.findings import Mode
 from tests.validation.replies import MODES, changed, read_case, the_finding
 from tests.validation.shop import (

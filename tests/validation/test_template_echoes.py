@@ -10,8 +10,6 @@ from xml.sax.saxutils import escape, quoteattr
 import pytest
 
 from goop_mcp import Expectations, Severity, Verdict, validate
-from goop_mcp.operations.prompts import render_prompt
-from goop_mcp.operations.templates import list_templates
 from goop_mcp.protocols import FAMILIES
 from goop_mcp.protocols.factory.samples import (
     BLOCKING_REPLY,
@@ -21,6 +19,8 @@ from goop_mcp.protocols.factory.samples import (
 )
 from goop_mcp.protocols.speckit import samples as speckit_samples
 from goop_mcp.protocols.speckit.tables import RESULTS
+from goop_mcp.services.prompts import render_prompt
+from goop_mcp.services.templates import list_templates
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.samples import COMPLETE_REPLY, REQUEST_PROMPT
 from tests.repository import ROOT
