@@ -9,11 +9,11 @@ from goop_mcp.hosts.catalogue import Part
 from goop_mcp.hosts.editing import Edited, add_parts, parse_configuration, remove_parts
 from goop_mcp.hosts.instructions import add_block, remove_block
 from goop_mcp.hosts.launch import Launch
-from goop_mcp.hosts.records import Record
+from goop_mcp.hosts.records import InstallRecord
 from goop_mcp.hosts.targets import ConfigurationError
 from goop_mcp.validation.safe_json import JsonValue
 
-__all__ = ["Block", "Contents", "Entries", "WholeFile"]
+__all__ = ["Contents", "Entries", "InstructionBlock", "WholeFile"]
 
 _OUR_MARK = "goop-mcp"
 """Part of the first line of every file that is installed as a whole."""
@@ -28,7 +28,7 @@ class Contents(Protocol):
         `known` are the values that an earlier installation wrote.
         """
 
-    def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:
+    def remove(self, text: str, *, shown: str, record: InstallRecord | None) -> str | None:
         """Return the file without our content, None when the file should be removed.
 
         `record` is None when it is not known what was installed.
@@ -51,7 +51,7 @@ class Entries:
             text or "", self.parts, self.launch, shown=shown, known=known, replace=self.replace
         )
 
-    def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:
+    def remove(self, text: str, *, shown: str, record: InstallRecord | None) -> str | None:
         """Remove the entries, and the file when it was created for them and holds nothing else."""
         known = None if record is None else record.written
         before = None if record is None or record.before is None else record.before.decode("utf-8")
@@ -62,7 +62,7 @@ class Entries:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class InstructionBlock:
     """A block of Markdown between markers."""
 
     text: str = ""
@@ -72,7 +72,7 @@ class Block:
         """Replace the block of an earlier installation, or add it at the end."""
         return Edited(text=add_block(text or "", self.text, shown=shown))
 
-    def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:
+    def remove(self, text: str, *, shown: str, record: InstallRecord | None) -> str | None:
         """Remove the block, and the file when it was created for it and holds nothing else."""
         left = remove_block(text, shown=shown)
         return None if not left.strip() and record is not None and record.before is None else left
@@ -99,7 +99,7 @@ class WholeFile:
         return Edited(text=read_asset("plugins", self.source))
 
     # Neither a message nor a record is needed: the file is ours as a whole, or not at all.
-    def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:  # noqa: ARG002
+    def remove(self, text: str, *, shown: str, record: InstallRecord | None) -> str | None:  # noqa: ARG002
         """Remove the file if it is ours."""
         return None if _is_ours(text) else text
 

@@ -7,9 +7,9 @@ from typing import Final
 from goop_mcp.errors import GoopError
 from goop_mcp.memory.drafts import MEMORY_TYPES
 from goop_mcp.memory.snippets import snippet
-from goop_mcp.store.interface import Reading, Store
+from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.records import MemoryFilter, StoredMemory
-from goop_mcp.store.words import fold_concept, query_words
+from goop_mcp.store.search_text import fold_concept, query_words
 from goop_mcp.validation.findings import excerpt
 
 __all__ = [
@@ -134,7 +134,7 @@ def search_memory(
     notes: list[str] = []
     words_of = [_words(query, number, notes) for number, query in enumerate(queries, 1)]
 
-    def ask(reading: Reading) -> list[_RankedList]:
+    def ask(reading: ReadTransaction) -> list[_RankedList]:
         by_words = [_by_words(reading, words, wanted, limit) for words in words_of if words]
         return by_words + [_by_ids(reading, ids, wanted) for ids in neighbours]
 
@@ -213,7 +213,7 @@ def _words(query: str, number: int, notes: list[str]) -> tuple[str, ...]:
 
 
 def _by_words(
-    reading: Reading, words: tuple[str, ...], wanted: MemoryFilter, limit: int
+    reading: ReadTransaction, words: tuple[str, ...], wanted: MemoryFilter, limit: int
 ) -> _RankedList:
     """Return memories with all words and, if these are too few, after them those with some."""
     # Memories with all words are what was asked for, so those with some only fill up the list.
@@ -226,7 +226,7 @@ def _by_words(
     return _RankedList(memories[:_DEPTH], len(memories) >= _DEPTH)
 
 
-def _by_ids(reading: Reading, ids: Sequence[int], wanted: MemoryFilter) -> _RankedList:
+def _by_ids(reading: ReadTransaction, ids: Sequence[int], wanted: MemoryFilter) -> _RankedList:
     asked = {fold_concept(concept) for concept in wanted.concepts}
     memories = [
         memory

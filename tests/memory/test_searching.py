@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from goop_mcp.memory.drafts import MemoryDraft
-from goop_mcp.memory.keeping import forget_memory
+from goop_mcp.memory.repository import forget_memory
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.memory.searching import (
     FoundMemories,

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.records import MOST_OF_A_SKETCH, MemoryFilter, StoredMemory
 from tests.store.conftest import OpenStore
 from tests.store.rows import NOW, add, add_named, found, new_memory
@@ -224,7 +224,7 @@ def test_a_memory_has_one_vector_of_each_model_until_it_is_forgotten_or_purged(
 ) -> None:
     one, two, three = add_named(store, "one", "two", "three")
 
-    def keep(writing: Writing) -> None:
+    def keep(writing: WriteTransaction) -> None:
         writing.set_vector(one, "small", [9.0, 9.0])
         writing.set_vector(one, "small", [0.5, -0.25])
         writing.set_vector(two, "small", [1.0, 2.0])

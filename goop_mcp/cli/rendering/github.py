@@ -1,8 +1,8 @@
 """Render verdicts as workflow commands, which GitHub Actions shows as annotations."""
 
 from goop_mcp.cli.rendering.source_line import shown
-from goop_mcp.operations.check_files import FileVerdicts
-from goop_mcp.operations.reading_files import STDIN
+from goop_mcp.services.check_files import FileVerdicts
+from goop_mcp.services.reading_files import STDIN
 from goop_mcp.validation.findings import Severity
 
 __all__ = ["render_github"]

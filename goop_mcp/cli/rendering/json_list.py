@@ -1,7 +1,7 @@
 """Render verdicts as one JSON document: a list of `{"file", …verdict}`."""
 
 from goop_mcp.cli.json_text import json_text
-from goop_mcp.operations.check_files import FileVerdicts
+from goop_mcp.services.check_files import FileVerdicts
 
 __all__ = ["render_json"]
 

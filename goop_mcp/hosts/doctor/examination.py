@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator, Mapping
 
-from goop_mcp.composition import Application
-from goop_mcp.hosts.doctor.checks import Check
+from goop_mcp.context import AppContext
+from goop_mcp.hosts.doctor.checks import CheckResult
 from goop_mcp.hosts.doctor.installation import check_installation
 from goop_mcp.hosts.doctor.project import check_database, check_project
 from goop_mcp.hosts.doctor.registrations import check_hosts
-from goop_mcp.hosts.launch import look_around
+from goop_mcp.hosts.launch import current_environment
 
 __all__ = ["examine"]
 
 
-def examine(application: Application, environment: Mapping[str, str]) -> Iterator[Check]:
+def examine(application: AppContext, environment: Mapping[str, str]) -> Iterator[CheckResult]:
     """Yield every check as soon as it is done.
 
     Each server that a host's configuration names is started and stopped again.
     """
-    yield from check_installation(look_around(environment), environment)
+    yield from check_installation(current_environment(environment), environment)
     yield from check_project(application.files)
     yield from check_database(application)
     yield from check_hosts(application.settings.project, environment)

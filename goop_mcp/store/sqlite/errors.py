@@ -29,7 +29,7 @@ _MISFIT = (
 )
 _FULL = "no space is left for {name}; nothing was written: free some disk space and try again"
 _READ_ONLY = (
-    "{name} must not be written, and without its companion files it cannot even be read; "
+    "{name} is not writable, and without its companion files it cannot even be read; "
     "give this user write permission on the file and on its folder"
 )
 _TOO_LONG = (
