@@ -186,7 +186,8 @@ def test_a_list_continues_where_it_stopped(project: Path) -> None:
 
 def test_what_is_forgotten_is_gone_and_purging_removes_the_row(project: Path) -> None:
     assert (
-        memory(project, "forget", "1").out == f'forgotten: memory 1 "{TITLE}"; its text was deleted\n'
+        memory(project, "forget", "1").out
+        == f'forgotten: memory 1 "{TITLE}"; its text was deleted\n'
     )
     refused(memory(project, "forget", "1"), 1, "memory 1 was forgotten on ")
     refused(memory(project, "show", "1"), 1, "memory 1 was forgotten on ")
