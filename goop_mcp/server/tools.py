@@ -10,7 +10,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import JsonValue
 
-from goop_mcp.composition import Application
+from goop_mcp.context import AppContext
 from goop_mcp.server.handoffs import Handoffs
 from goop_mcp.server.hook_checks import HookChecks
 from goop_mcp.server.memories import Memories
@@ -40,7 +40,7 @@ _ADDS_A_FILE = ToolAnnotations(
 _Function = Callable[..., CallToolResult | Awaitable[CallToolResult]]
 
 
-def offered_tools(application: Application) -> list[Tool]:
+def offered_tools(application: AppContext) -> list[Tool]:
     """Return the tools of `application`, in the order in which clients list them."""
     replies, projects, memories = Replies(application), Projects(application), Memories(application)
     tools = [

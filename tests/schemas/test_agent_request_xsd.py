@@ -14,9 +14,9 @@ from lxml import etree
 
 from goop_mcp import Severity
 from goop_mcp.errors import UnknownNameError, UnwritableFileError
-from goop_mcp.operations.schemas import find_schema, install_schemas
 from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.protocols.agent_request.writing import write_request
+from goop_mcp.services.schemas import find_schema, install_schemas
 from tests.protocols.agent_request.prompts import (
     PROMPT,
     Case,
@@ -379,7 +379,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / ".claude").write_text("a file", encoding="utf-8")
 
     with pytest.raises(
-        UnwritableFileError, match=r"^\.claude/schemas/.* a part of its path is no folder"
+        UnwritableFileError, match=r"^\.claude/schemas/.* a part of its path is not a folder"
     ):
         install_schemas("agent_request", tmp_path)
 

@@ -7,10 +7,10 @@ import pytest
 from pydantic import JsonValue
 
 from goop_mcp import validate
-from goop_mcp.operations.hand_over import REQUEST_FIELDS
-from goop_mcp.operations.session_handoff import SESSION_FIELDS
 from goop_mcp.protocols.agent_request import Request
 from goop_mcp.server.app import create_server
+from goop_mcp.services.hand_over import REQUEST_FIELDS
+from goop_mcp.services.session_handoff import SESSION_FIELDS
 from goop_mcp.settings import Settings
 from tests.requirements import requirement
 from tests.server.connections import (
@@ -173,7 +173,7 @@ def test_what_is_missing_is_named_at_once(connection: Connection) -> None:
         ),
         (
             {"deliverables": ["a.py"]},
-            "deliverable 1 is no object; expected kind, path, required and text",
+            "deliverable 1 is not an object; expected kind, path, required and text",
         ),
         (
             {"deliverables": [{"kind": "code"}]},

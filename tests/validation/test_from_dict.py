@@ -1,4 +1,4 @@
-"""What was written as JSON values is read again: verdicts of all families, with their typed envelopes."""
+"""Verdicts of all families are read again from their JSON values, with typed envelopes."""
 
 import json
 from collections.abc import Mapping
@@ -79,13 +79,13 @@ GOOD: Mapping[str, Any] = validate(fenced(EXECUTOR)).to_dict()
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"verdict": "fine"}, "verdict is 'fine'; expected one of accepted, rejected"),
         ({"findings": 3}, "findings is 3; expected a list"),
         ({"findings": [{}]}, "findings[0] has no 'rule'"),
         ({"omitted": True}, "omitted is True; expected int"),
-        ({"envelope": []}, "the report is no object"),
+        ({"envelope": []}, "the report is not an object"),
         ({"protocol": "goop_rapport"}, "protocol is 'goop_rapport'; expected one of goop_report"),
         (
             {"envelope": {"version": "1", "status": "DONE", "agent": None}},
@@ -99,10 +99,12 @@ GOOD: Mapping[str, Any] = validate(fenced(EXECUTOR)).to_dict()
     ],
     ids=str,
 )
-def test_what_no_verdict_wrote_is_refused_by_its_place(change: dict[str, Any], said: str) -> None:
+def test_what_no_verdict_wrote_is_refused_by_its_place(
+    change: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match="expected") as caught:
         Verdict.from_dict({**GOOD, **change})
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_what_a_newer_version_adds_is_left_out() -> None:

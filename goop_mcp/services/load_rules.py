@@ -1,0 +1,108 @@
+"""Load custom rules, which are Python code, from files and modules that a person names.
+
+Their code is run. Therefore only what was named is loaded: a checked project cannot add rules by
+itself.
+"""
+
+import sys
+from collections.abc import Iterable
+from contextlib import redirect_stdout
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from goop_mcp.errors import RuleRefusedError
+from goop_mcp.protocols import check_rules
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.rules import Rule
+
+__all__ = ["DEFAULT_NAME", "load_rules"]
+
+DEFAULT_NAME: Final = "RULES"
+"""The variable that is looked up if no name is given."""
+
+_HINT = f"expected FILE.py or package.module, and :NAME unless it is {DEFAULT_NAME}"
+
+
+def load_rules(named: Iterable[str]) -> tuple[Rule, ...]:
+    """Return the rules in each of `named`: "FILE.py" or "package.module", and ":NAME" if not RULES.
+
+    NAME is a rule or a list of rules. A file is run by itself; a module is imported. Their output
+    goes to standard error, because standard output may belong to a protocol. Raises
+    RuleRefusedError, also for rules that cannot be used together.
+    """
+    rules = tuple([rule for each in named for rule in _loaded(each)])
+    check_rules(rules)
+
+    return rules
+
+
+def _loaded(named: str) -> tuple[Rule, ...]:
+    place, name = _parted(named)
+    try:
+        with redirect_stdout(sys.stderr):
+            module = _from_file(Path(place)) if _is_file(place) else import_module(place)
+    except RuleRefusedError:
+        raise
+    except (Exception, SystemExit) as error:  # the code of a file may raise anything
+        text = excerpt(str(error))
+        reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        raise RuleRefusedError(
+            f"rules cannot be loaded from {named!r}: {reason}; fix that first"
+        ) from error
+
+    found = getattr(module, name, None)
+    if found is None:
+        raise RuleRefusedError(
+            f"{place!r} has no {name}; {_HINT}, where a Rule or a list of them is"
+        )
+
+    rules = (found,) if isinstance(found, Rule) else found
+    if not isinstance(rules, list | tuple) or not rules:
+        what = "empty" if rules in ([], ()) else type(found).__name__
+        raise RuleRefusedError(
+            f"{name} in {place!r} is {what}; expected a Rule, or several in a list"
+        )
+
+    return tuple(rules)
+
+
+def _parted(named: str) -> tuple[str, str]:
+    """Return the file or module, and the name; the colon of a drive belongs to the file."""
+    place, colon, name = named.rpartition(":")
+    if not colon or not name.isidentifier():
+        place, name = named, DEFAULT_NAME
+    if not _is_file(place) and not all(part.isidentifier() for part in place.split(".")):
+        raise RuleRefusedError(f"rules cannot be loaded from {excerpt(named)!r}; {_HINT}")
+    return place, name
+
+
+def _is_file(place: str) -> bool:
+    return place.endswith(".py")
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise RuleRefusedError(f"{str(path)!r} does not exist; name the file that holds your rules")
+
+    # The name of the file is not used, because an installed module may have the same one.
+    name = f"goop_mcp_rules_{path.resolve().as_posix()}"
+    if name in sys.modules:
+        return sys.modules[name]
+
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise RuleRefusedError(f"{str(path)!r} cannot be loaded as Python; name another file")
+
+    # Registered before it runs, as the import system does: dataclasses look up their module.
+    module = sys.modules[name] = module_from_spec(spec)
+
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+
+    return module
