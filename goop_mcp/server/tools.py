@@ -1,6 +1,8 @@
-"""The tools: read the arguments, call the operation, present the value.
+"""The list of the tools that clients see.
 
-The docstrings are what clients read.
+Each tool is a method of the classes that are imported here. It reads the arguments, calls the use
+case and formats the result; clients see its signature as the schema and its docstring as the
+description.
 """
 
 import inspect
