@@ -9,7 +9,7 @@ from goop_mcp.operations.documents import list_documents, read_document
 from goop_mcp.operations.rule_pages import rule_page, rules_markdown
 from goop_mcp.operations.schemas import Schema, find_schema, list_schemas
 from goop_mcp.operations.templates import Template, list_templates, read_template
-from goop_mcp.server.boundary import GoopServer
+from goop_mcp.server.server import GoopServer
 from goop_mcp.validation.rules import RuleBook
 from goop_mcp.workspace.document_templates import (
     DocumentTemplate,

@@ -1,9 +1,9 @@
 """Count what is in progress, for each client and in total."""
 
-__all__ = ["Tally"]
+__all__ = ["ClientCounter"]
 
 
-class Tally:
+class ClientCounter:
     """A counter by client, which forgets clients at 0.
 
     Reading a count or the total takes constant time.

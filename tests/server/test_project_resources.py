@@ -17,7 +17,7 @@ from goop_mcp.composition import Application
 from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.server.app import create_server
-from goop_mcp.server.stamps import Stamps
+from goop_mcp.server.etags import ETags
 from goop_mcp.settings import DatabaseUrl, Settings
 from goop_mcp.workspace.documents.handoff import Handoff, handoff_text
 from goop_mcp.workspace.files import MOST_BYTES
@@ -33,9 +33,9 @@ from tests.server.connections import (
     connect,
     text_of,
 )
-from tests.server.hearing import Heard, listening
+from tests.server.notifications import Heard, listening
 from tests.server.preloaded import starting
-from tests.server.test_memories import stdio_server
+from tests.server.tools.test_memories import stdio_server
 from tests.workspace.projects import copied
 
 SPEC = "goop://project/SPEC.md"
@@ -311,7 +311,7 @@ def test_only_what_changed_gets_another_stamp(database: Database, tmp_path: Path
         return [uri for uri, stamp in take(uris).items() if stamp != before[uri]]
 
     with Application(settings) as here, Application(settings) as elsewhere:
-        take, writer = Stamps(here), elsewhere.writing_workplace()
+        take, writer = ETags(here), elsewhere.writing_workplace()
         seen = take(uris)
         assert {*seen.values()} == {None}
         record(writer, report("W1.T1"))
@@ -405,7 +405,7 @@ async def test_subscribing_creates_nothing_and_an_unknown_address_is_accepted(
 def test_a_stamp_loads_no_database_where_none_is_asked_for() -> None:
     script = (
         "import sys; from pathlib import Path; from goop_mcp.composition import Application;from"
-        " goop_mcp.server.stamps import Stamps; from goop_mcp.settings import"
+        " goop_mcp.server.etags import Stamps; from goop_mcp.settings import"
         " Settings;Stamps(Application(Settings(project=Path('.'))))(['goop://project/SPEC.md']);"
         " print('apsw' in sys.modules)"
     )

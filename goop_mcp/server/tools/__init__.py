@@ -1,0 +1,1 @@
+"""The tools: each reads its arguments, calls an operation and presents the value."""
