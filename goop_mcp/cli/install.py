@@ -72,6 +72,7 @@ def install(
             show_plan(plan_install(seat, launch, records, replace=replace, block=block))
             return 0
 
+        # Planned inside the lock: the files must not change between the plan and the writing.
         with records.locked():
             changes = plan_install(seat, launch, records, replace=replace, block=block)
             show_result(changes, carry_out(changes, records))

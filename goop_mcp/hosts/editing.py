@@ -208,6 +208,7 @@ def _add_element(
         for index, element in enumerate(elements)
         if is_our_element(element) and element != SERVER
     ]
+    # Our own older hooks are replaced. Those that somebody wrote by hand stay, even if they differ.
     stale = [index for index in ours if replace or elements[index] in known]
     if ours and not stale:
         return (

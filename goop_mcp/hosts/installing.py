@@ -254,6 +254,7 @@ def _record_of(
     A second installation keeps the original content from the first record. If somebody edited the
     file in between, the original is the present content without our entries.
     """
+    # First installation: the present content is the original.
     before, folders = data, target.missing_folders()
     owners: tuple[str, ...] = ()
     if record is not None and data is not None:

@@ -90,6 +90,8 @@ def set_member(document: Document, keys: Sequence[str], value: JsonValue) -> Doc
 
     Raises TypeError when a parent is not an object.
     """
+    # Follow the keys as far as they exist. The first missing one is inserted, with the rest of the
+    # path as nested objects in its value; if none is missing, the value is replaced.
     start = begin = end = _root(document)
     for depth, key in enumerate(keys):
         if document.bare[start] != "{":
@@ -301,6 +303,7 @@ def _cut(document: Document, start: int, wanted: Callable[[_Slot], bool]) -> Doc
         begin, end = start + 1, close if text[close] in "]}" else end
 
     text = text[:begin] + text[end:]
+    # The last entry has no comma after it: the one before it would be left over.
     if not followed and index:
         comma = document.plain.rindex(",", slots[index - 1].end, slot.begin)
         text = text[:comma] + text[comma + 1 :]
@@ -331,6 +334,7 @@ def _end_of_line(document: Document, at: int) -> int:
     if plain[at:end].strip(_BLANKS):
         return at
 
+    # The line may end inside a block comment: then the entry goes after the end of the comment.
     for match in _COMMENT.finditer(text):
         if match["comment"] is not None and match.start() < end < match.end():
             return match.end()

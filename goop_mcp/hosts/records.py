@@ -83,6 +83,7 @@ class Records:
                 owners=tuple(map(str, found["owners"])),
             )
         except (OSError, ValueError, KeyError, TypeError):
+            # A damaged record counts as none: uninstall then finds our entries by their command.
             return None
 
     def keep(self, target: Target, record: Record) -> None:

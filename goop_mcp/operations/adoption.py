@@ -66,6 +66,7 @@ def measure_adoption(prompts: Iterable[str], *, phase: Adoption = "optional") ->
     sessions = with_request = blocked = 0
     for prompt in prompts:
         sessions += 1
+        # A broken request counts as adoption too, and additionally as blocked.
         with_request += _holds_request(prompt)
         blocked += not pipeline.validate(
             prompt, (AGENT_REQUEST,), protocol="agent_request"

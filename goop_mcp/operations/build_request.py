@@ -115,7 +115,7 @@ def build_request(
     heading = " ".join((_text("title", title) or summary).split())
     own_id = _session_id(_text("session_id", session_id), heading, now)
     if isinstance(constraints, str):
-        raise RequestFieldsError("constraints is no list of texts; expected one")
+        raise RequestFieldsError("constraints is not a list of texts; expected one")
 
     listed = [_text(f"constraint {number}", each) for number, each in enumerate(constraints, 1)]
     request = Request(
@@ -132,6 +132,7 @@ def build_request(
         target_agent=_text("target_agent", target_agent) or None,
         priority=_word("priority", priority, Priority) if priority else None,
     )
+    # The size compares the texts of the fields with the prompt, so that both get the same values.
     prose = _text("context", context)
     text = write_prompt(request, title=heading, context=prose, xsd_compat=xsd_compat)
     size = measure_prompt(text, request, title=heading, context=prose)
@@ -146,7 +147,7 @@ def _text(name: str, value: object) -> str:
     Raises RequestFieldsError for any other value, and for text that cannot be written.
     """
     if not isinstance(value, str | None):
-        raise RequestFieldsError(f"{name} is no text; expected a text")
+        raise RequestFieldsError(f"{name} is not a text; expected a text")
 
     try:
         write_text(value or "")
@@ -169,7 +170,7 @@ def _deliverables(
     """Return the deliverables, with the session's id for its variable in paths (D-59)."""
     if isinstance(given, str | Mapping):
         raise RequestFieldsError(
-            "deliverables is no list; expected a list of objects with kind, path, required, text"
+            "deliverables is not a list; expected a list of objects with kind, path, required, text"
         )
 
     bounds = PathBounds(session_id=session_id)
@@ -192,7 +193,9 @@ def _deliverable(given: Deliverable | Mapping[str, object], number: int) -> Deli
 
     where = f"deliverable {number}"
     if not isinstance(given, Mapping):
-        raise RequestFieldsError(f"{where} is no object; expected kind, path, required and text")
+        raise RequestFieldsError(
+            f"{where} is not an object; expected kind, path, required and text"
+        )
 
     for key in given:
         if key not in _KEYS:
@@ -212,7 +215,7 @@ def _deliverable(given: Deliverable | Mapping[str, object], number: int) -> Deli
         )
 
     if not isinstance(path, str | None):
-        raise RequestFieldsError(f"path of {where} is no text; expected a text")
+        raise RequestFieldsError(f"path of {where} is not a text; expected a text")
     if not isinstance(required, bool | None):
         raise RequestFieldsError(
             f"required of {where} is {excerpt(str(required), 40)!r}; expected true or false"

@@ -147,20 +147,17 @@ def repair_file(
     if verdict.repaired_text is None or verdict.span is None:
         return RepairedFile(checked=checked, repaired=whole)
 
-    repaired = _with_envelope(verdict, verdict.span, verdict.repaired_text)
+    # The envelope keeps its style of line ends.
+    start, end = verdict.span
+    envelope = verdict.repaired_text
+    if "\r\n" in verdict.read_text[start:end] and "\r" not in envelope:
+        envelope = envelope.replace("\n", "\r\n")
+
+    family = next(family for family in FAMILIES if family.name == verdict.protocol)
+    repaired = family.put_back(verdict.read_text, verdict.span, envelope)
     if not validate(repaired, protocol=protocol, expected=expected, limits=limits).accepted:
         return RepairedFile(checked=checked, repaired=whole, kept=True)
 
     # Every character outside the envelope stays, the byte order mark too.
     mark = whole[: len(whole) - len(text)]
     return RepairedFile(checked=checked, repaired=mark + repaired)
-
-
-def _with_envelope(verdict: Verdict, span: tuple[int, int], envelope: str) -> str:
-    """Return the text that was read with `envelope` in place of `span`, in its line end style."""
-    text = verdict.read_text
-    if "\r\n" in text[span[0] : span[1]] and "\r" not in envelope:
-        envelope = envelope.replace("\n", "\r\n")
-
-    family = next(family for family in FAMILIES if family.name == verdict.protocol)
-    return family.put_back(text, span, envelope)

@@ -75,6 +75,7 @@ def _grouped(
 
 
 def _counts(attempts: Sequence[StoredAttempt]) -> AttemptCounts:
+    # Failed and cancelled attempts have no reply, so that only judged ones decide about a call.
     replies: defaultdict[str, list[bool]] = defaultdict(list)
     for each in attempts:
         if each.result in ("accepted", "rejected"):

@@ -157,7 +157,19 @@ def _answer(
     ]
     if not schema_present and not absent:
         findings = [each for each in findings if each.rule.startswith(_WELL_FORMEDNESS)]
-        findings.append(_schema_missing(schema))
+        shown = excerpt(schema, 200)
+        findings.append(
+            Finding(
+                rule=SCHEMA_MISSING.id,
+                severity=Severity.WARNING,
+                message=(
+                    f"schema file {shown} does not exist; only well-formedness and paths were"
+                    " checked"
+                ),
+                found=shown,
+                fix=SCHEMA_MISSING.fix,
+            )
+        )
 
     errors = [each for each in findings if each.severity is Severity.ERROR]
     messages = gate_messages.for_people(
@@ -181,15 +193,4 @@ def _answer(
         log=tuple(log),
         findings=tuple(findings),
         verdict=verdict,
-    )
-
-
-def _schema_missing(schema: str) -> Finding:
-    shown = excerpt(schema, 200)
-    return Finding(
-        rule=SCHEMA_MISSING.id,
-        severity=Severity.WARNING,
-        message=f"schema file {shown} does not exist; only well-formedness and paths were checked",
-        found=shown,
-        fix=SCHEMA_MISSING.fix,
     )

@@ -60,6 +60,7 @@ def hand_over_request(
     if errors:
         raise RequestFieldsError("; ".join(errors))
 
+    # Secrets are removed before the prompt exists, so that none reaches a file or a message.
     given: dict[str, Any]
     given, redactions = redact_structure(present)
     built = replace(build_request(**given, now=now if write else None), redactions=redactions)

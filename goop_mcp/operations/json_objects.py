@@ -27,6 +27,8 @@ def parse_object(
     if not text.strip():
         raise UnreadableFileError(f"{name} is empty; {advice}")
 
+    # The decoder keeps the last value of a duplicate key without a word, which would hide a typing
+    # error of a person.
     def without_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
         values = dict(pairs)
         if len(values) < len(pairs):

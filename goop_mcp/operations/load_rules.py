@@ -46,7 +46,7 @@ def _loaded(named: str) -> tuple[Rule, ...]:
             module = _from_file(Path(place)) if _is_file(place) else import_module(place)
     except RuleRefusedError:
         raise
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # the code of a file may raise anything
         text = excerpt(str(error))
         reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
         raise RuleRefusedError(
@@ -96,6 +96,7 @@ def _from_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise RuleRefusedError(f"{str(path)!r} cannot be loaded as Python; name another file")
 
+    # Registered before it runs, as the import system does: dataclasses look up their module.
     module = sys.modules[name] = module_from_spec(spec)
 
     try:

@@ -120,6 +120,8 @@ def read_project_document(files: ProjectFiles, name: str, *, recorded: Store | N
     text = find_project_document(files, name, recorded=recorded)
     if text is not None:
         return text
+
+    # The message depends on whether this machine could have the file at all.
     if recorded is None or files.exists(FOLDER):
         raise DocumentMissingError(
             f"there is no {find_current_document(files, name)} in this project; {_REMEDIES[name]}"

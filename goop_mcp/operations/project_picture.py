@@ -60,6 +60,7 @@ class ProjectPicture:
         """Return the snapshot with the reports recorded since, and `new` as the newest."""
         later = reading.reports(after_revision=self.ledger.revision)
         values = {each.name: getattr(new, each.name) for each in fields(new)}
+        # The revision that this transaction will have.
         revision = reading.revision() + 1
         newest = StoredReport(id=0, revision=revision, **values)
 

@@ -14,7 +14,7 @@ from goop_mcp.store.interface import Reading
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.workflow.commands import usual_next
 from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
-from goop_mcp.workspace.checkpoints import Checkpoints, read_checkpoints
+from goop_mcp.workspace.checkpoints import read_checkpoints
 from goop_mcp.workspace.drift import find_drift
 from goop_mcp.workspace.goopspec_database import Verification
 from goop_mcp.workspace.history import HistoryEvent, read_history
@@ -162,7 +162,17 @@ class ProjectStatus:
             "spec_locked": self.spec_locked,
             "interview_complete": self.interview_complete,
             "acceptance_confirmed": self.accepted,
-            "gates": [_gate_values(gate) for gate in self.gates],
+            "gates": [
+                {
+                    "gate": gate.gate.value,
+                    "before": GATES[gate.gate].before,
+                    "passed": gate.passed,
+                    "missing": list(gate.missing),
+                    "sentence": gate.sentence,
+                    "command": gate.command,
+                }
+                for gate in self.gates
+            ],
             "progress": {
                 "current_wave": self.current_wave,
                 "total_waves": len(self.waves),
@@ -243,6 +253,12 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         ),
         None,
     )
+    newest = checkpoints.newest
+    saved = SavedPositions(number=len(checkpoints.found) + checkpoints.unopened)
+    if newest is not None:
+        at = newest.saved_at.isoformat(timespec="seconds")
+        saved = replace(saved, newest=newest.id, saved_at=at, phase=newest.phase)
+
     records = picture.records
     still_open = tuple(task for task in records.open if task not in records.failed)
     status = ProjectStatus(
@@ -271,7 +287,7 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         is_stale=kept.is_stale,
         is_readable=kept.is_readable,
         warnings=(*workplace.store.warnings, *map(str, kept.newer[:1]), *errors),
-        checkpoints=_positions(checkpoints),
+        checkpoints=saved,
         events=history.events,
         reported={"done": records.done, "failed": records.failed, "open": still_open},
         resources=tuple(
@@ -294,14 +310,6 @@ def project_status(workplace: Workplace) -> ProjectStatus:
     shareable, _ = redact_structure(status)
 
     return shareable
-
-
-def _positions(checkpoints: Checkpoints) -> SavedPositions:
-    number, newest = len(checkpoints.found) + checkpoints.unopened, checkpoints.newest
-    if newest is None:
-        return SavedPositions(number=number)
-    at = newest.saved_at.isoformat(timespec="seconds")
-    return SavedPositions(number=number, newest=newest.id, saved_at=at, phase=newest.phase)
 
 
 def _kept(workplace: Workplace) -> _Kept:
@@ -366,17 +374,6 @@ def _next_command(project: Project, gate: GateResult | None) -> str | None:
     )
 
 
-def _gate_values(gate: GateResult) -> dict[str, Any]:
-    return {
-        "gate": gate.gate.value,
-        "before": GATES[gate.gate].before,
-        "passed": gate.passed,
-        "missing": list(gate.missing),
-        "sentence": gate.sentence,
-        "command": gate.command,
-    }
-
-
 def _messages(status: ProjectStatus) -> list[str]:
     gate = status.gate_ahead
     if status.is_elsewhere:
@@ -403,13 +400,19 @@ def _messages(status: ProjectStatus) -> list[str]:
     reported = {} if status.waves else status.reported
     tasks = [f"{name}: {', '.join(_first(ids))}" for name, ids in reported.items() if ids]
     events = [f"{each.time or each.day}: {each.text}" for each in status.events]
+    saved, checkpoints = status.checkpoints, list[str]()
+    if saved.newest is not None:
+        phase = f", phase {saved.phase}" if saved.phase is not None else ""
+        checkpoints.append(
+            f"{saved.number} saved; the newest is {saved.newest} ({saved.saved_at}{phase})"
+        )
 
     for title, lines in (
         ("Reported Tasks", tasks),
         ("Blockers", status.blockers),
         ("Verifications", _verifications(status.verifications)),
         ("Drift", _drift(status)),
-        ("Checkpoints", _checkpoints(status.checkpoints)),
+        ("Checkpoints", checkpoints),
         ("Latest Events", events),
         ("Database", _database(status)),
     ):
@@ -469,13 +472,6 @@ def _verifications(checks: Sequence[Verification]) -> list[str]:
         + (f": {excerpt(each.detail, _SHOWN_DETAIL)}" if each.detail else "")
         for each in checks
     ]
-
-
-def _checkpoints(saved: SavedPositions) -> list[str]:
-    if saved.newest is None:
-        return []
-    phase = f", phase {saved.phase}" if saved.phase is not None else ""
-    return [f"{saved.number} saved; the newest is {saved.newest} ({saved.saved_at}{phase})"]
 
 
 def _database(status: ProjectStatus) -> list[str]:

@@ -117,13 +117,18 @@ def render_prompt(
     given = {argument.name: arguments.get(argument.name, "") for argument in prompt.arguments}
     prepare = _PREPARED.get(name)
     values = given if prepare is None else prepare(given)
+    # Two prompts need more than their arguments: a document of the project, and its rules.
     if name == _RESUMING:
         values = operations.resuming.resume_values(
             None if find_document is None else find_document(_HANDOFF)
         )
 
     if name == _REPAIRING:
-        values = _values_of_repair_report(given, rules, project)
+        expected = None if project is None else expect_of_project(project, NOTHING_EXPECTED)
+        protocol = given["protocol"].strip() or "auto"
+        verdict = validate(given["text"], protocol=protocol, expected=expected, rules=rules)
+        values = {"feedback": verdict.feedback or ""}
+
     return _environment().from_string(prompt.template).render(values).strip() + "\n"
 
 
@@ -201,19 +206,17 @@ def _values_of_goop_report(given: Mapping[str, str]) -> Mapping[str, str]:
 
     phase = given["phase"].strip().lower()
     phase = _PHASE_ALIASES.get(phase, phase)
-    if phase and phase not in (known := _phases()):
-        raise PromptArgumentError(
-            f"phase is {excerpt(phase, 60)!r}; expected one of {', '.join(known)}"
-        )
+    if phase:
+        # Loaded here, because only prompts with a phase need the model.
+        from goop_mcp.protocols.goop_report.model import Phase  # noqa: PLC0415
+
+        known = [each.value for each in Phase if each is not Phase.DISCUSS]
+        if phase not in known:
+            raise PromptArgumentError(
+                f"phase is {excerpt(phase, 60)!r}; expected one of {', '.join(known)}"
+            )
 
     return {"agent": agent, "phase": phase}
-
-
-def _phases() -> list[str]:
-    # Loaded here, because only prompts with a phase need the model.
-    from goop_mcp.protocols.goop_report.model import Phase  # noqa: PLC0415
-
-    return [phase.value for phase in Phase if phase is not Phase.DISCUSS]
 
 
 def _values_of_start_task(given: Mapping[str, str]) -> Mapping[str, str]:
@@ -221,16 +224,6 @@ def _values_of_start_task(given: Mapping[str, str]) -> Mapping[str, str]:
     task = line(given["task"]) if given["task"].strip() else ""
     query = json.dumps(task or "[your task]", ensure_ascii=False)
     return {**_values_of_goop_report(given), "task": task, "query": query}
-
-
-def _values_of_repair_report(
-    given: Mapping[str, str], rules: "Sequence[Rule]", project: "Path | None"
-) -> Mapping[str, str]:
-    """Judge the reply. Raises UnknownNameError for an unknown protocol."""
-    expected = None if project is None else expect_of_project(project, NOTHING_EXPECTED)
-    protocol = given["protocol"].strip() or "auto"
-    verdict = validate(given["text"], protocol=protocol, expected=expected, rules=rules)
-    return {"feedback": verdict.feedback or ""}
 
 
 def _values_of_resolve_blocker(given: Mapping[str, str]) -> Mapping[str, Any]:

@@ -179,6 +179,7 @@ def _cannot_be_read(error: OSError, name: str) -> str:
 
 
 def _decode(raw: bytes, name: str) -> str:
+    # Text of another encoding is recognised by its byte order mark, or by many NUL bytes.
     foreign = next((form for mark, form in _FOREIGN_MARKS.items() if raw.startswith(mark)), None)
     if foreign is None and raw[:_SAMPLE].count(0) > len(raw[:_SAMPLE]) // 3:
         foreign = "UTF-16, or no text at all"

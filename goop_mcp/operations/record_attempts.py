@@ -57,6 +57,7 @@ def record_attempts(
     The default of `agent` is the agent in the last envelope. With `texts` messages and replies are
     recorded too, redacted. Raises the errors of the store.
     """
+    # All attempts of a call are written at its end and share an id and a time.
     call_id, now = uuid4().hex, written(clock())
     who = agent or next(
         filter(None, (agent_named(each.verdict) for each in reversed(outcome.attempts))), None

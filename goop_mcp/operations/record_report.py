@@ -78,12 +78,23 @@ class Written:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was written as JSON values."""
+        state: dict[str, Any] | None = None
+        if self.state is not None:
+            state = {
+                "phase": self.state.phase,
+                "phase_before": self.phase_before,
+                "current_wave": self.state.current_wave,
+                "total_waves": self.state.total_waves,
+                "last_activity": self.state.last_activity,
+                "revision": self.state.revision,
+            }
+
         return {
             "revision": self.revision,
             "report": self.report,
             "chronicle": self.chronicle,
             "log": list(self.log),
-            "state": None if self.state is None else _state_values(self.state, self.phase_before),
+            "state": state,
             "handoff": self.handoff,
             "files": list(self.files),
             "resources": list(self.resources),
@@ -227,6 +238,7 @@ class _Recording:
 
     def change(self, writing: Writing) -> Change[RecordedReport]:
         """Add all rows of the report, unless somebody else has recorded it meanwhile."""
+        # The check before the transaction saves work; only this one, under the lock, is reliable.
         known = writing.report_by_key(self.envelope.key)
         if known is not None:
             decision, _ = redact_structure(route(self.verdict, self.context))
@@ -348,6 +360,8 @@ def _envelope(verdict: Verdict) -> _Envelope | None:
     if not verdict.accepted or verdict.envelope is None or verdict.protocol is None:
         return None
 
+    # The key is a digest of the content without secrets and formatting, so that the same report
+    # in another layout is a duplicate.
     values, redactions = redact_structure(verdict.envelope.to_dict())
     text = json.dumps(values, sort_keys=True)
     key = hashlib.sha256(
@@ -390,14 +404,3 @@ def _judgement(
 
 def _json(values: dict[str, Any] | Sequence[Any]) -> str:
     return json.dumps(values, sort_keys=True)
-
-
-def _state_values(state: ProjectState, before: str | None) -> dict[str, Any]:
-    return {
-        "phase": state.phase,
-        "phase_before": before,
-        "current_wave": state.current_wave,
-        "total_waves": state.total_waves,
-        "last_activity": state.last_activity,
-        "revision": state.revision,
-    }

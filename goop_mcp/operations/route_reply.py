@@ -77,6 +77,7 @@ def judge_reply(
     if project is None:
         return validate(text, protocol=protocol, mode=mode, expected=expected, rules=rules)
 
+    # Loaded on use: without a project no file is read, and the workspace is not needed.
     state = context.session_state
 
     return operations.check_workspace.check_workspace(

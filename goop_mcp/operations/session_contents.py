@@ -60,7 +60,9 @@ def compose_handoff(
     project, state = picture.project, picture.project.state
     envelopes = [envelope_of(report) for report in reports]
     done = _done(sources)
-    task = _open_task(sources, done)
+    blueprint = project.blueprint
+    tasks = blueprint.tasks if blueprint is not None else ()
+    task = next((each for each in tasks if str(each.id) not in done), None)
     next_task = _next_task(fields, task, envelopes, done)
 
     # A caller who names a completed task as the next action knows that work is left, so that the
@@ -69,7 +71,6 @@ def compose_handoff(
     if _is_to_be_done_again(fields.next_action, fields.next_agent, done):
         named_again = _named_task(fields.next_action)
 
-    blueprint = project.blueprint
     waves = (len(blueprint.waves) if blueprint is not None else 0) or (
         state.total_waves if state is not None else 0
     )
@@ -106,6 +107,7 @@ def compose_handoff(
             f"{memory.title} ({memory.type}, {memory.id})" for memory in sources.memories
         ),
     )
+    # Secrets are removed from the whole handoff, because fields come from different sources.
     shareable, _ = redact_structure(handoff)
 
     return map_texts(
@@ -208,13 +210,6 @@ def _context(sources: SessionSources, envelopes: Sequence[_Values]) -> str:
     tasks = f" {done} of {facts.total_tasks} tasks are done." if facts.total_tasks else ""
     summary = " ".join(latest) or "Nothing was reported since the last handoff."
     return f"{summary} The project is in phase {_phase(sources)}.{tasks}"
-
-
-def _open_task(sources: SessionSources, done: _Done) -> BlueprintTask | None:
-    """Return the first task of the plan that is not done."""
-    blueprint = sources.picture.project.blueprint
-    tasks = blueprint.tasks if blueprint is not None else ()
-    return next((task for task in tasks if str(task.id) not in done), None)
 
 
 def _next_task(

@@ -161,6 +161,8 @@ def judge_handoff(handoff: Handoff) -> Verdict:
             "the handoff holds what passes for an envelope; describe it in words instead"
         )
 
+    # The parser reads what a person or agent will read: a value that breaks the form is noticed
+    # before the file is written.
     meant = (handoff.generated, line(handoff.phase).lower(), command_in(handoff.command or ""))
     if (found.generated, found.phase, found.command) != meant or (
         handoff.command and not found.command
@@ -177,7 +179,7 @@ def _as_text(name: str, fields: Mapping[str, object]) -> str | None:
     value = fields.get(name)
     if value is None or isinstance(value, str):
         return value
-    raise SessionFieldsError(f"{name} is no text; expected one")
+    raise SessionFieldsError(f"{name} is not a text; expected one")
 
 
 def _as_list(name: str, fields: Mapping[str, object]) -> tuple[str, ...]:
@@ -187,4 +189,4 @@ def _as_list(name: str, fields: Mapping[str, object]) -> tuple[str, ...]:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return tuple(value)
 
-    raise SessionFieldsError(f"{name} is no list of texts; expected one")
+    raise SessionFieldsError(f"{name} is not a list of texts; expected one")

@@ -49,6 +49,7 @@ class Retries:
     @classmethod
     def of(cls, statistics: Statistics) -> Self:
         """Return the totals of the ended calls."""
+        # A call has one row for each reason and number of messages, with the number of such calls.
         endings = statistics.endings
         reasons: dict[str, int] = {}
         for each in endings:

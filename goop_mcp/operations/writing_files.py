@@ -20,6 +20,7 @@ def write_file(file: str, document: Iterable[str], *, force: bool) -> None:
             f"{file!r} is there already; name another file, or write over it with --force"
         )
 
+    # Written next to the target and renamed: a failure leaves the old file as it was.
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
 
     try:

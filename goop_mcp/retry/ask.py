@@ -86,7 +86,10 @@ def ask_until_accepted_sync(agent: Agent, prompt: str, **terms: Unpack[Terms]) -
     ever, so use the async twin there.
     """
     ask = partial(ask_until_accepted, agent, prompt, **terms)
-    if not _loop_is_running():
+    try:
+        anyio.get_current_task()
+    except RuntimeError:
+        # No event loop runs on this thread.
         return anyio.run(ask)
 
     # Rarely needed, and slow to import
@@ -94,14 +97,6 @@ def ask_until_accepted_sync(agent: Agent, prompt: str, **terms: Unpack[Terms]) -
 
     with start_blocking_portal() as portal:
         return portal.call(ask)
-
-
-def _loop_is_running() -> bool:
-    try:
-        anyio.get_current_task()
-    except RuntimeError:
-        return False
-    return True
 
 
 class EnvelopedAgent:

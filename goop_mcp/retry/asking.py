@@ -109,7 +109,10 @@ class Asking:
                 with self._scope, self._budget.open():
                     because = await self._run_attempts()
             finally:
-                outcome = self.outcome = self._outcome(because)
+                remarks = [assumed_usage(self._assumed)] if self._assumed else []
+                outcome = self.outcome = outcome_of(
+                    self.attempts, because, self._job.policy, remarks=remarks
+                )
                 describe_call(span, outcome)
                 await self._report_outcome(outcome)
 
@@ -312,10 +315,6 @@ class Asking:
                 attempt = await anyio.to_thread.run_sync(judged, attempt, self._job.judge)
 
         self.attempts[-1] = attempt
-
-    def _outcome(self, because: StoppedBecause) -> Outcome:
-        remarks = [assumed_usage(self._assumed)] if self._assumed else []
-        return outcome_of(self.attempts, because, self._job.policy, remarks=remarks)
 
     async def _report_outcome(self, outcome: Outcome) -> None:
         count_outcome(outcome)

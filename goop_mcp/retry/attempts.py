@@ -72,10 +72,6 @@ class _Read:
     span: tuple[int, int] | None = None
 
 
-def _given(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: values[name] for name in names if values.get(name) is not None}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
     """One message and what became of it.
@@ -144,9 +140,11 @@ class Attempt:
         if (written := values.get("verdict")) is None:
             return attempt
 
-        read = model_from(
-            _Read, {"read_text": attempt.reply or "", **_given(values, "span", "read_text")}
-        )
+        # Both are written only where they differ from the reply.
+        given = {
+            name: values[name] for name in ("span", "read_text") if values.get(name) is not None
+        }
+        read = model_from(_Read, {"read_text": attempt.reply or "", **given})
         verdict = replace(Verdict.from_dict(written), span=read.span, read_text=read.read_text)
 
         return replace(attempt, verdict=verdict)
@@ -178,7 +176,7 @@ class Attempt:
 
     @cached_property
     def errors_key(self) -> int:
-        """A number that is the same for the same rules, broken at the same places by equal values."""
+        """A number that is the same for the same rules broken at equal places by equal values."""
         errors = self.verdict.of_severity(Severity.ERROR) if self.verdict is not None else ()
         return hash(frozenset((finding.rule, finding.path, finding.found) for finding in errors))
 
@@ -275,7 +273,12 @@ class Outcome:
         answer.
         """
         replies = [each for each in self.attempts if each.reply is not None]
-        if not self.accepted or not _lacks_envelope(replies[0]) or _stands_alone(replies[-1]):
+        if not self.accepted or not _lacks_envelope(replies[0]):
+            return self.text
+
+        last = replies[-1]
+        if last.way in ("first", "fresh") or last.fallback:
+            # It answers the task itself and no earlier reply.
             return self.text
 
         prose = (replies[0].reply or "").strip()
@@ -349,8 +352,3 @@ def _lacks_envelope(attempt: Attempt) -> bool:
     if verdict is None or verdict.accepted or verdict.span is not None:
         return False
     return not {rule for rule, _ in attempt.findings_key} & {TOO_LARGE.id, AMBIGUOUS.id}
-
-
-def _stands_alone(attempt: Attempt) -> bool:
-    """Whether a reply answers the task itself and no earlier reply."""
-    return attempt.way in ("first", "fresh") or attempt.fallback

@@ -72,7 +72,15 @@ def request_after(
     """
     decision = step.decision
     if decision is None or step.outcome.stopped_because in _FAILED_ENDS:
-        return WorkflowEnd(_failed_end(step), _why_failed(step))
+        because = step.outcome.stopped_because
+        last = step.outcome.attempts[-1] if step.outcome.attempts else None
+        detail = f": {last.error}" if last is not None and last.error else ""
+        return WorkflowEnd(
+            because
+            if because in ("agent_error", "interrupted", "deadline", "budget")
+            else "cancelled",
+            f"{step.agent} was asked and no accepted reply came ({because}){detail}",
+        )
 
     ours = [each for each in decision.actions if each is not Action.SAVE_STATE]
     if not_ours := [each for each in ours if each not in _OURS]:
@@ -88,7 +96,9 @@ def request_after(
     if action not in _TO_ANOTHER:
         return _again(action, request, decision)
     if decision.next_agent is None or decision.next_agent not in known:
-        return _unknown_agent(decision.next_agent, known)
+        who = "not named" if decision.next_agent is None else repr(decision.next_agent)
+        reason = f"the next agent is {who}; known are {', '.join(known)}"
+        return WorkflowEnd("unknown_agent", reason)
     return _to_another(action, decision.next_agent, request, decision, tasks)
 
 
@@ -98,11 +108,6 @@ def _again(action: Action, request: Request, decision: Decision) -> Request:
         return replace(request, pause=pause)
     words = decision.instruction or "Go on where you stopped."
     return replace(request, prompt=_written(request.task, words, decision), pause=pause)
-
-
-def _unknown_agent(name: str | None, known: Collection[str]) -> WorkflowEnd:
-    who = "not named" if name is None else repr(name)
-    return WorkflowEnd("unknown_agent", f"the next agent is {who}; known are {', '.join(known)}")
 
 
 def _to_another(
@@ -153,22 +158,6 @@ def _was_reported_before(step: Step, before: Sequence[Step]) -> bool:
             return False
 
     return False
-
-
-def _failed_end(step: Step) -> JourneyEnd:
-    because = step.outcome.stopped_because
-    return (
-        because if because in ("agent_error", "interrupted", "deadline", "budget") else "cancelled"
-    )
-
-
-def _why_failed(step: Step) -> str:
-    last = step.outcome.attempts[-1] if step.outcome.attempts else None
-    detail = f": {last.error}" if last is not None and last.error else ""
-    return (
-        f"{step.agent} was asked and no accepted reply came"
-        f" ({step.outcome.stopped_because}){detail}"
-    )
 
 
 def apply_changes(context: RoutingContext, changes: Mapping[str, Any]) -> RoutingContext:

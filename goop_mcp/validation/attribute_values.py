@@ -1,4 +1,4 @@
-"""Where an attribute value begins and ends in a tag that is not in order."""
+"""Find where an attribute value begins and ends in a tag that is not well-formed."""
 
 import re
 from dataclasses import dataclass
@@ -18,26 +18,34 @@ _QUOTES = {
     for opening in openings
 }
 _CLOSING_QUOTES = frozenset("\"'”’“")
-_BEHIND_VALUE = re.compile(r"[ \t\r\n/>]|[A-Za-z_][\w.\-:]*+\s*+=\s*+[\"']")
+_AFTER_VALUE = re.compile(r"[ \t\r\n/>]|[A-Za-z_][\w.\-:]*+\s*+=\s*+[\"']")
 _BARE_VALUE = re.compile(r"[^\s<>\"'“”„‟‘’«»=]++")
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value from `start` to `end`, without its quotes, and the offset `behind` it; `quoted`: its quotes are right."""
+    """A value from `start` to `end`, without its quotes, and the offset `after` the whole value.
+
+    `quoted`: its quotes are correct.
+    """
 
     start: int
     end: int
-    behind: int
+    after: int
     quoted: bool = False
 
 
 def find_value(source: str, at: int) -> Value | None:
-    """Return the value that begins at `at`, None where more than one reading is possible, or none."""
+    """Return the value that begins at `at`, None if it has no reading, or more than one.
+
+    A value with correct quotes may contain anything but a line break, if a blank, the end of the
+    tag or another attribute follows it. Without that the quote may be missing, and the value ends
+    at the first character that no unquoted value contains.
+    """
     opening = source[at : at + 1]
     if opening in ('"', "'"):
         close = source.find(opening, at + 1)
-        if close > 0 and "\n" not in source[at:close] and _BEHIND_VALUE.match(source, close + 1):
+        if close > 0 and "\n" not in source[at:close] and _AFTER_VALUE.match(source, close + 1):
             return Value(at + 1, close, close + 1, quoted=True)
 
     start = at + 1 if opening and opening in _QUOTES else at

@@ -29,7 +29,7 @@ class Edit:
 
 
 def apply_edits(source: str, edits: Iterable[Edit], *, base: int = 0) -> str:
-    """Return `source` with `edits`, which do not overlap, carried out; their offsets count from `base`."""
+    """Return `source` after `edits`, which do not overlap; their offsets count from `base`."""
     parts: list[str] = []
     last = 0
     for edit in sorted(edits, key=lambda each: each.start):
@@ -44,7 +44,7 @@ def apply_edits(source: str, edits: Iterable[Edit], *, base: int = 0) -> str:
 def edit_problems(edits: Iterable[Edit], source: str, *, most: int) -> list[Problem]:
     """Return one problem for each line of an element on which a rule changed something.
 
-    Only the first `most` problems of a rule say what was changed: no more of them are listed.
+    Only the first `most` problems of a rule describe the change, because no more are listed.
     """
     problems: list[Problem] = []
     described: dict[str, int] = {}
@@ -61,24 +61,22 @@ def edit_problems(edits: Iterable[Edit], source: str, *, most: int) -> list[Prob
 
 
 def _groups(edits: Iterable[Edit], source: str) -> Iterator[list[Edit]]:
-    """Yield the edits that have a rule, those of one rule on one line of one element together."""
+    """Yield the edits that have a rule, grouped by rule, element and line."""
     group: list[Edit] = []
     for edit in sorted(edits, key=lambda each: each.start):
         if edit.rule is None:
             continue
-        if group and not _same_line(group[-1], edit, source):
-            yield group
-            group = []
+        if group:
+            last = group[-1]
+            same_error = edit.rule is last.rule and edit.path == last.path
+            if not same_error or "\n" in source[last.start : edit.start]:
+                yield group
+                group = []
 
         group.append(edit)
 
     if group:
         yield group
-
-
-def _same_line(last: Edit, edit: Edit, source: str) -> bool:
-    same_fault = edit.rule is last.rule and edit.path == last.path
-    return same_fault and "\n" not in source[last.start : edit.start]
 
 
 def _problem(rule: Rule, group: list[Edit], source: str) -> Problem:
@@ -98,7 +96,7 @@ def _problem(rule: Rule, group: list[Edit], source: str) -> Problem:
 
 
 def _whole_words(source: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a stretch to the words it touches, and to the beginning and end of a tag, as far as they can be shown."""
+    """Widen a range to whole words and the ends of a tag, as far as they can be shown."""
     while start > 0 and end - start < _SHOWN and _in_word(source[start - 1]):
         start -= 1
 

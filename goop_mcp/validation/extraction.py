@@ -63,12 +63,15 @@ class Extraction:
 def extract(source: SourceText, roots: Roots, *, most: int) -> Extraction:
     """Return every block of `roots` in `source` (the last `most` of them) and the one that counts.
 
-    When no literal block is found, a text that a host had XML-escaped is unescaped once and read
+    If no literal block is found, a text that a host had XML-escaped is unescaped once and searched
     again (D-09).
     """
     text = source.read
     blocks = _find_blocks(text, roots)
     chosen = _choose(blocks)
+
+    # Only a brace before the chosen block can open an object around it. Decoding is postponed to
+    # here because few replies contain both.
     if chosen is not None and "{" in text[: chosen.start]:
         blocks = list(_outside_json(text, blocks))
         chosen = _choose(blocks)
@@ -88,7 +91,10 @@ def extract(source: SourceText, roots: Roots, *, most: int) -> Extraction:
 
 
 def _outside_json(text: str, blocks: list[Block]) -> Iterator[Block]:
-    """Yield the blocks; those that stand in a string of a JSON object are content and may not be chosen (D-05)."""
+    """Yield the blocks, marking those in a string of a JSON object as content (D-05).
+
+    Each object is decoded once, whatever number of blocks it contains.
+    """
     braces = pair_braces(text)
     loaded: dict[tuple[int, int], bool] = {}
     for block in blocks:
@@ -126,10 +132,11 @@ def _holds_escaped_root(text: str, roots: Roots) -> bool:
 
 
 def _find_blocks(text: str, roots: Roots) -> list[Block]:
-    """Return all blocks in order of their start, each with the reason why it cannot be chosen, if there is one.
+    """Return all blocks in order of their start, with the reasons why some cannot be chosen.
 
-    Tags inside comments and CDATA are no tags of an envelope (D-04). Where that leaves nothing to choose, the comment
-    may be none (prose mentions `<!--` too), so the tags are paired once more as if there were no comments.
+    Tags inside comments and CDATA do not belong to an envelope (D-04). If that leaves nothing to
+    choose, the comment may not be a comment (prose mentions `<!--` too), so the tags are paired
+    once more as if there were no comments.
     """
     seen = survey(text, roots)
     if not seen.hidden:
@@ -137,7 +144,12 @@ def _find_blocks(text: str, roots: Roots) -> list[Block]:
         if len(blocks) > 1:
             blocks = _judged(blocks, Regions([]))
     else:
-        blocks = _spoken_and_hidden(text, seen, roots)
+        hidden = Regions(seen.hidden)
+        quoted = blocks_of(text, *_split(seen, hidden, inside=True), roots)
+        visible = blocks_of(text, *_split(seen, hidden, inside=False), roots)
+        blocks = _judged([*visible, *(each for each in quoted if each.complete)], hidden)
+        if _choose(blocks) is None:
+            blocks = _judged(blocks_of(text, seen.openers, seen.closers, roots), hidden)
 
     blocks = [block for block in hide_thoughts(text, blocks) if block.complete or block.why is None]
     if seen.in_code and _choose(blocks) is None:
@@ -145,34 +157,20 @@ def _find_blocks(text: str, roots: Roots) -> list[Block]:
     return blocks
 
 
-def _spoken_and_hidden(text: str, seen: Landscape, roots: Roots) -> list[Block]:
-    hidden = Regions(seen.hidden)
-    quoted = [block for block in blocks_of(text, *_inside(seen, hidden), roots) if block.complete]
-    blocks = _judged([*blocks_of(text, *_outside(seen, hidden), roots), *quoted], hidden)
-    if seen.hidden and _choose(blocks) is None:
-        blocks = _judged(blocks_of(text, seen.openers, seen.closers, roots), hidden)
-    return blocks
-
-
-def _inside(seen: Landscape, regions: Regions) -> tuple[list[Tag], list[Tag]]:
-    openers = [tag for tag in seen.openers if regions.hold(tag.start, tag.end)]
-    return openers, [tag for tag in seen.closers if regions.hold(tag.start, tag.end)]
-
-
-def _outside(seen: Landscape, regions: Regions) -> tuple[list[Tag], list[Tag]]:
-    openers = [tag for tag in seen.openers if not regions.hold(tag.start, tag.end)]
-    return openers, [tag for tag in seen.closers if not regions.hold(tag.start, tag.end)]
+def _split(seen: Landscape, hidden: Regions, *, inside: bool) -> tuple[list[Tag], list[Tag]]:
+    """Return the start and end tags that are inside `hidden`, or else those that are not."""
+    openers = [tag for tag in seen.openers if hidden.hold(tag.start, tag.end) is inside]
+    return openers, [tag for tag in seen.closers if hidden.hold(tag.start, tag.end) is inside]
 
 
 def _judged(blocks: list[Block], hidden: Regions) -> list[Block]:
     """Return the blocks in order with the reasons why some may not be chosen.
 
-    What lies inside a complete block is content and no candidate (D-05); a cut-off block counts
-    only if it may be chosen.
+    A block inside a complete one is content and not a candidate (D-05); a cut-off block counts only
+    if it may be chosen.
     """
     judged: list[Block] = []
     reach = 0
-
     for block in sorted(blocks, key=lambda each: each.start):
         if block.end <= reach:
             continue
@@ -187,7 +185,7 @@ def _judged(blocks: list[Block], hidden: Regions) -> list[Block]:
 
 
 def _whole_in_code(text: str, tags: list[Tag]) -> Iterator[Block]:
-    """Yield whole envelopes that stand in inline code; they are shown as candidates and never chosen (D-04)."""
+    """Yield complete envelopes in inline code, which are listed but never chosen (D-04)."""
     for tag in tags[-_BLOCKS_LOOKED_AT:]:
         line_end = text.find("\n", tag.end)
         end = text.find(f"</{tag.name}>", tag.end, len(text) if line_end < 0 else line_end)
@@ -196,6 +194,6 @@ def _whole_in_code(text: str, tags: list[Tag]) -> Iterator[Block]:
 
 
 def spoken_apart(text: str) -> Regions:
-    """Return the stretches that are no part of an answer: thinking blocks, comments, CDATA sections."""
+    """Return the ranges that do not belong to an answer: thinking, comments, CDATA sections."""
     hidden = survey(text, _ANY_ROOT).hidden if "<!" in text else []
     return Regions([*thoughts(text), *hidden])

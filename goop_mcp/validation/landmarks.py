@@ -1,7 +1,7 @@
-"""Landmarks of a reply: the tags of the roots asked for, comments and CDATA, inline code.
+"""Landmarks of a reply: the tags of the wanted roots, comments and CDATA sections, inline code.
 
-One linear scan. Mentions inside inline code are noted apart: they are no tags of an envelope
-(D-04).
+All are found by one scan in linear time. Tags inside inline code are listed separately, because
+they do not belong to an envelope (D-04).
 """
 
 import re
@@ -20,7 +20,10 @@ _SELF_CLOSING = re.compile(r"[^<>/]{0,200}/>")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roots:
-    """The root elements to look for, and the child tags by which a cut-off one is told from a mention (D-16)."""
+    """The root elements to look for, and their child tags.
+
+    A child tag distinguishes a cut-off envelope from a mention (D-16).
+    """
 
     names: tuple[str, ...]
     child_tags: frozenset[str]
@@ -32,7 +35,10 @@ class Roots:
 
 
 class Tag(NamedTuple):
-    """A start or end tag of a root: its name in lower case, where it begins, where its name (or the end tag) ends."""
+    """A start or end tag of a root.
+
+    `name` is in lower case, `end` is the end of the name in a start tag, else that of the tag.
+    """
 
     name: str
     start: int
@@ -41,7 +47,7 @@ class Tag(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _landmarks(names: tuple[str, ...], *, hidden: bool, prefixed: bool) -> re.Pattern[str]:
-    """Return the pattern for the roots called `names` and for those other landmarks that the text holds at all."""
+    """Return the pattern for the roots called `names`, and for other landmarks if present."""
     parts = [r"!--|!\[CDATA\["] if hidden else []
     prefix = r"(?P<prefix>[A-Za-z_][\w.\-]*+:)?" if prefixed else "(?P<prefix>)"
     roots = "|".join(_any_case(name) for name in names)
@@ -50,13 +56,13 @@ def _landmarks(names: tuple[str, ...], *, hidden: bool, prefixed: bool) -> re.Pa
 
 
 def _any_case(word: str) -> str:
-    """Return a pattern for `word` in any case; several times faster than the flag, which slows every character."""
+    """Return a pattern for `word` in any case, several times faster than the flag."""
     return "".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else re.escape(c) for c in word)
 
 
 @dataclass(slots=True)
 class Landscape:
-    """What a survey found, in order. `hidden` are comments and CDATA sections."""
+    """The result of a survey, in order. `hidden` are comments and CDATA sections."""
 
     openers: list[Tag] = field(default_factory=list)
     closers: list[Tag] = field(default_factory=list)
@@ -65,7 +71,12 @@ class Landscape:
 
 
 def survey(text: str, roots: Roots) -> Landscape:
-    """Collect the landmarks of `text` in one pass; mentions inside inline code are left out."""
+    """Collect the landmarks of `text` in one pass.
+
+    Linear: the pattern begins with `<`, which the engine finds by a fast search, and has a bounded
+    look ahead. A comment that is never closed hides nothing, and the search for its end covers the
+    rest of the text only once (`hidden_until`).
+    """
     seen = Landscape()
     code = InlineCode(text)
     pattern = _landmarks(
@@ -87,7 +98,8 @@ def survey(text: str, roots: Roots) -> Landscape:
         if groups["root"]:
             name = intern(groups["root"].lower())
             if groups["closes"] is None:
-                if not _closes_itself(text, mark.end()):
+                # `<root/>` is a mention: no envelope is empty.
+                if _SELF_CLOSING.match(text, mark.end()) is None:
                     seen.openers.append(Tag(name, start, mark.end()))
             elif (end := _end_of_tag(text, mark.end())) is not None:
                 seen.closers.append(Tag(name, start, end))
@@ -100,13 +112,8 @@ def survey(text: str, roots: Roots) -> Landscape:
     return seen
 
 
-def _closes_itself(text: str, name_end: int) -> bool:
-    """Return whether a start tag is `<root/>`, which is a mention: no envelope is empty."""
-    return _SELF_CLOSING.match(text, name_end) is not None
-
-
 def _end_of_tag(text: str, name_end: int) -> int | None:
-    """Return the end of an end tag whose name ends at `name_end`, None when more than blanks is before its `>`."""
+    """Return the end of an end tag whose name ends at `name_end`, None if text precedes its `>`."""
     if text.startswith(">", name_end):
         return name_end + 1
     end = text.find(">", name_end, name_end + _END_TAG_WINDOW)
@@ -114,10 +121,10 @@ def _end_of_tag(text: str, name_end: int) -> int | None:
 
 
 class Regions:
-    """Stretches of a text, those that overlap made one."""
+    """Ranges of a text; those that overlap are merged."""
 
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
-        """Take (start, end) of each stretch, in any order."""
+        """`spans` are (start, end) of each range, in any order."""
         self._starts: list[int] = []
         self._ends: list[int] = []
         for start, end in sorted(spans):
@@ -128,7 +135,7 @@ class Regions:
                 self._ends.append(end)
 
     def hold(self, start: int, end: int) -> bool:
-        """Return whether one of the stretches reaches from `start` to `end`."""
+        """Return whether one of the ranges contains `start` to `end`."""
         index = bisect_right(self._starts, start) - 1
         return index >= 0 and end <= self._ends[index]
 
@@ -139,7 +146,10 @@ def in_inline_code(text: str, offset: int) -> bool:
 
 
 class InlineCode:
-    """Tells whether an offset lies in inline code; ask in rising order, so that each line is looked at once."""
+    """Finds out whether offsets are in inline code.
+
+    Offsets have to be asked for in ascending order, so that each line is examined once.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -148,7 +158,7 @@ class InlineCode:
         self._spans = Regions([])
 
     def covers(self, offset: int) -> bool:
-        """Return whether `offset` lies between two runs of backticks of one length on its line."""
+        """Return whether `offset` is between two runs of backticks of one length on its line."""
         if self._none:
             return False
         if offset >= self._line_end:
@@ -162,7 +172,12 @@ class InlineCode:
 
 
 def _code_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the code spans of one line after CommonMark: a run of backticks up to the next run of that length."""
+    """Yield the code spans of one line as CommonMark defines them.
+
+    A span reaches from a run of backticks to the next run of the same length. A run without such a
+    partner is text. `later` has the runs of each length, last first, from which those that were
+    passed are removed: each is removed once, which keeps many runs of different lengths linear.
+    """
     if text.find("`", start, end) < 0:
         return
 
@@ -172,7 +187,6 @@ def _code_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         later.setdefault(runs[index][1] - runs[index][0], []).append(index)
 
     index = 0
-
     while index < len(runs):
         same_length = later[runs[index][1] - runs[index][0]]
         while same_length and same_length[-1] <= index:

@@ -1,4 +1,4 @@
-"""What the scan of an XML envelope works with: the grammar of a protocol, and what was seen in one envelope."""
+"""Data of the XML scan: the grammar of a protocol, and the result for one envelope."""
 
 from dataclasses import dataclass, field
 
@@ -10,10 +10,10 @@ __all__ = ["Failure", "Grammar", "Place", "XmlScan"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """What a protocol's markup is made of: its root, the elements with elements in them, those with text only.
+    """A protocol's markup: its root, the elements that contain elements, those with text only.
 
-    `attributes` are the known attribute names. An element that is in no list is an extension. `namespaces` are those
-    in which the whole envelope may stand without a word about it.
+    `attributes` are the known attribute names. An element in neither list is an extension.
+    `namespaces` are those in which the whole envelope may be without a finding.
     """
 
     root: str
@@ -31,7 +31,7 @@ class Grammar:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where and why the scan could not go on; `fix` replaces the instruction of the rule."""
+    """Where and why the scan stopped; `fix` replaces the instruction of the rule."""
 
     rule: Rule
     offset: int
@@ -50,10 +50,10 @@ class Place:
 
 @dataclass(slots=True)
 class XmlScan:
-    """Result of a scan: the edits in order, the place of each element by path, and what was left open.
+    """Result of a scan: the edits in order, the place of each element by path, and what is open.
 
-    `unclosed` names the elements that are open at the end, outermost first; `tail` is the offset of a tag in whose
-    middle the text stops.
+    `unclosed` names the elements that are open at the end, outermost first; `tail` is the offset of
+    a tag in whose middle the text ends.
     """
 
     edits: list[Edit] = field(default_factory=list)

@@ -1,7 +1,15 @@
-"""From the tags of a root to blocks: which end tag belongs to which start tag, and which tags are mere mentions.
+"""Pair the tags of a root to blocks, and recognize tags that are only mentioned.
 
-Start tags are stacked, each end tag closes the innermost open one. A start tag that text follows, and an end tag that
-stands behind text, are mentions (D-04); they count only where nothing better is there.
+Start tags are stacked, each end tag closes the innermost open one. A start tag followed by text and
+an end tag preceded by text are mentions (D-04); they count only if there is nothing better.
+
+Why it is correct: an envelope contains elements only, so its start tag is followed by a tag and its
+end tag is preceded by one, while prose puts text there. A pair inside another one is content of the
+outer envelope, for example a quoted report (D-05).
+
+Why it is linear, apart from sorting: each tag enters and leaves the stack and the list of pairs at
+most once. What is examined around a tag is bounded by a window, by the blanks next to that tag, or
+by the number of tags examined.
 """
 
 import re
@@ -31,10 +39,9 @@ _OTHER_END_TAG = re.compile(r"\s*+</(?!(?:task_)?result>|task>|task-notification
 class Block:
     """An envelope-like block.
 
-    `start` and `end` are offsets in the text read; `root` is the root's name as listed.
-
-    `complete` is False for a block that was cut off; it then reaches to the end of the text or of
-    its fence. `why` is None for a block that may be chosen, else the reason why it may not.
+    `start` and `end` are offsets in the text read; `root` is the root's name as listed. `complete`
+    is False for a block that was cut off; it then extends to the end of the text or of its fence.
+    `why` is None for a block that may be chosen, else the reason why it may not.
     """
 
     root: str
@@ -47,12 +54,14 @@ class Block:
 def blocks_of(
     text: str, openers: Sequence[Tag], closers: Sequence[Tag], roots: Roots
 ) -> list[Block]:
-    """Return the blocks that these tags make: complete ones, and a cut-off one (D-16)."""
+    """Return the blocks that these tags form: complete ones, and a cut-off one (D-16)."""
     blocks: list[Block] = []
     for name in roots.names:
         own = [tag for tag in openers if tag.name == name]
         ends = [tag for tag in closers if tag.name == name]
         pairs, unclosed = _pair(text, own, ends)
+
+        # A complete envelope inside a cut-off one is part of it and does not count.
         around = _cut_off_around(text, pairs, unclosed)
         if around is not None:
             pairs = [pair for pair in pairs if pair[0].start < around.start]
@@ -68,9 +77,8 @@ def blocks_of(
         if cut_off is None:
             cut_off = _cut_off_in_name(text, name, rest)
         if cut_off is not None:
-            blocks.append(
-                Block(root=name, start=cut_off, end=_end_of_cut_off(text, cut_off), complete=False)
-            )
+            end = _end_of_cut_off(text, cut_off)
+            blocks.append(Block(root=name, start=cut_off, end=end, complete=False))
 
     return blocks
 
@@ -78,7 +86,8 @@ def blocks_of(
 def _pair(
     text: str, openers: Sequence[Tag], closers: Sequence[Tag]
 ) -> tuple[list[tuple[Tag, Tag]], list[Tag]]:
-    """Return the pairs in order of their start, those inside others left out, and the start tags left open."""
+    """Return the outermost pairs in order of their start, and the start tags left open."""
+    # The only pair needs no evidence. Nearly every reply ends here.
     if len(openers) == 1 and len(closers) == 1 and openers[0].start < closers[0].start:
         return [(openers[0], closers[0])], []
 
@@ -90,7 +99,7 @@ def _pair(
     )
     pairs: list[tuple[Tag, Tag]] = []
     stack: list[Tag] = []
-    mentioned: Tag | None = None
+    mentioned: Tag | None = None  # the last start tag that text follows, used if no other is open
 
     for _, tag, opens in tags:
         if opens:
@@ -105,33 +114,31 @@ def _pair(
             _add_pair(pairs, mentioned, tag)
             mentioned = None
 
-    pairs.extend(_second_look(openers, closers, pairs) if stack else [])
-    closed = {opener.start for opener, _ in pairs}
     reach = max((closer.end for _, closer in pairs), default=0)
+    if stack:
+        # If the last inner end tag of an envelope is missing, text precedes the root's end tag. The
+        # last start tag before that end tag is therefore paired with it after all.
+        ends = [tag for tag in closers if tag.start >= reach]
+        starts = [tag for tag in openers if ends and reach <= tag.start < ends[0].start]
+        if starts:
+            pairs.append((starts[-1], ends[0]))
+            reach = ends[0].end
+
+    closed = {opener.start for opener, _ in pairs}
     left_open = {tag.start for tag in stack} - closed
 
     return pairs, [tag for tag in openers if tag.start in left_open or tag.start >= reach]
 
 
 def _add_pair(pairs: list[tuple[Tag, Tag]], opener: Tag, closer: Tag) -> None:
-    """Add a pair and drop those inside it: they are content (D-05)."""
+    """Add a pair and drop those inside it, which are content (D-05)."""
     while pairs and pairs[-1][0].start > opener.start:
         pairs.pop()
     pairs.append((opener, closer))
 
 
-def _second_look(
-    openers: Sequence[Tag], closers: Sequence[Tag], pairs: Sequence[tuple[Tag, Tag]]
-) -> list[tuple[Tag, Tag]]:
-    """Pair the last open start tag with an end tag that stands behind text: an inner end tag may be missing."""
-    reach = max((closer.end for _, closer in pairs), default=0)
-    ends = [tag for tag in closers if tag.start >= reach]
-    starts = [tag for tag in openers if tag.start >= reach and ends and tag.start < ends[0].start]
-    return [(starts[-1], ends[0])] if starts and ends else []
-
-
 def _opens_markup(text: str, tag: Tag) -> bool:
-    """Return whether another tag follows the start tag, as in an envelope and unlike in prose."""
+    """Return whether another tag follows the start tag, as in an envelope and not in prose."""
     end = text.find(">", tag.end, tag.end + _START_TAG_WINDOW)
     if end < 0:
         return False
@@ -153,10 +160,10 @@ def _ends_markup(text: str, at: int) -> bool:
 def _cut_off_around(
     text: str, pairs: Sequence[tuple[Tag, Tag]], unclosed: Sequence[Tag]
 ) -> Tag | None:
-    """Return the open start tag of an envelope that the last complete one is only a part of.
+    """Return the open start tag of a cut-off envelope that contains the last complete one.
 
-    It is known by the end tag of another element behind the complete envelope: a report quoted as
-    evidence, in a report that was cut off later.
+    The evidence is the end tag of another element after the complete envelope: a report was quoted
+    in a report that was cut off later.
     """
     if not pairs:
         return None
@@ -169,25 +176,29 @@ def _cut_off_around(
 
 
 def _last_cut_off(text: str, openers: Sequence[Tag], child_tags: frozenset[str]) -> int | None:
-    """Return where the last start tag stands that has no end tag and is more than a mention."""
+    """Return where the last start tag is that has no end tag and is more than a mention.
+
+    It has to begin its line, apart from marks of lists, quotations and fences, and a child tag has
+    to follow it. Only the last tags are examined, as each look at what follows costs time linear to
+    the rest of the text.
+    """
     for tag in reversed(openers[-_TAGS_LOOKED_AT:]):
-        if _begins_line(text, tag.start) and _child_follows(text, tag, child_tags):
+        line_start = text.rfind("\n", max(0, tag.start - _LINE_WINDOW), tag.start) + 1
+        if line_start == 0 and tag.start > _LINE_WINDOW:
+            continue
+        if _BEFORE_ROOT.match(text, line_start, tag.start) is None:
+            continue
+        if _child_follows(text, tag, child_tags):
             return tag.start
+
     return None
-
-
-def _begins_line(text: str, at: int) -> bool:
-    line_start = text.rfind("\n", max(0, at - _LINE_WINDOW), at) + 1
-    if line_start == 0 and at > _LINE_WINDOW:
-        return False
-    return _BEFORE_ROOT.match(text, line_start, at) is not None
 
 
 def _child_follows(text: str, tag: Tag, child_tags: frozenset[str]) -> bool:
     """Return whether one of the protocol's child tags follows as markup, as far as the text goes.
 
-    A child tag counts at the beginning of a line or right behind another tag, not in the middle of
-    a sentence.
+    A child tag counts at the beginning of a line or directly after another tag, not in the middle
+    of a sentence.
     """
     end = text.find(">", tag.end, tag.end + _START_TAG_WINDOW)
     if end < 0:
@@ -214,7 +225,7 @@ def _child_pattern(child_tags: frozenset[str]) -> re.Pattern[str]:
 
 
 def _cut_off_in_name(text: str, name: str, after: int) -> int | None:
-    """Return where the beginning of a root's name stands alone on the last line: the text stops in the start tag."""
+    """Return where the last line of the text is the beginning of the root's start tag."""
     start = max(text.rfind("\n", -_LINE_WINDOW) + 1, after)
     last = text[start:].strip()
     if 1 < len(last) <= len(name) and f"<{name}".startswith(last.lower()):
@@ -223,10 +234,13 @@ def _cut_off_in_name(text: str, name: str, after: int) -> int | None:
 
 
 def _end_of_cut_off(text: str, start: int) -> int:
-    """Return the end of a cut-off block: its fence, the lines a host adds, or the text end, blanks left out."""
+    """Return the end of a cut-off block, without trailing blanks.
+
+    It ends with its fence, before the lines that a host adds, or with the text.
+    """
     end = host_tail(text, start)
-    for fence in fence_spans(text):
-        if fence[0] <= start < fence[1]:
-            end = min(end, fence[1])
+    for fence_start, fence_end, _ in fence_spans(text):
+        if fence_start <= start < fence_end:
+            end = min(end, fence_end)
 
     return start + len(text[start:end].rstrip())

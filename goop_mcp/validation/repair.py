@@ -1,9 +1,19 @@
-"""Mend the form of an XML envelope: escape first, then parse strictly; never change meaning (D-13, D-14).
+"""Repair the form of an XML envelope, and never change its meaning (D-13, D-14).
 
-`scan_xml` walks once over the markup of one envelope and keeps the stack of open elements. What is no markup of the
-protocol is text and gets escaped; names are set in their proper case; attribute values get their quotes. Each change
-is an `Edit`. Where tags do not match, the scan stops with a `Failure`: there is no recovering from that (D-14).
-The scan also notes where each element begins, which gives findings their line and column.
+`scan_xml` reads the markup of one envelope once and keeps the stack of open elements. Whatever is
+not markup of the protocol is text and gets escaped; names get their proper case; attribute values
+get their quotes. Each change is an `Edit`. Where tags do not match, the scan stops with a
+`Failure`, because a recovering parser would move text into another field (D-14). The scan also
+records where each element begins, which gives findings their line and column.
+
+Why it is correct: an edit only changes how a character is written, never which element a text
+belongs to. Only names of the grammar open or close elements; any other `<` is either an extension
+with an end tag within its parent (D-15) or text. The edited envelope has to pass the strict parser,
+so a mistake of the scan leads to a refusal and not to a wrong reading.
+
+Why it is linear: the position only moves forward, a search for a terminator that failed is not
+repeated (`find_end`), and every look ahead for a tag uses an index of all tags that is built once
+(`next_end_tag`). Windows bound what is examined around a quoted tag.
 """
 
 import re
@@ -28,6 +38,8 @@ from goop_mcp.validation.rules import Rule
 
 __all__ = ["scan_xml"]
 
+# The names and values in these patterns are possessive, and the attributes of a tag are one atomic
+# group: a tag with many attributes that fails at its last one fails after a single pass.
 _S = "[ \t\r\n]"
 _CLEAN = "\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff<&"
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*+(?::[A-Za-z_][\w.\-]*+)?")
@@ -41,12 +53,15 @@ _END_TAG = re.compile(rf"</{_S}*+([A-Za-z_][\w.\-]*+(?::[A-Za-z_][\w.\-]*+)?){_S
 _ANY_START_TAG = re.compile(r"<(?:[A-Za-z_][\w.\-]*+:)?([A-Za-z_][\w.\-]*+)")
 _ANY_END_TAG = re.compile(r"</[ \t\r\n]*+(?:[A-Za-z_][\w.\-]*+:)?([A-Za-z_][\w.\-]*+)")
 _MANY = 1_000
-_NAME_IN_PATH = 80
+_NAME_IN_PATH = 80  # a hostile name must not be repeated in the path of every element inside it
 _QUOTE_WINDOW = 500
 
 
 def scan_xml(source: str, grammar: Grammar, *, depth: int) -> XmlScan:
-    """Scan the envelope `source`, which begins with the root's start tag; allow `depth` open elements."""
+    """Scan the envelope `source`, which begins with the root's start tag.
+
+    More than `depth` open elements are a failure.
+    """
     scanner = _Scanner(source, grammar, depth)
     try:
         scanner.run()
@@ -73,7 +88,7 @@ class _Open:
     counts: dict[str, int] = field(default_factory=dict)
 
     def path_of_child(self, name: str) -> str:
-        """Return the path of a child; what is inside an extension has the path of the extension."""
+        """Return the path of a child; inside an extension it is the path of the extension."""
         if self.kind == "free":
             return self.path
 
@@ -95,6 +110,7 @@ class _Scanner:
         self.end_tags: dict[str, list[int]] | None = None
         self.start_tags: dict[str, list[int]] | None = None
         self.last_opening, self.last_closing = source.rfind("<"), source.rfind(">")
+        # Whether no text of the envelope needs escaping, so that texts can be skipped.
         self.plain = not ("&" in source or "]]>" in source or FORBIDDEN.search(source))
 
     def run(self) -> None:
@@ -126,7 +142,7 @@ class _Scanner:
         return _StopScan(Failure(rule, offset, message, self.path, fix))
 
     def text(self, start: int, end: int) -> None:
-        """Escape what a text may not hold literally."""
+        """Escape what a text may not contain literally."""
         if self.plain:
             return
 
@@ -146,14 +162,15 @@ class _Scanner:
             self.escape_at_once(chunk, start)
             return
 
-        where, said = self.where(), dict[str, str]()
+        # The same text is used for all edits of a kind, which saves memory where there are many.
+        where, messages = self.where(), dict[str, str]()
         for stray in STRAY.finditer(chunk):
             new, message = escaped(stray)
-            message = said.setdefault(message, f"{message} in {where}")
+            message = messages.setdefault(message, f"{message} in {where}")
             self.edit(start + stray.start(), start + stray.end(), new, xml_rules.UNESCAPED, message)
 
     def escape_at_once(self, chunk: str, start: int) -> None:
-        """Escape a text full of strays in one edit, so that memory stays in proportion to the text."""
+        """Escape a text with many strays in one edit, which bounds the memory by its size."""
         new = STRAY.sub(lambda stray: escaped(stray)[0], chunk)
         if new != chunk:
             message = f"unescaped & in many places in {self.where()}; expected &amp;"
@@ -163,7 +180,7 @@ class _Scanner:
         return f"<{self.stack[-1].name}>" if self.stack else "the envelope"
 
     def escape(self, at: int) -> int:
-        """Escape the `<` at `at`, which begins no markup."""
+        """Escape the `<` at `at`, which does not begin markup."""
         message = f"unescaped < in {self.where()}; expected &lt;"
         self.edit(at, at + 1, "&lt;", xml_rules.UNESCAPED, message)
         return at + 1
@@ -171,7 +188,7 @@ class _Scanner:
     # Markup
 
     def markup(self, at: int) -> int:
-        """Deal with the `<` at `at` and return the offset behind what it begins."""
+        """Process the `<` at `at` and return the offset after the markup that it begins."""
         source = self.source
         following = source[at + 1 : at + 2]
         if following == "/":
@@ -196,7 +213,10 @@ class _Scanner:
         return self.start_tag(at, name)
 
     def find_end(self, mark: str, after: int) -> int:
-        """Return the offset of the next `mark`, -1 when there is none; a search that failed is not made again."""
+        """Return the offset of the next `mark`, -1 if there is none.
+
+        A failed search is remembered: an offset further on cannot succeed.
+        """
         if mark in self.absent:
             return -1
 
@@ -240,18 +260,19 @@ class _Scanner:
                 self.close_properly(tag, top, proper)
             return tag.end()
 
+        # An end tag without an open element is text. So is one inside a text that has its own end
+        # tag later. Otherwise the end tag of the innermost element is missing.
         if top is None or not any(
             element.name.lower() == name.lower() for element in self.stack[:-1]
         ):
             return self.escape(at)
-
         if top.kind == "text" and self.end_of_text(top, at) is not None:
             return self.escape(at)
 
         raise self.never_closed(top, at, f"</{name}>")
 
     def never_closed(self, element: _Open, at: int, before: str) -> _StopScan:
-        """Return the failure of an element that is still open at `at`; a misspelt end tag in it is named."""
+        """Return the failure of an element that is open at `at`; it names a misspelt end tag."""
         misspelt = _END_TAG.search(self.source, element.start, at)
         if misspelt is not None and element.kind == "text":
             message = (
@@ -269,7 +290,10 @@ class _Scanner:
         )
 
     def end_of_text(self, element: _Open, at: int) -> int | None:
-        """Return where the text of `element` ends behind `at`; None when that end tag belongs to a later element."""
+        """Return where the text of `element` ends after `at`.
+
+        Return None if the next such end tag belongs to a later element of the same name.
+        """
         end = self.next_end_tag(element.name, at)
         if end is None:
             return None
@@ -278,7 +302,7 @@ class _Scanner:
         return end if opening is None or opening > end else None
 
     def close_properly(self, tag: re.Match[str], top: _Open, proper: str) -> None:
-        """Write an end tag as its start tag was written; the fault is reported there, or else here."""
+        """Write an end tag like its start tag; the error is reported there, or else here."""
         if self.prefix and tag[1].startswith(self.prefix):
             rule = None
         else:
@@ -293,10 +317,13 @@ class _Scanner:
         )
 
     def unfinished(self, at: int, name: re.Match[str] | None) -> int:
-        """Deal with a tag that has no `>`: the text stops in it, or it is none."""
+        """Process a tag that has no `>`: the envelope is cut off in it, or it is text."""
         if self.last_closing < at and self.last_opening == at and self.stack:
             self.result.tail = at
             return at
+
+        # The tag may stand for itself or for a quoted one; a known name without `>` is not escaped,
+        # because the element it was meant to open or close would become text.
         if (
             name is not None
             and self.local(name[0].lstrip("</ \t\r\n")).lower() in self.grammar.names
@@ -323,6 +350,7 @@ class _Scanner:
             return self.escape(at)
         if proper is None or proper == plain:
             proper = plain
+            # The prefix of the root is removed everywhere, but reported only at the root.
             if plain != written:
                 self.edit(at + 1, name.end(), plain, None)
         else:
@@ -359,7 +387,12 @@ class _Scanner:
         return "container" if name in self.grammar.containers else "free"
 
     def tag_in_text(self, at: int, plain: str, proper: str | None, parent: _Open) -> int:
-        """Escape a tag inside an element that holds text only, unless it shows that the element was never closed."""
+        """Escape a tag inside an element that contains only text, unless an end tag is missing.
+
+        The text reaches to its own end tag. A known tag in it is a quotation, except where it shows
+        that this end tag belongs elsewhere, or where a whole element may have slipped into the
+        text. Both have two readings and are failures.
+        """
         if proper is None:
             return self.escape(at)
 
@@ -379,9 +412,10 @@ class _Scanner:
         return self.escape(at)
 
     def stands_elsewhere(self, name: str, at: int, inner: int, end: int) -> bool:
-        """Return whether the element that is quoted at `at`, in a text that reaches to `end`, is there itself, too.
+        """Return whether the element quoted at `at`, in a text up to `end`, also exists itself.
 
-        What is quoted in the middle of a sentence is then text; where no text follows it may have slipped in.
+        An element quoted in the middle of a sentence is then text; without text around it, it may
+        have been put there by mistake. The windows keep the cost of each quotation constant.
         """
         source = self.source
         before = source[max(at - _QUOTE_WINDOW, self.stack[-1].start) : at].rpartition("\n")[2]
@@ -401,14 +435,17 @@ class _Scanner:
         ) is not None
 
     def is_bare_mention(self, at: int, plain: str, parent: _Open) -> bool:
-        """Return whether a tag named like the element around it lacks what a real one has: its attributes, its case."""
+        """Return whether a tag named like its parent lacks what the real one has.
+
+        That is its attributes or its case: `<file>` within `<file path="...">` is a mention.
+        """
         place = self.result.places.get(parent.path)
         has_attributes = place is not None and place.tag_end - place.start > len(parent.written) + 2
-        behind = self.source[at + 1 + len(plain) : at + 3 + len(plain)]
-        return plain != parent.name or behind == "/>" or (has_attributes and behind[:1] == ">")
+        rest = self.source[at + 1 + len(plain) : at + 3 + len(plain)]
+        return plain != parent.name or rest == "/>" or (has_attributes and rest[:1] == ">")
 
     def is_extension(self, at: int, plain: str, name_end: int, parent: _Open) -> bool:
-        """Return whether an unknown tag has its end within the parent, and a declared prefix if it has one (D-15)."""
+        """Return whether an unknown tag ends within its parent and has no unknown prefix (D-15)."""
         prefix, _, bare = plain.rpartition(":")
         rest = _REST_OF_TAG.match(self.source, name_end)
         if (
@@ -440,7 +477,7 @@ class _Scanner:
         return _next(self.start_tags, name, after)
 
     def open(self, at: int, name_end: int, name: str, written: str, kind: str) -> int:
-        """Read the attributes of a start tag, note its place and put it on the stack."""
+        """Read the attributes of a start tag, record its place and put it on the stack."""
         path = self.stack[-1].path_of_child(name) if self.stack else f"/{name}"
         element = _Open(name, written, kind, path, at)
         self.stack.append(element)
@@ -457,7 +494,7 @@ class _Scanner:
                 self.result.tail = at
                 return at
 
-            end, closed = self.mend_attributes(name_end)
+            end, closed = self.repair_attributes(name_end)
         else:
             end, closed = rest.end(), bool(rest[2])
             if rest[1]:
@@ -473,7 +510,7 @@ class _Scanner:
     # Attributes
 
     def check_names(self, attributes: list[tuple[str, int, int]], base: int) -> None:
-        """Mend the case of attribute names, take off foreign namespaces, refuse doubles."""
+        """Correct the case of attribute names, remove foreign namespaces, refuse doubled names."""
         seen: set[str] = set()
         is_root = len(self.stack) == 1
 
@@ -514,8 +551,8 @@ class _Scanner:
         elif prefix:
             self.prefixes.add(prefix)
 
-    def mend_attributes(self, position: int) -> tuple[int, bool]:
-        """Read the attributes of a tag that is not in order; return its end and whether it closes itself."""
+    def repair_attributes(self, position: int) -> tuple[int, bool]:
+        """Repair the attributes of a tag; return its end and whether it closes itself."""
         source = self.source
         found: list[tuple[str, int, int]] = []
 
@@ -541,11 +578,11 @@ class _Scanner:
                     position, message, fix="Give the attribute a value between double quotes."
                 )
 
-            position = self.mend_value(name[0], self.skip_blanks(at + 1))
+            position = self.repair_value(name[0], self.skip_blanks(at + 1))
             found.append((name[0], name.start(), position))
 
     def skip_blanks(self, position: int) -> int:
-        """Step over white space, replacing what XML does not take for it."""
+        """Skip white space, and replace other blank or invisible characters by plain blanks."""
         source = self.source
         while position < len(source):
             character = source[position]
@@ -561,8 +598,8 @@ class _Scanner:
 
         return position
 
-    def mend_value(self, name: str, at: int) -> int:
-        """Read one attribute value, mending its quotes where only one reading is possible; return its end."""
+    def repair_value(self, name: str, at: int) -> int:
+        """Read one attribute value, repair its quotes if possible, and return its end."""
         source = self.source
         value = find_value(source, at)
         if value is None:
@@ -573,30 +610,27 @@ class _Scanner:
 
         if value.quoted:
             self.escape_value(name, value.start, value.end)
-            if source[value.behind] not in " \t\r\n/>":
-                message = (
-                    f"no blank behind the value of attribute {excerpt(name, 40)}; expected one"
-                )
-                self.edit(value.behind, value.behind, " ", xml_rules.ATTRIBUTE_QUOTES, message)
+            if source[value.after] not in " \t\r\n/>":
+                message = f"no blank after the value of attribute {excerpt(name, 40)}; expected one"
+                self.edit(value.after, value.after, " ", xml_rules.ATTRIBUTE_QUOTES, message)
 
-            return value.behind
+            return value.after
 
         new = '"' + escape_attribute(source[value.start : value.end]) + '"'
-        shown = excerpt(source[at : value.behind], 40)
+        shown = excerpt(source[at : value.after], 40)
         message = f"value of attribute {excerpt(name, 40)} is {shown}; expected {excerpt(new, 40)}"
-        self.edit(at, value.behind, new, xml_rules.ATTRIBUTE_QUOTES, message)
-
-        return value.behind
+        self.edit(at, value.after, new, xml_rules.ATTRIBUTE_QUOTES, message)
+        return value.after
 
     def escape_value(self, name: str, start: int, end: int) -> None:
-        """Escape what the value of the attribute `name` may not hold literally."""
+        """Escape what the value of the attribute `name` may not contain literally."""
         value = self.source[start:end]
-        for first, behind in forbidden_runs(value):
+        for first, last in forbidden_runs(value):
             message = (
                 f"control character in attribute {excerpt(name, 40)} of {self.where()}; expected"
                 " none"
             )
-            self.edit(start + first, start + behind, "", xml_rules.CONTROL_CHARACTER, message)
+            self.edit(start + first, start + last, "", xml_rules.CONTROL_CHARACTER, message)
 
         for stray in STRAY.finditer(value):
             if stray[0] != "]]>":
@@ -610,7 +644,6 @@ class _Scanner:
                 )
 
         at = value.find("<")
-
         while at >= 0:
             message = "unescaped < in an attribute; expected &lt;"
             self.edit(start + at, start + at + 1, "&lt;", xml_rules.UNESCAPED, message)

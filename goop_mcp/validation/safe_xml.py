@@ -1,7 +1,7 @@
-"""Open an XML envelope safely: cut at the root, limits first, strict parser only, no DTD, no entities.
+"""Open an XML envelope safely: check limits, then parse strictly, without DTD and entities.
 
-The caller's bytes never reach the parser. The envelope is cut out of a `str` from its root's `<` on and encoded here,
-so that no DOCTYPE, no foreign encoding and no entity declaration can occur (RELIABILITY, section 2).
+The caller's bytes never reach the parser. The envelope is cut out of a `str` at its root's `<` and
+encoded here, so that no DOCTYPE, no foreign encoding and no entity declaration can occur (D-73).
 """
 
 import re
@@ -15,7 +15,7 @@ from goop_mcp.validation.edits import apply_edits, edit_problems
 from goop_mcp.validation.envelope_rules import TOO_DEEP, TOO_LARGE
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.limits import Limits, utf8_length
-from goop_mcp.validation.markup import Failure, Grammar, Place, XmlScan
+from goop_mcp.validation.markup import Grammar, Place, XmlScan
 from goop_mcp.validation.rules import Problem
 
 __all__ = ["XmlEnvelope"]
@@ -41,9 +41,8 @@ _BEFORE_TEXT = re.compile(r"(?>(?:\s|<!\[CDATA\[|<!--(?>.*?-->))*)", re.DOTALL)
 def _parse(text: str) -> "etree._Element":
     """Parse `text`, which must begin with the root's start tag.
 
-    Raises XMLSyntaxError or UnicodeEncodeError.
-
-    This is the only place in the package where a parser is built.
+    Raise XMLSyntaxError or UnicodeEncodeError if it is not well-formed. No other function of the
+    package builds a parser.
     """
     parser = etree.XMLParser(
         resolve_entities=False,
@@ -61,10 +60,11 @@ def _parse(text: str) -> "etree._Element":
 
 @dataclass(slots=True)
 class XmlEnvelope:
-    """One envelope cut out of a reply: `source` begins with the root's `<`, `before` is the text in front of it.
+    """One envelope cut out of a reply; `source` begins with the root's `<`.
 
-    `open` parses it; the tree is then in `root`. When the tree holds what it should not, the caller asks `mend` for
-    another reading. `problems` collects what was found on the way; their offsets count from the start of `source`.
+    `open` parses it; the tree is then in `root`. If the tree contains what the protocol does not
+    allow there, the caller asks `repair` for another reading. `problems` collects the findings of
+    both; their offsets count from the start of `source`.
     """
 
     source: str
@@ -72,11 +72,13 @@ class XmlEnvelope:
     limits: Limits
     root: "etree._Element | None" = None
     problems: list[Problem] = field(default_factory=list)
-    mended: str | None = None
     _scan: XmlScan | None = None
 
     def open(self, before: str) -> bool:
-        """Parse the envelope as it stands; False when it is refused or has to be mended first."""
+        """Parse the envelope unchanged; return False if it is refused or needs a repair first.
+
+        `before` is the text before the envelope, in which a DOCTYPE may precede the root.
+        """
         if self._over_limits() or self._declares(before):
             return False
 
@@ -89,24 +91,40 @@ class XmlEnvelope:
 
     @property
     def refused(self) -> bool:
-        """Whether nothing more is to be read of this envelope."""
+        """Whether nothing more can be read of this envelope."""
         return self.root is None and bool(self.problems)
 
-    def mend(self) -> None:
-        """Escape and tidy what is out of form, listing each change, and parse again."""
+    def repair(self) -> None:
+        """Escape and correct the form, listing each change, and parse again."""
         self.root = None
         scan = self.scan
         self.problems.extend(self.changes())
-        if scan.failure is not None:
-            self.problems.append(_failure_problem(scan.failure))
+        if (failure := scan.failure) is not None:
+            self.problems.append(
+                failure.rule.problem(
+                    failure.message, path=failure.path, offset=failure.offset, fix=failure.fix
+                )
+            )
             return
 
-        self._parse_mended(apply_edits(self.source, scan.edits))
+        text = apply_edits(self.source, scan.edits)
+        try:
+            self.root = _parse(text)
+        except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
+            # No edit adds or removes a line break, so lines have the same numbers in both texts.
+            line = min(getattr(error, "lineno", None) or 1, text.count("\n") + 1)
+            message = "the envelope is not well-formed on this line; expected matching tags"
+            self.problems.append(
+                xml_rules.MALFORMED.problem(message, offset=_start_of_line(self.source, line - 1))
+            )
+            return
+
+        self._over_limits_when_parsed()
 
     def close_and_parse(self, *, drop_tail: bool) -> bool:
-        """Parse a cut-off envelope with end tags added for all that is open; False when that does not help.
+        """Parse a cut-off envelope after closing what is open; return False if that does not help.
 
-        With `drop_tail`, a tag in whose middle the text stops is left out first.
+        With `drop_tail`, a tag in whose middle the text ends is removed first.
         """
         scan = self.scan
         if scan.failure is not None:
@@ -117,21 +135,18 @@ class XmlEnvelope:
             text = text[: len(text) - (len(self.source) - scan.tail)]
 
         text = text.rstrip() + "".join(f"</{name}>" for name in reversed(scan.unclosed))
-
         try:
             self.root = _parse(text)
         except (etree.XMLSyntaxError, UnicodeEncodeError):
             return False
 
-        self.mended = text
-
         return not self._over_limits_when_parsed()
 
     @property
     def scan(self) -> XmlScan:
-        """The scan of the source, made when it is first asked for."""
+        """The scan of the source, made on first use."""
         if self._scan is None:
-            # Most envelopes need no mending
+            # Most envelopes need no repair, and its modules take time to import.
             from goop_mcp.validation.repair import scan_xml  # noqa: PLC0415
 
             self._scan = scan_xml(self.source, self.grammar, depth=self.limits.depth)
@@ -143,16 +158,26 @@ class XmlEnvelope:
         return edit_problems(self.scan.edits, self.source, most=self.limits.findings)
 
     def locate(self, path: str, found: str | None) -> int | None:
-        """Return the offset in `source` of the element, attribute or text that `path` leads to.
+        """Return the offset in `source` of the element, attribute or text at `path`.
 
-        With `found`, the place is that of the value and not of the element. An element that is not
-        there has the place of the nearest element around it.
+        With `found`, the place is that of the value and not of the element. A missing element has
+        the place of the nearest element around it.
         """
         path, _, attribute = path.replace("[1]", "").partition("/@")
         if path.endswith("/text()") and found:
             return self._locate_text(path.removesuffix("/text()"), found)
 
-        place, is_there = self._place_in_tree(path) or self._place_in_scan(path)
+        # The parser recorded the line of each element, which determines the place of an element
+        # that is alone on its line. Only other places need the scan.
+        located = self._place_in_tree(path)
+        if located is None:
+            places, nearest = self.scan.places, path
+            while nearest and nearest not in places:
+                nearest = nearest.rpartition("/")[0]
+
+            located = (places[nearest] if nearest else Place(0, 0)), nearest == path
+
+        place, is_there = located
         if not is_there:
             return place.start
         if attribute:
@@ -169,22 +194,18 @@ class XmlEnvelope:
 
         return place.start
 
-    def _place_in_scan(self, path: str) -> tuple[Place, bool]:
-        """Return the place of the element at `path`, or of the nearest one around it, and whether it is the former."""
-        places, nearest = self.scan.places, path
-        while nearest and nearest not in places:
-            nearest = nearest.rpartition("/")[0]
-        return (places[nearest] if nearest else Place(0, 0)), nearest == path
-
     def _place_in_tree(self, path: str) -> tuple[Place, bool] | None:
-        """Return the same by the line that the tree knows, None where only a scan can tell."""
+        """Return the place of the element at `path`, or of the nearest one around, and which it is.
+
+        The bool is True for the element itself. Return None if the tree does not determine the
+        place.
+        """
         element = self.root if self._scan is None else None
         root, *names = path.split("/")[1:] or [""]
         if element is None or root != self.grammar.root or ":" in path:
             return None
 
         is_there = True
-
         for name in names:
             plain, _, number = name.rstrip("]").partition("[")
             child = next(
@@ -197,11 +218,10 @@ class XmlEnvelope:
             element = child
 
         place = self._place_on_line(element)
-
         return None if place is None else (place, is_there)
 
     def _place_on_line(self, element: "etree._Element") -> Place | None:
-        """Return the place of an element that stands alone on its line with its name, else None."""
+        """Return the place of an element whose tag is on its line once, None if it is unclear."""
         source, line = self.source, (element.sourceline or 1) - 1
         line_start = _start_of_line(source, line)
         line_end = source.find("\n", line_start)
@@ -213,11 +233,10 @@ class XmlEnvelope:
 
         start = line_start + text.index(tag)
         end = _START_TAG.match(source, start)
-
         return None if end is None else Place(start, end.end())
 
     def _locate_text(self, parent: str, found: str) -> int:
-        """Return where the words of `found` stand between the elements of `parent`, else the place of `parent`."""
+        """Return where `found` is between the elements of `parent`, else the place of `parent`."""
         place = self.scan.places.get(parent)
         if place is None:
             return 0
@@ -225,45 +244,35 @@ class XmlEnvelope:
         at = self.source.find(found.split("\n", maxsplit=1)[0].rstrip("…")[:40], place.tag_end)
         return at if at >= 0 else place.start
 
-    def _parse_mended(self, text: str) -> None:
-        try:
-            self.root = _parse(text)
-        except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
-            message = "the envelope is not well-formed on this line; expected matching tags"
-            self.problems.append(
-                xml_rules.MALFORMED.problem(message, offset=_line_of(error, text, self.source))
-            )
-            return
-
-        self.mended = text
-        self._over_limits_when_parsed()
-
     def _over_limits(self) -> bool:
-        """Refuse an envelope that is too large to parse."""
+        """Refuse an envelope that is too large or too deeply nested to parse."""
         limits, source = self.limits, self.source
         size = utf8_length(source, limits.envelope_bytes)
         tags = source.count("<")
         if size > limits.envelope_bytes:
             self._refuse(f"envelope has {size:,} bytes; expected at most {limits.envelope_bytes:,}")
         elif tags > limits.tags:
-            self._refuse(f"envelope has {tags:,} < signs; expected at most {limits.tags:,}")
-        elif tags > _FEW_TAGS and self._too_deep():
+            self._refuse(f"envelope has {tags:,} times <; expected at most {limits.tags:,}")
+        else:
+            # Counting tags is fast and never too low. Tags in texts make it too high, so the scan,
+            # which knows them, decides.
+            if tags <= _FEW_TAGS or _depth(source) <= limits.depth:
+                return False
+
+            failure = self.scan.failure
+            if failure is None or failure.rule is not TOO_DEEP:
+                return False
+
             message = f"elements nested deeper than {limits.depth}"
             self.problems.append(TOO_DEEP.problem(message, offset=0))
-        else:
-            return False
 
         return True
 
-    def _too_deep(self) -> bool:
-        """Return whether the nesting is over the limit; tags in texts count only at the first, quick look."""
-        if _depth(self.source) <= self.limits.depth:
-            return False
-        failure = self.scan.failure
-        return failure is not None and failure.rule is TOO_DEEP
-
     def _over_limits_when_parsed(self) -> bool:
-        """Refuse a tree with too many elements, too many attributes in one, or too long a text."""
+        """Refuse a tree with too many elements, too many attributes in one, or too long a text.
+
+        The length of the source bounds each number, which saves most envelopes the walk.
+        """
         limits, source, root = self.limits, self.source, self.root
         if root is None:
             return True
@@ -280,16 +289,11 @@ class XmlEnvelope:
 
         if len(source) * 4 > limits.field_bytes:
             self._refuse_long_fields(root)
-        if self.refused_tree:
+        if any(problem.rule is TOO_LARGE for problem in self.problems):
             self.root = None
             return True
 
         return False
-
-    @property
-    def refused_tree(self) -> bool:
-        """Whether the tree is over a limit."""
-        return any(problem.rule is TOO_LARGE for problem in self.problems)
 
     def _refuse_long_fields(self, root: "etree._Element") -> None:
         for element in root.iter():
@@ -306,11 +310,13 @@ class XmlEnvelope:
         self.problems.append(TOO_LARGE.problem(message, offset=0))
 
     def _declares(self, before: str) -> bool:
-        """Refuse a DOCTYPE or ENTITY declaration inside the envelope or directly before its root (D-73)."""
+        """Refuse a DOCTYPE or ENTITY declaration in the envelope or before its root (D-73)."""
         offset = None
         if "<!" in self.source:
             offset = _declaration_in(self.source)
         if offset is None and before.rstrip().endswith(">"):
+            # Each attempt may read the window to its end, so only the last few declarations are
+            # tried; a declaration before the root is one of them.
             window = before[-_DOCTYPE_WINDOW:]
             starts = [declaration.start() for declaration in _DOCTYPE.finditer(window)][
                 -_DECLARATIONS:
@@ -326,12 +332,14 @@ class XmlEnvelope:
 
         message = "a DOCTYPE or ENTITY declaration stands in or before the envelope; expected none"
         self.problems.append(xml_rules.DOCTYPE.problem(message, offset=offset))
-
         return True
 
 
 def _declaration_in(source: str) -> int | None:
-    """Return the offset of the first DOCTYPE or ENTITY declaration outside of comments and CDATA."""
+    """Return the offset of the first DOCTYPE or ENTITY declaration outside of comments and CDATA.
+
+    A kind of section that is never closed is searched for its end once only.
+    """
     hidden_until = 0
     never_closed: set[str] = set()
 
@@ -351,7 +359,7 @@ def _declaration_in(source: str) -> int | None:
 
 
 def _depth(source: str) -> int:
-    """Return how deep the tags of `source` are nested, roughly and never too low for well-formed text."""
+    """Return how deep the tags of `source` are nested, never too low for well-formed text."""
     deepest = depth = 0
     for tag in _TAG.finditer(source):
         if tag[1]:
@@ -361,18 +369,6 @@ def _depth(source: str) -> int:
             deepest = max(deepest, depth)
 
     return deepest
-
-
-def _failure_problem(failure: Failure) -> Problem:
-    return failure.rule.problem(
-        failure.message, path=failure.path, offset=failure.offset, fix=failure.fix
-    )
-
-
-def _line_of(error: Exception, mended: str, source: str) -> int:
-    """Return the offset in `source` of the line on which the parser stopped; mending keeps the lines."""
-    line = min(getattr(error, "lineno", None) or 1, mended.count("\n") + 1)
-    return _start_of_line(source, line - 1)
 
 
 def _start_of_line(source: str, line: int) -> int:

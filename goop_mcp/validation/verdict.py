@@ -126,7 +126,7 @@ class Verdict:
         of a report were XML. Raises ValueError, which names the place, for anything else.
         """
         if not isinstance(values, Mapping):
-            raise ValueError("the verdict is no object; expected what to_dict wrote")
+            raise ValueError("the verdict is not an object; expected what to_dict wrote")
 
         written = values.get("envelope")
         verdict = model_from(cls, {**values, "envelope": None})

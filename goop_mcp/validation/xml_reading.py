@@ -1,4 +1,4 @@
-"""Read one XML envelope: as it stands if it can be, mended if it must be, partial if it was cut off."""
+"""Read one XML envelope: unchanged if possible, repaired if necessary, partially if cut off."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,8 +28,8 @@ _SEVERAL_ATTRIBUTES = etree.XPath("descendant-or-self::*[@*[2]]")
 class TreeReading(Generic[M]):
     """What a family's reader made of a tree.
 
-    `tangled`: the tree has to be mended before it can be read. `whole`: every required part is
-    there.
+    `tangled`: the tree needs a repair before it can be read. `whole`: every required part is
+    present.
     """
 
     model: M
@@ -40,10 +40,9 @@ class TreeReading(Generic[M]):
 
 @dataclass(slots=True)
 class XmlReading(Generic[M]):
-    """A model or None, everything that was noticed on the way, and the envelope the places refer to.
+    """A model or None, all problems found, and the envelope that their places refer to.
 
-    `partial` marks a model of an envelope that was cut off. `repaired` is the envelope written again, None when
-    nothing was mended.
+    `partial` marks a model of an envelope that was cut off.
     """
 
     envelope: XmlEnvelope
@@ -53,9 +52,9 @@ class XmlReading(Generic[M]):
 
     @property
     def repaired(self) -> str | None:
-        """The envelope as it reads after all repairs, None when there were none or it could not be read."""
-        mended = any(problem.hit.before is not None for problem in self.problems)
-        if not mended or self.partial or self.envelope.root is None:
+        """The envelope as XML after all repairs, None if it had none or could not be read."""
+        has_repairs = any(problem.hit.before is not None for problem in self.problems)
+        if not has_repairs or self.partial or self.envelope.root is None:
             return None
         return etree.tostring(self.envelope.root, encoding="unicode")
 
@@ -82,7 +81,7 @@ def read_xml(
             reading.model, reading.problems = tree.model, [*tree.problems, *_conflicts(envelope)]
             return reading
 
-    envelope.mend()
+    envelope.repair()
     reading.problems = envelope.problems
     if envelope.root is not None:
         tree = read_tree(envelope.root)
@@ -93,7 +92,7 @@ def read_xml(
 
 
 def _conflicts(envelope: XmlEnvelope) -> list[Problem]:
-    """Return the attributes that say something else than another one, or than the element of their name (D-93)."""
+    """Return the attributes that contradict another one, or the element of their name (D-93)."""
     root = envelope.root
     if root is None:
         return []
@@ -112,7 +111,7 @@ def _against_elements(root: "etree._Element", source: str) -> list[Problem]:
     problems = []
     for name, value in root.attrib.items():
         plain = str(name).lower()
-        # The search in the text spares a search in the tree for each attribute.
+        # The search in the text saves a search in the tree for each attribute.
         if not plain.isidentifier() or not (f"<{plain}" in source or f":{plain}" in source):
             continue
 
@@ -157,7 +156,6 @@ def _path(element: "etree._Element") -> str:
     """Return the path of `element` from the root, by local names, with numbers from 1."""
     steps: list[str] = []
     each: etree._Element | None = element
-
     while each is not None:
         parent = each.getparent()
         number = (
@@ -185,7 +183,11 @@ def _read_cut_off(
     text: str,
     read_tree: "Callable[[etree._Element], TreeReading[M]]",
 ) -> XmlReading[M]:
-    """Close the root where only its end tag is missing; otherwise show what is there, marked as partial (D-16)."""
+    """Close the root if only its end tag is missing; otherwise read what is there (D-16).
+
+    Only the end tag is missing if every required part is present and no text precedes the end,
+    which could be the beginning of another part. What is read otherwise is marked as partial.
+    """
     envelope = reading.envelope
     scan = envelope.scan
     only_root = (
@@ -195,13 +197,20 @@ def _read_cut_off(
     if envelope.close_and_parse(drop_tail=True) and envelope.root is not None:
         tree = read_tree(envelope.root)
         reading.model, tree_is_whole = tree.model, tree.whole
-        if only_root and tree.whole and not _text_between(envelope.root):
+        text_between = any(child.tail and child.tail.strip() for child in envelope.root)
+        if only_root and tree.whole and not text_between:
             end_tag = f"</{envelope.grammar.root}>"
-            reading.problems = [
-                *envelope.changes(),
-                *tree.problems,
-                _root_not_closed(envelope, end_tag),
-            ]
+            source = envelope.source.rstrip()
+            last_line = source[-40:].rpartition("\n")[2]
+            problem = ROOT_NOT_CLOSED.problem(
+                f"{end_tag} is missing; everything else is there",
+                path=f"/{envelope.grammar.root}",
+                offset=max(len(source) - 1, 0),
+                before=last_line,
+                after=f"{last_line}\n{end_tag}",
+                fix=f"End the envelope with {end_tag}.",
+            )
+            reading.problems = [*envelope.changes(), *tree.problems, problem]
             return reading
 
     reading.partial = True
@@ -217,13 +226,16 @@ def _read_cut_off(
 
 
 def _truncated(envelope: XmlEnvelope, block: Block, text: str, *, not_closed: bool) -> Problem:
-    """Return where the envelope stops; `not_closed` when all of it is there and only the root's end is not found."""
+    """Return where the envelope stops.
+
+    `not_closed`: all of it is there, and only the root's end tag was not found.
+    """
     end_tag = f"</{envelope.grammar.root}>"
     unclosed = envelope.scan.unclosed
     last = max(len(envelope.source.rstrip()) - 1, 0)
     if not_closed:
         message = (
-            f"{end_tag} is missing behind the last part of the envelope; expected it before any"
+            f"{end_tag} is missing after the last part of the envelope; expected it before any"
             " other text"
         )
         fix = f"Send the whole envelope again and end it with {end_tag}."
@@ -237,21 +249,4 @@ def _truncated(envelope: XmlEnvelope, block: Block, text: str, *, not_closed: bo
 
     return TRUNCATED.problem(
         message, path=f"/{'/'.join(unclosed)}" if unclosed else None, offset=last
-    )
-
-
-def _text_between(root: "etree._Element") -> bool:
-    """Return whether words stand between the parts; they may be the beginning of something that was cut off."""
-    return any(child.tail and child.tail.strip() for child in root)
-
-
-def _root_not_closed(envelope: XmlEnvelope, end_tag: str) -> Problem:
-    source = envelope.source.rstrip()
-    return ROOT_NOT_CLOSED.problem(
-        f"{end_tag} is missing; everything else is there",
-        path=f"/{envelope.grammar.root}",
-        offset=max(len(source) - 1, 0),
-        before=source[-40:].rpartition("\n")[2],
-        after=f"{source[-40:].rpartition(chr(10))[2]}\n{end_tag}",
-        fix=f"End the envelope with {end_tag}.",
     )

@@ -1,4 +1,4 @@
-"""Rules about XML as such, for every protocol that is written in it."""
+"""Rules about XML syntax, for every protocol that is written in XML."""
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule
@@ -36,7 +36,7 @@ UNESCAPED = Rule(
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
     catches=(
-        "stray `&`, or `<` that begins no known tag; mended by escaping; also HTML entities such as"
+        "stray `&`, or `<` that begins no known tag; escaped; also HTML entities such as"
         " `&nbsp;` (written as the character) and a CDATA section that is not one"
     ),
     why=(
@@ -90,7 +90,7 @@ NAME_CASE = Rule(
     id="xml/name-case",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches="element or attribute name right but for its case; mended",
+    catches="element or attribute name right but for its case; repaired",
     why="XML names are case-sensitive; other readers would miss the element.",
     fix="Write the names of elements and attributes in lower case, as in the schema.",
     requirements=("G-08",),
@@ -105,9 +105,9 @@ ATTRIBUTE_QUOTES = Rule(
     strict=Severity.ERROR,
     catches=(
         "attribute value without quotes, with typographic quotes or with one quote missing where"
-        " only one reading is possible; mended"
+        " only one reading is possible; repaired"
     ),
-    why="The value is plain to see, but no XML parser reads it.",
+    why="The value is clear, but no XML parser reads it.",
     fix='Put every attribute value between straight double quotes: name="tests".',
     requirements=("G-01", "H-31"),
     example=Example(

@@ -1,7 +1,8 @@
-"""Single values of an XML envelope: legal ones are taken at once, each other one goes through a short ladder.
+"""Single values of an XML envelope: legal values are accepted at once, others go through checks.
 
-The first rung that fits is the only finding for the value: template text, an invisible character, wrong case, an alias,
-wrong meaning (D-22). What is mended is also set in the tree, so that the tree can be written again.
+The first check that applies gives the only finding for the value: template text, an invisible
+character, wrong case, an alias, an unknown value (D-22). Repairs are also made in the tree, so that
+the tree can be written again.
 """
 
 import re
@@ -29,9 +30,9 @@ _TRAILING_BLANK = re.compile(r"[ \t\r]\n")
 
 @dataclass(frozen=True, slots=True)
 class Words(Generic[T]):
-    """The words that may stand in one place, what each means, and the rule for any other word.
+    """The words allowed in one place, the meaning of each, and the rule for any other word.
 
-    `aliases` are words that are read as another one; the rule says so.
+    `aliases` are words that are read as another one, each with the rule that reports it.
     """
 
     meanings: Mapping[str, T]
@@ -43,8 +44,8 @@ class Words(Generic[T]):
 class ValueRules:
     """The rules of one family about single values.
 
-    `parts` says what to write for each part that is required, `prose` is that of its templates, and
-    the elements in `lists` hold items that are numbered in paths.
+    `parts` has an example of each required part, `prose` is that of the family's templates, and the
+    elements in `lists` contain items that are numbered in paths.
     """
 
     missing_field: Rule
@@ -58,9 +59,10 @@ class ValueRules:
 
 
 def clean_text(text: str | None) -> str:
-    """Return `text` without outer blanks and the indentation its lines share; "" when nothing of it can be seen.
+    """Return `text` without outer blanks and without the indentation that its lines share.
 
-    Text that begins on a line of its own keeps what its first line is indented beyond the others.
+    Return "" if none of it is visible. If the text begins on a new line, its first line keeps what
+    it is indented beyond the others.
     """
     if not text:
         return ""
@@ -83,30 +85,28 @@ def clean_text(text: str | None) -> str:
     if alone:
         lines[0] = before.rpartition("\n")[2] + lines[0]
 
-    least = _shared_margin(lines if alone else lines[1:])
-    if alone:
-        return "\n".join([line[least:] for line in lines])
-    return "\n".join([lines[0], *(line[least:] for line in lines[1:])])
-
-
-def _shared_margin(lines: list[str]) -> int:
-    """Return how many blanks all `lines` begin with in common; empty lines do not count."""
-    margins = [line[: len(line) - len(line.lstrip(XML_BLANKS))] for line in lines if line]
+    # All margins begin with whatever the least and the greatest of them begin with in common.
+    margins = [
+        line[: len(line) - len(line.lstrip(XML_BLANKS))]
+        for line in (lines if alone else lines[1:])
+        if line
+    ]
     least, most = min(margins, default=""), max(margins, default="")
-    return next(
-        (at for at, (one, other) in enumerate(zip(least, most, strict=False)) if one != other),
-        len(least),
-    )
+    pairs = enumerate(zip(least, most, strict=False))
+    shared = next((at for at, (one, other) in pairs if one != other), len(least))
+    if alone:
+        return "\n".join([line[shared:] for line in lines])
+    return "\n".join([lines[0], *(line[shared:] for line in lines[1:])])
 
 
 class XmlValueReader:
     """Reads values out of a tree.
 
-    `problems` collects what was seen, `tangled` whether the tree has to be mended first.
+    `problems` collects the findings, `tangled` is set if the tree needs a repair first.
 
-    A tree is tangled when an element that holds text only has elements in it, or when a name is
-    right but for its case or namespace: the parser took for markup what was meant as text, or the
-    other way round.
+    A tree is tangled if an element that should contain only text has elements in it, or if a name
+    has the wrong case or namespace: the parser read as markup what was meant as text, or the other
+    way round.
     """
 
     clean = staticmethod(clean_text)
@@ -118,11 +118,11 @@ class XmlValueReader:
         self.tangled = False
 
     def report(self, problem: Problem) -> None:
-        """Note a problem."""
+        """Record a problem."""
         self.problems.append(problem)
 
     def missing(self, path: str) -> None:
-        """Note that the required element or attribute at `path` is absent."""
+        """Report that the required element or attribute at `path` is absent."""
         parent, _, name = path.rpartition("/")
         what = f"attribute {name[1:]}" if name.startswith("@") else f"<{name}>"
         owner = parent.rpartition("/")[2].partition("[")[0]
@@ -134,14 +134,17 @@ class XmlValueReader:
         )
 
     def empty(self, path: str) -> None:
-        """Note that the required element or attribute at `path` is blank."""
+        """Report that the required element or attribute at `path` is blank."""
         name = path.rpartition("/")[2]
         what = f"attribute {name[1:]}" if name.startswith("@") else f"<{name}>"
         message = f"{what} is blank; expected a value"
         self.report(self.rules.empty_field.problem(message, path=path, fix=f"Fill in {what}."))
 
     def attribute(self, element: Element, name: str) -> str | None:
-        """Return an attribute without outer white space; None when it is absent, also when only its case is wrong."""
+        """Return an attribute without outer white space, None if it is absent.
+
+        An attribute whose name has the wrong case counts as absent and sets `tangled`.
+        """
         value = element.get(name)
         if value is not None:
             return value.strip(XML_BLANKS)
@@ -150,7 +153,7 @@ class XmlValueReader:
         return None
 
     def text(self, element: Element | None) -> str | None:
-        """Return the text of `element`, "" when it is blank, None when there is no element."""
+        """Return the text of `element`, "" if it is blank, None if there is no element."""
         if element is None:
             return None
         if len(element):
@@ -158,7 +161,7 @@ class XmlValueReader:
         return self.clean(element.text)
 
     def required_text(self, element: Element | None, path: str) -> str | None:
-        """Return the text of `element`, noting when it is absent or blank."""
+        """Return the text of `element`, and report it if it is absent or blank."""
         if element is None:
             self.missing(path)
             return None
@@ -169,7 +172,7 @@ class XmlValueReader:
         return text
 
     def required_word(self, element: Element | None, path: str, words: Words[T]) -> T | None:
-        """Return what a required word means; None when it cannot be read."""
+        """Return the meaning of a required word, None if it cannot be read."""
         raw = self.required_text(element, path)
         if not raw or element is None:
             return None
@@ -178,7 +181,7 @@ class XmlValueReader:
         return found if found is not None else self.odd(raw, path, words, element, None)
 
     def attribute_word(self, element: Element, name: str, path: str, words: Words[T]) -> T | None:
-        """Return what the word in the attribute `name` means; None when it cannot be read."""
+        """Return the meaning of the word in the attribute `name`, None if it cannot be read."""
         written = element.get(name)
         found = words.meanings.get(written) if written is not None else None
         if found is None:
@@ -192,7 +195,7 @@ class XmlValueReader:
     def odd(
         self, raw: str, path: str, words: Words[T], element: Element, attribute: str | None
     ) -> T | None:
-        """Find out what is wrong with a value that is none of `words`; return what it is read as, if it is."""
+        """Report what is wrong with a value that is not in `words`; return its meaning or None."""
         known = tuple(words.meanings)
         if _is_template_word(raw):
             self.placeholder(raw, path, known)
@@ -205,10 +208,17 @@ class XmlValueReader:
         bare = without_emphasis(seen).lower()
         folded = {word.lower(): word for word in known}.get(bare)
         if folded is not None:
-            self.mend_case(seen, folded, path, element, attribute)
+            self.repair_case(seen, folded, path, element, attribute)
             return words.meanings[folded]
         if bare in words.aliases:
-            return self.take_alias(seen, path, words, element, attribute)
+            value, rule = words.aliases[bare]
+            new = str(value)
+            message = f"{name_in(path)} is {seen!r}; expected {new!r}, which it is read as"
+            self.report(
+                rule.problem(message, path=path, found=seen, expected=known, before=seen, after=new)
+            )
+            set_value(element, attribute, new)
+            return value
 
         what = (
             f"{name_in(path)} is {excerpt(raw, 60)!r}"
@@ -222,23 +232,8 @@ class XmlValueReader:
 
         return None
 
-    def take_alias(
-        self, seen: str, path: str, words: Words[T], element: Element, attribute: str | None
-    ) -> T:
-        """Return what the alias `seen` is read as, and note it."""
-        value, rule = words.aliases[without_emphasis(seen).lower()]
-        new = str(value)
-        message = f"{name_in(path)} is {seen!r}; expected {new!r}, which it is read as"
-        expected = tuple(words.meanings)
-        self.report(
-            rule.problem(message, path=path, found=seen, expected=expected, before=seen, after=new)
-        )
-        set_value(element, attribute, new)
-
-        return value
-
     def placeholder(self, raw: str, path: str, words: tuple[str, ...] | None) -> None:
-        """Note that template text was left in."""
+        """Report that template text was left in."""
         expected = _one_of(words) if words else "the real value"
         message = (
             f"template text left in: {name_in(path)} is {excerpt(raw, 60)!r}; expected {expected}"
@@ -250,7 +245,7 @@ class XmlValueReader:
         )
 
     def template_texts(self, root: Element) -> None:
-        """Note the template text in all texts and attributes of `root`, what the schema does not have included."""
+        """Report the template text in all texts and attributes of `root`, schema or not."""
         values = [text for text in map(str.strip, _VALUES(root)) if text]
         suspected = suspects(values, self.rules.prose)
         if not suspected:
@@ -315,10 +310,10 @@ class XmlValueReader:
 
         return seen
 
-    def mend_case(
+    def repair_case(
         self, raw: str, proper: str, path: str, element: Element, attribute: str | None
     ) -> None:
-        """Set a word in its proper case and note it."""
+        """Correct the case of a word and report it."""
         message = f"{name_in(path)} is {excerpt(raw, 60)!r}; expected {proper!r}"
         shown = excerpt(raw)
         self.report(
@@ -342,7 +337,10 @@ class XmlValueReader:
         attribute: str | None,
         known: frozenset[str] = frozenset(),
     ) -> str | None:
-        """Return a name of an open list: the case of those in `known` is mended; None when template text was left."""
+        """Return a name of an open list, with the case of those in `known`.
+
+        Return None if the name is template text.
+        """
         if raw in known:
             return raw
         if _is_template_word(raw):
@@ -352,23 +350,22 @@ class XmlValueReader:
         seen = self.without_invisible(raw, path, element, attribute)
         lower = seen.lower()
         if seen != lower and lower in known:
-            self.mend_case(seen, lower, path, element, attribute)
+            self.repair_case(seen, lower, path, element, attribute)
             return lower
 
         return seen
 
 
 def _is_template_word(raw: str) -> bool:
-    # A plain word that no list has is reported as such: it may be one of another list, as todo is.
+    # A plain word is reported as unknown instead: it may be in another list, as `todo` is.
     plain = raw.isalpha() and raw.islower()
     return MARKS.search(raw) is not None or (not plain and template_text(raw) is Severity.ERROR)
 
 
 def _path_of(element: Element, lists: frozenset[str]) -> str:
-    """Return the path of `element` from the root; items of `lists`, and what stands there again, have numbers."""
+    """Return the path of `element`; items of `lists`, and elements that repeat, have numbers."""
     steps: list[str] = []
     each: Element | None = element
-
     while each is not None:
         parent = each.getparent()
         name = etree.QName(each).localname

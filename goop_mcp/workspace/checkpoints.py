@@ -106,7 +106,7 @@ def _candidates(files: ProjectFiles, errors: list[str]) -> list[_File]:
             if stamp is not None:
                 candidates.append(_File(stamp.changed_ns, path, stamp.size))
             else:
-                errors.append(f"{path} is no file; expected a saved position")
+                errors.append(f"{path} is not a file; expected a saved position")
 
     return candidates
 

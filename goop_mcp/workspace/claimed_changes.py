@@ -7,7 +7,7 @@ counts against a reply.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from goop_mcp.errors import GoopError
-from goop_mcp.validation.claims import Claims, CommitClaim, FileClaim
+from goop_mcp.validation.claims import Claims, FileClaim
 from goop_mcp.validation.evidence_rules import (
     COMMIT_ON_NO_BRANCH,
     COMMIT_UNRELATED,
@@ -86,14 +86,26 @@ class _Changes:
         comparable = bool(self._full and self._paths and not self._inner)
         changed = self._repository.touched(self._full, self._paths) if comparable else {}
 
+        # With a guessed base the problems are weaker: other rules with a lower severity.
+        known = self._base is not None
         for claim in self._claims.commits:
             full = self._commits.get(claim.sha.lower())
             if full is None:
                 continue
             if full in (loose or ()):
-                yield self._on_no_branch(claim)
+                rule = COMMIT_ON_NO_BRANCH if known else ON_NO_BRANCH_AS_FAR_AS_KNOWN
+                wrong = "is on no branch; expected one that a branch leads to"
             elif full in changed and not changed[full] and not untrue:
-                yield self._unrelated(claim)
+                rule = COMMIT_UNRELATED if known else UNRELATED_AS_FAR_AS_KNOWN
+                wrong = (
+                    "changes none of the files that the reply names; expected the commit of these"
+                    " files"
+                )
+            else:
+                continue
+
+            message = f"commit {excerpt(claim.sha, _SHOWN)!r} {wrong}"
+            yield rule.problem(message, path=f"{claim.where}/@sha", found=excerpt(claim.sha))
 
         modified = [claim for claim in self._claims.files if claim.kind == "modified"]
         if modified and self._paths:
@@ -124,8 +136,16 @@ class _Changes:
                 stamp = self._files.stamp(path)
             except (GoopError, OSError):
                 continue
-            if stamp is not None and (stamp.size, stamp.changed_ns) == stamps[path]:
-                yield self._not_touched(claim)
+            if stamp is None or (stamp.size, stamp.changed_ns) != stamps[path]:
+                continue
+
+            state, rule = "did not change since the task began", FILE_NOT_TOUCHED
+            if self._base is None:
+                state, rule = "is as it was before the last commit", NOT_TOUCHED_AS_FAR_AS_KNOWN
+
+            shown = excerpt(claim.path, _SHOWN)
+            message = f"file {shown!r} {state}; expected a change, as the reply says"
+            yield rule.problem(message, path=claim.where, found=excerpt(claim.path))
 
     def _changed_since(self) -> Collection[str] | None:
         """Return the paths changed since the base, else by the last commit; None if unknown."""
@@ -151,29 +171,3 @@ class _Changes:
             yield "/".join(self._files.resolve(path)) or "."
         except (GoopError, OSError):
             return
-
-    def _not_touched(self, claim: FileClaim) -> Problem:
-        known, rule = "did not change since the task began", FILE_NOT_TOUCHED
-        if self._base is None:
-            known, rule = "is as it was before the last commit", NOT_TOUCHED_AS_FAR_AS_KNOWN
-
-        message = (
-            f"file {excerpt(claim.path, _SHOWN)!r} {known}; expected a change, as the reply says"
-        )
-        return rule.problem(message, path=claim.where, found=excerpt(claim.path))
-
-    def _on_no_branch(self, claim: CommitClaim) -> Problem:
-        rule = COMMIT_ON_NO_BRANCH if self._base is not None else ON_NO_BRANCH_AS_FAR_AS_KNOWN
-        message = (
-            f"commit {excerpt(claim.sha, _SHOWN)!r} is on no branch; expected one that a branch"
-            " leads to"
-        )
-        return rule.problem(message, path=f"{claim.where}/@sha", found=excerpt(claim.sha))
-
-    def _unrelated(self, claim: CommitClaim) -> Problem:
-        rule = COMMIT_UNRELATED if self._base is not None else UNRELATED_AS_FAR_AS_KNOWN
-        message = (
-            f"commit {excerpt(claim.sha, _SHOWN)!r} changes none of the files that the reply names;"
-            " expected the commit of these files"
-        )
-        return rule.problem(message, path=f"{claim.where}/@sha", found=excerpt(claim.sha))

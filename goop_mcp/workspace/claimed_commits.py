@@ -34,7 +34,7 @@ def check_commits(claims: Claims, files: ProjectFiles) -> tuple[list[Problem], M
     named = [claim for claim in claims.commits if is_id(claim.sha)]
     problems = [
         COMMIT_NOT_FOUND.problem(
-            f"{excerpt(claim.sha, _SHOWN)!r} is no sha of a commit; expected 4 to 40 hexadecimal"
+            f"{excerpt(claim.sha, _SHOWN)!r} is not a commit sha; expected 4 to 40 hexadecimal"
             " digits, as git printed them",
             path=f"{claim.where}/@sha",
             found=excerpt(claim.sha),

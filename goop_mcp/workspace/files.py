@@ -162,7 +162,7 @@ class ProjectFiles:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise DocumentUnreadableError(
-                f"{self.relative(path)} is no file; expected a text file there"
+                f"{self.relative(path)} is not a file; expected a text file there"
             )
 
         return descriptor

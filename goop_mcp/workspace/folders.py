@@ -104,11 +104,13 @@ def _step(handle: int, name: str, *, create: bool) -> int:
     if create:
         with suppress(FileExistsError):
             os.mkdir(name, 0o777, dir_fd=handle)
+            # Otherwise a power failure could lose the folder with a file that is already synced.
             os.fsync(handle)
 
     try:
         return os.open(name, os.O_RDONLY | _DIRECTORY | _NO_FOLLOW, dir_fd=handle)
     except OSError as error:
+        # Systems report a refused link by different numbers, some of which have other causes too.
         if error.errno in _LINK_MET and stat.S_ISLNK(
             os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode
         ):

@@ -57,7 +57,7 @@ _STAMP = re.compile(
     r"  size: (\d+)\t[^\n]*\n"
 )
 _REASONS = {
-    "not a git repository": "the project is no git repository",
+    "not a git repository": "the project is not a git repository",
     "dubious ownership": "the repository belongs to another user, and git refuses to read it",
 }
 _KEPT = ("PATH", "HOME")
@@ -143,6 +143,7 @@ class Repository:
         found = self._run(
             ["rev-list", f"--max-count={_MOST_WALKED}", *full_ids, "--not", *of], []
         ).split()
+        # At the limit the walk was cut, so that a commit missing from it proves nothing.
         if len(found) >= _MOST_WALKED:
             return None
         return frozenset(full_ids) & {id.decode("ascii") for id in found}
@@ -254,6 +255,7 @@ def _answer(command: Sequence[str], environment: Mapping[str, str], given: bytes
 
 def _commits(answer: bytes) -> Iterator[tuple[str, str]]:
     """Yield id and subject of each commit in the answer of `cat-file --batch`."""
+    # Each object is a line with its id and size, its content, and a line feed.
     at = 0
     while at < len(answer):
         end = answer.index(b"\n", at)

@@ -50,6 +50,7 @@ def leads_elsewhere(folder: Path, within: Path) -> bool:
 
 def _knows(repository: Path, git: Path) -> bool:
     """Whether `repository` names `git` as that of a working tree or submodule."""
+    # A working tree is named in its folder of the repository, a submodule in the configuration.
     if (repository / "gitdir").is_file():
         return (repository / _read(repository / "gitdir").strip()).resolve() == git.resolve()
     if (repository / "config").is_file():
@@ -81,22 +82,15 @@ def _has_foreign_parts(repository: Path, within: Path) -> bool:
             return True
 
         known.add(objects.resolve())
-        waiting += [each for each in _alternates(objects) if each not in known]
+        file = objects / "info" / "alternates"
+        for line in _read(file).splitlines() if file.exists() else ():
+            if line.startswith('"'):
+                # Git reads escapes in quotes, so that this names another folder than it seems to.
+                return True
+            if line.strip() and (alternate := (objects / line.strip()).resolve()) not in known:
+                waiting.append(alternate)
 
     return False
-
-
-def _alternates(objects: Path) -> Iterator[Path]:
-    file = objects / "info" / "alternates"
-    if file.exists():
-        for line in _read(file).splitlines():
-            if line.startswith('"'):
-                raise ValueError(
-                    "git reads escapes in quotes, so the name of the folder is another one"
-                )
-
-            if line.strip():
-                yield (objects / line.strip()).resolve()
 
 
 def _targets_of(objects: Path) -> Iterator[Path]:

@@ -180,8 +180,26 @@ def read_work(files: ProjectFiles, workflow: str) -> WorkRecords | None:
             if text
         ]
 
+        planned = []
+        for id, wave_number, title in waves:
+            if not isinstance(wave_number, int):
+                continue
+
+            own = [
+                WaveTask(
+                    number=index,
+                    name=str(name),
+                    agent=str(agent) or None,
+                    is_done=status in _DONE,
+                    is_open=status == "in_progress",
+                )
+                for wave, index, name, agent, status in tasks
+                if wave == id and isinstance(index, int)
+            ]
+            planned.append(PlannedWave(number=wave_number, name=str(title), tasks=tuple(own)))
+
         return WorkRecords(
-            waves=tuple([_wave(row, tasks) for row in waves if isinstance(row[1], int)]),
+            waves=tuple(planned),
             verifications=tuple(reversed(last.values())),
             blockers=tuple(blockers),
         )
@@ -228,26 +246,6 @@ def with_work(records: Records, work: WorkRecords | None) -> Records:
     )
 
 
-def _wave(row: _Row, tasks: Sequence[_Row]) -> PlannedWave:
-    id, wave, title = row
-    own = [
-        WaveTask(
-            number=_count(number),
-            name=str(name),
-            agent=str(agent) or None,
-            is_done=status in _DONE,
-            is_open=status == "in_progress",
-        )
-        for wave_id, number, name, agent, status in tasks
-        if wave_id == id and isinstance(number, int)
-    ]
-    return PlannedWave(number=_count(wave), name=str(title), tasks=tuple(own))
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) else 0
-
-
 def _object(text: object) -> Mapping[str, object]:
     if not isinstance(text, str) or len(text) > _LONGEST_STATE:
         return {}
@@ -282,6 +280,7 @@ class _Rows:
 
 
 def _read(files: ProjectFiles, ask: Callable[[_Rows], T], absent: T) -> T:
+    # A path that may not be followed counts as no database; the state is then read from the file.
     try:
         if files.kind(_PATH) is not FileKind.FILE:
             return absent

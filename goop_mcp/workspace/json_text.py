@@ -102,6 +102,7 @@ def _set_value(text: str, keys: tuple[str, ...], written: str) -> str:
         if start < 0 or text[start] != "{":
             raise KeyError(key)
 
+    # Replacing only the value keeps the style of the file and the keys of other programs.
     found = list(members(text, start))
     for member in found:
         if member.key == keys[-1]:

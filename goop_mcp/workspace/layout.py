@@ -123,8 +123,8 @@ def document_path(name: str, *, session: str | None = None) -> str:
         return f"{FOLDER}/{name}"
     if not is_named_session(session):
         raise PathRefusedError(
-            f"session {excerpt(session, 60)!r} is no id; expected 2 to {_MOST_OF_A_NAME} of a-z,"
-            " 0-9 and '-', beginning and ending with a letter or digit"
+            f"session {excerpt(session, 60)!r} is not valid; expected 2 to {_MOST_OF_A_NAME} of"
+            " a-z, 0-9 and '-', beginning and ending with a letter or digit"
         )
 
     return f"{FOLDER}/sessions/{session}/{name}"
@@ -190,7 +190,7 @@ def session_folder(id: str) -> str:
     """
     if len(relative_parts(id)) != 1 or "/" in id:
         raise PathRefusedError(
-            f"session {excerpt(id, 60)!r} is no name of a folder; expected YYYYMMDD-HHMMSS-slug"
+            f"session {excerpt(id, 60)!r} is not a folder name; expected YYYYMMDD-HHMMSS-slug"
         )
 
     return f"{SESSIONS_FOLDER}/{id}"

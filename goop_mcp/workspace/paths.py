@@ -33,8 +33,19 @@ def relative_parts(path: str) -> tuple[str, ...]:
         raise _refused(path, "it holds a backslash", "'/' between names")
 
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
-    for part in parts:
-        _check_name(part, path)
+    for name in parts:
+        try:
+            size = len(name.encode())
+        except UnicodeEncodeError:
+            raise _refused(
+                path, "a name in it is half a character", "text that UTF-8 can hold"
+            ) from None
+
+        if size > MOST_BYTES_OF_A_NAME:
+            expected = f"at most {MOST_BYTES_OF_A_NAME}"
+            raise _refused(path, f"a name in it has {size:,} bytes", expected)
+        if name.partition(".")[0].rstrip(" ").upper() in _RESERVED:
+            raise _refused(path, f"{name!r} is a device on Windows", "another name")
 
     if (length := len("/".join(parts).encode())) > MOST_BYTES_OF_A_PATH:
         raise _refused(path, f"it has {length:,} bytes", f"at most {MOST_BYTES_OF_A_PATH:,}")
@@ -47,24 +58,6 @@ def is_too_long(path: str) -> bool:
     return len(b"/".join(names)) > MOST_BYTES_OF_A_PATH or any(
         len(name) > MOST_BYTES_OF_A_NAME for name in names
     )
-
-
-def _check_name(name: str, path: str) -> None:
-    """Raise PathRefusedError if some system does not support `name`."""
-    try:
-        length = len(name.encode())
-    except UnicodeEncodeError:
-        raise _refused(
-            path, "a name in it is half a character", "text that UTF-8 can hold"
-        ) from None
-
-    if length > MOST_BYTES_OF_A_NAME:
-        raise _refused(
-            path, f"a name in it has {length:,} bytes", f"at most {MOST_BYTES_OF_A_NAME}"
-        )
-
-    if name.partition(".")[0].rstrip(" ").upper() in _RESERVED:
-        raise _refused(path, f"{name!r} is a device on Windows", "another name")
 
 
 def _refused(path: str, reason: str, expected: str) -> PathRefusedError:

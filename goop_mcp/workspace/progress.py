@@ -30,7 +30,18 @@ def progress_of(
     if report.phase not in (None, state.phase):
         return StateChange()
 
-    values = _counters(report, state, blueprint) if state.phase == _EXECUTE else {}
+    values: dict[str, int] = {}
+    if state.phase == _EXECUTE:
+        # The plan gives the number of waves, and the current wave never decreases.
+        wave = report.wave
+        planned = len(blueprint.waves) if blueprint is not None else 0
+        total = planned or (wave.total if wave is not None else None) or state.total_waves
+        current = (wave.current if wave is not None else None) or 0
+        if total != state.total_waves:
+            values["totalWaves"] = total
+        if state.current_wave < current <= (total or current):
+            values["currentWave"] = current
+
     if report.outcome is not Outcome.DONE or state.phase not in _NEXT:
         return StateChange(values=values)
 
@@ -39,17 +50,3 @@ def progress_of(
     passed = may_progress(move, gate_passed=holds(facts), manual_override=state.manual_override)
 
     return StateChange(phase=target if passed else None, values=values)
-
-
-def _counters(
-    report: ReportView, state: ProjectState, blueprint: Blueprint | None
-) -> dict[str, int]:
-    """Return the changed counters; the plan gives the number of waves, a wave never decreases."""
-    wave = report.wave
-    planned = len(blueprint.waves) if blueprint is not None else 0
-    total = planned or (wave.total if wave is not None else None) or state.total_waves
-    current = (wave.current if wave is not None else None) or 0
-    values = {"totalWaves": total} if total != state.total_waves else {}
-    if state.current_wave < current <= (total or current):
-        values["currentWave"] = current
-    return values

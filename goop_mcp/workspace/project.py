@@ -1,6 +1,6 @@
 """Read all documents of a project at one moment."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -92,12 +92,25 @@ def read_project(
 
     known = state if isinstance(state, ProjectState) else None
     texts = rendered or {}
-    paths = _paths(files, known, session, texts)
+    paths: dict[str, str] = {}
+    for name in DOCUMENTS:
+        if name in texts:
+            paths[name] = document_uri(name)
+            continue
+
+        path = (
+            find_document(files, name, state=known)
+            if session is None
+            else document_path(name, session=session)
+        )
+        if is_there(files, path):
+            paths[name] = path
+
     unreadable: list[str] = []
     workflow = known.workflow_id if known is not None else None
     if workflow is not None and not is_plain_folder(workflow):
         unreadable.append(
-            f"the active workflow {excerpt(workflow, 60)!r} is no name of a folder, so the"
+            f"the active workflow {excerpt(workflow, 60)!r} is not a folder name, so the"
             " documents of the root are read; expected letters, digits, '.', '-' and '_'"
         )
 
@@ -139,17 +152,3 @@ def read_project(
         missing=tuple(name for name in READING_ORDER if name not in paths),
         unreadable=tuple(unreadable),
     )
-
-
-def _paths(
-    files: ProjectFiles, state: ProjectState | None, session: str | None, rendered: Collection[str]
-) -> Mapping[str, str]:
-    def path(name: str) -> str:
-        if name in rendered:
-            return document_uri(name)
-        if session is not None:
-            return document_path(name, session=session)
-        return find_document(files, name, state=state)
-
-    found = {name: path(name) for name in DOCUMENTS}
-    return {name: path for name, path in found.items() if name in rendered or is_there(files, path)}

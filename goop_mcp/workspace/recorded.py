@@ -156,6 +156,8 @@ def _blocker(report: StoredReport, envelope: Mapping[str, JsonValue]) -> str | N
     if report.status == "COMPLETE":
         return None
 
+    # Agents name blockers also in reports that are only partial.
+
     handoff = envelope.get("handoff")
     text = handoff.get("blockers") if isinstance(handoff, Mapping) else None
     if isinstance(text, str):

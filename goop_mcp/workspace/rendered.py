@@ -64,6 +64,7 @@ def render_document(reading: Reading, files: ProjectFiles, name: str) -> str | N
         return None if theirs is not None and theirs > own else ours
 
     _, kept = newest_blocks(blocks_of(_newest_events(reading, name, MOST_ENTRIES + 1)))
+    # A file on this machine may have some of the entries, for instance from a checkout.
     missing = [block for block in kept if found is None or not block.stands_in(found)]
 
     return insert_blocks(found, missing, document=name) if missing else None

@@ -14,7 +14,6 @@ import secrets
 import stat
 import time
 from collections.abc import Callable, Iterator
-from io import FileIO
 from typing import Protocol
 
 from goop_mcp.errors import PathRefusedError, UnwritableFileError
@@ -47,7 +46,7 @@ _REASONS = {
     errno.EDQUOT: "the disk quota is used up; free some space and try again",
     errno.EFBIG: "the file would become larger than the system allows",
     errno.EROFS: "the disk is read-only",
-    errno.ENOTDIR: "a part of its path is no folder; move it away",
+    errno.ENOTDIR: "a part of its path is not a folder; move it away",
     errno.ELOOP: "a part of its path is a link that is not followed; put a folder there",
     errno.EACCES: "this user may not write there; change the permissions of the folder",
     errno.EPERM: "this user may not write there; change the permissions of the folder",
@@ -98,7 +97,8 @@ def append_file(files: ProjectFiles, path: str, *, end: int, missing: Missing) -
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
             size = os.fstat(descriptor).st_size
             file.seek(max(size - end, 0))
-            data = missing(_all_of(file), is_whole=size <= end)
+            found = b"".join(iter(lambda: file.read(_PIECE) or b"", b""))
+            data = missing(found, is_whole=size <= end)
             if not data:
                 return
 
@@ -113,13 +113,6 @@ def append_file(files: ProjectFiles, path: str, *, end: int, missing: Missing) -
 
         if size == 0:
             folder.sync()
-
-
-def _all_of(file: FileIO) -> bytes:
-    parts = []
-    while part := file.read(_PIECE):
-        parts.append(part)
-    return b"".join(parts)
 
 
 def create_file(files: ProjectFiles, path: str, data: bytes) -> bool:
@@ -218,7 +211,7 @@ def _mode(folder: Folder, name: str) -> int | None:
 
     if not stat.S_ISREG(found.st_mode):
         raise PathRefusedError(
-            f"{name} is no file; expected a file there, move away what has its name"
+            f"{name} is not a file; expected a file there, move away what has its name"
         )
 
     return stat.S_IMODE(found.st_mode)

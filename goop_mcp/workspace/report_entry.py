@@ -1,6 +1,6 @@
 """Derive the entries of CHRONICLE.md (G-49) and ADL.md from an agent's report."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from goop_mcp.routing.deviations import parse_deviations
 from goop_mcp.routing.views import Place, ReportView
@@ -45,6 +45,18 @@ def log_of_report(report: ReportView, *, time: str) -> tuple[AdlEntry, ...]:
     entry before that. Redact the texts before they are stored.
     """
     files = tuple(file.path for file in report.files)
+
+    # Agents write deviations into any text of a report.
+    memories = [memory.title for memory in report.memories if memory.type == _DECISION]
+    notes = [file.note for file in report.files]
+    others = [text for text in report.extensions.values() if isinstance(text, str)]
+    texts = filter(None, (report.summary, report.blockers, *memories, *notes, *others))
+    deviations = dict.fromkeys(
+        (question.rule, question.text)
+        for text in texts
+        for question in parse_deviations(text)
+        if question.rule is not None and question.rule in _DONE
+    )
     found = [
         AdlEntry(
             kind="DEVIATION",
@@ -54,7 +66,7 @@ def log_of_report(report: ReportView, *, time: str) -> tuple[AdlEntry, ...]:
             action=_DONE[rule],
             files=files,
         )
-        for rule, text in dict.fromkeys(_deviations(report))
+        for rule, text in deviations
     ]
     decision = report.extensions.get(_DECISION)
     if isinstance(decision, str) and decision.strip():
@@ -64,16 +76,6 @@ def log_of_report(report: ReportView, *, time: str) -> tuple[AdlEntry, ...]:
         )
 
     return tuple(found)
-
-
-def _deviations(report: ReportView) -> Iterator[tuple[int, str]]:
-    memories = [memory.title for memory in report.memories if memory.type == _DECISION]
-    files = [file.note for file in report.files]
-    others = [text for text in report.extensions.values() if isinstance(text, str)]
-    for text in filter(None, (report.summary, report.blockers, *memories, *files, *others)):
-        for question in parse_deviations(text):
-            if question.rule is not None and question.rule in _DONE:
-                yield question.rule, question.text
 
 
 def _position(place: Place | None) -> str | None:

@@ -144,7 +144,7 @@ def _walk(files: ProjectFiles, folder: str) -> Iterator[str]:
         elif kind is FileKind.FILE:
             yield path
         else:
-            raise PathRefusedError(f"{path} is no file; remove it first")
+            raise PathRefusedError(f"{path} is not a file; remove it first")
 
 
 def _archive(id: str, packed: list[_Packed]) -> bytes:
@@ -166,6 +166,7 @@ def _archive(id: str, packed: list[_Packed]) -> bytes:
 
 def _remove(files: ProjectFiles, folder: str, packed: list[_Packed]) -> Iterator[str]:
     """Remove the files that are unchanged since packing, and empty folders; yield those left."""
+    # A file that changed after it was packed is newer than the archive and must stay.
     for each in packed:
         parent, _, name = each.path.rpartition("/")
         with open_folder(files.root, files.resolve(parent)) as place:

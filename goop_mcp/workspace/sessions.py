@@ -60,6 +60,7 @@ def create_session(
         _OUTPUT: "",
         _LOG: "",
     }
+    # Each file is created only if it is missing, so that a repeated call completes a session.
     for name, text in contents.items():
         create_file(files, f"{folder}/{name}", text.encode())
 

@@ -137,8 +137,19 @@ def parse_state(text: str) -> ProjectState | StateDefect:
     if reader.wrong is None:
         return state
 
+    # The position is that of the value, or of the last object on its path that exists.
     keys, expected = reader.wrong
-    line, column = line_and_column(text, _offset_of(text, keys))
+    at: int | None = None
+    for key in keys:
+        found = next((member for member in members(text, at) if member.key == key), None)
+        if found is None:
+            break
+
+        at = found.start
+        if text[at] != "{":
+            break
+
+    line, column = line_and_column(text, at or 0)
 
     return StateDefect(message=f"{'.'.join(keys)} is not {expected}", line=line, column=column)
 
@@ -204,7 +215,15 @@ class _Reader:
             completed_phases=tuple(
                 each for each in _as_list(execution.get("completedPhases")) if isinstance(each, str)
             ),
-            pending_tasks=_pending_tasks(execution.get("pendingTasks")),
+            pending_tasks=tuple(
+                PendingTask(
+                    id=_as_text(each.get("id")) or "",
+                    name=_as_text(each.get("name")) or "",
+                    status=_as_text(each.get("status")) or "pending",
+                )
+                for each in _as_list(execution.get("pendingTasks"))
+                if isinstance(each, Mapping)
+            ),
         )
 
     def _object(self, path: tuple[str, ...]) -> _Values:
@@ -265,33 +284,6 @@ def _shape(values: _Values) -> StateShape:
     # A map of workflows is part of version 2, whatever the number in the file.
     workflows = isinstance(values.get("workflows"), Mapping)
     return StateShape.VERSION_2 if version == 2 or workflows else StateShape.VERSION_1  # noqa: PLR2004
-
-
-def _offset_of(text: str, keys: tuple[str, ...]) -> int:
-    """Return the offset of the value at the path `keys`, or of the last one that exists."""
-    at: int | None = None
-    for key in keys:
-        found = next((member for member in members(text, at) if member.key == key), None)
-        if found is None:
-            break
-
-        at = found.start
-        if text[at] != "{":
-            break
-
-    return at or 0
-
-
-def _pending_tasks(value: JsonValue) -> tuple[PendingTask, ...]:
-    return tuple(
-        PendingTask(
-            id=_as_text(each.get("id")) or "",
-            name=_as_text(each.get("name")) or "",
-            status=_as_text(each.get("status")) or "pending",
-        )
-        for each in _as_list(value)
-        if isinstance(each, Mapping)
-    )
 
 
 def _as_text(value: JsonValue) -> str | None:

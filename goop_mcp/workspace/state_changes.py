@@ -152,6 +152,7 @@ def plan_change(
     if move.start != move.target:
         values = {**resets(move), **values, "phase": move.target}
 
+    # The edited text is parsed again: an edit that breaks the file is never written.
     values["lastActivity"] = now
     text = _written(state.text, values, revision=revision, phase=move.target)
     after = parse_state(text)

@@ -51,6 +51,8 @@ class StatePlan:
         """
         planned = self.planned
         for _ in range(_ATTEMPTS):
+            # The check and the replacement are not atomic for programs outside the queue; the time
+            # between them is as short as possible.
             found = current_state(files, seen=self.seen)
             if found.token != planned.before.token:
                 planned = plan_change(found, self.change, now=self.now, revision=self.revision)
@@ -100,6 +102,7 @@ def plan_state(
             )
         )
 
+    # The digests let recovery decide whether this change reached the file.
     before, after = sha256(state.text.encode()), sha256(planned.after.text.encode())
     path = document_path(STATE)
     writing.set_projection(

@@ -60,7 +60,7 @@ def test_a_terminal_shows_tables_with_lines(tmp_path: Path) -> None:
     shown = run_on_terminal("stats", cwd=tmp_path)
     assert shown.code == 0
     assert "│" in shown.out or "─" in shown.out
-    assert "| Figure" not in shown.out
+    assert "| Metric" not in shown.out
     assert "\x1b[" in shown.out
     assert "\x1b[" not in run_on_terminal("stats", "--color", "never", cwd=tmp_path).out
 

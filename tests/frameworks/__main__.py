@@ -1,8 +1,8 @@
 """Run the tests of each agent framework in an environment of its own, and show what became of them.
 
 Frameworks do not agree on the versions of what they need, so none of them is a dependency of the
-tests. The environments stay in a folder beside the sources and are made anew when what they need
-changes.
+tests. The environments stay in a folder next to the sources and are made again when their
+packages change.
 """
 
 import hashlib
@@ -23,13 +23,13 @@ LONGEST_INSTALL, LONGEST_RUN = 1200, 1200
 class Environment:
     """What is installed, and what is tested there.
 
-    `beside` is false where our own dependencies cannot be met.
+    `shares_dependencies` is false where our own dependencies cannot be met.
     """
 
     name: str
     packages: tuple[str, ...]
     tests: tuple[str, ...]
-    beside: bool = True
+    shares_dependencies: bool = True
 
 
 ENVIRONMENTS = (
@@ -57,7 +57,7 @@ ENVIRONMENTS = (
         "crewai",
         ("crewai==1.15.30", "lxml>=6,<7", "pydantic"),
         ("crewai", "crewai_scenes"),
-        beside=False,
+        shares_dependencies=False,
     ),
     Environment("smolagents", ("smolagents[openai]==1.26.0",), ("smolagents", "smolagents_scenes")),
 )
@@ -111,7 +111,7 @@ def _install(environment: Environment, folder: Path) -> str:
     own = ["--editable", str(ROOT)]
     rounds = (
         [[*own, *environment.packages, *TOOLS]]
-        if environment.beside
+        if environment.shares_dependencies
         else [
             [*environment.packages, *TOOLS],
             ["--no-deps", *own],

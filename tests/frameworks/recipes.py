@@ -11,7 +11,7 @@ from tests.repository import ROOT
 from tests.retry.agents import BAD_AGENT, BAD_STATUS, GOOD, PROSE
 
 __all__ = [
-    "ALWAYS_ANOTHER_FAULT",
+    "ALWAYS_ANOTHER_ERROR",
     "BAD_STATUS",
     "GOOD",
     "OPENING",
@@ -22,7 +22,7 @@ __all__ = [
     "names_of",
 ]
 
-ALWAYS_ANOTHER_FAULT = (BAD_STATUS, BAD_AGENT, PROSE)
+ALWAYS_ANOTHER_ERROR = (BAD_STATUS, BAD_AGENT, PROSE)
 PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
 
 

@@ -14,10 +14,10 @@ SCENES = (
     "structured output",
     "tools counted",
     "100 at once",
-    "cancelled in mid-call",
+    "cancelled during a call",
     "429 with Retry-After",
     "usage",
-    "1,200 open",
+    "1,200 open conversations",
     "deadline",
 )
 

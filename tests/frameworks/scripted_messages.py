@@ -83,19 +83,19 @@ def scripted_messages(
             pass
 
     def _is_after_feedback(body: dict[str, Any], mark: str) -> bool:
-        said = json.dumps(body["messages"])
-        return mark in said and feedback in said
+        conversation = json.dumps(body["messages"])
+        return mark in conversation and feedback in conversation
 
     def _block(body: dict[str, Any]) -> dict[str, Any]:
-        said = json.dumps(body["messages"])
-        calls = said.count('"tool_use"')
-        if "GOOP-PAY" in said and calls < (2 if "GOOP-PAY-TWICE" in said else 1):
+        conversation = json.dumps(body["messages"])
+        calls = conversation.count('"tool_use"')
+        if "GOOP-PAY" in conversation and calls < (2 if "GOOP-PAY-TWICE" in conversation else 1):
             return {"type": "tool_use", "id": f"toolu_1{calls}", "name": PAY, "input": {}}
-        if "GOOP-SUB" in _first_text(body) or "GOOP-ALONE" in said:
-            repaired = feedback in said and "GOOP-STUBBORN" not in said
+        if "GOOP-SUB" in _first_text(body) or "GOOP-ALONE" in conversation:
+            repaired = feedback in conversation and "GOOP-STUBBORN" not in conversation
             return {"type": "text", "text": good if repaired else bad}
-        if "GOOP-MAIN" in said and '"tool_use"' not in said:
-            return _delegation("GOOP-STUBBORN" if "GOOP-STUBBORN" in said else "")
+        if "GOOP-MAIN" in conversation and '"tool_use"' not in conversation:
+            return _delegation("GOOP-STUBBORN" if "GOOP-STUBBORN" in conversation else "")
         return {"type": "text", "text": "ok"}
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -17,7 +17,7 @@ from goop_mcp import RetryPolicy
 from goop_mcp.errors import PolicyError
 from goop_mcp.hosts.frameworks.claude_agent_sdk import envelope_hooks
 from goop_mcp.retry import Outcome
-from tests.frameworks.recipes import ALWAYS_ANOTHER_FAULT, BAD_STATUS, GOOD, OPENING, names_of
+from tests.frameworks.recipes import ALWAYS_ANOTHER_ERROR, BAD_STATUS, GOOD, OPENING, names_of
 from tests.repository import ROOT
 
 LONGEST_SCENE = 60
@@ -26,7 +26,7 @@ WITHOUT_NETWORK = ["unshare", "-rn", "sh", "-c", 'ip link set lo up; exec "$@"',
 
 def event(text: str | None, **changed: object) -> dict[str, Any]:
     """Return the event of a subagent that wants to stop; None of `text` is an older host."""
-    told: dict[str, Any] = {
+    hook_input: dict[str, Any] = {
         "session_id": "3cb1",
         "transcript_path": "session.jsonl",
         "cwd": "project",
@@ -42,22 +42,22 @@ def event(text: str | None, **changed: object) -> dict[str, Any]:
         "session_crons": [],
         **changed,
     }
-    return told if text is None else told | {"last_assistant_message": text}
+    return hook_input if text is None else hook_input | {"last_assistant_message": text}
 
 
 def main_event(text: str, **changed: object) -> dict[str, Any]:
-    told = event(text, hook_event_name="Stop", background_tasks=[], **changed)
-    return {key: value for key, value in told.items() if not key.startswith("agent_")}
+    hook_input = event(text, hook_event_name="Stop", background_tasks=[], **changed)
+    return {key: value for key, value in hook_input.items() if not key.startswith("agent_")}
 
 
 # The hook's JSON
-async def answer(hooks: dict[Any, list[HookMatcher]], told: dict[str, Any]) -> Any:  # noqa: ANN401
-    [matcher] = hooks[told["hook_event_name"]]
+async def answer(hooks: dict[Any, list[HookMatcher]], hook_input: dict[str, Any]) -> Any:  # noqa: ANN401
+    [matcher] = hooks[hook_input["hook_event_name"]]
     [hook] = matcher.hooks
-    return await hook(told, None, {"signal": None})
+    return await hook(hook_input, None, {"signal": None})
 
 
-async def test_the_recipe_blocks_a_bad_report_and_lets_a_good_one_go() -> None:
+async def test_the_recipe_blocks_a_bad_report_and_accepts_a_good_one() -> None:
     defined = names_of("claude-agent-sdk")
     hooks = defined["options"].hooks
     blocked = await answer(hooks, event(BAD_STATUS))
@@ -70,24 +70,24 @@ async def test_the_recipe_blocks_a_bad_report_and_lets_a_good_one_go() -> None:
     assert hooks["SubagentStop"][0].matcher == "goop-.*"
 
 
-async def test_a_good_report_is_let_go_at_once() -> None:
+async def test_a_good_report_is_accepted_at_once() -> None:
     assert await answer(envelope_hooks(), event(GOOD)) == {}
 
 
-async def test_the_same_report_again_is_let_go_with_a_word_about_what_is_left() -> None:
+async def test_the_same_report_again_ends_with_a_message_about_what_is_left() -> None:
     outcomes: list[Outcome] = []
     hooks = envelope_hooks(on_stop=outcomes.append)
     await answer(hooks, event(BAD_STATUS))
-    said = await answer(hooks, event(BAD_STATUS))
-    assert said == {
+    answered = await answer(hooks, event(BAD_STATUS))
+    assert answered == {
         "systemMessage": "the report was not accepted (no_progress): goop_report/unknown-status"
     }
     assert outcomes[0].text == BAD_STATUS
 
 
-async def test_always_another_fault_is_let_go_after_three_attempts() -> None:
+async def test_always_another_error_ends_after_three_attempts() -> None:
     hooks = envelope_hooks()
-    answers = [await answer(hooks, event(text)) for text in ALWAYS_ANOTHER_FAULT]
+    answers = [await answer(hooks, event(text)) for text in ALWAYS_ANOTHER_ERROR]
     assert ["decision" in each for each in answers] == [True, True, False]
     assert "(attempts)" in answers[2]["systemMessage"]
 
@@ -106,13 +106,13 @@ async def test_the_subagents_own_name_is_expected_in_its_report() -> None:
 
 async def test_an_older_host_that_names_only_the_transcript_is_understood(tmp_path: Path) -> None:
     transcript = tmp_path / "agent.jsonl"
-    said = [
+    entries = [
         {"type": "assistant", "message": {"content": [{"type": "text", "text": GOOD}]}},
         {"type": "user", "message": {"content": "go on"}},
         {"type": "assistant", "message": {"content": [{"type": "text", "text": BAD_STATUS}]}},
         {"type": "system", "subtype": "info"},
     ]
-    transcript.write_text("".join(json.dumps(each) + "\n" for each in said), encoding="utf-8")
+    transcript.write_text("".join(json.dumps(each) + "\n" for each in entries), encoding="utf-8")
     blocked = await answer(envelope_hooks(), event(None, agent_transcript_path=str(transcript)))
     assert "unknown-status" in blocked["reason"]
 
@@ -136,17 +136,17 @@ async def test_the_main_agent_is_judged_always_or_never_where_asked_for() -> Non
 
 
 async def test_the_main_agent_is_left_alone_while_subagents_run() -> None:
-    told = main_event(BAD_STATUS) | {"background_tasks": [{"id": "1", "status": "running"}]}
-    assert await answer(envelope_hooks(), told) == {}
+    hook_input = main_event(BAD_STATUS) | {"background_tasks": [{"id": "1", "status": "running"}]}
+    assert await answer(envelope_hooks(), hook_input) == {}
 
 
 @pytest.mark.parametrize("kind", ["shell", "bash", "local_bash"])
 async def test_a_shell_in_the_background_does_not_switch_judging_off(kind: str) -> None:
     # A server for development runs as long as the session.
-    told = main_event(BAD_STATUS) | {
+    hook_input = main_event(BAD_STATUS) | {
         "background_tasks": [{"id": "1", "type": kind, "status": "running"}]
     }
-    assert "decision" in await answer(envelope_hooks(), told)
+    assert "decision" in await answer(envelope_hooks(), hook_input)
 
 
 async def test_what_the_host_does_by_itself_is_not_judged() -> None:
@@ -235,7 +235,7 @@ def test_the_real_client_keeps_its_subagent_at_work_until_the_report_is_accepted
     assert (outcome["accepted"], outcome["replies"]) == (True, [BAD_STATUS.strip(), GOOD.strip()])
 
 
-def test_the_real_client_lets_a_stubborn_subagent_go(tmp_path: Path) -> None:
+def test_the_real_client_releases_a_stubborn_subagent(tmp_path: Path) -> None:
     scene = played(tmp_path, "client", "GOOP-MAIN GOOP-STUBBORN please delegate")
     assert scene["result"] == "ok"
     [outcome] = scene["outcomes"]

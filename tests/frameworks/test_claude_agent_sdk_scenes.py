@@ -11,7 +11,7 @@ pytest.importorskip(
 from goop_mcp import RetryPolicy
 from goop_mcp.hosts.frameworks.claude_agent_sdk import envelope_hooks
 from goop_mcp.retry import Outcome
-from tests.frameworks.recipes import ALWAYS_ANOTHER_FAULT, BAD_STATUS, GOOD
+from tests.frameworks.recipes import ALWAYS_ANOTHER_ERROR, BAD_STATUS, GOOD
 from tests.frameworks.scenes import MANY, scene
 from tests.frameworks.scripted_messages import PAY
 from tests.frameworks.test_claude_agent_sdk import answer, event, played
@@ -45,7 +45,7 @@ def test_two_prompts_of_a_session_are_counted_each_by_itself_and_a_tool_runs_onc
 
 
 @scene("100 at once")
-@scene("1,200 open")
+@scene("1,200 open conversations")
 @pytest.mark.parametrize("many", [100, MANY])
 async def test_the_counts_of_conversations_at_once_are_kept(many: int) -> None:
     # The hooks are those that the client calls; so many clients do not fit into a machine.
@@ -59,7 +59,7 @@ async def test_the_counts_of_conversations_at_once_are_kept(many: int) -> None:
     assert [(each.accepted, len(each.attempts)) for each in outcomes] == [(True, 2)] * many
 
 
-@scene("cancelled in mid-call")
+@scene("cancelled during a call")
 @pytest.mark.parametrize("more", ["", "; Hello"])
 def test_an_agent_that_is_interrupted_while_its_model_is_asked_is_reported(
     tmp_path: Path, more: str
@@ -73,7 +73,7 @@ def test_an_agent_that_is_interrupted_while_its_model_is_asked_is_reported(
     assert len(shown["outcomes"]) == (2 if more else 1)
 
 
-@scene("cancelled in mid-call")
+@scene("cancelled during a call")
 def test_an_agent_whose_model_fails_for_good_is_reported(tmp_path: Path) -> None:
     shown = played(tmp_path, "interrupt", "GOOP-BROKEN GOOP-ALONE please")
     [outcome] = shown["outcomes"]
@@ -103,7 +103,7 @@ def test_usage_is_unknown_to_a_hook_and_known_to_the_program(tmp_path: Path) -> 
 async def test_a_deadline_ends_the_review_at_the_next_reply() -> None:
     outcomes: list[Outcome] = []
     hooks = envelope_hooks(policy=RetryPolicy(deadline=0.2), on_stop=outcomes.append)
-    await answer(hooks, event(ALWAYS_ANOTHER_FAULT[0]))
+    await answer(hooks, event(ALWAYS_ANOTHER_ERROR[0]))
     await anyio.sleep(0.3)
-    assert "(deadline)" in (await answer(hooks, event(ALWAYS_ANOTHER_FAULT[1])))["systemMessage"]
+    assert "(deadline)" in (await answer(hooks, event(ALWAYS_ANOTHER_ERROR[1])))["systemMessage"]
     assert [each.stopped_because for each in outcomes] == ["deadline"]

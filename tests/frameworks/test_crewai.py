@@ -25,7 +25,7 @@ from goop_mcp import NotAcceptedError, RetryPolicy
 from goop_mcp.hosts.frameworks.crewai import envelope_guardrail
 from goop_mcp.retry import Outcome
 from tests.frameworks.recipes import (
-    ALWAYS_ANOTHER_FAULT,
+    ALWAYS_ANOTHER_ERROR,
     BAD_STATUS,
     GOOD,
     OPENING,
@@ -56,12 +56,12 @@ class ScriptedModel(BaseLLM):
 
 # crewai strips what models send.
 def scripted(*replies: str | Exception) -> ScriptedModel:
-    # In the words in which crewai expects the end.
-    said = [
+    # In the form in which crewai expects the end.
+    texts = [
         reply if isinstance(reply, Exception) else f"Thought: Done.\nFinal Answer: {reply}"
         for reply in replies
     ]
-    return ScriptedModel(model="scripted", replies=said)
+    return ScriptedModel(model="scripted", replies=texts)
 
 
 def crew(model: ScriptedModel, **options: Any) -> Crew:  # noqa: ANN401 - crewai's
@@ -100,7 +100,7 @@ def test_the_same_report_again_ends_the_task_with_every_attempt() -> None:
 
 
 def test_the_task_ends_after_the_attempts_of_the_policy() -> None:
-    model = scripted(*ALWAYS_ANOTHER_FAULT)
+    model = scripted(*ALWAYS_ANOTHER_ERROR)
     with pytest.raises(NotAcceptedError) as caught:
         names_of("crewai", model=model)["work"]()
     assert caught.value.outcome.stopped_because == "attempts"

@@ -33,7 +33,7 @@ from goop_mcp import RetryPolicy
 from goop_mcp.hosts.frameworks.crewai import envelope_guardrail
 from goop_mcp.retry import Outcome
 from tests.frameworks.recipes import (
-    ALWAYS_ANOTHER_FAULT,
+    ALWAYS_ANOTHER_ERROR,
     BAD_STATUS,
     GOOD,
     OPENING,
@@ -174,7 +174,7 @@ def test_a_hundred_crews_at_once_are_counted_each_by_itself() -> None:
     assert len(chat.heard) == 200
 
 
-@scene("cancelled in mid-call")
+@scene("cancelled during a call")
 def test_a_crew_that_is_cancelled_while_the_model_is_asked_is_reported() -> None:
     outcomes: list[Outcome] = []
 
@@ -220,7 +220,7 @@ def test_usage_is_unknown_and_never_zero() -> None:
     assert outcomes[0].usage.tokens is None
 
 
-@scene("1,200 open")
+@scene("1,200 open conversations")
 def test_the_counts_of_1200_open_conversations_are_kept() -> None:
     # Tasks of crewai's in contexts of their own, announced and judged as crewai does; so many
     # kickoffs at once would take crewai an hour.
@@ -248,7 +248,7 @@ def test_the_counts_of_1200_open_conversations_are_kept() -> None:
 @scene("deadline")
 def test_a_deadline_ends_the_task_at_the_next_output() -> None:
     outcomes: list[Outcome] = []
-    left = iter(ALWAYS_ANOTHER_FAULT)
+    left = iter(ALWAYS_ANOTHER_ERROR)
 
     def slow(_body: dict[str, Any]) -> str:
         time.sleep(0.6)

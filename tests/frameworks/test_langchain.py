@@ -26,7 +26,7 @@ from goop_mcp.errors import PolicyError
 from goop_mcp.hosts.frameworks.langchain import EnvelopeMiddleware
 from goop_mcp.retry import Outcome
 from tests.frameworks.recipes import (
-    ALWAYS_ANOTHER_FAULT,
+    ALWAYS_ANOTHER_ERROR,
     BAD_STATUS,
     GOOD,
     OPENING,
@@ -103,12 +103,12 @@ def test_the_same_report_again_ends_the_run_with_every_attempt() -> None:
 
 
 def test_the_run_ends_after_the_attempts_of_the_policy_and_may_hand_on_the_last_reply() -> None:
-    model, outcomes = scripted(*ALWAYS_ANOTHER_FAULT), list[object]()
+    model, outcomes = scripted(*ALWAYS_ANOTHER_ERROR), list[object]()
     middleware = EnvelopeMiddleware(
         policy=RetryPolicy(max_attempts=2), hand_on_unaccepted=True, on_stop=outcomes.append
     )
     result = create_agent(model, tools=[], middleware=[middleware]).invoke(TASK)
-    assert result["messages"][-1].text == ALWAYS_ANOTHER_FAULT[1]
+    assert result["messages"][-1].text == ALWAYS_ANOTHER_ERROR[1]
     outcome = middleware.outcome(result["messages"])
     assert (outcome.stopped_because, len(outcome.attempts)) == ("attempts", 2)
     assert len(outcomes) == 1
@@ -146,14 +146,14 @@ LOOK_UP = {"name": "look_up", "args": {"name": "form"}, "id": "1"}
 
 def test_attempts_are_counted_though_the_messages_are_summarized() -> None:
     outcomes: list[Outcome] = []
-    model, summaries = scripted(*ALWAYS_ANOTHER_FAULT), scripted("They talked about a login form.")
+    model, summaries = scripted(*ALWAYS_ANOTHER_ERROR), scripted("They talked about a login form.")
     summarizing = SummarizationMiddleware(summaries, trigger=("messages", 2), keep=("messages", 1))
     check = EnvelopeMiddleware(hand_on_unaccepted=True, on_stop=outcomes.append)
     result = create_agent(model, tools=[], middleware=[summarizing, check]).invoke(TASK)
     assert summaries.heard
     assert len(model.heard) == 3
     assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("attempts", 3)]
-    assert [each.reply for each in check.outcome(result).attempts] == list(ALWAYS_ANOTHER_FAULT)
+    assert [each.reply for each in check.outcome(result).attempts] == list(ALWAYS_ANOTHER_ERROR)
 
 
 @pytest.mark.parametrize("strategy", [ToolStrategy, ProviderStrategy])
@@ -280,7 +280,7 @@ def test_a_run_that_other_middleware_sends_back_after_an_accepted_report_goes_on
 
     outcomes: list[Outcome] = []
     check = EnvelopeMiddleware(on_stop=outcomes.append)
-    # The last middleware is the first to see what the model said.
+    # The last middleware is the first to see what the model sent.
     agent = create_agent(
         scripted(counted(GOOD, 30), counted(GOOD, 40)), tools=[], middleware=[Nicer(), check]
     )

@@ -14,7 +14,7 @@ from langgraph.types import RetryPolicy as NodeRetryPolicy
 from goop_mcp import NotAcceptedError, RetryPolicy
 from goop_mcp.hosts.frameworks.langgraph import EnvelopeCheck
 from goop_mcp.retry import Outcome
-from tests.frameworks.recipes import ALWAYS_ANOTHER_FAULT, BAD_STATUS, GOOD, OPENING, names_of
+from tests.frameworks.recipes import ALWAYS_ANOTHER_ERROR, BAD_STATUS, GOOD, OPENING, names_of
 
 
 class ScriptedModel:
@@ -52,8 +52,8 @@ def test_the_same_report_again_goes_to_the_end_unaccepted() -> None:
     )
 
 
-def test_always_another_fault_goes_to_the_end_after_three_attempts() -> None:
-    model = ScriptedModel(*ALWAYS_ANOTHER_FAULT)
+def test_always_another_error_goes_to_the_end_after_three_attempts() -> None:
+    model = ScriptedModel(*ALWAYS_ANOTHER_ERROR)
     outcome = names_of("langgraph", model=model)["work"]()
     assert (outcome.stopped_because, len(model.heard)) == ("attempts", 3)
 

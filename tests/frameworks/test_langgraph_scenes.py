@@ -171,7 +171,7 @@ def test_a_hundred_runs_at_once_are_counted_each_by_itself() -> None:
     assert len(chat.heard) == 200
 
 
-@scene("cancelled in mid-call")
+@scene("cancelled during a call")
 def test_a_run_that_is_cancelled_while_the_model_is_asked_is_reported() -> None:
     outcomes: list[Outcome] = []
 
@@ -219,7 +219,7 @@ def test_usage_is_summed_over_tools_and_attempts() -> None:
     assert [each.usage and each.usage.tokens for each in outcomes[0].attempts] == [30, 15]
 
 
-@scene("1,200 open")
+@scene("1,200 open conversations")
 def test_the_counts_of_1200_open_conversations_are_kept() -> None:
     outcomes: list[Outcome] = []
 

@@ -32,7 +32,7 @@ from goop_mcp import NotAcceptedError, RetryPolicy, shared_budget
 from goop_mcp.hosts.frameworks.openai_agents import checked_output, run_checked
 from goop_mcp.retry import Hooks, Outcome
 from tests.frameworks.recipes import (
-    ALWAYS_ANOTHER_FAULT,
+    ALWAYS_ANOTHER_ERROR,
     BAD_STATUS,
     GOOD,
     OPENING,
@@ -104,7 +104,7 @@ async def test_a_good_report_is_not_asked_for_again() -> None:
     assert len(model.heard) == 1
 
 
-async def test_the_same_report_again_changes_the_way_of_asking_and_then_ends() -> None:
+async def test_the_same_report_again_changes_the_strategy_and_then_ends() -> None:
     model = ScriptedModel(BAD_STATUS)
     checked = await run_checked(
         Agent(name="worker", model=model), TASK, policy=RetryPolicy(max_attempts=5)
@@ -115,7 +115,7 @@ async def test_the_same_report_again_changes_the_way_of_asking_and_then_ends() -
         "same_conversation",
         "minimal",
     ]
-    # To begin anew is to forget what was said before.
+    # A fresh start has no history.
     assert [len(items) for items in model.heard] == [1, 3, 1]
 
 
@@ -153,17 +153,17 @@ async def test_a_subagent_used_as_a_tool_works_on_until_its_report_is_accepted()
     assert [len(items) for items in model.heard] == [1, 3]
 
 
-async def test_the_calling_agent_is_told_of_a_report_that_was_never_accepted() -> None:
-    model = ScriptedModel(*ALWAYS_ANOTHER_FAULT)
+async def test_the_calling_agent_learns_of_a_report_that_was_never_accepted() -> None:
+    model = ScriptedModel(*ALWAYS_ANOTHER_ERROR)
     caller = Agent(
         name="caller",
         model=ScriptedModel(CALL_WORKER, "done"),
         tools=[names_of("openai-agents", model=model)["tool"]],
     )
     result = await Runner.run(caller, "Delegate.")
-    [told] = [item.output for item in result.new_items if item.type == "tool_call_output_item"]
-    assert told.startswith("worker was asked 3 times and sent no report")
-    assert PROSE not in told
+    [received] = [item.output for item in result.new_items if item.type == "tool_call_output_item"]
+    assert received.startswith("worker was asked 3 times and sent no report")
+    assert PROSE not in received
     assert len(model.heard) == 3
 
 
@@ -249,8 +249,8 @@ async def test_a_subagent_that_has_to_wait_for_an_approval_is_not_taken_for_done
     worker = Agent(
         name="worker", model=ScriptedModel(BAD_STATUS, call_of("pay")), tools=[payments.tool]
     )
-    told = await checked_output(worker)(await Runner.run(worker, TASK))
-    assert told.startswith("worker did not finish: the run waits for a person to approve pay")
+    received = await checked_output(worker)(await Runner.run(worker, TASK))
+    assert received.startswith("worker did not finish: the run waits for a person to approve pay")
     assert payments.made == 0
 
 
@@ -314,7 +314,7 @@ async def test_an_agent_that_is_a_tool_does_not_confuse_where_the_run_stood() ->
     assert kinds(model.heard[-1]) == ["user", "function_call", "function_call_output"]
 
 
-async def test_a_session_keeps_all_that_was_said_though_a_fresh_start_does_not_see_it() -> None:
+async def test_a_session_keeps_every_turn_though_a_fresh_start_does_not_see_it() -> None:
     session = SQLiteSession("s")
     await session.add_items(
         [{"role": "user", "content": "Before."}, {"role": "assistant", "content": "Yes."}]
@@ -482,7 +482,7 @@ async def test_a_hundred_runs_at_once_are_counted_each_by_itself() -> None:
     ] * 100
 
 
-async def test_a_session_keeps_what_was_said_also_where_the_policy_raises() -> None:
+async def test_a_session_keeps_every_turn_also_where_the_policy_raises() -> None:
     session = SQLiteSession("s")
     worker = Agent(name="worker", model=ScriptedModel(BAD_STATUS))
     policy = RetryPolicy(when_exhausted="raise", ways=("fresh",))

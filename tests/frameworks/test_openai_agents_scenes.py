@@ -131,7 +131,7 @@ async def test_a_hundred_runs_at_once_are_counted_each_by_itself() -> None:
     assert len(chat.heard) == 200
 
 
-@scene("cancelled in mid-call")
+@scene("cancelled during a call")
 async def test_a_run_that_is_cancelled_while_the_model_is_asked_is_reported() -> None:
     outcomes: list[Outcome] = []
     with scripted_chat(BAD_STATUS, HANG) as chat:
@@ -167,7 +167,7 @@ async def test_usage_is_summed_over_tools_attempts_and_failures() -> None:
     assert checked.outcome.usage.tokens == 3 * TOKENS
 
 
-@scene("1,200 open")
+@scene("1,200 open conversations")
 async def test_the_counts_of_1200_open_conversations_are_kept() -> None:
     with scripted_chat(script=repaired, hold=MANY) as chat:
         worker = agent_of(chat)

@@ -18,7 +18,7 @@ from goop_mcp import NotAcceptedError, RetryPolicy
 from goop_mcp.hosts.frameworks.pydantic_ai import EnvelopeCheck, check_output
 from goop_mcp.retry import Outcome
 from tests.frameworks.recipes import (
-    ALWAYS_ANOTHER_FAULT,
+    ALWAYS_ANOTHER_ERROR,
     BAD_STATUS,
     GOOD,
     OPENING,
@@ -35,8 +35,10 @@ class ScriptedModel:
         self.replies, self.heard = replies, list[str]()
         self.model = FunctionModel(self.answer)
 
-    def answer(self, said: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
-        self.heard.append(str(said[-1]))
+    def answer(
+        self, history: list[messages.ModelMessage], _info: AgentInfo
+    ) -> messages.ModelResponse:
+        self.heard.append(str(history[-1]))
         return messages.ModelResponse(
             parts=[messages.TextPart(self.replies[min(len(self.heard), len(self.replies)) - 1])]
         )
@@ -64,7 +66,7 @@ async def test_the_same_report_again_ends_the_run_with_every_attempt() -> None:
 
 
 async def test_the_run_ends_after_the_attempts_of_the_policy() -> None:
-    scripted = ScriptedModel(*ALWAYS_ANOTHER_FAULT)
+    scripted = ScriptedModel(*ALWAYS_ANOTHER_ERROR)
     agent = check_output(
         Agent(scripted.model, retries={"output": 9}), policy=RetryPolicy(max_attempts=3)
     )
@@ -76,7 +78,7 @@ async def test_the_run_ends_after_the_attempts_of_the_policy() -> None:
 
 
 async def test_a_smaller_limit_of_the_framework_ends_the_run_without_losing_an_attempt() -> None:
-    scripted = ScriptedModel(*ALWAYS_ANOTHER_FAULT)
+    scripted = ScriptedModel(*ALWAYS_ANOTHER_ERROR)
     with pytest.raises(NotAcceptedError) as caught:
         await check_output(Agent(scripted.model)).run("Implement the login form.")
     assert caught.value.outcome.stopped_because == "attempts"
@@ -135,8 +137,8 @@ def answering(*replies: messages.ModelResponsePart | Exception, tokens: int = 15
     """Return a model that sends each of `replies` and repeats the last; each takes `tokens`."""
     heard: list[int] = []
 
-    def answer(said: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
-        heard.append(len(said))
+    def answer(history: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
+        heard.append(len(history))
         reply = replies[min(len(heard), len(replies)) - 1]
         if isinstance(reply, Exception):
             raise reply
@@ -198,8 +200,8 @@ async def test_usage_is_that_of_the_model_calls_of_tools_included(checked: Check
 async def test_a_hundred_runs_at_once_are_counted_each_by_itself(checked: Checked) -> None:
     outcomes: list[Outcome] = []
 
-    def answer(said: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
-        text = GOOD if len(said) > 1 else BAD_STATUS
+    def answer(history: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
+        text = GOOD if len(history) > 1 else BAD_STATUS
         usage = RequestUsage(input_tokens=10, output_tokens=5)
         return messages.ModelResponse(parts=[messages.TextPart(text)], usage=usage)
 
@@ -224,7 +226,7 @@ async def test_on_stop_receives_the_outcome_of_a_run_whose_model_fails(
     ]
 
 
-async def hang(_said: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
+async def hang(_history: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
     await asyncio.sleep(60)
     raise AssertionError
 
@@ -259,7 +261,7 @@ async def test_the_same_report_again_ends_the_run_of_the_capability_with_every_a
 
 async def test_a_smaller_limit_of_the_framework_ends_the_run_of_the_capability_as_well() -> None:
     check = EnvelopeCheck()
-    agent = Agent(ScriptedModel(*ALWAYS_ANOTHER_FAULT).model, capabilities=[check])
+    agent = Agent(ScriptedModel(*ALWAYS_ANOTHER_ERROR).model, capabilities=[check])
     with pytest.raises(NotAcceptedError) as caught:
         await agent.run("Implement it.")
     assert len(caught.value.outcome.attempts) == 2
@@ -303,7 +305,7 @@ async def test_an_output_function_never_acts_upon_a_report_that_is_rejected() ->
 async def test_a_run_that_goes_on_after_an_accepted_report_is_judged_further_and_paid_once() -> (
     None
 ):
-    def answer(_said: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
+    def answer(_history: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
         parts = [
             messages.ToolCallPart("final_result", factory_reply(), tool_call_id=name)
             for name in "ab"
@@ -329,14 +331,16 @@ async def test_the_counts_of_1200_open_conversations_are_kept(checked: Checked) 
     heard: list[int] = []
     all_rejected = asyncio.Event()
 
-    async def answer(said: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
-        heard.append(len(said))
+    async def answer(
+        history: list[messages.ModelMessage], _info: AgentInfo
+    ) -> messages.ModelResponse:
+        heard.append(len(history))
         if len(heard) == 2400:
             all_rejected.set()
-        if len(said) > 1:
+        if len(history) > 1:
             await all_rejected.wait()
         return messages.ModelResponse(
-            parts=[messages.TextPart(GOOD if len(said) > 1 else BAD_STATUS)]
+            parts=[messages.TextPart(GOOD if len(history) > 1 else BAD_STATUS)]
         )
 
     agent = checked(FunctionModel(answer), on_stop=outcomes.append)

@@ -27,7 +27,7 @@ from goop_mcp import RetryPolicy
 from goop_mcp.hosts.frameworks.pydantic_ai import EnvelopeCheck, check_output
 from goop_mcp.retry import Outcome
 from tests.frameworks.recipes import (
-    ALWAYS_ANOTHER_FAULT,
+    ALWAYS_ANOTHER_ERROR,
     BAD_STATUS,
     GOOD,
     OPENING,
@@ -192,7 +192,7 @@ async def test_a_hundred_runs_at_once_are_counted_each_by_itself(checked: Checke
     assert len(chat.heard) == 200
 
 
-@scene("cancelled in mid-call")
+@scene("cancelled during a call")
 async def test_a_run_that_is_cancelled_while_the_model_is_asked_is_reported() -> None:
     outcomes: list[Outcome] = []
     with scripted_chat(BAD_STATUS, HANG) as chat:
@@ -248,7 +248,7 @@ async def test_usage_is_summed_over_tools_and_attempts(checked: Checked) -> None
     assert outcomes[0].usage.tokens == result.usage.total_tokens == 3 * TOKENS
 
 
-@scene("1,200 open")
+@scene("1,200 open conversations")
 async def test_the_counts_of_1200_open_conversations_are_kept() -> None:
     outcomes: list[Outcome] = []
     with scripted_chat(script=repaired, hold=MANY) as chat:
@@ -273,7 +273,7 @@ async def test_the_deadline_bounds_a_call_of_the_model() -> None:
 async def test_without_the_capability_a_deadline_ends_the_run_at_the_next_output() -> None:
     outcomes: list[Outcome] = []
 
-    left = iter(ALWAYS_ANOTHER_FAULT)
+    left = iter(ALWAYS_ANOTHER_ERROR)
 
     def slow(_body: dict[str, Any]) -> str:
         time.sleep(0.3)

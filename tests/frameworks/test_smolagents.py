@@ -14,7 +14,7 @@ from smolagents.utils import AgentError
 from goop_mcp import RetryPolicy
 from goop_mcp.hosts.frameworks.smolagents import EnvelopeCheck, envelope_check
 from goop_mcp.retry import Outcome
-from tests.frameworks.recipes import ALWAYS_ANOTHER_FAULT, BAD_STATUS, GOOD, OPENING, names_of
+from tests.frameworks.recipes import ALWAYS_ANOTHER_ERROR, BAD_STATUS, GOOD, OPENING, names_of
 
 TASK = "Implement the login form."
 
@@ -81,7 +81,7 @@ def test_the_same_report_again_interrupts_the_run_and_keeps_every_attempt() -> N
 
 
 def test_the_run_is_interrupted_after_the_attempts_of_the_policy() -> None:
-    model = ScriptedModel(*ALWAYS_ANOTHER_FAULT)
+    model = ScriptedModel(*ALWAYS_ANOTHER_ERROR)
     with pytest.raises(AgentError, match="interrupted"):
         names_of("smolagents", model=model)["work"]()
     assert len(model.heard) == 3

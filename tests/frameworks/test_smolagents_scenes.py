@@ -138,7 +138,7 @@ def test_a_hundred_runs_at_once_are_counted_each_by_itself() -> None:
     assert [(len(each.attempts), each.usage.tokens) for each in outcomes] == [(2, 30)] * 100
 
 
-@scene("cancelled in mid-call")
+@scene("cancelled during a call")
 @pytest.mark.parametrize("is_answered", [False, True])
 def test_a_run_that_is_interrupted_while_the_model_is_asked_is_reported(is_answered: bool) -> None:
     outcomes: list[Outcome] = []
@@ -197,7 +197,7 @@ def test_usage_is_summed_over_tools_and_attempts() -> None:
     assert [each.usage and each.usage.tokens for each in outcomes[0].attempts] == [30, 15]
 
 
-@scene("1,200 open")
+@scene("1,200 open conversations")
 def test_the_counts_of_1200_open_conversations_are_kept() -> None:
     outcomes: list[Outcome] = []
     check = envelope_check(on_stop=outcomes.append)

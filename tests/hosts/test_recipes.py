@@ -21,7 +21,7 @@ def test_the_recipe_for_a_loop_of_your_own_asks_until_the_report_is_accepted() -
         heard.append(message)
         return BAD_STATUS if len(heard) == 1 else GOOD
 
-    assert names_of("A loop of your own")["work"](conversation, "Implement it.").accepted
+    assert names_of("Your own loop")["work"](conversation, "Implement it.").accepted
     assert heard[0] == "Implement it."
 
 
@@ -46,7 +46,7 @@ def test_the_recipe_for_a_program_asks_it_again(
 def test_every_recipe_is_run_by_a_test() -> None:
     headings = set(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) - {
         "A program",
-        "A loop of your own",
+        "Your own loop",
     }
     files = [
         file.read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from tests.frameworks.recipes import PAGE
 from tests.frameworks.scenes import SCENES
 from tests.repository import ROOT
 
-REASONS = {"none there", "not judged", "nodes of your own"}
+REASONS = {"not supported", "not validated", "your own nodes"}
 
 
 def _table() -> dict[tuple[str, str], str]:
@@ -15,7 +15,7 @@ def _table() -> dict[tuple[str, str], str]:
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in re.findall(r"^\|.*\|$", PAGE, re.MULTILINE)
     ]
-    start = next(number for number, cells in enumerate(lines) if cells[0] == "scene")
+    start = next(number for number, cells in enumerate(lines) if cells[0] == "scenario")
     frameworks = lines[start][1:]
     rows = lines[start + 2 : start + 2 + len(SCENES)]
     return {

@@ -164,7 +164,7 @@ def test_no_fallback_is_asked_once_the_budget_is_spent() -> None:
     assert not outcome.accepted
 
 
-def test_the_same_reply_twice_changes_the_way_of_asking_and_then_stops() -> None:
+def test_the_same_reply_twice_changes_the_strategy_and_then_stops() -> None:
     agent = Counting(BAD_STATUS, usage=None)
     outcome = ask(agent, policy=RetryPolicy(max_attempts=10))
     assert agent.ways == ["first", "same_conversation", "minimal"]
@@ -178,7 +178,7 @@ def test_the_same_findings_in_other_words_are_no_progress_either() -> None:
     assert len(outcome.attempts) == 3
 
 
-def test_a_fault_that_stands_again_is_called_so_with_the_line_to_write() -> None:
+def test_a_repeated_error_is_named_with_the_line_to_write() -> None:
     agent = Scripted(BAD_STATUS, BAD_STATUS, GOOD)
     ask(agent)
     assert agent.heard[1] not in agent.heard[2]
@@ -189,7 +189,7 @@ def test_a_fault_that_stands_again_is_called_so_with_the_line_to_write() -> None
     )
 
 
-def test_a_reply_that_is_cut_off_again_is_told_so_and_still_asked_to_be_shorter() -> None:
+def test_a_reply_that_is_cut_off_again_is_still_asked_to_be_shorter() -> None:
     agent = Scripted(CUT_OFF, CUT_OFF.replace("The work is done.", "Here it is."), GOOD)
     ask(agent)
     again = agent.heard[2].partition(OPENING)[2]
@@ -207,17 +207,17 @@ def test_a_fresh_ask_repeats_the_task_and_nothing_of_the_failed_reply() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "expected"),
     [
         (PROSE, "in this form and filled in:\n<goop_report"),
         (CUT_OFF, "- Keep the reply short"),
     ],
     ids=["no envelope", "cut off"],
 )
-def test_a_fresh_ask_tells_of_no_reply_that_the_agent_does_not_know(reply: str, told: str) -> None:
+def test_a_fresh_ask_names_no_reply_that_the_agent_does_not_know(reply: str, expected: str) -> None:
     agent = Scripted(reply, GOOD)
     assert ask(agent, policy=RetryPolicy(ways=("fresh",))).accepted
-    assert told in agent.heard[1]
+    assert expected in agent.heard[1]
     assert not any(
         words in agent.heard[1] for words in ("is kept", "again", "was cut off", OPENING)
     )
@@ -255,7 +255,7 @@ def test_an_envelope_sent_later_is_joined_with_the_prose_before() -> None:
     ("replies", "policy"),
     [
         pytest.param((PROSE, f"{PROSE}\n\n{EXECUTOR}"), RetryPolicy(), id="it repeats the prose"),
-        pytest.param((PROSE, GOOD), RetryPolicy(ways=("fresh",)), id="it answers the task anew"),
+        pytest.param((PROSE, GOOD), RetryPolicy(ways=("fresh",)), id="it answers the task again"),
         pytest.param((BAD_STATUS, GOOD), RetryPolicy(), id="the first had an envelope"),
         pytest.param((GOOD,), RetryPolicy(), id="there is only one"),
     ],
@@ -285,7 +285,7 @@ def test_an_agent_that_answers_with_no_text_has_failed(answer: object, backend: 
     assert ("decode it first" in str(outcome.failure)) == isinstance(answer, bytes | bytearray)
 
 
-def test_an_agent_that_streams_is_told_to_join_the_parts() -> None:
+def test_an_agent_that_streams_is_asked_to_join_the_parts() -> None:
     async def agent(_message: str) -> AsyncIterator[str]:
         yield GOOD
 
@@ -379,13 +379,13 @@ def test_expectations_are_asked_for() -> None:
     assert "goop_report/phase-mismatch" in {each.rule for each in outcome.verdict.findings}
 
 
-def test_form_is_mended_unless_the_policy_wants_it_otherwise() -> None:
-    to_mend = GOOD.replace("login/logout", "login & logout")
+def test_form_is_repaired_unless_the_policy_wants_it_otherwise() -> None:
+    to_repair = GOOD.replace("login/logout", "login & logout")
     rules = frozenset({"xml/unescaped"})
-    mended = ask(Scripted(to_mend))
-    assert [repair.rule for repair in mended.attempts[0].repairs] == list(rules)
+    repaired = ask(Scripted(to_repair))
+    assert [repair.rule for repair in repaired.attempts[0].repairs] == list(rules)
     for policy in (RetryPolicy(mend_form=False), RetryPolicy(unmended=rules)):
-        agent = Scripted(to_mend, GOOD)
+        agent = Scripted(to_repair, GOOD)
         assert results(ask(agent, policy=policy)) == ["rejected", "accepted"]
         assert "xml/unescaped" in agent.heard[1]
 
@@ -405,7 +405,7 @@ def test_a_budget_that_is_spent_stops_before_the_next_ask() -> None:
     assert len(agent.agent.heard) == 2
 
 
-def test_a_budget_that_cannot_be_kept_is_told() -> None:
+def test_a_budget_that_cannot_be_kept_is_reported() -> None:
     outcome = ask(Scripted(GOOD), policy=RetryPolicy(max_tokens=100))
     assert any("does not say what its answers cost" in warning for warning in outcome.warnings)
 

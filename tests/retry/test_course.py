@@ -66,7 +66,7 @@ LATE = failed(DeadlinePassedError())
             [BAD_STATUS, BAD_AGENT, PROSE],
             RetryPolicy(),
             Stop("attempts"),
-            id="three different faults",
+            id="three different errors",
         ),
         pytest.param([LOST], RetryPolicy(), "first", id="connection lost"),
         pytest.param([LOST] * 4, RetryPolicy(), "first", id="lost four times"),
@@ -78,7 +78,7 @@ LATE = failed(DeadlinePassedError())
             [LOST, BAD_STATUS, LOST, LOST, LOST],
             RetryPolicy(),
             "first",
-            id="counted anew after a reply",
+            id="counted again after a reply",
         ),
         pytest.param([BROKEN], RetryPolicy(), Stop("agent_error"), id="broken for good"),
         pytest.param([LATE], RetryPolicy(), Stop("deadline"), id="too late"),
@@ -153,7 +153,7 @@ def test_the_same_history_has_the_same_next_step(
 
 
 def test_a_failed_call_is_repeated_with_the_same_words() -> None:
-    lost = Attempt(message="Mend this.", way="minimal", failure=ConnectionError(), repeatable=True)
+    lost = Attempt(message="Fix this.", way="minimal", failure=ConnectionError(), repeatable=True)
     step = next_step(TASK, [ANSWERS[BAD_STATUS], lost], RetryPolicy())
     assert isinstance(step, Ask)
-    assert (step.message.text, step.message.way, step.failures) == ("Mend this.", "minimal", 1)
+    assert (step.message.text, step.message.way, step.failures) == ("Fix this.", "minimal", 1)

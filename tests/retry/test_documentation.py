@@ -56,7 +56,7 @@ def test_the_journey_is_followed_to_its_end() -> None:
     assert asyncio.run(names()["journey"]())[0] == "finish"
 
 
-def test_the_session_forgets_when_it_is_asked_anew() -> None:
+def test_the_session_forgets_at_a_fresh_start() -> None:
     defined = names()
 
     async def model(history: list[str]) -> str:

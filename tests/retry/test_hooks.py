@@ -52,6 +52,6 @@ def test_a_hook_that_fails_is_logged_and_changes_nothing(
     assert outcome.accepted
     assert len(outcome.attempts) == 2
     assert len(heard) == (1 if place == "on_stop" else 2), (
-        "the hooks behind it are called all the same"
+        "the hooks after it are called all the same"
     )
     assert caplog.text.count("RuntimeError: a slip of the hook") == len(heard)

@@ -81,7 +81,7 @@ def test_a_failure_is_known_by_its_kind_and_its_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"attempts": {}}, "no list of attempts"),
         ({"attempts": [3]}, "the attempt is no object"),
@@ -91,8 +91,8 @@ def test_a_failure_is_known_by_its_kind_and_its_words() -> None:
     ],
     ids=str,
 )
-def test_what_no_outcome_wrote_is_refused(change: dict[str, Any], said: str) -> None:
+def test_what_no_outcome_wrote_is_refused(change: dict[str, Any], message: str) -> None:
     values = ask_until_accepted_sync(Scripted(GOOD), "Do it.").to_dict()
     with pytest.raises(ValueError, match="expected") as caught:
         Outcome.from_dict({**values, **change})
-    assert said in str(caught.value)
+    assert message in str(caught.value)

@@ -38,7 +38,7 @@ def asked(backend: str, agent: Scripted, rules: list[Rule], **terms: Any) -> Out
 
 
 @both_backends
-def test_an_agent_mends_what_the_callers_rule_found(backend: str) -> None:
+def test_an_agent_fixes_what_the_custom_rule_found(backend: str) -> None:
     agent = Scripted(WITHOUT_TICKET, WITH_TICKET)
     outcome = asked(backend, agent, [TICKET])
 
@@ -51,7 +51,7 @@ def test_without_the_rule_the_first_reply_is_accepted() -> None:
     assert results(ask_until_accepted_sync(Scripted(WITHOUT_TICKET), "Build it.")) == ["accepted"]
 
 
-def test_every_fault_is_told_at_once_those_of_both_kinds_of_rules() -> None:
+def test_the_errors_of_both_kinds_of_rules_are_sent_at_once() -> None:
     agent = Scripted(BAD_STATUS, WITH_TICKET)
     assert ask_until_accepted_sync(agent, "Build it.", rules=[TICKET]).accepted
     assert "goop_report/unknown-status" in agent.heard[1]
@@ -88,9 +88,9 @@ def test_a_conversation_that_a_framework_drives_is_held_to_them_too() -> None:
     assert review.outcome.accepted
 
     guardrail = envelope_guardrail(rules=[TICKET])
-    passed, told = guardrail(SimpleNamespace(raw=WITHOUT_TICKET))
+    passed, feedback = guardrail(SimpleNamespace(raw=WITHOUT_TICKET))
     assert not passed
-    assert MESSAGE in told
+    assert MESSAGE in feedback
 
 
 @both_backends
@@ -153,7 +153,7 @@ def test_who_wants_an_error_gets_one_with_the_failure_as_its_cause(
     assert caught.value.outcome.text == WITH_TICKET
 
 
-def test_a_review_ends_with_a_rule_that_fails_and_tells_so() -> None:
+def test_a_review_ends_with_a_rule_that_fails_and_reports_it() -> None:
     heard: list[Outcome] = []
     review = Review(rules=[BROKEN], on_stop=heard.append)
     assert review.hear(WITH_TICKET) is None

@@ -53,7 +53,7 @@ def test_what_contradicts_itself_names_the_fields(
     assert isinstance(caught.value, GoopError | ValueError)
 
 
-def test_every_fault_is_named_at_once() -> None:
+def test_every_error_is_named_at_once() -> None:
     with pytest.raises(PolicyError) as caught:
         RetryPolicy(max_attempts=0, call_retries=-1, ways=())
     assert all(name in str(caught.value) for name in ("max_attempts", "call_retries", "ways"))

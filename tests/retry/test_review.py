@@ -77,7 +77,7 @@ def test_the_last_reply_that_a_framework_allows_ends_it() -> None:
     assert Review().hear(GOOD, last=True) is None
 
 
-def test_a_review_that_was_left_in_the_middle_tells_what_it_heard() -> None:
+def test_a_review_that_was_left_in_the_middle_keeps_what_it_heard() -> None:
     review = Review()
     review.hear(BAD_STATUS)
     assert (review.outcome.stopped_because, review.outcome.text) == ("attempts", BAD_STATUS)
@@ -126,7 +126,7 @@ def test_a_policy_that_only_asking_can_keep_is_refused_by_the_name_of_the_field(
         Review(policy=policy)
 
 
-def test_the_only_way_of_asking_again_may_be_named() -> None:
+def test_the_only_strategy_may_be_named() -> None:
     review = Review(policy=RetryPolicy(ways=("same_conversation",)))
     assert review.hear(BAD_STATUS)
 
@@ -137,7 +137,7 @@ def test_an_unknown_protocol_is_refused_before_anything_is_heard() -> None:
         Review(**terms)
 
 
-def test_form_that_must_not_be_mended_is_an_error() -> None:
+def test_form_that_must_not_be_repaired_is_an_error() -> None:
     slip = GOOD.replace("login/logout endpoints", "login & logout")
     assert Review().hear(slip) is None
     assert Review(policy=replace(RetryPolicy(), mend_form=False)).hear(slip)
@@ -168,7 +168,7 @@ def test_what_a_framework_knows_of_a_reply_is_in_the_outcome() -> None:
     assert (review.outcome.usage.tokens, review.outcome.attempts_without_usage) == (10, 1)
 
 
-def test_usage_that_is_told_counts_in_a_budget_around_it() -> None:
+def test_usage_that_is_known_counts_in_a_budget_around_it() -> None:
     with shared_budget(max_tokens=10):
         review = Review()
         assert review.hear(BAD_STATUS, usage=Usage(tokens=10)) is None

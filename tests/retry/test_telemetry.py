@@ -62,9 +62,9 @@ def test_every_attempt_is_a_span_without_a_word_of_the_agent() -> None:
     assert facts[0]["goop.attempt.rules"] == ("goop_report/unknown-status",)
     assert found[1].status.status_code is trace.StatusCode.ERROR
     assert found[1].status.description == facts[1]["error.type"] == "ConnectionError"
-    said = " ".join(span.to_json() for span in EXPORTER.get_finished_spans())
-    assert "secret words" not in said
-    assert "DONE-ISH" not in said
+    exported = " ".join(span.to_json() for span in EXPORTER.get_finished_spans())
+    assert "secret words" not in exported
+    assert "DONE-ISH" not in exported
 
 
 def test_one_call_is_one_tree_by_the_conventions_for_generative_ai() -> None:

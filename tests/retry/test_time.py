@@ -174,7 +174,7 @@ def test_a_deadline_holds_on_a_real_clock_too(backend: str) -> None:
     assert run(backend, ask).stopped_because == "deadline"
 
 
-def test_a_function_on_a_thread_that_hangs_is_left_behind() -> None:
+def test_a_function_on_a_thread_that_hangs_is_abandoned() -> None:
     from threading import Event  # noqa: PLC0415 - blocks only here
 
     released = Event()

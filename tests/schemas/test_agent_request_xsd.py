@@ -379,7 +379,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / ".claude").write_text("a file", encoding="utf-8")
 
     with pytest.raises(
-        UnwritableFileError, match=r"^\.claude/schemas/.* a part of its path is no folder"
+        UnwritableFileError, match=r"^\.claude/schemas/.* a part of its path is not a folder"
     ):
         install_schemas("agent_request", tmp_path)
 

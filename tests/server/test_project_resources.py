@@ -150,7 +150,8 @@ def test_what_cannot_be_read_says_why_without_an_absolute_path(
     )
     assert messages["CHRONICLE.md"].endswith("bytes; expected at most 16,777,216.")
     assert (
-        messages["BLUEPRINT.md"] == ".goopspec/BLUEPRINT.md is no file; expected a text file there."
+        messages["BLUEPRINT.md"]
+        == ".goopspec/BLUEPRINT.md is not a file; expected a text file there."
     )
 
 

@@ -60,7 +60,11 @@ def test_a_closed_store_leaves_one_whole_file_and_its_lock(database: Path) -> No
     assert sorted(path.name for path in database.parent.iterdir()) == [".lock", "goop.db"]
 
 
-@pytest.mark.parametrize("content", [b"This is no database. " * 100, os.urandom(8192), b"xy"])
+@pytest.mark.parametrize(
+    "content",
+    [b"This is no database. " * 100, os.urandom(8192), b"xy"],
+    ids=["text", "random", "short"],
+)
 def test_a_file_that_is_no_database_is_left_as_it_is(
     store: Store, tmp_path: Path, content: bytes
 ) -> None:

@@ -85,7 +85,7 @@ GOOD: Mapping[str, Any] = validate(fenced(EXECUTOR)).to_dict()
         ({"findings": 3}, "findings is 3; expected a list"),
         ({"findings": [{}]}, "findings[0] has no 'rule'"),
         ({"omitted": True}, "omitted is True; expected int"),
-        ({"envelope": []}, "the report is no object"),
+        ({"envelope": []}, "the report is not an object"),
         ({"protocol": "goop_rapport"}, "protocol is 'goop_rapport'; expected one of goop_report"),
         (
             {"envelope": {"version": "1", "status": "DONE", "agent": None}},

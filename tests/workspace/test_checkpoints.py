@@ -91,7 +91,7 @@ def test_what_is_too_large_no_file_or_leads_out_is_named(tmp_path: Path) -> None
 
     assert checkpoints.found == ()
     assert sorted(checkpoints.errors) == [
-        f"{FOLDER}/folder.json is no file; expected a saved position",
+        f"{FOLDER}/folder.json is not a file; expected a saved position",
         f"{FOLDER}/large.json has 1,048,577 bytes; expected at most 1,048,576",
         f"path '{FOLDER}/out.json' leads out of the project through a link; remove the link",
     ]

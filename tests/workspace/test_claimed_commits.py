@@ -132,7 +132,7 @@ def test_what_is_no_id_never_reaches_git(project: Project, sha: str) -> None:
         "goop_report/commit-sha-form",
         "evidence/commit-not-found",
     }
-    assert any("is no sha of a commit" in each.message for each in findings)
+    assert any("is not a commit sha" in each.message for each in findings)
 
 
 def test_repository_without_commits_has_none(tmp_path: Path, project: Project) -> None:
@@ -145,7 +145,7 @@ def test_repository_without_commits_has_none(tmp_path: Path, project: Project) -
 
 
 def test_folder_without_repository_is_not_checked(tmp_path: Path) -> None:
-    with pytest.raises(GitError, match="the project is no git repository"):
+    with pytest.raises(GitError, match="the project is not a git repository"):
         Repository(tmp_path).look_up(["deadbee"])
 
 

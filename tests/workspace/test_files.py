@@ -193,7 +193,7 @@ def test_kinds_are_determined_through_links_that_stay_inside(project: ProjectFil
 def test_a_pipe_is_not_waited_for(project: ProjectFiles) -> None:
     os.mkfifo(project.root / "pipe")
 
-    with pytest.raises(DocumentUnreadableError, match="pipe is no file"):
+    with pytest.raises(DocumentUnreadableError, match="pipe is not a file"):
         project.read_bytes("pipe")
     assert project.kind("pipe") is FileKind.OTHER
 

@@ -120,7 +120,7 @@ def test_the_list_holds_what_we_write() -> None:
 @pytest.mark.parametrize("id", ["", "a", "-a", "a-", "Auth", "a/b", "../x", "a" * 51, "a b"])
 def test_an_id_of_a_session_that_is_none_is_refused(id: str) -> None:
     assert not is_named_session(id)
-    with pytest.raises(PathRefusedError, match="is no id"):
+    with pytest.raises(PathRefusedError, match="is not valid"):
         document_path("SPEC.md", session=id)
 
 

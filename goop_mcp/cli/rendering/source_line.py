@@ -69,6 +69,7 @@ def _pieces(line: str) -> list[tuple[str, int]]:
 
 def _window(widths: list[int], mark: int, room: int) -> tuple[int, int]:
     """Return start and end of the pieces that fit between two cuts, balanced around `mark`."""
+    # Grow from the mark to both sides, one piece each in turn, until neither neighbour fits.
     room -= 2 * len(_CUT)
     start = end = mark
     left = right = True

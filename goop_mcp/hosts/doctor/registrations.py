@@ -61,6 +61,7 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Check
                 registered = True
                 yield check
 
+        # A plugin is not in the files that installing writes, but it answers the same events.
         if host.name == "claude-code":
             judges += plugins_that_judge(project, environment)
 
@@ -300,6 +301,7 @@ def _check_server(server: _Found) -> Check:
             " server is missing in it"
         )
         return warning(host.title, f"{answer}, which some hosts do not wait for", advice)
+    # A host that the desktop starts does not read the shell's profile, which often sets the PATH.
     if host.name in _FROM_THE_DESKTOP and not Path(server.words[0]).is_absolute():
         return warning(
             host.title,

@@ -73,7 +73,8 @@ async def run_checked(
     """
     state = None if isinstance(task, str) else task
     conversation = _Runs(agent, run_options or {}, state=state)
-    outcome = await _outcome_of(conversation, _task_of(task), _reporting(terms, on_stop))
+    message = task if state is None else _text_of_input(state.to_json()["original_input"])
+    outcome = await _outcome_of(conversation, message, _reporting(terms, on_stop))
 
     return CheckedRun(outcome, conversation.result)
 
@@ -99,12 +100,6 @@ async def _outcome_of(conversation: "_Runs", task: str, terms: Terms) -> Outcome
     await conversation.keep_in_session()
 
     return outcome
-
-
-def _task_of(task: "str | RunState[Any]") -> str:
-    if isinstance(task, str):
-        return task
-    return _text_of_input(task.to_json()["original_input"])
 
 
 def _text_of_input(given: object) -> str:

@@ -47,6 +47,7 @@ def brief_subagent(agent: str, policy: StopPolicy, *, project: str) -> str:
         agent=name if may_report_as(name, policy.agents) else None, agents=policy.agents
     )
     wanted = "goop_report" if policy.protocol == "auto" else policy.protocol
+    # The form comes from the protocol itself, so that it cannot differ from what is checked.
     profile = read_profile(project)
     family = next(each for each in families_of(profile) if each.name == wanted)
     rules = _RULES.format(skeleton=family.skeleton(expected))

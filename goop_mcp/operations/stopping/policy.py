@@ -94,6 +94,7 @@ def _read(values: Mapping[str, object]) -> tuple[StopPolicy, tuple[str, ...]]:
                 " holds"
             )
 
+    # A wrong value is left out, so that the default of the named tuple applies.
     usable = {key: value for key, value in values.items() if key in _KEYS and _KEYS[key][0](value)}
 
     given = {
@@ -116,10 +117,6 @@ def _is_patterns(value: object) -> bool:
     )
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= HOST_CAP
-
-
 _SWITCH: Final = (lambda value: isinstance(value, bool), "true or false")
 _PATTERNS: Final = (_is_patterns, 'a list of patterns such as ["goop-*"]')
 _KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
@@ -128,7 +125,12 @@ _KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "main": _one_of("present", "required", "ignored"),
     "protocol": _one_of("goop_report", "agent_request", "speckit", "factory", "auto"),
     "mode": _one_of("lenient", "strict"),
-    "ask_again": (_is_count, f"a whole number from 0 to {HOST_CAP}"),
+    "ask_again": (
+        lambda value: (
+            isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= HOST_CAP
+        ),
+        f"a whole number from 0 to {HOST_CAP}",
+    ),
     "check_workspace": _SWITCH,
     "record": _SWITCH,
     "inform": _SWITCH,

@@ -43,6 +43,7 @@ def read_profile(project: str) -> "Profile":
     if _KEYS_OF_V1 & _read_object(folder, "config.json").keys():
         return "v1"
 
+    # Version 2 of the state and the phase "discuss" exist only in GoopSpec 1.x.
     state = _read_object(folder, "state.json")
     if "activeWorkflowId" in state:
         return "v1"

@@ -132,7 +132,15 @@ def read_blueprint(text: str) -> Blueprint:
         if match is None:
             continue
 
-        wave = _wave(section, match)
+        values, number = fields(section.lines), int(match[1])
+        wave = Wave(
+            number=number,
+            name=match[2].strip(),
+            line=section.line,
+            goal=values.get("goal"),
+            execution=values.get("execution"),
+            tasks=_tasks(section, wave=number),
+        )
         # A wave may be listed twice, in an overview and in the plan; the section with tasks counts.
         if wave.number not in waves or len(wave.tasks) > len(waves[wave.number].tasks):
             waves[wave.number] = wave
@@ -148,19 +156,6 @@ def read_blueprint(text: str) -> Blueprint:
         waves=tuple(waves[number] for number in sorted(waves)),
         loose_tasks=loose,
         mapping=_mapping(document),
-    )
-
-
-def _wave(section: Section, match: re.Match[str]) -> Wave:
-    found = fields(section.lines)
-    number = int(match[1])
-    return Wave(
-        number=number,
-        name=match[2].strip(),
-        line=section.line,
-        goal=found.get("goal"),
-        execution=found.get("execution"),
-        tasks=_tasks(section, wave=number),
     )
 
 

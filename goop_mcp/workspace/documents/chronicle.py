@@ -4,7 +4,7 @@ No decision depends on it; contradictions to the other documents are reported.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from goop_mcp.workflow.task_ids import parse_task_id
@@ -93,6 +93,7 @@ def read_chronicle(text: str) -> Chronicle:
     }
     phase = _PHASE.search(found.get("current phase") or found.get("phase") or "")
     waves = _counter(found, "waves", "wave", "current wave")
+    recent = document.find("recent activity")
     next_steps = document.find("next steps")
     command = _COMMAND.search(
         " ".join(line.text for line in next_steps.all_lines()) if next_steps is not None else ""
@@ -110,7 +111,17 @@ def read_chronicle(text: str) -> Chronicle:
         tasks=_tasks(document, waves[0] if waves else None),
         blockers=_entries(document, "active blockers", "blockers"),
         pending_decisions=_entries(document, "pending decisions"),
-        activities=tuple(_activities(document)),
+        activities=tuple(
+            Activity(
+                title=entry.title,
+                line=entry.line,
+                action=(values := fields(entry.all_lines())).get("action"),
+                outcome=values.get("outcome"),
+                files=values.get("files"),
+                commit=values.get("commit"),
+            )
+            for entry in (recent.sections if recent is not None else ())
+        ),
         next_command=command[0] if command else None,
     )
 
@@ -138,25 +149,20 @@ def _tasks(document: Section, current_wave: int | None) -> tuple[ChronicleTask, 
             continue
 
         wave = int(match[1]) if (match := _WAVE.match(section.title)) else current_wave
-        for task in _tasks_of(section, wave):
-            found[task.id] = task
+        for line in section.lines:
+            if line.code or not may_name_task(line.text):
+                continue
+
+            text = line.text.strip().lstrip("-*+| ")
+            id = _task_id(without_checkbox(text), wave)
+            status = (read_checkbox(text) or read_status(text)) if id is not None else None
+            if id is not None and status is not None:
+                sha = _SHA.search(text)
+                found[id] = ChronicleTask(
+                    id=id, status=status, line=line.number, text=text, sha=sha[0] if sha else None
+                )
 
     return tuple(found.values())
-
-
-def _tasks_of(section: Section, wave: int | None) -> Iterator[ChronicleTask]:
-    for line in section.lines:
-        if line.code or not may_name_task(line.text):
-            continue
-
-        text = line.text.strip().lstrip("-*+| ")
-        id = _task_id(without_checkbox(text), wave)
-        status = (read_checkbox(text) or read_status(text)) if id is not None else None
-        if id is not None and status is not None:
-            sha = _SHA.search(text)
-            yield ChronicleTask(
-                id=id, status=status, line=line.number, text=text, sha=sha[0] if sha else None
-            )
 
 
 def _task_id(text: str, wave: int | None) -> str | None:
@@ -187,17 +193,3 @@ def _entries(document: Section, *titles: str) -> tuple[str, ...]:
         and not text.startswith(("|", "---", "~~"))
         and read_status(text) is not TaskStatus.DONE
     )
-
-
-def _activities(document: Section) -> Iterator[Activity]:
-    section = document.find("recent activity")
-    for entry in section.sections if section is not None else ():
-        found = fields(entry.all_lines())
-        yield Activity(
-            title=entry.title,
-            line=entry.line,
-            action=found.get("action"),
-            outcome=found.get("outcome"),
-            files=found.get("files"),
-            commit=found.get("commit"),
-        )

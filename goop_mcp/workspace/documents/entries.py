@@ -88,6 +88,7 @@ def adl_text(entry: AdlEntry) -> str:
     """Return the Markdown of an entry of ADL.md, ending with its divider."""
     rule = f" (Rule {entry.rule})" if entry.rule is not None else ""
     files = [f"- Files: {', '.join(map(line, entry.files[:_MOST_LISTED]))}"] if entry.files else []
+    # Texts of agents are put on one line, so that they cannot begin a heading or an entry.
     parts = [
         f"## [{line(entry.kind).upper()}]{rule} - {line(entry.time)}",
         f"**Description:** {line(entry.description)}",

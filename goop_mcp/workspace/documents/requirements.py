@@ -54,10 +54,16 @@ def read_requirements(text: str) -> InterviewFacts:
     # "not complete" matches both patterns, so a negative one decides.
     complete = False if _NO.search(interview) else True if _YES.search(interview) else None
 
+    # The two fields of the section are part of the vision, although they are not prose.
+    lines = _lines(document, "vision")
+    extra = fields(lines)
+    texts = (prose(lines), extra.get("problem solved", ""), extra.get("why now", ""))
+    vision = " ".join(_PLACEHOLDER.sub("", text) for text in texts)
+
     return InterviewFacts(
         name=title.partition(":")[2].strip() or title if title else None,
         interview_complete=complete,
-        vision_sentences=_sentences(_lines(document, "vision")),
+        vision_sentences=len(_SENTENCE_END.findall(_SHORT.sub("", vision))),
         must_haves=_count_entries(document, "must haves"),
         constraints=_count_entries(document, "constraints", "technical constraints"),
         out_of_scope=_count_entries(document, "out of scope"),
@@ -70,20 +76,6 @@ def read_requirements(text: str) -> InterviewFacts:
 def _lines(document: Section, title: str) -> tuple[Line, ...]:
     section = document.find(title)
     return tuple(section.all_lines()) if section is not None else ()
-
-
-def _sentences(lines: Sequence[Line]) -> int:
-    text = _PLACEHOLDER.sub("", prose(lines))
-    # The two fields of the section are part of the vision, although they are not prose.
-    found = fields(lines)
-    text = " ".join(
-        [
-            text,
-            *(_PLACEHOLDER.sub("", found.get(name, "")) for name in ("problem solved", "why now")),
-        ]
-    )
-
-    return len(_SENTENCE_END.findall(_SHORT.sub("", text)))
 
 
 def _count_entries(document: Section, *titles: str) -> int:
@@ -122,6 +114,7 @@ def _mitigated(lines: Sequence[Line]) -> int:
             for risk, each in zip(risks, mitigations, strict=False)
         )
 
+    # In a list a risk and its mitigation are on one line.
     for item in items(lines):
         before, word, after = item.lower().partition("mitigation")
         found += bool(word) and _is_filled_in(before) and _is_filled_in(after)

@@ -164,6 +164,7 @@ def _must_haves(document: Section, matrix: Mapping[str, tuple[TaskId, ...]]) -> 
         if match is None:
             continue
 
+        # A table of contents and a summary may repeat the heading; the first section counts.
         (id,) = must_haves_in(match[1])
         if id in seen:
             continue

@@ -173,7 +173,7 @@ def test_what_is_missing_is_named_at_once(connection: Connection) -> None:
         ),
         (
             {"deliverables": ["a.py"]},
-            "deliverable 1 is no object; expected kind, path, required and text",
+            "deliverable 1 is not an object; expected kind, path, required and text",
         ),
         (
             {"deliverables": [{"kind": "code"}]},
