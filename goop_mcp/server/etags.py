@@ -1,4 +1,4 @@
-"""Stamps of resources: values that differ after each change of a project's document or memory."""
+"""ETags of resources: values that differ after each change of a project's document or memory."""
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
@@ -19,19 +19,19 @@ _RECORDED = {document_uri(name): name for name in (CHRONICLE, ADL, HANDOFF)}
 
 
 class ETags:
-    """Takes the stamps of many resources at once; calls from several threads are safe.
+    """Reads the etags of many resources at once; calls from several threads are safe.
 
     It reads the project's revision, and rows only if the revision has changed. It opens nothing
     that does not exist.
     """
 
     def __init__(self, application: "Application") -> None:
-        """Take stamps of the resources of `application`."""
+        """Read etags of the resources of `application`."""
         self._application = application
         self._last: tuple[int, Mapping[str, object]] = (0, {})
 
     def __call__(self, uris: Collection[str]) -> Mapping[str, object]:
-        """Return a stamp for each of `uris`, None for what does not exist. Raises StoreError."""
+        """Return an etag for each of `uris`, None for what does not exist. Raises StoreError."""
         # Memories are rows; recorded documents are, unless the server writes them to files.
         shows_rows = not self._application.settings.writes_files
         in_rows = [
@@ -39,12 +39,12 @@ class ETags:
         ]
         rows = self._of_rows(in_rows) if in_rows else {}
 
-        stamps: dict[str, object] = {}
+        etags: dict[str, object] = {}
         for uri in uris:
             row, file = rows.get(uri), self._of_file(_NAMES[uri]) if uri in _NAMES else None
-            stamps[uri] = None if row is None and file is None else (row, file)
+            etags[uri] = None if row is None and file is None else (row, file)
 
-        return stamps
+        return etags
 
     def _of_rows(self, uris: Collection[str]) -> Mapping[str, object]:
         def ask(reading: "Reading") -> tuple[int, Mapping[str, object]]:
@@ -52,19 +52,19 @@ class ETags:
             if known[0] == revision and known[1].keys() >= set(uris):
                 return known
 
-            stamps: dict[str, object] = {}
+            etags: dict[str, object] = {}
             for uri in uris:
                 if uri in _RECORDED:
-                    stamps[uri] = reading.document_revision(_RECORDED[uri]) or None
+                    etags[uri] = reading.document_revision(_RECORDED[uri]) or None
                     continue
 
                 number = memory_id(uri.removeprefix(MEMORIES))
                 found = None if number is None else reading.memory(number)
-                stamps[uri] = None if found is None else (found.revision, found.forgotten_at)
+                etags[uri] = None if found is None else (found.revision, found.forgotten_at)
 
-            return revision, stamps
+            return revision, etags
 
-        # Revision and stamps are kept as one value, because another thread may replace them.
+        # Revision and etags are kept as one value, because another thread may replace them.
         self._last = last = self._application.store.read(ask)
         return last[1]
 
@@ -72,9 +72,9 @@ class ETags:
         files = self._application.files
         try:
             path = workspace.places.find_current_document(files, name)
-            stamp = files.stamp(path)
+            etag = files.stamp(path)
         except (GoopError, OSError) as error:
             # That a document becomes unreadable, or readable again, is a change as well.
             return str(error)
 
-        return None if stamp is None else (path, stamp)
+        return None if etag is None else (path, etag)

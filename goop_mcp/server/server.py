@@ -82,7 +82,7 @@ class GoopServer(MCPServer[Any]):
     def _scopes(self) -> Collection[str]:
         return scopes_of_caller(without_token=self._without_token)
 
-    def serve_subscriptions(self, notices: Subscriptions) -> None:
+    def serve_subscriptions(self, subscriptions: Subscriptions) -> None:
         """Let clients of 2025-11-25 subscribe to resources.
 
         Clients of 2026-07-28 open a stream, which the SDK serves without a handler.
@@ -91,13 +91,15 @@ class GoopServer(MCPServer[Any]):
         async def subscribe(
             ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams
         ) -> EmptyResult:
-            await notices.subscribe(ctx.session._connection, params.uri, of=client_of_message(ctx))
+            await subscriptions.subscribe(
+                ctx.session._connection, params.uri, of=client_of_message(ctx)
+            )
             return EmptyResult()
 
         async def unsubscribe(
             ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams
         ) -> EmptyResult:
-            notices.unsubscribe(ctx.session._connection, params.uri)
+            subscriptions.unsubscribe(ctx.session._connection, params.uri)
             return EmptyResult()
 
         self._lowlevel_server.add_request_handler(

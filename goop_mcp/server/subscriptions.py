@@ -1,7 +1,7 @@
 """Notify clients of both protocol versions when a resource they subscribed to has changed.
 
 A client of 2025-11-25 sends `resources/subscribe` and receives notifications; one of 2026-07-28
-keeps a stream open. Both name the resources they want, and only these are polled: their stamps are
+keeps a stream open. Both name the resources they want, and only these are polled: their etags are
 compared at short intervals. A change by another process, another replica or a person is noticed
 like one of this server, and no filesystem or database has to report changes.
 """
@@ -23,9 +23,8 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated
 from mcp.types import INVALID_PARAMS, INVALID_REQUEST
 
 from goop_mcp.errors import GoopError
-from goop_mcp.server.clients import client_of_message
+from goop_mcp.server.clients import ClientCounter, client_of_message
 from goop_mcp.server.message_limits import weight
-from goop_mcp.server.tallies import ClientCounter
 
 __all__ = ["Subscriptions"]
 
@@ -59,20 +58,20 @@ class _Subscriber:
 class Subscriptions:
     """The subscriptions of all clients, and the task that looks for changes.
 
-    `take_stamps` returns for each resource a value that differs after each change of it; it runs on
+    `read_etags` returns for each resource a value that differs after each change of it; it runs on
     a worker thread. It is called with all wanted resources every `interval` seconds, and not while
     there are no subscriptions. A round in which it raises GoopError notifies nobody; the next round
     finds the same changes.
     """
 
     def __init__(
-        self, take_stamps: Callable[[Collection[str]], Mapping[str, object]], *, interval: float
+        self, read_etags: Callable[[Collection[str]], Mapping[str, object]], *, interval: float
     ) -> None:
         self.bus = InMemorySubscriptionBus()
-        self._take_stamps = take_stamps
+        self._read_etags = read_etags
         self._interval = interval
         self._wanted: Counter[str] = Counter()
-        self._stamps: dict[str, object] = {}
+        self._etags: dict[str, object] = {}
         self._clients: dict[Connection, _Subscriber] = {}
         self._count, self._kept = ClientCounter(), ClientCounter()
         self._someone = anyio.Event()
@@ -162,17 +161,17 @@ class Subscriptions:
             tasks.cancel_scope.cancel()
 
     async def _changed(self) -> list[str]:
-        now = await self._stamps_of(list(self._wanted))
+        now = await self._etags_of(list(self._wanted))
         if now is None:
             return []
 
         changed = [
-            uri for uri, stamp in now.items() if uri in self._stamps and self._stamps[uri] != stamp
+            uri for uri, etag in now.items() if uri in self._etags and self._etags[uri] != etag
         ]
-        # A client that subscribed while the stamps were taken has added its stamps meanwhile, and
+        # A client that subscribed while the etags were read has added its etags meanwhile, and
         # one that unsubscribed wants none any more: merge, then drop what nobody wants.
-        known = {**self._stamps, **now}
-        self._stamps = {uri: stamp for uri, stamp in known.items() if uri in self._wanted}
+        known = {**self._etags, **now}
+        self._etags = {uri: etag for uri, etag in known.items() if uri in self._wanted}
 
         return changed
 
@@ -226,27 +225,27 @@ class Subscriptions:
             )
 
     async def _want(self, uris: Collection[str]) -> None:
-        # The first stamp is taken at once: a change right after the subscription counts already.
+        # The first etag is taken at once: a change right after the subscription counts already.
         fresh = [uri for uri in uris if uri not in self._wanted]
         self._wanted.update(uris)
-        self._stamps.update(await self._stamps_of(fresh) or {})
+        self._etags.update(await self._etags_of(fresh) or {})
         if self._wanted:
             self._someone.set()
 
     def _want_no_more(self, uris: Collection[str]) -> None:
         self._wanted.subtract(uris)
         self._wanted = +self._wanted
-        self._stamps = {uri: stamp for uri, stamp in self._stamps.items() if uri in self._wanted}
+        self._etags = {uri: etag for uri, etag in self._etags.items() if uri in self._wanted}
         if not self._wanted:
             self._someone = anyio.Event()
 
-    async def _stamps_of(self, uris: Collection[str]) -> Mapping[str, object] | None:
-        """Return the stamps, None if they cannot be taken at the moment."""
+    async def _etags_of(self, uris: Collection[str]) -> Mapping[str, object] | None:
+        """Return the etags, None if they cannot be read at the moment."""
         if not uris:
             return {}
 
         try:
-            return await anyio.to_thread.run_sync(self._take_stamps, uris)
+            return await anyio.to_thread.run_sync(self._read_etags, uris)
         except (GoopError, OSError) as error:
             _logger.debug("changes cannot be seen at the moment: %s", error)
             return None

@@ -302,14 +302,14 @@ def test_a_database_that_cannot_be_asked_hides_no_other_resource(
     assert message.startswith("postgresql://goop@127.0.0.1:9/goop cannot be reached")
 
 
-def test_only_what_changed_gets_another_stamp(database: Database, tmp_path: Path) -> None:
+def test_only_what_changed_gets_another_etag(database: Database, tmp_path: Path) -> None:
     settings = Settings(project=tmp_path, database=DatabaseUrl(database.url()), project_id="shop")
     uris = [f"goop://project/{name}" for name in ("CHRONICLE.md", "HANDOFF.md", "SPEC.md")] + [
         MEMORY
     ]
 
     def changed(before: Mapping[str, object]) -> list[str]:
-        return [uri for uri, stamp in take(uris).items() if stamp != before[uri]]
+        return [uri for uri, etag in take(uris).items() if etag != before[uri]]
 
     with Application(settings) as here, Application(settings) as elsewhere:
         take, writer = ETags(here), elsewhere.writing_workplace()
@@ -403,11 +403,11 @@ async def test_subscribing_creates_nothing_and_an_unknown_address_is_accepted(
     assert [path.name for path in (tmp_path / ".goopspec").iterdir()] == ["SPEC.md"]
 
 
-def test_a_stamp_loads_no_database_where_none_is_asked_for() -> None:
+def test_an_etag_loads_no_database_where_none_is_asked_for() -> None:
     script = (
         "import sys; from pathlib import Path; from goop_mcp.composition import Application;from"
-        " goop_mcp.server.etags import Stamps; from goop_mcp.settings import"
-        " Settings;Stamps(Application(Settings(project=Path('.'))))(['goop://project/SPEC.md']);"
+        " goop_mcp.server.etags import ETags; from goop_mcp.settings import"
+        " Settings;ETags(Application(Settings(project=Path('.'))))(['goop://project/SPEC.md']);"
         " print('apsw' in sys.modules)"
     )
     done = subprocess.run(

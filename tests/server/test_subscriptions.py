@@ -36,25 +36,25 @@ def spec(tmp_path: Path) -> anyio.Path:
 
 
 def serve(spec: anyio.Path) -> GoopServer:
-    def take_stamps(uris: Collection[str]) -> Mapping[str, object]:
+    def read_etags(uris: Collection[str]) -> Mapping[str, object]:
         there = Path(spec).exists()
         return {
             uri: Path(spec).read_text(encoding="utf-8") if there and uri == URI else None
             for uri in uris
         }
 
-    return serving(take_stamps)
+    return serving(read_etags)
 
 
-def serving(take_stamps: Callable[[Collection[str]], Mapping[str, object]]) -> GoopServer:
-    notices = Subscriptions(take_stamps, interval=0.02)
+def serving(read_etags: Callable[[Collection[str]], Mapping[str, object]]) -> GoopServer:
+    subscriptions = Subscriptions(read_etags, interval=0.02)
     server = GoopServer(
         "t",
-        subscriptions=notices.bus,
-        middleware=[notices.watch_streams],
-        lifespan=notices.watching,
+        subscriptions=subscriptions.bus,
+        middleware=[subscriptions.watch_streams],
+        lifespan=subscriptions.watching,
     )
-    server.serve_subscriptions(notices)
+    server.serve_subscriptions(subscriptions)
 
     return server
 
@@ -138,14 +138,14 @@ async def test_a_subscription_made_during_a_look_hears_of_the_next_change() -> N
     looking, go_on = anyio.Event(), threading.Event()
     contents = {URI: "first", OTHER: "first"}
 
-    def take_stamps(uris: Collection[str]) -> Mapping[str, object]:
-        stamps = {uri: contents[uri] for uri in uris}
-        if stamps.get(URI) == "second" and not go_on.is_set():
+    def read_etags(uris: Collection[str]) -> Mapping[str, object]:
+        etags = {uri: contents[uri] for uri in uris}
+        if etags.get(URI) == "second" and not go_on.is_set():
             anyio.from_thread.run_sync(looking.set)
             assert go_on.wait(PATIENCE)
-        return stamps
+        return etags
 
-    async with legacy(serving(take_stamps)) as (client, heard):
+    async with legacy(serving(read_etags)) as (client, heard):
         await client.subscribe_resource(URI)
         contents[URI] = "second"
         with anyio.fail_after(PATIENCE):
@@ -163,7 +163,7 @@ async def test_while_the_database_is_unavailable_no_change_is_sent_and_none_is_l
     asked_in_vain = anyio.Event()
     contents = ["first"]
 
-    def take_stamps(uris: Collection[str]) -> Mapping[str, object]:
+    def read_etags(uris: Collection[str]) -> Mapping[str, object]:
         if contents[-1] == "away":
             anyio.from_thread.run_sync(asked_in_vain.set)
             raise StoreUnavailableError(
@@ -172,7 +172,7 @@ async def test_while_the_database_is_unavailable_no_change_is_sent_and_none_is_l
 
         return dict.fromkeys(uris, contents[-1])
 
-    async with legacy(serving(take_stamps)) as (client, heard):
+    async with legacy(serving(read_etags)) as (client, heard):
         await client.subscribe_resource(URI)
         contents.append("away")
         with anyio.fail_after(PATIENCE):

@@ -8,10 +8,9 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from goop_mcp.server.clients import SIZE_KEY
+from goop_mcp.server.clients import SIZE_KEY, ClientCounter
 from goop_mcp.server.http.error_responses import refusal
 from goop_mcp.server.http.principal import client_of
-from goop_mcp.server.tallies import ClientCounter
 
 __all__ = ["BODY_BYTES", "BodyReader", "Judge", "replay"]
 

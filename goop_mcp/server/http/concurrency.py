@@ -10,10 +10,9 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from goop_mcp.server.clients import client_of_message, size_of_message
+from goop_mcp.server.clients import ClientCounter, client_of_message, size_of_message
 from goop_mcp.server.http.error_responses import refusal
 from goop_mcp.server.http.principal import client_of
-from goop_mcp.server.tallies import ClientCounter
 
 __all__ = ["ConcurrencyLimiter"]
 

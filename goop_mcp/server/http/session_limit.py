@@ -8,9 +8,9 @@ from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from goop_mcp.server.clients import ClientCounter
 from goop_mcp.server.http.error_responses import rpc_refusal
 from goop_mcp.server.http.principal import client_of
-from goop_mcp.server.tallies import ClientCounter
 
 __all__ = ["MOST_OF_A_CLIENT", "SessionLimit"]
 

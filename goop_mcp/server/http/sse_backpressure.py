@@ -7,9 +7,9 @@ from uuid import UUID
 from starlette.datastructures import QueryParams
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from goop_mcp.server.clients import ClientCounter
 from goop_mcp.server.http.error_responses import refusal
 from goop_mcp.server.http.principal import client_of
-from goop_mcp.server.tallies import ClientCounter
 
 __all__ = ["UnreadAnswers"]
 

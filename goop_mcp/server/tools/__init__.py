@@ -1,1 +1,4 @@
-"""The tools: each reads its arguments, calls an operation and presents the value."""
+"""The tools: read the arguments, call the operation, present the value.
+
+The docstrings are what clients read.
+"""

@@ -1,12 +1,11 @@
-"""The tools: read the arguments, call the operation, present the value.
-
-The docstrings are what clients read.
-"""
+"""The tools that a server offers, with the titles, annotations and schemas that clients read."""
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Annotated, Any, get_args, get_origin
 
 from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import JsonValue
 
@@ -17,7 +16,6 @@ from goop_mcp.server.tools.memories import MemoryTools
 from goop_mcp.server.tools.projects import ProjectTools
 from goop_mcp.server.tools.replies import ReplyTools
 from goop_mcp.server.tools.rules import RuleTools
-from goop_mcp.server.tools.texts import keep_texts
 
 __all__ = ["offered_tools"]
 
@@ -90,7 +88,7 @@ def _tool(function: _Function, *, title: str, annotations: ToolAnnotations = _ON
     tool = Tool.from_function(
         function, title=title, description=description, annotations=annotations
     )
-    keep_texts(tool)
+    _keep_texts(tool)
     # The server refuses names that are not listed, which the SDK neither does nor declares.
     tool.parameters = {**_without_titles(tool.parameters), "additionalProperties": False}
     # Clients and tests validate each answer with the schema; a validation here as well takes a
@@ -118,3 +116,47 @@ def _plain(value: JsonValue) -> JsonValue:
     if isinstance(value, list):
         return [_plain(each) for each in value]
     return _without_titles(value) if isinstance(value, dict) else value
+
+
+def _keep_texts(tool: Tool) -> None:
+    """Stop `tool` from parsing texts for arguments that accept text, except lists sent as text.
+
+    The SDK parses a text that looks like JSON, for clients that send a list as a text. A reply that
+    is JSON must stay a text.
+    """
+    metadata = tool.fn_metadata
+    tool.fn_metadata = _TextArguments.model_construct(
+        **{name: getattr(metadata, name) for name in FuncMetadata.model_fields}
+    )
+
+
+class _TextArguments(FuncMetadata):
+    """The arguments of a tool."""
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return `data` with lists and objects parsed from texts where no text is allowed."""
+        parsed = super().pre_parse_json(data)
+        for name, given in data.items():
+            field = self.arg_model.model_fields.get(name)
+            if field is None or not isinstance(given, str) or parsed[name] is given:
+                continue
+
+            # A text is allowed and not a list: what was parsed was meant as a text.
+            kinds = set(_types_in(field.annotation))
+            if str in kinds and not (isinstance(parsed[name], list) and list in kinds):
+                parsed[name] = given
+
+        return parsed
+
+
+# Annotations are of any type.
+def _types_in(annotation: Any) -> Iterator[object]:  # noqa: ANN401
+    """Yield the types that the alternatives of `annotation` name."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from _types_in(get_args(annotation)[0])
+    elif origin is None or (isinstance(origin, type) and issubclass(origin, list | dict)):
+        yield origin or annotation
+    else:
+        for each in get_args(annotation):
+            yield from _types_in(each)

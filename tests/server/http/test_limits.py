@@ -17,13 +17,13 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from goop_mcp.server.clients import ClientCounter
 from goop_mcp.server.http.body import BodyReader
 from goop_mcp.server.http.concurrency import ConcurrencyLimiter
 from goop_mcp.server.http.ports import bind
 from goop_mcp.server.http.principal import client_of
 from goop_mcp.server.http.rate_limit import RateLimiter
 from goop_mcp.server.http.uvicorn_protocol import TimedProtocol
-from goop_mcp.server.tallies import ClientCounter
 from tests.server.connections import connect, target
 from tests.server.http.requests import INITIALIZE, ask, refusal_of
 from tests.server.http.serving import PATIENCE, Served, served
