@@ -120,7 +120,7 @@ frameworks: $(STAMP)
 
 # Each page is written to a temporary name first, so that an error leaves the old page unchanged.
 docs: $(STAMP)
-	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.operations.rule_pages > docs/rules.md.new
+	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.services.rule_pages > docs/rules.md.new
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.routing.page > docs/routing.md.new
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.workflow.page > docs/workflow.md.new
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.messages.page > docs/protocols/visual_style.md.new

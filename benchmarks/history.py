@@ -13,10 +13,10 @@ import apsw
 
 from benchmarks.tables import Bound, Table
 from benchmarks.timing import take_turns
-from goop_mcp.composition import Application
-from goop_mcp.operations.record_report import record_report
-from goop_mcp.operations.workplace import Workplace
+from goop_mcp.context import AppContext
 from goop_mcp.routing import RoutingContext
+from goop_mcp.services.project_context import ProjectContext
+from goop_mcp.services.record_report import record_report
 from goop_mcp.settings import Settings
 from goop_mcp.store.opening import open_store
 from goop_mcp.workspace.documents.entries import ChronicleEntry, chronicle_text
@@ -69,7 +69,7 @@ def run() -> Table:
                 load_reports(database, _REPORTS, tasks=tasks)
 
             clocks[name] = _clock(
-                stack.enter_context(Application(_settings(project))).writing_workplace()
+                stack.enter_context(AppContext(_settings(project))).writing_context()
             )
 
         timings = take_turns(clocks, turns=_CALLS)
@@ -155,14 +155,14 @@ def _settings(folder: str) -> Settings:
     return Settings(project=Path(folder))
 
 
-def _clock(workplace: Workplace) -> Callable[[], float]:
+def _clock(project_context: ProjectContext) -> Callable[[], float]:
     numbers = count(1)
 
     def read() -> float:
         number = next(numbers)
         reply = _REPLY.format(task=number % _TASKS + 1, number=number)
         began = time.perf_counter()
-        record_report(reply, RoutingContext(), workplace, now=_NOW)
+        record_report(reply, RoutingContext(), project_context, now=_NOW)
         return time.perf_counter() - began
 
     return read

@@ -10,10 +10,10 @@ import pytest
 from goop_mcp import memory
 
 PACKAGES = (
-    "goop_mcp.hosts.claude_code",
+    "goop_mcp.hosts.hooks",
     "goop_mcp.memory",
-    "goop_mcp.operations",
-    "goop_mcp.operations.stopping",
+    "goop_mcp.services",
+    "goop_mcp.services.stop_hooks",
     "goop_mcp.store",
     "goop_mcp.workspace",
 )
@@ -36,7 +36,7 @@ def test_a_package_loads_each_module_that_it_names_at_its_first_use(package: str
 
 def test_what_needs_a_database_does_not_load_it_before_it_is_used() -> None:
     script = (
-        "import sys, goop_mcp.composition; print(*sorted({'apsw', 'lxml', 'jinja2'} &"
+        "import sys, goop_mcp.context; print(*sorted({'apsw', 'lxml', 'jinja2'} &"
         " sys.modules.keys()))"
     )
     ended = subprocess.run(

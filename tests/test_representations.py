@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import ask_until_accepted, follow, route, validate
-from goop_mcp.composition import Application
+from goop_mcp.context import AppContext
 from goop_mcp.memory.drafts import MemoryDraft, prepare
-from goop_mcp.memory.keeping import get_memory
+from goop_mcp.memory.repository import get_memory
 from goop_mcp.memory.saving import save_memory
-from goop_mcp.operations.build_request import build_request
-from goop_mcp.operations.check_files import check_files, repair_file
-from goop_mcp.operations.session_contents import SessionFields
-from goop_mcp.operations.session_handoff import build_session_handoff
 from goop_mcp.redaction import redact
 from goop_mcp.retry import Message, Reply
+from goop_mcp.services.build_request import build_request
+from goop_mcp.services.check_files import check_files, repair_file
+from goop_mcp.services.session_contents import SessionFields
+from goop_mcp.services.session_handoff import build_session_handoff
 from goop_mcp.settings import Settings
-from tests.operations.reporting import NOW, record, report
+from tests.services.reporting import NOW, record, report
 
 WORDS = "the words of the agent, which may be any"
 LONG = " ".join([WORDS] * 50)
@@ -26,8 +26,8 @@ LONGEST = 1_000
 
 
 @pytest.fixture
-def application(tmp_path: Path) -> Iterator[Application]:
-    with Application(Settings(project=tmp_path)) as application:
+def application(tmp_path: Path) -> Iterator[AppContext]:
+    with AppContext(Settings(project=tmp_path)) as application:
         yield application
 
 
@@ -68,11 +68,13 @@ async def test_a_call_that_has_ended_shows_no_message_and_no_reply() -> None:
     assert_short(journey, journey.steps[0])
 
 
-def test_what_is_recorded_shows_none_of_the_report(application: Application) -> None:
-    workplace = application.writing_workplace()
-    assert_short(record(workplace, REPLY, expected_agent="goop-executor"))
-    assert_short(*workplace.store.read(lambda reading: reading.reports()))
-    assert_short(build_session_handoff(SessionFields(summary=LONG), workplace, write=True, now=NOW))
+def test_what_is_recorded_shows_none_of_the_report(application: AppContext) -> None:
+    project_context = application.writing_context()
+    assert_short(record(project_context, REPLY, expected_agent="goop-executor"))
+    assert_short(*project_context.store.read(lambda reading: reading.reports()))
+    assert_short(
+        build_session_handoff(SessionFields(summary=LONG), project_context, write=True, now=NOW)
+    )
 
 
 def test_a_prompt_that_was_built_shows_none_of_its_fields() -> None:
@@ -86,7 +88,7 @@ def test_a_prompt_that_was_built_shows_none_of_its_fields() -> None:
     assert_short(built)
 
 
-def test_a_memory_shows_its_title_and_nothing_of_its_content(application: Application) -> None:
+def test_a_memory_shows_its_title_and_nothing_of_its_content(application: AppContext) -> None:
     draft = MemoryDraft(title="Clocks differ", content=LONG, facts=(WORDS,))
     saved = save_memory(application.store, draft)
     stored = get_memory(application.store, saved.id)

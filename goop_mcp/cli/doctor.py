@@ -7,14 +7,14 @@ import click
 from goop_mcp import __version__
 from goop_mcp.cli.options import PROJECT
 from goop_mcp.cli.streams import emit_json, show
-from goop_mcp.composition import Application
-from goop_mcp.hosts.doctor import Outcome, examine
+from goop_mcp.context import AppContext
+from goop_mcp.hosts.doctor import CheckOutcome, run_checks
 from goop_mcp.settings import read_settings
 
 __all__ = ["doctor"]
 
 UNHEALTHY = 1
-_MARKS = {Outcome.OK: "ok", Outcome.WARNING: "warning", Outcome.ERROR: "ERROR"}
+_MARKS = {CheckOutcome.OK: "ok", CheckOutcome.WARNING: "warning", CheckOutcome.ERROR: "ERROR"}
 
 
 @click.command(short_help="Check installation, database and hosts.")
@@ -30,14 +30,14 @@ def doctor(form: str, project: str | None) -> int:
     Exit code: 0 no errors, 1 an error keeps goop-mcp from working; each comes with its fix.
     """
     checks = []
-    with Application(read_settings(os.environ, project=project)) as application:
-        for check in examine(application, os.environ):
+    with AppContext(read_settings(os.environ, project=project)) as application:
+        for check in run_checks(application, os.environ):
             checks.append(check)
             if form == "text":
                 fix = "" if check.fix is None else f"         fix: {check.fix}\n"
                 show(f"{_MARKS[check.outcome]:8} {check.subject}: {check.message}\n{fix}")
 
-    healthy = all(check.outcome is not Outcome.ERROR for check in checks)
+    healthy = all(check.outcome is not CheckOutcome.ERROR for check in checks)
     if form == "json":
         values = {
             "version": __version__,

@@ -4,14 +4,14 @@ import os
 
 import click
 
-from goop_mcp import operations
+from goop_mcp import services
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, RULES, judging
 from goop_mcp.cli.streams import emit_json, show, standard_input, start_log
-from goop_mcp.composition import Application
-from goop_mcp.operations.gate import Adoption, Containment, gate_file
-from goop_mcp.operations.gate_log import append_to_log
+from goop_mcp.context import AppContext
 from goop_mcp.protocols.agent_request.compatibility import as_handoff
 from goop_mcp.protocols.agent_request.model import Request
+from goop_mcp.services.gate import Adoption, Containment, gate_file
+from goop_mcp.services.gate_log import append_to_log
 from goop_mcp.settings import read_settings
 from goop_mcp.validation.rules import Rule
 
@@ -97,8 +97,8 @@ def gate(
     if session_log is not None:
         append_to_log(session_log, answer.log)
     if record:
-        with Application(settings) as application:
-            operations.gate_count.count_gate(application.store, answer)
+        with AppContext(settings) as application:
+            services.gate_count.count_gate(application.store, answer)
 
     messages = answer.messages
     if fields and not answer.proceed:

@@ -11,9 +11,9 @@ from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.streams import complain, emit, emit_json, show, standard_input
 from goop_mcp.errors import GoopError, StoreError, UnreadableFileError
 from goop_mcp.memory.times import utc_now, written
-from goop_mcp.operations.hand_over import hand_over_request, parse_fields
-from goop_mcp.operations.reading_files import STDIN, read_reply
-from goop_mcp.operations.session_handoff import build_session_handoff, session_fields
+from goop_mcp.services.hand_over import hand_over_request, parse_fields
+from goop_mcp.services.reading_files import STDIN, read_reply
+from goop_mcp.services.session_handoff import build_session_handoff, session_fields
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.session_archive import archive_session, finished_sessions
@@ -128,9 +128,13 @@ def session(
     with opened_application(project, database=database, project_id=project_id) as application:
         try:
             fields = {} if source is None else parse_fields(*_read(source))
-            workplace = application.writing_workplace() if write else application.workplace
+            project_context = (
+                application.writing_context() if write else application.project_context
+            )
             now = written(utc_now())
-            built = build_session_handoff(session_fields(fields), workplace, write=write, now=now)
+            built = build_session_handoff(
+                session_fields(fields), project_context, write=write, now=now
+            )
         except (UnreadableFileError, SettingsError, StoreError):
             raise
         except GoopError as error:

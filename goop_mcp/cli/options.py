@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from goop_mcp import operations
-from goop_mcp.composition import Application
+from goop_mcp import services
+from goop_mcp.context import AppContext
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import FAMILIES
 from goop_mcp.settings import read_settings
@@ -53,7 +53,7 @@ def _known_protocol(_context: click.Context, _option: click.Parameter, name: str
 def _loaded(
     _context: click.Context, _option: click.Parameter, named: "tuple[str, ...]"
 ) -> "tuple[Rule, ...]":
-    return operations.load_rules.load_rules(named) if named else ()
+    return services.load_rules.load_rules(named) if named else ()
 
 
 def judging() -> "AbstractContextManager[object]":
@@ -64,13 +64,13 @@ def judging() -> "AbstractContextManager[object]":
 @contextmanager
 def opened_application(
     project: str | None, *, database: str | None = None, project_id: str | None = None
-) -> "Iterator[Application]":
+) -> "Iterator[AppContext]":
     """Yield the application for the values of these options, None where one was not given.
 
     Raises SettingsError.
     """
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
-    with Application(settings) as application:
+    with AppContext(settings) as application:
         yield application
 
 

@@ -5,7 +5,7 @@ import click
 from goop_mcp.cli.options import PROJECT, WrongCallError, opened_application
 from goop_mcp.cli.rendering.listing import render_listing
 from goop_mcp.cli.streams import emit, show, terminal_width
-from goop_mcp.operations.prompts import list_prompts, render_prompt
+from goop_mcp.services.prompts import list_prompts, render_prompt
 
 __all__ = ["prompt"]
 

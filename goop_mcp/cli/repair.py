@@ -5,8 +5,8 @@ import click
 from goop_mcp.cli.options import COLOUR, PROTOCOL, project_folder
 from goop_mcp.cli.rendering.repair_notes import render_repair_notes
 from goop_mcp.cli.streams import emit, show, standard_input, terminal_width, wants_colour
-from goop_mcp.operations.check_files import repair_file
-from goop_mcp.operations.project_expectations import expect_of_project
+from goop_mcp.services.check_files import repair_file
+from goop_mcp.services.project_expectations import expect_of_project
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
 
 __all__ = ["repair"]

@@ -9,8 +9,8 @@ from goop_mcp.cli.options import RULES
 from goop_mcp.cli.rendering.listing import render_listing
 from goop_mcp.cli.rendering.page import render_page
 from goop_mcp.cli.streams import emit_json, show, terminal_width
-from goop_mcp.operations.rule_pages import rule_page
 from goop_mcp.protocols import rules_with
+from goop_mcp.services.rule_pages import rule_page
 from goop_mcp.validation.rules import Rule
 
 __all__ = ["rules"]

@@ -7,7 +7,7 @@ import click
 from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.rendering.listing import render_listing
 from goop_mcp.cli.streams import emit, show, terminal_width
-from goop_mcp.operations.schemas import find_schema, install_schemas, list_schemas
+from goop_mcp.services.schemas import find_schema, install_schemas, list_schemas
 from goop_mcp.settings import read_settings
 
 __all__ = ["schema"]

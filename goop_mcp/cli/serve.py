@@ -13,7 +13,7 @@ from types import FrameType
 
 import click
 
-from goop_mcp import operations
+from goop_mcp import services
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
 from goop_mcp.cli.streams import start_log
 from goop_mcp.server.http.options import Options
@@ -113,7 +113,7 @@ def serve(
     )
     if rules:
         # An error in a rule ends the command here, and not the first request.
-        operations.load_rules.load_rules(rules)
+        services.load_rules.load_rules(rules)
 
     options = Options(
         host=host,

@@ -14,8 +14,8 @@ from goop_mcp.cli.options import (
 )
 from goop_mcp.cli.pages import show_page
 from goop_mcp.cli.streams import emit_json
-from goop_mcp.operations.stats import project_stats, start_of_week
-from goop_mcp.operations.stats_page import stats_page
+from goop_mcp.services.stats import project_stats, start_of_week
+from goop_mcp.services.stats_page import stats_page
 
 __all__ = ["stats"]
 

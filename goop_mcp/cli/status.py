@@ -5,7 +5,7 @@ import click
 from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, opened_application
 from goop_mcp.cli.pages import show_page
 from goop_mcp.cli.streams import emit_json
-from goop_mcp.operations.project_status import project_status
+from goop_mcp.services.project_status import project_status
 
 __all__ = ["status"]
 
@@ -28,7 +28,7 @@ def status(
     Exit code: 0, also for a project that has not begun; 2 a usage error.
     """
     with opened_application(project, database=database, project_id=project_id) as application:
-        found = project_status(application.workplace)
+        found = project_status(application.project_context)
 
     if form == "json":
         emit_json(found.to_dict())

@@ -11,10 +11,10 @@ from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
 
 if TYPE_CHECKING:
-    from goop_mcp.operations.build_request import BuiltRequest
-    from goop_mcp.operations.record_report import RecordedReport
-    from goop_mcp.operations.session_handoff import BuiltHandoff
     from goop_mcp.routing import Decision
+    from goop_mcp.services.build_request import BuiltRequest
+    from goop_mcp.services.record_report import RecordedReport
+    from goop_mcp.services.session_handoff import BuiltHandoff
 
 __all__ = [
     "MOST_CHARACTERS",

@@ -8,7 +8,7 @@ from mcp.server.context import ServerMiddleware
 from mcp.server.mcpserver import RequestStateSecurity
 
 from goop_mcp import __version__, store
-from goop_mcp.composition import Application
+from goop_mcp.context import AppContext
 from goop_mcp.server.completions import add_completions
 from goop_mcp.server.etags import ETags
 from goop_mcp.server.middleware import PAGE_SIZE, log_timing, paging
@@ -50,7 +50,7 @@ _LIST_MAY_CHANGE = CacheHint(ttl_ms=0, scope="private")
 def create_server(
     settings: Settings,
     *,
-    application: Application | None = None,
+    application: AppContext | None = None,
     asks_for_tokens: bool = False,
     request_state: RequestStateSecurity | None = None,
     middleware: Sequence[ServerMiddleware[Any]] = (),
@@ -61,7 +61,7 @@ def create_server(
     does what the scopes of its token allow. `request_state` seals what clients carry between
     requests; None uses a key of this process. `middleware` runs outside the server's own.
     """
-    application = Application(settings) if application is None else application
+    application = AppContext(settings) if application is None else application
     # A lambda, so that the module of the measuring store is loaded with the first store only.
     application.watch(lambda opened: store.measured.MeasuredStore(opened))  # noqa: PLW0108
     interval = _FILES_INTERVAL if settings.database_in_a_file else _SERVER_INTERVAL

@@ -14,16 +14,16 @@ from mcp.types import (
 )
 
 from goop_mcp import memory
-from goop_mcp.operations.documents import list_documents
-from goop_mcp.operations.schemas import list_schemas
-from goop_mcp.operations.templates import template_names
 from goop_mcp.protocols import FAMILIES
+from goop_mcp.services.documents import list_documents
+from goop_mcp.services.schemas import list_schemas
+from goop_mcp.services.templates import template_names
 from goop_mcp.validation.rules import RuleBook
 from goop_mcp.workspace.document_templates import document_template_names
 from goop_mcp.workspace.layout import DOCUMENTS
 
 if TYPE_CHECKING:
-    from goop_mcp.composition import Application
+    from goop_mcp.context import AppContext
 
 __all__ = ["add_completions"]
 
@@ -60,12 +60,12 @@ _NAMES: Mapping[tuple[str, str], Callable[[_Known], Iterable[str]]] = {
 """The values of an argument of an address or a prompt, given the arguments entered already."""
 
 
-def add_completions(server: MCPServer, application: "Application") -> None:
+def add_completions(server: MCPServer, application: "AppContext") -> None:
     """Complete the arguments of the resources and prompts of `server`."""
 
     def newest_ids() -> list[str]:
         # One more than is shown, because `has_more` depends on it.
-        newest = memory.keeping.list_memories(application.store, limit=_MOST + 1)
+        newest = memory.repository.list_memories(application.store, limit=_MOST + 1)
         return [str(each.id) for each in newest]
 
     async def complete(

@@ -9,8 +9,8 @@ from goop_mcp.server.project_resources import MEMORIES, memory_id
 from goop_mcp.workspace.layout import ADL, CHRONICLE, DOCUMENTS, HANDOFF, document_uri
 
 if TYPE_CHECKING:
-    from goop_mcp.composition import Application
-    from goop_mcp.store.interface import Reading
+    from goop_mcp.context import AppContext
+    from goop_mcp.store.interface import ReadTransaction
 
 __all__ = ["ETags"]
 
@@ -25,7 +25,7 @@ class ETags:
     that does not exist.
     """
 
-    def __init__(self, application: "Application") -> None:
+    def __init__(self, application: "AppContext") -> None:
         """Read etags of the resources of `application`."""
         self._application = application
         self._last: tuple[int, Mapping[str, object]] = (0, {})
@@ -47,7 +47,7 @@ class ETags:
         return etags
 
     def _of_rows(self, uris: Collection[str]) -> Mapping[str, object]:
-        def ask(reading: "Reading") -> tuple[int, Mapping[str, object]]:
+        def ask(reading: "ReadTransaction") -> tuple[int, Mapping[str, object]]:
             revision, known = reading.revision(), self._last
             if known[0] == revision and known[1].keys() >= set(uris):
                 return known
@@ -71,7 +71,7 @@ class ETags:
     def _of_file(self, name: str) -> object:
         files = self._application.files
         try:
-            path = workspace.places.find_current_document(files, name)
+            path = workspace.document_lookup.find_current_document(files, name)
             etag = files.stamp(path)
         except (GoopError, OSError) as error:
             # That a document becomes unreadable, or readable again, is a change as well.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcp.server.mcpserver.resources import FunctionResource
 
-from goop_mcp import memory, operations
+from goop_mcp import memory, services
 from goop_mcp.errors import GoopError
 from goop_mcp.server.memory_answers import memory_text
 from goop_mcp.server.server import GoopServer
@@ -17,7 +17,7 @@ from goop_mcp.workspace.layout import DOCUMENTS, STATE, document_uri
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from goop_mcp.composition import Application
+    from goop_mcp.context import AppContext
 
 __all__ = ["MEMORIES", "add_project_resources", "memory_id"]
 
@@ -28,7 +28,7 @@ _MARKDOWN = "text/markdown"
 _LONGEST_ID = 19
 
 
-def add_project_resources(server: GoopServer, application: "Application") -> None:
+def add_project_resources(server: GoopServer, application: "AppContext") -> None:
     """Offer the documents and memories of the project; only existing documents are listed."""
     for name in DOCUMENTS:
         server.add_resource(
@@ -54,8 +54,8 @@ def add_project_resources(server: GoopServer, application: "Application") -> Non
                 " as recorded."
             ),
             mime_type=_MARKDOWN,
-            fn=lambda: operations.stats_page.stats_page(
-                operations.stats.project_stats(application.store)
+            fn=lambda: services.stats_page.stats_page(
+                services.stats.project_stats(application.store)
             ),
         )
     )
@@ -84,7 +84,7 @@ def add_project_resources(server: GoopServer, application: "Application") -> Non
         mime_type=_MARKDOWN,
     )
     def archive(name: str) -> str:
-        return operations.project_documents.read_archive(
+        return services.project_documents.read_archive(
             application.files, name, recorded=application.recorded
         )
 
@@ -100,11 +100,11 @@ def add_project_resources(server: GoopServer, application: "Application") -> Non
     def one_memory(id: str) -> str:
         number = memory_id(id)
         if number is None:
-            raise memory.keeping.MemoryNotFoundError(
+            raise memory.repository.MemoryNotFoundError(
                 f"there is no memory {id[:40]!r}; an id is a number, from search_memory"
             )
 
-        return memory_text(memory.keeping.get_memory(application.store, number))
+        return memory_text(memory.repository.get_memory(application.store, number))
 
 
 def memory_id(text: str) -> int | None:
@@ -116,14 +116,14 @@ def _document_type(name: str) -> str:
     return "application/json" if name == STATE else _MARKDOWN
 
 
-def _missing(uris: "Collection[str]", application: "Application") -> "Collection[str]":
+def _missing(uris: "Collection[str]", application: "AppContext") -> "Collection[str]":
     """Return those of `uris` that are documents of the project and do not exist.
 
     That is none if the database cannot be read: reading the documents then reports why.
     """
     names = {document_uri(name): name for name in DOCUMENTS if document_uri(name) in uris}
     try:
-        present = operations.project_documents.present_documents(
+        present = services.project_documents.present_documents(
             application.files, names.values(), recorded=application.recorded
         )
     except GoopError:
@@ -132,7 +132,7 @@ def _missing(uris: "Collection[str]", application: "Application") -> "Collection
     return {uri for uri, name in names.items() if name not in present}
 
 
-def _read_document(name: str, application: "Application") -> str:
-    return operations.project_documents.read_project_document(
+def _read_document(name: str, application: "AppContext") -> str:
+    return services.project_documents.read_project_document(
         application.files, name, recorded=application.recorded
     )

@@ -12,15 +12,15 @@ from mcp.server.mcpserver.prompts.base import Message
 from mcp.server.mcpserver.prompts.base import PromptArgument as SdkArgument
 from pydantic import Field
 
-from goop_mcp.operations.prompts import list_prompts, render_prompt
+from goop_mcp.services.prompts import list_prompts, render_prompt
 
 if TYPE_CHECKING:
-    from goop_mcp.composition import Application
+    from goop_mcp.context import AppContext
 
 __all__ = ["add_prompts"]
 
 
-def add_prompts(server: MCPServer, application: "Application") -> None:
+def add_prompts(server: MCPServer, application: "AppContext") -> None:
     """Offer every prompt that ships with the package.
 
     Prompts about a project read the project of `application`, prompts about a reply judge it by

@@ -5,11 +5,11 @@ from functools import partial
 
 from mcp.server.mcpserver.resources import FunctionResource
 
-from goop_mcp.operations.documents import list_documents, read_document
-from goop_mcp.operations.rule_pages import rule_page, rules_markdown
-from goop_mcp.operations.schemas import Schema, find_schema, list_schemas
-from goop_mcp.operations.templates import Template, list_templates, read_template
 from goop_mcp.server.server import GoopServer
+from goop_mcp.services.documents import list_documents, read_document
+from goop_mcp.services.rule_pages import rule_page, rules_markdown
+from goop_mcp.services.schemas import Schema, find_schema, list_schemas
+from goop_mcp.services.templates import Template, list_templates, read_template
 from goop_mcp.validation.rules import RuleBook
 from goop_mcp.workspace.document_templates import (
     DocumentTemplate,

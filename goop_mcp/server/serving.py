@@ -9,7 +9,7 @@ from typing import Final
 
 import anyio
 
-from goop_mcp.composition import Application
+from goop_mcp.context import AppContext
 from goop_mcp.server.app import create_server
 from goop_mcp.server.telemetry_export import start_exporting
 from goop_mcp.settings import Settings
@@ -27,7 +27,7 @@ def serve_stdio(settings: Settings) -> int:
     exporting = start_exporting(os.environ)
     try:
         # Closing merges the write-ahead log into the database: people copy the single file.
-        with Application(settings) as application:
+        with AppContext(settings) as application:
             _close_on_signals(application)
             anyio.run(create_server(settings, application=application).run_stdio_async)
     except* BrokenPipeError:
@@ -38,7 +38,7 @@ def serve_stdio(settings: Settings) -> int:
     return 0
 
 
-def _close_on_signals(application: Application) -> None:
+def _close_on_signals(application: AppContext) -> None:
     """Close the database when a host ends the server by a signal, as at the end of its input."""
 
     def end(number: int, _frame: FrameType | None) -> None:

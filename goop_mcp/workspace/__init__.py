@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from goop_mcp.on_demand import modules_on_demand
 
-__all__ = ["files", "places", "replacing"]
+__all__ = ["document_lookup", "files", "replacing"]
 
 if TYPE_CHECKING:
-    from goop_mcp.workspace import files, places, replacing
+    from goop_mcp.workspace import document_lookup, files, replacing
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

@@ -1,6 +1,6 @@
 """Templates of a project's documents: their headings and the fields that readers look for (P-15).
 
-A file begins with front matter like every template (`operations/templates.py`); its slots are
+A file begins with front matter like every template (`services/templates.py`); its slots are
 `project` and `date`.
 """
 

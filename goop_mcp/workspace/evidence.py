@@ -17,12 +17,12 @@ from goop_mcp.workspace.claimed_changes import check_changes
 from goop_mcp.workspace.claimed_commits import check_commits
 from goop_mcp.workspace.claimed_files import Looked, check_files
 from goop_mcp.workspace.claimed_memories import check_memories
+from goop_mcp.workspace.document_lookup import find_current_document
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.goopspec_database import plan_of, read_work
 from goop_mcp.workspace.json_text import JsonDefect, parse_object
 from goop_mcp.workspace.layout import BLUEPRINT, STATE, session_folder
-from goop_mcp.workspace.places import find_current_document
 from goop_mcp.workspace.state import ProjectState, StateDefect, read_state
 
 __all__ = ["check_claims"]

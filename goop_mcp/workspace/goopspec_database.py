@@ -13,7 +13,7 @@ from goop_mcp.workflow.task_ids import TaskId
 from goop_mcp.workspace.documents.blueprint import Blueprint, BlueprintTask, Wave
 from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.layout import FOLDER, GOOPSPEC_DATABASE
-from goop_mcp.workspace.recorded import Records
+from goop_mcp.workspace.report_index import Records
 
 if TYPE_CHECKING:
     import apsw

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from goop_mcp.errors import DocumentUnreadableError, PathRefusedError, StoreError
 from goop_mcp.validation.findings import excerpt
+from goop_mcp.workspace.document_lookup import find_document, is_there
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.documents.chronicle import Chronicle, read_chronicle
 from goop_mcp.workspace.documents.handoff import Handoff, read_handoff
@@ -26,7 +27,6 @@ from goop_mcp.workspace.layout import (
     document_uri,
     is_plain_folder,
 )
-from goop_mcp.workspace.places import find_document, is_there
 from goop_mcp.workspace.projection_text import without_blocks
 from goop_mcp.workspace.state import ProjectState, StateDefect, read_state
 

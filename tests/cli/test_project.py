@@ -8,9 +8,9 @@ import pytest
 from goop_mcp.cli.rendering.terminal_page import render_terminal_page
 from goop_mcp.workspace.documents.handoff import read_handoff
 from tests.cli.running import run, run_on_terminal
-from tests.operations.redaction_samples import ADDRESS, PASSWORD
-from tests.operations.reporting import record, report, working_in
 from tests.postgres import Database
+from tests.services.redaction_samples import ADDRESS, PASSWORD
+from tests.services.reporting import record, report, working_in
 from tests.workspace.projects import copied
 
 
@@ -86,8 +86,8 @@ def test_another_database_is_read_when_it_is_named(tmp_path: Path) -> None:
 
 def test_a_session_is_handed_over(tmp_path: Path) -> None:
     copied("profile_0x", tmp_path)
-    with working_in(tmp_path) as workplace:
-        record(workplace, report("W2.T1"))
+    with working_in(tmp_path) as project_context:
+        record(project_context, report("W2.T1"))
 
     built = run("handoff", "session", cwd=tmp_path)
     written = run(

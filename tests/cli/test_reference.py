@@ -5,10 +5,10 @@ import json
 import pytest
 from lxml import etree
 
-from goop_mcp.operations.prompts import list_prompts, render_prompt
-from goop_mcp.operations.rule_pages import rule_page
-from goop_mcp.operations.schemas import find_schema, list_schemas
 from goop_mcp.protocols import RULES
+from goop_mcp.services.prompts import list_prompts, render_prompt
+from goop_mcp.services.rule_pages import rule_page
+from goop_mcp.services.schemas import find_schema, list_schemas
 from tests.cli.running import run, run_on_terminal
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import validate
-from goop_mcp.operations.check_files import repair_file
+from goop_mcp.services.check_files import repair_file
 from tests.cli.running import ACCEPTED, CASES, PROGRAM, REPAIRABLE, REPAIRED, environment, run
 from tests.repository import ROOT
 

@@ -6,8 +6,8 @@ import click
 import pytest
 
 from goop_mcp.cli.rendering.text import render_text
-from goop_mcp.operations.check_files import CheckedFile, FileVerdicts
 from goop_mcp.protocols import validate
+from goop_mcp.services.check_files import CheckedFile, FileVerdicts
 from goop_mcp.validation.limits import Limits
 from tests.cli.running import CASES, REPAIRABLE, run, run_on_terminal
 

@@ -8,7 +8,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.types import EmptyResult, SetLevelRequestParams
 
 from goop_mcp.__main__ import main
-from goop_mcp.composition import Application
+from goop_mcp.context import AppContext
 from goop_mcp.server.http import serving
 from goop_mcp.server.http.application import NetworkApplication
 from goop_mcp.server.server import GoopServer
@@ -21,7 +21,7 @@ __all__ = ["WithFixtures"]
 class WithFixtures(NetworkApplication):
     """Our application, whose servers offer the names of the suite as well."""
 
-    def _server(self, application: Application) -> GoopServer:
+    def _server(self, application: AppContext) -> GoopServer:
         server = super()._server(application)
         add_contents(server)
         add_questions(server)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goop_mcp.operations.build_request import build_request
+from goop_mcp.services.build_request import build_request
 from tests.cli.running import PROGRAM, environment, run
 from tests.documentation.pages import fences, read_page
 from tests.documentation.test_examples import names_of

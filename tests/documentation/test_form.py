@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from goop_mcp.operations.build_request import build_request
 from goop_mcp.protocols.agent_request.model import RequestMode, RequestWorkflow
+from goop_mcp.services.build_request import build_request
 from tests.repository import ROOT
 from tests.requirements import requirement
 

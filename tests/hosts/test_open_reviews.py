@@ -5,9 +5,9 @@ import pytest
 from goop_mcp import RetryPolicy
 from goop_mcp.hosts.frameworks import open_reviews
 from goop_mcp.hosts.frameworks.open_reviews import OpenReviews
-from goop_mcp.operations.stopping.attempts import Attempt
-from goop_mcp.operations.stopping.attempts_in_memory import AttemptsInMemory
 from goop_mcp.retry import Outcome
+from goop_mcp.services.stop_hooks.attempts import Attempt
+from goop_mcp.services.stop_hooks.attempts_in_memory import AttemptsInMemory
 from tests.retry.agents import BAD_AGENT, BAD_STATUS, GOOD
 
 

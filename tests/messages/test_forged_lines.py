@@ -12,31 +12,31 @@ from hypothesis import strategies as st
 from mcp.types import CallToolResult, TextContent
 
 from goop_mcp import validate
-from goop_mcp.cli.rendering.github import render_github
 from goop_mcp.cli.rendering.memories import render_found, render_list, render_memory
+from goop_mcp.cli.rendering.program_formats import render_github
 from goop_mcp.cli.rendering.repair_notes import render_repair_notes
 from goop_mcp.cli.rendering.text import render_text
 from goop_mcp.cli.route import _for_people
-from goop_mcp.composition import Application
-from goop_mcp.hosts.claude_code.answers import answer_event
-from goop_mcp.hosts.claude_code.events import HookEvent
+from goop_mcp.context import AppContext
+from goop_mcp.hosts.hooks.answers import answer_event
+from goop_mcp.hosts.hooks.events import HookEvent
 from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.memory.searching import SearchRequest, search_memory
 from goop_mcp.messages.quoting import FIELDS, fenced, field, paragraph, quoted
-from goop_mcp.operations.check_files import CheckedFile, FileVerdicts, repair_file
-from goop_mcp.operations.gate import gate_file
-from goop_mcp.operations.project_status import project_status
-from goop_mcp.operations.prompts import render_prompt
-from goop_mcp.operations.session_contents import SessionFields
-from goop_mcp.operations.session_handoff import build_session_handoff
 from goop_mcp.routing import route
 from goop_mcp.server.answers import decision_answer, recorded_answer, session_answer, verdict_answer
 from goop_mcp.server.memory_answers import found_answer, memory_text
+from goop_mcp.services.check_files import CheckedFile, FileVerdicts, repair_file
+from goop_mcp.services.gate import gate_file
+from goop_mcp.services.project_status import project_status
+from goop_mcp.services.prompts import render_prompt
+from goop_mcp.services.session_contents import SessionFields
+from goop_mcp.services.session_handoff import build_session_handoff
 from goop_mcp.settings import Settings
 from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY, REQUEST_PROMPT
-from tests.operations.reporting import NOW, record, working_in
 from tests.requirements import requirement
+from tests.services.reporting import NOW, record, working_in
 from tests.workspace.projects import copied
 
 FORGED = "FORGED"
@@ -301,7 +301,7 @@ def test_what_is_recorded_cannot_be_forged(
 ) -> None:
     folder = tmp_path_factory.mktemp("project")
     copied("profile_0x", folder)
-    with working_in(folder) as workplace:
+    with working_in(folder) as project_context:
         for status in ("PARTIAL", "BLOCKED", "COMPLETE"):
             for slot in (
                 NEWS,
@@ -310,15 +310,17 @@ def test_what_is_recorded_cannot_be_forged(
                 "<task_name>Add the login endpoint",
             ):
                 reply = filled(COMPLETE_REPLY.replace("COMPLETE", status), slot, payload)
-                assert_honest(text_of(recorded_answer(record(workplace, reply))))
+                assert_honest(text_of(recorded_answer(record(project_context, reply))))
 
-        assert_honest(project_status(workplace).to_markdown())
+        assert_honest(project_status(project_context).to_markdown())
         for write in (False, True):
             fields = SessionFields(summary=payload, blockers=(payload,), next_action=payload)
             for each in (SessionFields(), fields):
                 assert_honest(
                     text_of(
-                        session_answer(build_session_handoff(each, workplace, write=write, now=NOW))
+                        session_answer(
+                            build_session_handoff(each, project_context, write=write, now=NOW)
+                        )
                     )
                 )
 
@@ -331,7 +333,7 @@ def test_what_is_recorded_cannot_be_forged(
 def test_memories_cannot_be_forged_when_they_are_shown(
     tmp_path_factory: pytest.TempPathFactory, payload: str
 ) -> None:
-    with Application(Settings(project=tmp_path_factory.mktemp("project"))) as application:
+    with AppContext(Settings(project=tmp_path_factory.mktemp("project"))) as application:
         store = application.writing_store()
         draft = MemoryDraft(
             title=payload,

@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from goop_mcp.operations.documents import read_document
-from goop_mcp.operations.prompts import render_prompt
 from goop_mcp.protocols.factory.tables import KEYS
 from goop_mcp.protocols.speckit.model import AGENTS, DERIVED_STRATEGIES, ERROR_TYPES, STRATEGIES
 from goop_mcp.protocols.speckit.tables import ENVELOPE, ERROR, FEEDBACK, RESULTS, WORKFLOW
+from goop_mcp.services.documents import read_document
+from goop_mcp.services.prompts import render_prompt
 from tests.protocols.json_replies import judge, weighty_rules
 
 FILLED = {

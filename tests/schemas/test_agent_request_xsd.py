@@ -14,9 +14,9 @@ from lxml import etree
 
 from goop_mcp import Severity
 from goop_mcp.errors import UnknownNameError, UnwritableFileError
-from goop_mcp.operations.schemas import find_schema, install_schemas
 from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.protocols.agent_request.writing import write_request
+from goop_mcp.services.schemas import find_schema, install_schemas
 from tests.protocols.agent_request.prompts import (
     PROMPT,
     Case,

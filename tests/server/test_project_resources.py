@@ -13,7 +13,7 @@ from mcp import Client, MCPError
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.types import INTERNAL_ERROR, ResourceTemplateReference
 
-from goop_mcp.composition import Application
+from goop_mcp.context import AppContext
 from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.server.app import create_server
@@ -22,7 +22,6 @@ from goop_mcp.settings import DatabaseUrl, Settings
 from goop_mcp.workspace.documents.handoff import Handoff, handoff_text
 from goop_mcp.workspace.files import MOST_BYTES
 from goop_mcp.workspace.layout import DOCUMENTS
-from tests.operations.reporting import record, report
 from tests.postgres import Database
 from tests.requirements import requirement
 from tests.server.conftest import LOCAL_COMBINATIONS
@@ -36,6 +35,7 @@ from tests.server.connections import (
 from tests.server.notifications import Heard, listening
 from tests.server.preloaded import starting
 from tests.server.tools.test_memories import stdio_server
+from tests.services.reporting import record, report
 from tests.workspace.projects import copied
 
 SPEC = "goop://project/SPEC.md"
@@ -191,7 +191,7 @@ def test_documents_and_ids_are_completed(project: Connection) -> None:
 
 def test_it_is_shown_that_there_are_more_ids_than_offered(tmp_path: Path) -> None:
     settings = Settings(project=tmp_path)
-    with Application(settings) as application, connect(create_server(settings), "auto") as client:
+    with AppContext(settings) as application, connect(create_server(settings), "auto") as client:
         for number in range(101):
             save_memory(
                 application.store, MemoryDraft(title=f"T{number}", content=f"Number {number}.")
@@ -233,7 +233,7 @@ def shared(
     settings = Settings(project=tmp_path, database=DatabaseUrl(database.url()), project_id="shop")
 
     with (
-        Application(settings) as application,
+        AppContext(settings) as application,
         connect(create_server(settings, application=application), request.param) as opened,
     ):
         yield opened
@@ -311,8 +311,8 @@ def test_only_what_changed_gets_another_etag(database: Database, tmp_path: Path)
     def changed(before: Mapping[str, object]) -> list[str]:
         return [uri for uri, etag in take(uris).items() if etag != before[uri]]
 
-    with Application(settings) as here, Application(settings) as elsewhere:
-        take, writer = ETags(here), elsewhere.writing_workplace()
+    with AppContext(settings) as here, AppContext(settings) as elsewhere:
+        take, writer = ETags(here), elsewhere.writing_context()
         seen = take(uris)
         assert {*seen.values()} == {None}
         record(writer, report("W1.T1"))
@@ -405,9 +405,9 @@ async def test_subscribing_creates_nothing_and_an_unknown_address_is_accepted(
 
 def test_an_etag_loads_no_database_where_none_is_asked_for() -> None:
     script = (
-        "import sys; from pathlib import Path; from goop_mcp.composition import Application;from"
+        "import sys; from pathlib import Path; from goop_mcp.context import AppContext;from"
         " goop_mcp.server.etags import ETags; from goop_mcp.settings import"
-        " Settings;ETags(Application(Settings(project=Path('.'))))(['goop://project/SPEC.md']);"
+        " Settings;ETags(AppContext(Settings(project=Path('.'))))(['goop://project/SPEC.md']);"
         " print('apsw' in sys.modules)"
     )
     done = subprocess.run(

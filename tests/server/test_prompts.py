@@ -3,7 +3,7 @@ from mcp import MCPError
 from mcp.types import INVALID_PARAMS
 
 from goop_mcp import validate
-from goop_mcp.operations.prompts import list_prompts, render_prompt
+from goop_mcp.services.prompts import list_prompts, render_prompt
 from tests.server.connections import Connection
 
 

@@ -1,11 +1,11 @@
 import pytest
 from mcp import MCPError
 
-from goop_mcp.operations.documents import list_documents, read_document
-from goop_mcp.operations.rule_pages import rule_page, rules_markdown
-from goop_mcp.operations.schemas import find_schema, list_schemas
-from goop_mcp.operations.templates import list_templates, read_template
 from goop_mcp.protocols import FAMILIES, RULES
+from goop_mcp.services.documents import list_documents, read_document
+from goop_mcp.services.rule_pages import rule_page, rules_markdown
+from goop_mcp.services.schemas import find_schema, list_schemas
+from goop_mcp.services.templates import list_templates, read_template
 from goop_mcp.workspace.document_templates import document_template_names, read_document_template
 from tests.requirements import requirement
 from tests.server.connections import Connection

@@ -13,13 +13,12 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.errors import DocumentMissingError, PathRefusedError
-from goop_mcp.operations.project_documents import find_project_document, read_archive
+from goop_mcp.services.project_documents import find_project_document, read_archive
 from goop_mcp.store.failpoints import Failpoint
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import NewEvent, Projection
 from goop_mcp.workspace.archive import MOST_ENTRIES, archived_parts
-from goop_mcp.workspace.catching_up import catch_up
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.projection_text import Block, blocks_of, insert_blocks
 from goop_mcp.workspace.projections import (
@@ -28,6 +27,7 @@ from goop_mcp.workspace.projections import (
     open_conflicts,
     plan_projections,
 )
+from goop_mcp.workspace.recovery import recover
 from goop_mcp.workspace.replacing import sha256
 from tests.postgres import Database
 from tests.requirements import requirement
@@ -59,7 +59,7 @@ class Project:
         """Add an entry and show it, as every writer does."""
         event = self.entry(now, document, more)
 
-        def change(writing: Writing) -> ProjectionPlan:
+        def change(writing: WriteTransaction) -> ProjectionPlan:
             writing.add_event(event)
             return plan_projections(writing, self.files, now=now, redact=as_it_is)
 
@@ -274,7 +274,7 @@ def test_a_writer_killed_at_any_step_leaves_every_entry_once(
 
     again = Project(tmp_path)
     again.number = 1000
-    catch_up(again.store, again.files, now=JANUARY, redact=as_it_is)
+    recover(again.store, again.files, now=JANUARY, redact=as_it_is)
     events = again.store.read(lambda reading: reading.events(document="CHRONICLE.md"))
     assert texts(again) == Counter(event.text for event in events)
     again.record()

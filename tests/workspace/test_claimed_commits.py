@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import Severity, Verdict
-from goop_mcp.operations.check_workspace import check_workspace
+from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.workspace.git import GitError, Repository
 from tests.workspace.true_projects import SUBJECT, Project, commit, git, write
 

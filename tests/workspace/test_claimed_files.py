@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import Expectations, Severity, Verdict, validate
-from goop_mcp.operations.check_workspace import check_workspace
+from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.samples import REQUEST_PROMPT
 from tests.requirements import requirement

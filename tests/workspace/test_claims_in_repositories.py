@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import Expectations, Severity, Verdict
-from goop_mcp.operations.check_workspace import check_workspace
+from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.validation.findings import Mode
-from tests.operations.reporting import report
 from tests.requirements import requirement
+from tests.services.reporting import report
 from tests.validation.replies import rules_of
 from tests.workspace.true_projects import commit, git, write
 

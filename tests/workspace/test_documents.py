@@ -23,9 +23,9 @@ from goop_mcp.workspace.documents.handoff import (
     read_handoff,
 )
 from goop_mcp.workspace.documents.markdown import find_headings, read_markdown
-from goop_mcp.workspace.documents.marks import TaskStatus, read_status
 from goop_mcp.workspace.documents.requirements import InterviewFacts, read_requirements
 from goop_mcp.workspace.documents.spec import Spec, measure_coverage, read_spec
+from goop_mcp.workspace.documents.status_markers import TaskStatus, read_status
 from tests.requirements import requirement
 from tests.workspace.projects import NOW, text_of
 

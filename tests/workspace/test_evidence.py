@@ -8,7 +8,7 @@ import pytest
 from goop_mcp import Expectations, Verdict
 from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
-from goop_mcp.operations.check_workspace import check_workspace
+from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.validation.claims import (
     Claims,
     CommitClaim,

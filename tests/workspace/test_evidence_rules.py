@@ -3,8 +3,8 @@
 import pytest
 
 from goop_mcp import Expectations, Severity, validate
-from goop_mcp.operations.check_workspace import check_workspace
 from goop_mcp.protocols import RULES
+from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.validation.evidence_rules import EVIDENCE_RULES, NOT_CHECKED
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.rules import Rule

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from goop_mcp.operations.check_workspace import check_workspace
-from goop_mcp.operations.project_status import project_status
-from goop_mcp.operations.workplace import Workplace
 from goop_mcp.server.app import create_server
+from goop_mcp.services.check_workspace import check_workspace
+from goop_mcp.services.project_context import ProjectContext
+from goop_mcp.services.project_status import project_status
 from goop_mcp.settings import Settings
 from goop_mcp.store.opening import open_store
 from goop_mcp.workflow.gates import GateName
@@ -18,10 +18,10 @@ from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.goopspec_database import read_work
 from goop_mcp.workspace.state import ProjectState, StateDefect, StateShape, read_state
 from tests.cli.running import run
-from tests.operations.reporting import report
 from tests.requirements import requirement
 from tests.rights import ordinary_rights
 from tests.server.connections import PROTOCOL_MODES, connect
+from tests.services.reporting import report
 from tests.workspace.goopspec_databases import make_database, opened
 from tests.workspace.true_projects import write
 
@@ -141,7 +141,7 @@ def test_work_is_read_of_the_workflow_that_was_asked_for(tmp_path: Path) -> None
 def test_status_shows_waves_checks_and_blockers(tmp_path: Path) -> None:
     make_database(tmp_path)
     status = project_status(
-        Workplace(store=open_store(None, project=tmp_path), files=ProjectFiles(tmp_path))
+        ProjectContext(store=open_store(None, project=tmp_path), files=ProjectFiles(tmp_path))
     )
 
     assert (status.profile, status.phase, status.current_wave) == ("v1", "execute", 2)
@@ -207,7 +207,7 @@ def test_documents_of_the_workflow_default_are_found_in_its_folder(tmp_path: Pat
     write(tmp_path, ".goopspec/default/SPEC.md", "# SPEC: demo\n")
 
     status = project_status(
-        Workplace(store=open_store(None, project=tmp_path), files=ProjectFiles(tmp_path))
+        ProjectContext(store=open_store(None, project=tmp_path), files=ProjectFiles(tmp_path))
     )
 
     assert status.project == "demo"

@@ -12,10 +12,10 @@ import pytest
 
 from goop_mcp.store.failpoints import Failpoint
 from goop_mcp.store.opening import open_store
-from goop_mcp.workspace.catching_up import catch_up
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.projection_text import blocks_of, insert_blocks
 from goop_mcp.workspace.projections import open_conflicts
+from goop_mcp.workspace.recovery import recover
 from tests.workspace.projects import NOW, as_it_is, copied
 from tests.workspace.recorder import STEPS
 
@@ -38,7 +38,7 @@ def restarted(project: Path, before: str | None) -> list[str]:
     """Start again, check every promise, and return the texts of what is recorded."""
     files, store = ProjectFiles(project), open_store(None, project=project)
     try:
-        catch_up(store, files, now=NOW, redact=as_it_is)
+        recover(store, files, now=NOW, redact=as_it_is)
         assert store.check() == []
         events = store.read(lambda reading: reading.events(document="CHRONICLE.md"))
         texts = [event.text for event in events if event.kind == "report"]

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import Event, NewEvent
-from goop_mcp.workspace.catching_up import catch_up
 from goop_mcp.workspace.documents.chronicle import read_chronicle
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.projection_text import Block, insert_blocks
@@ -22,6 +21,7 @@ from goop_mcp.workspace.projections import (
     open_conflicts,
     plan_projections,
 )
+from goop_mcp.workspace.recovery import recover
 from tests.workspace.projects import NOW, as_it_is, copied, text_of
 
 CHRONICLE, ADL, HANDOFF = (f".goopspec/{name}.md" for name in ("CHRONICLE", "ADL", "HANDOFF"))
@@ -44,7 +44,7 @@ class Project:
             kind="report", author="goop-executor", text=text, created_at=NOW, document=document
         )
 
-        def change(writing: Writing) -> ProjectionPlan:
+        def change(writing: WriteTransaction) -> ProjectionPlan:
             writing.add_event(event)
             return plan_projections(writing, self.files, now=NOW, redact=redact)
 
@@ -172,7 +172,7 @@ def test_people_may_write_a_nul(project: Project) -> None:
 def test_what_people_save_while_a_writer_commits_is_not_overwritten(project: Project) -> None:
     project.record("one")
 
-    def change(writing: Writing) -> ProjectionPlan:
+    def change(writing: WriteTransaction) -> ProjectionPlan:
         event = NewEvent(
             kind="report",
             author="goop-executor",
@@ -189,7 +189,7 @@ def test_what_people_save_while_a_writer_commits_is_not_overwritten(project: Pro
 
     project.store.write(change, then=save_first)
     assert "two" not in project.read()
-    catch_up(project.store, project.files, now=NOW, redact=as_it_is)
+    recover(project.store, project.files, now=NOW, redact=as_it_is)
 
     assert project.read().startswith("Saved just now.\n# CHRONICLE")
     assert "two" in project.read()
@@ -249,7 +249,7 @@ def test_a_conflict_grows_in_its_own_file_until_it_is_settled(project: Project) 
     assert project.store.read(open_conflicts) == ()
 
 
-def test_an_open_conflict_leaves_nothing_to_be_caught_up_until_it_is_settled(
+def test_an_open_conflict_leaves_nothing_to_recover_until_it_is_settled(
     project: Project,
 ) -> None:
     for text in ("one", "two"):
@@ -374,12 +374,12 @@ def test_a_named_session_has_documents_of_its_own(project: Project) -> None:
         kind="report", author="goop-executor", text="one", created_at=NOW, document=name
     )
 
-    def change(writing: Writing) -> ProjectionPlan:
+    def change(writing: WriteTransaction) -> ProjectionPlan:
         writing.add_event(event)
         return plan_projections(writing, project.files, now=NOW, redact=as_it_is, documents=(name,))
 
     project.store.write(change)
-    catch_up(project.store, project.files, now=NOW, redact=as_it_is)
+    recover(project.store, project.files, now=NOW, redact=as_it_is)
 
     assert "one" in project.read(f".goopspec/{name}")
     assert project.names() == []
@@ -461,7 +461,7 @@ def test_a_new_session_takes_in_what_people_added(diary: Project) -> None:
         diary.read().replace(f"## Learnings{end}", f"## Learnings{end}{end}- Ports are scarce{end}")
     )
 
-    first, second = (catch_up(diary.store, diary.files, now=NOW, redact=as_it_is) for _ in range(2))
+    first, second = (recover(diary.store, diary.files, now=NOW, redact=as_it_is) for _ in range(2))
 
     assert (first.projections.imported, second.projections.imported) == (1, 0)
     assert diary.imported() == ["- Ports are scarce"]
@@ -474,12 +474,12 @@ def test_a_document_that_is_gone_is_rendered_again(project: Project) -> None:
     before = project.read()
     (project.root / CHRONICLE).unlink()
 
-    catch_up(project.store, project.files, now=NOW, redact=as_it_is)
+    recover(project.store, project.files, now=NOW, redact=as_it_is)
 
     assert project.read() == before
 
 
 def test_where_there_is_no_store_nothing_is_created(project: Project) -> None:
-    catch_up(project.store, project.files, now=NOW, redact=as_it_is)
+    recover(project.store, project.files, now=NOW, redact=as_it_is)
 
     assert list(project.root.iterdir()) == []

@@ -4,11 +4,11 @@ import subprocess
 from pathlib import Path
 
 from goop_mcp.workflow.gates import GateName, judge_gate
+from goop_mcp.workspace.consistency import find_drift, gate_facts
 from goop_mcp.workspace.documents.markdown import read_markdown
-from goop_mcp.workspace.drift import find_drift, gate_facts
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.project import read_project
-from goop_mcp.workspace.recorded import Records
+from goop_mcp.workspace.report_index import Records
 from goop_mcp.workspace.scaffold import create_project
 from goop_mcp.workspace.state import ProjectState, StateShape, read_state
 from tests.workspace.projects import NOW

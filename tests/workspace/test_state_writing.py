@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.errors import IllegalMoveError, StateMovedError
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.opening import open_store
-from goop_mcp.workspace.catching_up import catch_up
 from goop_mcp.workspace.documents.entries import read_adl
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.projections import ProjectionPlan, plan_projections
+from goop_mcp.workspace.recovery import recover
 from goop_mcp.workspace.state import ProjectState, read_state
 from goop_mcp.workspace.state_changes import StateChange
 from goop_mcp.workspace.state_writing import StatePlan, plan_state
@@ -50,7 +50,7 @@ def planned(
 
 
 def moved(store: Store, files: ProjectFiles, change: StateChange) -> None:
-    def plan(writing: Writing) -> tuple[StatePlan, ProjectionPlan]:
+    def plan(writing: WriteTransaction) -> tuple[StatePlan, ProjectionPlan]:
         state = plan_state(writing, files, change, now=NOW, author="orchestrator")
         return state, plan_projections(writing, files, now=NOW, redact=as_it_is)
 
@@ -131,7 +131,7 @@ def test_a_change_that_was_recorded_and_not_written_is_written_at_the_next_start
     assert state_of(files).phase == "execute"
 
     first, second = (
-        catch_up(store, files, now="2026-02-01T00:00:00Z", redact=as_it_is) for _ in range(2)
+        recover(store, files, now="2026-02-01T00:00:00Z", redact=as_it_is) for _ in range(2)
     )
 
     assert (first.state, second.state) == (True, False)
@@ -147,5 +147,5 @@ def test_a_change_that_was_not_written_is_given_up_when_the_file_has_moved_since
         text := text_of("profile_0x", "state.json").replace('"execute"', '"plan"')
     )
 
-    assert not catch_up(store, files, now=NOW, redact=as_it_is).state
+    assert not recover(store, files, now=NOW, redact=as_it_is).state
     assert files.read_text(STATE) == text

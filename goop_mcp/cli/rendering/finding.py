@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 import click
 
 from goop_mcp.cli.rendering.source_line import point_at, shown
-from goop_mcp.operations.check_files import CheckedFile
-from goop_mcp.operations.reading_files import STDIN
+from goop_mcp.services.check_files import CheckedFile
+from goop_mcp.services.reading_files import STDIN
 from goop_mcp.validation.findings import Finding, Repair, Severity
 
 __all__ = ["counted", "file_name", "render_findings"]

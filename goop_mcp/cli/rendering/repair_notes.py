@@ -1,7 +1,7 @@
 """Render the notes of `goop-mcp repair`: the repairs, or why nothing could be repaired."""
 
 from goop_mcp.cli.rendering.finding import counted, file_name, render_findings
-from goop_mcp.operations.check_files import RepairedFile
+from goop_mcp.services.check_files import RepairedFile
 from goop_mcp.validation.findings import Severity
 
 __all__ = ["render_repair_notes"]

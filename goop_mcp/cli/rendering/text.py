@@ -3,7 +3,7 @@
 import click
 
 from goop_mcp.cli.rendering.finding import counted, file_name, render_findings
-from goop_mcp.operations.check_files import FileVerdicts
+from goop_mcp.services.check_files import FileVerdicts
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
 

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from goop_mcp.composition import Application
+from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError
 from goop_mcp.server.app import create_server
 from goop_mcp.server.clients import CLIENT_KEY
@@ -92,7 +92,7 @@ class NetworkApplication:
         """Refuse new requests, let calls end for `within` seconds, then end open streams."""
         await self._traffic.drain(within)
 
-    def _server(self, application: Application) -> GoopServer:
+    def _server(self, application: AppContext) -> GoopServer:
         keys = self._network.state_keys
         server = create_server(
             application.settings,
@@ -237,7 +237,7 @@ class _Dispatch:
             await self._endpoint(tenant)({**scope, CLIENT_KEY: client_of(scope)}, receive, send)
 
 
-def _is_readable(application: Application) -> bool:
+def _is_readable(application: AppContext) -> bool:
     """Whether the database answers; one that does not exist yet counts as readable."""
     try:
         application.store.read(lambda reading: reading.revision())

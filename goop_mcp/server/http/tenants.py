@@ -18,7 +18,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
-from goop_mcp.composition import Application
+from goop_mcp.context import AppContext
 from goop_mcp.server.http.fast_path import FastPath
 from goop_mcp.server.http.session_limit import SessionLimit
 from goop_mcp.server.http.sse_backpressure import UnreadAnswers
@@ -50,7 +50,7 @@ class Tenant:
     which a request last began or ended.
     """
 
-    application: Application
+    application: AppContext
     streamable: ASGIApp
     sse: ASGIApp
     has_sessions: Callable[[], bool]
@@ -80,7 +80,7 @@ class Tenants:
     def __init__(
         self,
         settings: Settings,
-        make: Callable[[Application], GoopServer],
+        make: Callable[[AppContext], GoopServer],
         *,
         stateless: bool,
         body_bytes: int,
@@ -171,7 +171,7 @@ class Tenants:
         empty = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="goop-mcp-", ignore_cleanup_errors=True)
         )
-        application = stack.enter_context(Application(self._settings_of(name, Path(empty))))
+        application = stack.enter_context(AppContext(self._settings_of(name, Path(empty))))
         server = self._make(application)
         server.streamable_http_app(
             stateless_http=self._stateless,

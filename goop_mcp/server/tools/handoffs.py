@@ -7,13 +7,13 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import Field, JsonValue, WithJsonSchema
 
-from goop_mcp import operations
+from goop_mcp import services
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import handoff_answer, session_answer
 from goop_mcp.server.models import HandoffModel
 
 if TYPE_CHECKING:
-    from goop_mcp.composition import Application
+    from goop_mcp.context import AppContext
 
 __all__ = ["HandoffTools"]
 
@@ -200,7 +200,7 @@ _KEEPS_NO_FILES = (
 class HandoffTools:
     """Builds handoffs for a project; clients read the docstring of the method."""
 
-    def __init__(self, application: "Application") -> None:
+    def __init__(self, application: "AppContext") -> None:
         """Build handoffs for the project of `application`."""
         self._application = application
 
@@ -246,21 +246,21 @@ class HandoffTools:
         # The arguments are the fields, under the same names.
         given, here = locals(), self._application
         if kind == "session":
-            handoffs = operations.session_handoff
-            workplace = here.writing_workplace() if write else here.workplace
+            handoffs = services.session_handoff
+            project_context = here.writing_context() if write else here.project_context
             fields = handoffs.session_fields(
                 {name: given[name] for name in handoffs.SESSION_FIELDS}
             )
             built = handoffs.build_session_handoff(
-                fields, workplace, write=write, now=written(utc_now())
+                fields, project_context, write=write, now=written(utc_now())
             )
             return session_answer(built)
 
         if write and not here.settings.keeps_files:
             raise ToolError(_KEEPS_NO_FILES)
 
-        request = operations.hand_over.hand_over_request(
-            {name: given[name] for name in operations.hand_over.REQUEST_FIELDS},
+        request = services.hand_over.hand_over_request(
+            {name: given[name] for name in services.hand_over.REQUEST_FIELDS},
             project=here.settings.project,
             write=write,
             now=datetime.now().astimezone(),

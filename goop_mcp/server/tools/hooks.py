@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
-from goop_mcp.operations.stopping.attempts_in_memory import AttemptsInMemory
-from goop_mcp.operations.stopping.judging import Turn, hook_answer, judge_turn, must_report
-from goop_mcp.operations.stopping.policy import read_policy
-from goop_mcp.operations.stopping.profile import read_profile
 from goop_mcp.server.answers import answer
 from goop_mcp.server.telemetry import count_verdict
+from goop_mcp.services.stop_hooks.attempts_in_memory import AttemptsInMemory
+from goop_mcp.services.stop_hooks.judging import AgentTurn, hook_answer, judge_turn, must_report
+from goop_mcp.services.stop_hooks.policy import read_policy
+from goop_mcp.services.stop_hooks.profile import read_profile
 
 if TYPE_CHECKING:
-    from goop_mcp.composition import Application
+    from goop_mcp.context import AppContext
 
 __all__ = ["HookAnswerModel", "HookTools"]
 
@@ -47,7 +47,7 @@ class HookAnswerModel(BaseModel):
 class HookTools:
     """Judges turns for one host; attempts are counted for as long as the server runs."""
 
-    def __init__(self, application: "Application") -> None:
+    def __init__(self, application: "AppContext") -> None:
         """Judge by the policy and the rules of the project of `application`."""
         self._application = application
         self._attempts = AttemptsInMemory()
@@ -69,7 +69,7 @@ class HookTools:
         """
         project = str(self._application.settings.project)
         policy, _ = read_policy(project)
-        turn = Turn(
+        turn = AgentTurn(
             agent=agent_type or None,
             text=text,
             main=event == "Stop",

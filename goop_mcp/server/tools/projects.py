@@ -6,7 +6,7 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from goop_mcp import operations
+from goop_mcp import services
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import answer, recorded_answer
 from goop_mcp.server.models import RecordedModel, StatusModel
@@ -28,7 +28,7 @@ from goop_mcp.server.tools.replies import (
 )
 
 if TYPE_CHECKING:
-    from goop_mcp.composition import Application
+    from goop_mcp.context import AppContext
 
 __all__ = ["ProjectTools"]
 
@@ -47,7 +47,7 @@ _ClaimsChecked = Annotated[
 class ProjectTools:
     """Records reports and shows the project's status; clients read the methods' docstrings."""
 
-    def __init__(self, application: "Application") -> None:
+    def __init__(self, application: "AppContext") -> None:
         """Work on the project of `application`."""
         self._application = application
 
@@ -90,10 +90,10 @@ class ProjectTools:
             previous_rules=previous_rules or [],
             context=context,
         )
-        recorded = operations.record_report.record_report(
+        recorded = services.record_report.record_report(
             text,
             known,
-            self._application.writing_workplace(),
+            self._application.writing_context(),
             protocol=protocol,
             mode=mode,
             check_workspace=check_workspace,
@@ -112,5 +112,5 @@ class ProjectTools:
         each gate lacks, and where state.json, the documents and the recorded reports disagree. It
         changes nothing.
         """
-        status = operations.project_status.project_status(self._application.workplace)
+        status = services.project_status.project_status(self._application.project_context)
         return answer(status.to_markdown(), status.to_dict())

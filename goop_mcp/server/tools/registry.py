@@ -9,7 +9,7 @@ from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import JsonValue
 
-from goop_mcp.composition import Application
+from goop_mcp.context import AppContext
 from goop_mcp.server.tools.handoffs import HandoffTools
 from goop_mcp.server.tools.hooks import HookTools
 from goop_mcp.server.tools.memories import MemoryTools
@@ -38,7 +38,7 @@ _ADDS_A_FILE = ToolAnnotations(
 _Function = Callable[..., CallToolResult | Awaitable[CallToolResult]]
 
 
-def offered_tools(application: Application) -> list[Tool]:
+def offered_tools(application: AppContext) -> list[Tool]:
     """Return the tools of `application`, in the order in which clients list them."""
     replies, projects, memories = (
         ReplyTools(application),

@@ -10,18 +10,18 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 import goop_mcp
-from goop_mcp import operations
-from goop_mcp.operations.project_expectations import expect_of_project
+from goop_mcp import services
 from goop_mcp.protocols import validate
 from goop_mcp.server.answers import decision_answer, verdict_answer
 from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, VerdictModel
 from goop_mcp.server.telemetry import count_verdict
 from goop_mcp.server.tools.progress import progress_reporter
+from goop_mcp.services.project_expectations import expect_of_project
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from goop_mcp.composition import Application
+    from goop_mcp.context import AppContext
     from goop_mcp.routing import RoutingContext
 
 __all__ = [
@@ -119,7 +119,7 @@ It takes 20 ms at worst, where every part of it is repaired.
 class ReplyTools:
     """Judges replies of agents that work on a project; clients read the methods' docstrings."""
 
-    def __init__(self, application: "Application") -> None:
+    def __init__(self, application: "AppContext") -> None:
         """Verify claims by the project and the memory of `application`."""
         self._application = application
 
@@ -152,7 +152,7 @@ class ReplyTools:
         def judged() -> CallToolResult:
             if check_workspace:
                 here.require_folder()
-                verdict = operations.check_workspace.check_workspace(
+                verdict = services.check_workspace.check_workspace(
                     text,
                     here.settings.project,
                     store=here.store,
@@ -205,7 +205,7 @@ class ReplyTools:
             context=context,
         )
         route = partial(
-            operations.route_reply.route_reply,
+            services.route_reply.route_reply,
             text,
             known,
             protocol=protocol,

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from goop_mcp.operations.rule_pages import rule_page
 from goop_mcp.server.answers import answer
 from goop_mcp.server.models import RulePageModel
+from goop_mcp.services.rule_pages import rule_page
 
 if TYPE_CHECKING:
-    from goop_mcp.composition import Application
+    from goop_mcp.context import AppContext
 
 __all__ = ["RuleTools"]
 
@@ -18,7 +18,7 @@ __all__ = ["RuleTools"]
 class RuleTools:
     """Explains rules; clients read the docstring of the method."""
 
-    def __init__(self, application: "Application") -> None:
+    def __init__(self, application: "AppContext") -> None:
         """Explain the rules of `application`, custom ones included."""
         self._application = application
 

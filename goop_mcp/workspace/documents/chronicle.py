@@ -16,7 +16,7 @@ from goop_mcp.workspace.documents.markdown import (
     read_markdown,
     tables,
 )
-from goop_mcp.workspace.documents.marks import (
+from goop_mcp.workspace.documents.status_markers import (
     TaskStatus,
     may_name_task,
     read_checkbox,

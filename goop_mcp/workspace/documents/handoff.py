@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from goop_mcp.messages.quoting import cell, code, inert, line, paragraph
 from goop_mcp.workspace.documents.markdown import Line, Section, fields, items, prose, read_markdown
-from goop_mcp.workspace.documents.marks import without_checkbox
+from goop_mcp.workspace.documents.status_markers import without_checkbox
 
 __all__ = [
     "Commit",

@@ -14,7 +14,7 @@ from goop_mcp.workspace.documents.markdown import (
     read_markdown,
     tables,
 )
-from goop_mcp.workspace.documents.marks import without_checkbox
+from goop_mcp.workspace.documents.status_markers import without_checkbox
 
 __all__ = ["InterviewFacts", "read_requirements"]
 

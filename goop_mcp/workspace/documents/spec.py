@@ -15,7 +15,7 @@ from goop_mcp.workspace.documents.markdown import (
     read_markdown,
     tables,
 )
-from goop_mcp.workspace.documents.marks import (
+from goop_mcp.workspace.documents.status_markers import (
     TaskStatus,
     must_haves_in,
     read_checkbox,

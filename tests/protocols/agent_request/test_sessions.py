@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goop_mcp import Expectations
-from goop_mcp.operations.schemas import find_schema
 from goop_mcp.protocols.agent_request.rules.session import schema_files
 from goop_mcp.protocols.agent_request.sessions import find_cycle, is_session_id, mentioned_sessions
+from goop_mcp.services.schemas import find_schema
 from tests.protocols.agent_request.prompts import (
     PROMPT,
     changed,

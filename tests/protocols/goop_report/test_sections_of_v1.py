@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import Expectations, Severity, Verdict, validate
-from goop_mcp.operations.check_workspace import check_workspace
 from goop_mcp.protocols import families_of
 from goop_mcp.protocols.goop_report.model import FileAction, Status
 from goop_mcp.server.app import create_server
+from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.settings import Settings
 from tests.cli.running import run
-from tests.hosts.claude_code.hooks import Host
-from tests.operations.reporting import record, working_in
+from tests.hosts.hooks.hooks import Host
 from tests.protocols.goop_report.older_replies import SECTIONS
 from tests.requirements import requirement
 from tests.server.connections import PROTOCOL_MODES, connect
+from tests.services.reporting import record, working_in
 from tests.validation.replies import MODES, TEMPLATE, report_of, rules_of, weighty_rules
 from tests.workspace.true_projects import commit, git, write
 
@@ -446,8 +446,8 @@ def test_repairs_keep_the_form_of_the_project(project: Path, tmp_path: Path) -> 
 
 
 def test_report_in_sections_is_recorded(project: Path) -> None:
-    with working_in(project) as workplace:
-        recorded = record(workplace, reply(), expected_agent="goop-executor-low")
+    with working_in(project) as project_context:
+        recorded = record(project_context, reply(), expected_agent="goop-executor-low")
 
     assert recorded.status == "recorded"
     assert recorded.decision.verdict.findings == () or all(

@@ -13,11 +13,11 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.types import INVALID_REQUEST
 
 from goop_mcp.workspace.layout import DOCUMENTS
-from tests.operations.reporting import report
 from tests.postgres import Database, Server
 from tests.server.connections import PROTOCOL_MODES, Connection, Transport, connect, target, text_of
 from tests.server.http.serving import PATIENCE, Served, served
 from tests.server.notifications import Heard, listening
+from tests.services.reporting import report
 
 CHRONICLE, ADL, HANDOFF, SPEC = (
     f"goop://project/{name}" for name in ("CHRONICLE.md", "ADL.md", "HANDOFF.md", "SPEC.md")

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from pydantic import JsonValue
 
-from goop_mcp.composition import Application
+from goop_mcp.context import AppContext
 from goop_mcp.server.app import create_server
 from goop_mcp.server.http.fast_path import FastPath
 from goop_mcp.server.http.tenants import Tenants
@@ -271,7 +271,7 @@ def test_more_tokens_than_tenants_are_held_do_not_keep_the_server_from_starting(
 async def test_a_tenant_that_cannot_be_closed_takes_no_other_with_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def made(application: Application) -> GoopServer:
+    def made(application: AppContext) -> GoopServer:
         server = create_server(application.settings, application=application)
         if application.settings.tenant == "stuck":
             monkeypatch.setattr(application, "close", fail)
@@ -305,5 +305,5 @@ async def test_only_who_brings_no_rules_is_answered_without_a_stream(
         assert isinstance(tenant.streamable, FastPath) == (not rules)
 
 
-def made(application: Application) -> GoopServer:
+def made(application: AppContext) -> GoopServer:
     return create_server(application.settings, application=application)

@@ -7,10 +7,10 @@ import pytest
 from pydantic import JsonValue
 
 from goop_mcp import validate
-from goop_mcp.operations.hand_over import REQUEST_FIELDS
-from goop_mcp.operations.session_handoff import SESSION_FIELDS
 from goop_mcp.protocols.agent_request import Request
 from goop_mcp.server.app import create_server
+from goop_mcp.services.hand_over import REQUEST_FIELDS
+from goop_mcp.services.session_handoff import SESSION_FIELDS
 from goop_mcp.settings import Settings
 from tests.requirements import requirement
 from tests.server.connections import (

@@ -12,7 +12,6 @@ from mcp.client.stdio import StdioServerParameters
 from goop_mcp.server.app import create_server
 from goop_mcp.server.models import HandoffModel, RecordedModel, StatusModel
 from goop_mcp.settings import Settings
-from tests.operations.reporting import report
 from tests.server.connections import (
     PROTOCOL_MODES,
     Connection,
@@ -21,6 +20,7 @@ from tests.server.connections import (
     text_of,
 )
 from tests.server.http.serving import environment
+from tests.services.reporting import report
 from tests.workspace.projects import copied
 from tests.workspace.true_projects import make_project
 

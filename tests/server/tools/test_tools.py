@@ -7,11 +7,11 @@ import pytest
 from pydantic import JsonValue
 
 from goop_mcp import validate
-from goop_mcp.operations.rule_pages import rule_page
 from goop_mcp.protocols import FAMILIES, RULES
 from goop_mcp.server.app import create_server
 from goop_mcp.server.models import DecisionModel, ProtocolChoice, RulePageModel, VerdictModel
 from goop_mcp.server.truncation import LEFT_OUT
+from goop_mcp.services.rule_pages import rule_page
 from goop_mcp.settings import Settings
 from tests.repository import ROOT
 from tests.server.connections import (

@@ -13,13 +13,13 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from goop_mcp.store.failpoints import Failpoint
-from goop_mcp.store.interface import Writing
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import NewEvent
 from goop_mcp.workspace.archive import MOST_ENTRIES
-from goop_mcp.workspace.catching_up import catch_up
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.projections import open_conflicts
+from goop_mcp.workspace.recovery import recover
 from tests.repository import ROOT
 from tests.workspace.projects import NOW, as_it_is
 
@@ -75,7 +75,7 @@ def _one_project(project: Path, report: ArchiveReport, wanted: int, chance: rand
             break
 
 
-def _add(writing: Writing, number: int) -> None:
+def _add(writing: WriteTransaction, number: int) -> None:
     text = f"- entry first-{number}."
     writing.add_event(
         NewEvent(kind="report", author="first", text=text, created_at=NOW, document=_DOCUMENT)
@@ -107,7 +107,7 @@ def _tear(project: Path, chance: random.Random) -> None:
 def _defects(project: Path, report: ArchiveReport) -> list[str]:
     files, store = ProjectFiles(project), open_store(None, project=project)
     with closing(store):
-        catch_up(store, files, now=NOW, redact=as_it_is)
+        recover(store, files, now=NOW, redact=as_it_is)
         events = store.read(lambda reading: reading.events(document=_DOCUMENT))
         conflicts = store.read(open_conflicts)
 

@@ -1,0 +1,62 @@
+"""Read an agent's last message from its transcript, for hosts that leave it out of the event."""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from goop_mcp.services.stop_hooks.small_files import read_end
+
+__all__ = ["last_message"]
+
+_MOST_BYTES = 8 * 1024 * 1024
+
+
+def last_message(path: str) -> str | None:
+    """Return the assistant's last message, None when the end of the file holds none.
+
+    A transcript is JSON Lines. Each block of a message has a separate line, with the id of the
+    message. A line that is not JSON, such as one that is being written, is skipped. Raises OSError.
+    """
+    found: list[str] = []
+    message_id: object = None
+
+    # Backwards, and only until another message begins: a transcript can be very long.
+    for message in _messages_backwards(read_end(path, most=_MOST_BYTES)):
+        if found and message.get("id") != message_id:
+            break
+
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else []
+        texts = [
+            block.get("text")
+            for block in blocks
+            if isinstance(block, Mapping) and block.get("type") == "text"
+        ]
+        text = (
+            content
+            if isinstance(content, str)
+            else "\n".join(text for text in texts if isinstance(text, str))
+        )
+        if text:
+            found.append(text)
+            message_id = message.get("id")
+            if message_id is None:
+                break
+
+    return "\n".join(reversed(found)) if found else None
+
+
+def _messages_backwards(content: bytes) -> Iterator[Mapping[str, object]]:
+    for line in reversed(content.split(b"\n")):
+        # Cheaper than decoding every line.
+        if b'"assistant"' not in line:
+            continue
+
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+
+        if isinstance(entry, Mapping) and entry.get("type") == "assistant":
+            message = entry.get("message")
+            if isinstance(message, Mapping):
+                yield message

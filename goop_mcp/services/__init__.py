@@ -1,0 +1,45 @@
+"""The use cases of the program, one function each, shared by all surfaces.
+
+The modules named here need the router, the workspace or the database, and are loaded on first use.
+"""
+
+from typing import TYPE_CHECKING
+
+from goop_mcp.on_demand import modules_on_demand
+
+__all__ = [
+    "blockers",
+    "check_workspace",
+    "gate_count",
+    "hand_over",
+    "load_rules",
+    "project_context",
+    "project_documents",
+    "project_status",
+    "record_report",
+    "resuming",
+    "route_reply",
+    "session_handoff",
+    "stats",
+    "stats_page",
+]
+
+if TYPE_CHECKING:
+    from goop_mcp.services import (
+        blockers,
+        check_workspace,
+        gate_count,
+        hand_over,
+        load_rules,
+        project_context,
+        project_documents,
+        project_status,
+        record_report,
+        resuming,
+        route_reply,
+        session_handoff,
+        stats,
+        stats_page,
+    )
+else:
+    __getattr__ = modules_on_demand(__name__, __all__)

@@ -1,0 +1,163 @@
+"""Read replies from files, judge them, repair them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
+
+from goop_mcp import services
+from goop_mcp.errors import RuleFailedError, UnreadableFileError
+from goop_mcp.protocols import FAMILIES, validate
+from goop_mcp.services.reading_files import read_reply, shown_name
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Mode
+from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
+from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.verdict import Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from goop_mcp.store.interface import Store
+
+__all__ = [
+    "CheckedFile",
+    "FileVerdicts",
+    "RepairedFile",
+    "UnreadFile",
+    "check_files",
+    "repair_file",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedFile:
+    """A file and the verdict on it.
+
+    `text` is what was judged: the file without its byte order mark.
+    """
+
+    file: str
+    text: str = field(repr=False)
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadFile:
+    """A file that could not be judged; `message` names it and says what to do."""
+
+    file: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileVerdicts:
+    """The outcome for several files, each in the order in which they were named.
+
+    `rules` are the custom rules of the caller that were applied in addition to the built-in ones.
+    """
+
+    checked: tuple[CheckedFile, ...]
+    unread: tuple[UnreadFile, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairedFile:
+    """A file with the form of its envelope repaired.
+
+    `repaired` is the whole file, equal to what was read if there was nothing to repair, and None
+    if the reply is rejected. `checked` is the verdict on the text as it was read. `kept` is True if
+    the reply is accepted as it is, but would be rejected with its envelope written again, because
+    the current form requires what an older form cannot express; nothing was changed then.
+    """
+
+    checked: CheckedFile
+    repaired: str | None = field(repr=False)
+    kept: bool = False
+
+
+def check_files(
+    files: Sequence[str],
+    *,
+    protocol: str = "auto",
+    mode: Mode = "lenient",
+    expected: Expectations | None = None,
+    project: "Path | None" = None,
+    store: "Store | None" = None,
+    stdin: BinaryIO | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    rules: Sequence[Rule] = (),
+) -> FileVerdicts:
+    """Judge the reply in each of `files`.
+
+    A file that cannot be read or judged does not stop the others. The arguments are those of
+    `validate`; `stdin` is read for the name "-". The claims of the replies are verified in the
+    folder `project` and its memory `store`; None skips that. Raises UnknownNameError for an unknown
+    protocol or mode and RuleRefusedError for unusable `rules`; a file on which a rule fails counts
+    as unread.
+    """
+    validator: Callable[..., Verdict] = validate
+    if project is not None:
+        check = services.check_workspace.check_workspace
+        validator = partial(check, project=project, store=store)
+
+    judge = partial(
+        validator, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
+    )
+    checked: list[CheckedFile] = []
+    unread: list[UnreadFile] = []
+
+    for file in files:
+        try:
+            text = read_reply(file, stdin=stdin, limits=limits).removeprefix("\ufeff")
+        except UnreadableFileError as error:
+            unread.append(UnreadFile(file=file, message=str(error)))
+            continue
+
+        try:
+            checked.append(CheckedFile(file=file, text=text, verdict=judge(text)))
+        except RuleFailedError as error:
+            unread.append(
+                UnreadFile(file=file, message=f"{shown_name(file)} was not judged: {error}")
+            )
+
+    return FileVerdicts(checked=tuple(checked), unread=tuple(unread), rules=tuple(rules))
+
+
+def repair_file(
+    file: str,
+    *,
+    protocol: str = "auto",
+    expected: Expectations | None = None,
+    stdin: BinaryIO | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> RepairedFile:
+    """Repair the form of the envelope in `file` and leave everything else as it is.
+
+    `expected` is that of `validate`. The repaired text is judged once more, so that nothing is
+    returned that would be rejected. Raises UnreadableFileError and UnknownNameError.
+    """
+    whole = read_reply(file, stdin=stdin, limits=limits)
+    text = whole.removeprefix("\ufeff")
+    verdict = validate(text, protocol=protocol, expected=expected, limits=limits)
+    checked = CheckedFile(file=file, text=text, verdict=verdict)
+    if not verdict.accepted:
+        return RepairedFile(checked=checked, repaired=None)
+    if verdict.repaired_text is None or verdict.span is None:
+        return RepairedFile(checked=checked, repaired=whole)
+
+    # The envelope keeps its style of line ends.
+    start, end = verdict.span
+    envelope = verdict.repaired_text
+    if "\r\n" in verdict.read_text[start:end] and "\r" not in envelope:
+        envelope = envelope.replace("\n", "\r\n")
+
+    family = next(family for family in FAMILIES if family.name == verdict.protocol)
+    repaired = family.put_back(verdict.read_text, verdict.span, envelope)
+    if not validate(repaired, protocol=protocol, expected=expected, limits=limits).accepted:
+        return RepairedFile(checked=checked, repaired=whole, kept=True)
+
+    # Every character outside the envelope stays, the byte order mark too.
+    mark = whole[: len(whole) - len(text)]
+    return RepairedFile(checked=checked, repaired=mark + repaired)

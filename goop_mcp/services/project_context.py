@@ -1,0 +1,138 @@
+"""The database and files of a project, and how changes of the database are shown in the files."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from goop_mcp.redaction import redact
+from goop_mcp.store.interface import Store, WriteTransaction
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.layout import document_uri
+from goop_mcp.workspace.projections import ProjectionPlan, plan_projections
+from goop_mcp.workspace.recovery import recover
+from goop_mcp.workspace.state import ProjectState
+from goop_mcp.workspace.state_writing import StatePlan
+
+__all__ = ["Change", "ProjectContext", "Shown"]
+
+T = TypeVar("T")
+
+_NOT_SHOWN = (
+    "it is stored, but the files could not be brought up to it; that is tried again with the next"
+    " change, and the log says what was in the way"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change(Generic[T]):
+    """The result of a transaction: its answer, and the change of state.json if there is one.
+
+    `shows` False leaves the files alone, because nothing was recorded.
+    """
+
+    answer: T
+    state: StatePlan | None = None
+    shows: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The effect of a change on the files: the paths written, and state.json if it was changed.
+
+    `remarks` are messages about changes of people and about files that could not be written.
+    """
+
+    files: tuple[str, ...] = ()
+    state: ProjectState | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectContext:
+    """A project's database and its files.
+
+    `writes_files` is False if many machines share the database: files on one of them are invisible
+    to the others, so that documents are rendered from the database for each reader.
+    """
+
+    store: Store
+    files: ProjectFiles
+    writes_files: bool = True
+
+    def addresses(self, *documents: str) -> tuple[str, ...]:
+        """Return the resource URIs of the records in `documents`, () if they are in files."""
+        return () if self.writes_files else tuple(map(document_uri, documents))
+
+    def recover(self, *, now: str) -> None:
+        """Write the files that a killed writer left outdated.
+
+        Raises as `workspace.recovery.recover`.
+        """
+        if self.writes_files:
+            recover(self.store, self.files, now=now, redact=_hidden)
+
+    def write(
+        self, change: Callable[[WriteTransaction], Change[T]], *, now: str
+    ) -> tuple[T, Shown]:
+        """Run `change` in one transaction, then show it in the files; return when it is on disk.
+
+        Raises StoreError. An error after the commit does not undo it and is reported in a remark.
+        """
+        shown = Shown()
+
+        def whole(writing: WriteTransaction) -> tuple[Change[T], ProjectionPlan]:
+            before = writing.revision()
+            made = change(writing)
+            if not (self.writes_files and made.shows):
+                return made, ProjectionPlan()
+            # Last, so that it sees everything that the transaction has added.
+            return made, plan_projections(
+                writing, self.files, now=now, redact=_hidden, before=before
+            )
+
+        def then(planned: tuple[Change[T], ProjectionPlan]) -> None:
+            nonlocal shown
+            made, projections = planned
+            shown = _applied(projections, self.files)
+            if made.state is not None:
+                shown = replace(shown, state=made.state.apply(self.files))
+
+        made, projections = self.store.write(whole, then=then)
+
+        # The store only logs an error after the commit. It is visible here because files that
+        # should have changed did not.
+        files_missing = bool(projections.files) and not shown.files and not shown.remarks
+        state_missing = made.state is not None and shown.state is None
+        if files_missing or state_missing:
+            shown = replace(shown, remarks=(*shown.remarks, _NOT_SHOWN))
+
+        return made.answer, shown
+
+
+def _applied(plan: ProjectionPlan, files: ProjectFiles) -> Shown:
+    moved = plan.apply(files)
+    remarks = [
+        f"{path} was saved by somebody at this moment; it is shown there with the next change"
+        for path in moved
+    ]
+    remarks += [str(each) for each in plan.newer[:1]]
+    newer = {each.path for each in plan.newer}
+    remarks += [
+        f"what is recorded now stands in {each.ours}, as {each.path} has other entries of these"
+        " revisions"
+        for each in plan.conflicts
+        if each.path in newer
+    ]
+    remarks += [
+        f"somebody has changed {each.path} where it is ours; it is left alone, and ours is in"
+        f" {each.ours}"
+        for each in plan.conflicts
+        if each.path not in newer
+    ]
+    written = tuple(each.path for each in plan.files if each.path not in moved)
+
+    return Shown(files=written, remarks=tuple(remarks))
+
+
+def _hidden(text: str) -> str:
+    return redact(text).text

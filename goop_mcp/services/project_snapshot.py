@@ -1,0 +1,153 @@
+"""A snapshot of a project: its documents and the recorded reports."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+from goop_mcp.services.project_context import ProjectContext
+from goop_mcp.store.interface import ReadTransaction, Store
+from goop_mcp.store.records import MemoryFilter, NewReport, StoredMemory, StoredReport
+from goop_mcp.validation.safe_json import JsonValue
+from goop_mcp.workflow.gates import GateFacts
+from goop_mcp.workspace.consistency import gate_facts
+from goop_mcp.workspace.goopspec_database import with_work
+from goop_mcp.workspace.layout import CHRONICLE, HANDOFF, document_uri
+from goop_mcp.workspace.project import Project, read_project
+from goop_mcp.workspace.projection_text import PEOPLES_KINDS
+from goop_mcp.workspace.report_index import Records, ReportIndex
+from goop_mcp.workspace.state import ProjectState
+from goop_mcp.workspace.virtual_documents import recorded_documents, render_documents
+
+__all__ = ["HANDOFF_KIND", "ProjectSnapshot", "SessionSources", "envelope_of", "take_snapshot"]
+
+HANDOFF_KIND = "handoff"
+"""The kind of the events from which HANDOFF.md is built."""
+
+_MOST_MEMORIES = 50
+# The reports of each open database that were read before.
+_report_indexes: WeakKeyDictionary[Store, ReportIndex] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSources:
+    """The sources of a session handoff: reports and memories since the last one, oldest first."""
+
+    snapshot: "ProjectSnapshot"
+    reports: Sequence[StoredReport] = ()
+    memories: Sequence[StoredMemory] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectSnapshot:
+    """The content of the folder, and the recorded reports."""
+
+    project: Project
+    report_index: ReportIndex = field(default_factory=ReportIndex)
+
+    @cached_property
+    def records(self) -> Records:
+        """The reports combined with the database of GoopSpec 1.x, if there is one."""
+        return with_work(self.report_index.records, self.project.work)
+
+    @cached_property
+    def facts(self) -> GateFacts:
+        """The facts for the gates."""
+        return gate_facts(self.project, self.records)
+
+    def with_reports(self, reading: ReadTransaction, new: NewReport) -> "ProjectSnapshot":
+        """Return the snapshot with the reports recorded since, and `new` as the newest."""
+        later = reading.reports(after_revision=self.report_index.revision)
+        values = {each.name: getattr(new, each.name) for each in fields(new)}
+        # The revision that this transaction will have.
+        revision = reading.revision() + 1
+        newest = StoredReport(id=0, revision=revision, **values)
+
+        return replace(
+            self,
+            report_index=self.report_index.with_reports(
+                [*reversed(later), newest], revision=revision
+            ),
+        )
+
+    def with_state(self, state: ProjectState) -> "ProjectSnapshot":
+        """Return the snapshot with another state.json."""
+        return replace(self, project=replace(self.project, state=state))
+
+    def with_chronicle(self) -> "ProjectSnapshot":
+        """Return the snapshot with a CHRONICLE.md, which is about to be written."""
+        missing = tuple(name for name in self.project.missing if name != CHRONICLE)
+        return replace(self, project=replace(self.project, missing=missing))
+
+    def without_handoff(self) -> "ProjectSnapshot":
+        """Return the snapshot without HANDOFF.md, which is about to be replaced."""
+        return replace(self, project=replace(self.project, handoff=None))
+
+    def since_handoff(self, reading: ReadTransaction) -> SessionSources:
+        """Return the sources of the next session handoff."""
+        handoffs = reading.event_revisions(HANDOFF, without=PEOPLES_KINDS, limit=1)
+        last = max(handoffs, default=0)
+        memories = [
+            each
+            for each in reading.memories(MemoryFilter(), limit=_MOST_MEMORIES)
+            if each.revision > last
+        ]
+
+        return SessionSources(
+            snapshot=self,
+            reports=reading.reports(after_revision=last)[::-1],
+            memories=memories[::-1],
+        )
+
+
+def take_snapshot(project_context: ProjectContext) -> ProjectSnapshot:
+    """Return a snapshot of the project; nothing is created. Raises StoreError."""
+    if not project_context.store.exists():
+        return ProjectSnapshot(project=read_project(project_context.files))
+
+    project = read_project(project_context.files, entries_are_known=project_context.writes_files)
+
+    def ask(reading: ReadTransaction) -> ProjectSnapshot:
+        shown = project
+        if not project_context.writes_files and project.exists:
+            shown = read_project(
+                project_context.files, rendered=render_documents(reading, project_context.files)
+            )
+        elif not project_context.writes_files:
+            # Without a folder nothing can contradict the documents, and rendering them takes long,
+            # so that only their URIs are given.
+            paths = {name: document_uri(name) for name in recorded_documents(reading)}
+            shown = replace(project, paths=paths)
+
+        return ProjectSnapshot(
+            project=shown, report_index=_report_index(project_context.store, reading)
+        )
+
+    return project_context.store.read(ask)
+
+
+def _report_index(store: Store, reading: ReadTransaction) -> ReportIndex:
+    """Return the index of all reports; only those recorded since the last call are read."""
+    revision, known = reading.revision(), _report_indexes.get(store)
+    # A restored database may have replaced the one that was read before. The index is valid only
+    # if its newest report is still there with the same number.
+    if known is not None and known.newest is not None and known.revision <= revision:
+        same = reading.report_by_key(known.newest.idempotency_key)
+        if same is not None and same.id == known.newest.id:
+            later = reading.reports(after_revision=known.revision)
+            report_index = known.with_reports(reversed(later), revision=revision)
+            _report_indexes[store] = report_index
+
+            return report_index
+
+    report_index = ReportIndex().with_reports(reversed(reading.last_reports()), revision=revision)
+    _report_indexes[store] = report_index
+
+    return report_index
+
+
+def envelope_of(report: StoredReport) -> Mapping[str, JsonValue]:
+    """Return the envelope of a recorded report as JSON values."""
+    values = json.loads(report.envelope)
+    return values if isinstance(values, Mapping) else {}

@@ -1,0 +1,504 @@
+"""The status of a project: phase, gates, progress, blockers, and contradictions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from goop_mcp.errors import StoreError
+from goop_mcp.messages import Position, TaskLine, gate_blocked, notice, progress, status_display
+from goop_mcp.redaction import redact_structure
+from goop_mcp.routing.messages import counted_noun
+from goop_mcp.services.project_context import ProjectContext
+from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
+from goop_mcp.store.interface import ReadTransaction
+from goop_mcp.validation.findings import Finding, Severity, excerpt
+from goop_mcp.workflow.commands import usual_next
+from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
+from goop_mcp.workspace.checkpoints import read_checkpoints
+from goop_mcp.workspace.consistency import find_drift
+from goop_mcp.workspace.goopspec_database import Verification
+from goop_mcp.workspace.history import HistoryEvent, read_history
+from goop_mcp.workspace.layout import FOLDER
+from goop_mcp.workspace.project import Project, read_project
+from goop_mcp.workspace.projections import (
+    Conflict,
+    NewerDocument,
+    is_stale,
+    newer_documents,
+    open_conflicts,
+)
+
+__all__ = ["ProjectStatus", "TaskStanding", "WaveStanding", "project_status"]
+
+_MOST_SHOWN = 20
+_SHOWN_DETAIL = 120
+_ELSEWHERE = (
+    f"Phase, gates and plan are not known here: there is no folder {FOLDER}, and many machines"
+    " share the database. Run `goop-mcp status` where the project is checked out; `goop-mcp init`"
+    " creates the folder of a new one. The records are below."
+)
+_AHEAD: Mapping[str, GateName] = {
+    "idle": GateName.DISCOVERY,
+    "discuss": GateName.DISCOVERY,
+    "plan": GateName.SPEC,
+    "research": GateName.SPEC,
+    "specify": GateName.SPEC,
+    "execute": GateName.EXECUTION,
+    "accept": GateName.ACCEPTANCE,
+}
+# Merging has a command of its own and does not depend on the progress of the work.
+_SHOWN_GATES = tuple(name for name in GATES if name is not GateName.MERGE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskStanding:
+    """A task of the plan, with its id in our spelling.
+
+    `status` is done, failed, open or pending; pending means not reported yet.
+    """
+
+    id: str
+    name: str
+    status: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the task as JSON values."""
+        return {"id": self.id, "name": self.name, "status": self.status}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaveStanding:
+    """A wave of the plan and its tasks."""
+
+    number: int
+    name: str
+    tasks: tuple[TaskStanding, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the wave as JSON values, with the number of its tasks that are done."""
+        done = sum(task.status == "done" for task in self.tasks)
+        tasks = [task.to_dict() for task in self.tasks]
+        return {"number": self.number, "name": self.name, "done": done, "tasks": tasks}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedPositions:
+    """The number of checkpoints, and id, time (ISO 8601) and phase of the newest, or None."""
+
+    number: int = 0
+    newest: str | None = None
+    saved_at: str | None = None
+    phase: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the positions as JSON values."""
+        return {
+            "number": self.number,
+            "newest": self.newest,
+            "saved_at": self.saved_at,
+            "phase": self.phase,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectStatus:
+    """The status of a project, without secrets. `phase` is None if state.json does not state it.
+
+    `gate_ahead` is the next gate. `drift` are findings, `conflicts` documents whose entries people
+    changed, `unreadable` and `warnings` messages. `memories` are numbers by type. `database` is the
+    location, `has_database` states whether it exists. `is_stale` states that the files do not show
+    all records yet, `is_readable` False that the database cannot be read. `current_wave` is that of
+    state.json. `events` are those of the folder history, newest first. `reported` are the tasks by
+    the status of their last reports, `verifications` the last results of checks in goopspec.db. If
+    many machines share the database, `resources` are the URIs of the documents that it shows, and
+    `is_elsewhere` states that the project's folder is not on this machine: its content is unknown
+    then, and no gate is judged.
+    """
+
+    exists: bool
+    project: str | None
+    profile: str
+    phase: str | None
+    spec_locked: bool | None
+    interview_complete: bool | None
+    accepted: bool | None
+    current_wave: int | None
+    gates: tuple[GateResult, ...]
+    gate_ahead: GateResult | None
+    waves: tuple[WaveStanding, ...]
+    blockers: tuple[str, ...]
+    verifications: tuple[Verification, ...]
+    drift: tuple[Finding, ...]
+    conflicts: tuple[Conflict, ...]
+    unreadable: tuple[str, ...]
+    next_command: str | None
+    reports: int
+    memories: Mapping[str, int]
+    revision: int
+    database: str
+    has_database: bool
+    is_stale: bool
+    is_readable: bool
+    warnings: tuple[str, ...]
+    checkpoints: SavedPositions
+    events: tuple[HistoryEvent, ...]
+    reported: Mapping[str, tuple[str, ...]]
+    resources: tuple[str, ...]
+    is_elsewhere: bool
+
+    @property
+    def tasks(self) -> tuple[TaskStanding, ...]:
+        """All tasks in the order of the plan."""
+        return tuple(task for wave in self.waves for task in wave.tasks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the status as JSON values."""
+        done = sum(task.status == "done" for task in self.tasks)
+        return {
+            "exists": self.exists,
+            "project": self.project,
+            "profile": self.profile,
+            "phase": self.phase,
+            "spec_locked": self.spec_locked,
+            "interview_complete": self.interview_complete,
+            "acceptance_confirmed": self.accepted,
+            "gates": [
+                {
+                    "gate": gate.gate.value,
+                    "before": GATES[gate.gate].before,
+                    "passed": gate.passed,
+                    "missing": list(gate.missing),
+                    "sentence": gate.sentence,
+                    "command": gate.command,
+                }
+                for gate in self.gates
+            ],
+            "progress": {
+                "current_wave": self.current_wave,
+                "total_waves": len(self.waves),
+                "done_tasks": done,
+                "total_tasks": len(self.tasks),
+            },
+            "waves": [wave.to_dict() for wave in self.waves],
+            "reported": {status: list(tasks) for status, tasks in self.reported.items()},
+            "blockers": list(self.blockers),
+            "verifications": [
+                {"wave": each.wave, "name": each.name, "status": each.status, "detail": each.detail}
+                for each in self.verifications
+            ],
+            "drift": [finding.to_dict() for finding in self.drift],
+            "conflicts": [{"path": each.path, "ours": each.ours} for each in self.conflicts],
+            "unreadable": list(self.unreadable),
+            "gate_ahead": self.gate_ahead.gate.value if self.gate_ahead is not None else None,
+            "next_command": self.next_command,
+            "reports": self.reports if self.is_readable else None,
+            "memories": dict(self.memories) if self.is_readable else None,
+            "revision": self.revision if self.is_readable else None,
+            "database": {
+                "place": self.database,
+                "exists": self.has_database,
+                "files_behind": self.is_stale,
+                "resources": list(self.resources),
+            },
+            "warnings": list(self.warnings),
+            "checkpoints": self.checkpoints.to_dict(),
+            "events": [
+                {"day": each.day, "time": each.time, "text": each.text} for each in self.events
+            ],
+        }
+
+    def to_markdown(self) -> str:
+        """Return the status for people: messages in the visual style, with a final line feed."""
+        return "\n\n".join(_messages(self)) + "\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """The records of the database other than the reports themselves."""
+
+    reports: int
+    memories: Mapping[str, int]
+    conflicts: tuple[Conflict, ...]
+    is_stale: bool
+    newer: tuple[NewerDocument, ...] = ()
+    is_readable: bool = True
+
+
+_NOTHING_KEPT = _Kept(reports=0, memories={}, conflicts=(), is_stale=False)
+
+
+def project_status(project_context: ProjectContext) -> ProjectStatus:
+    """Return the status of the project.
+
+    Changes and creates nothing; an unreadable database is a warning.
+    """
+    try:
+        snapshot, kept = take_snapshot(project_context), _kept(project_context)
+        has_database, errors = project_context.store.exists(), list[str]()
+    except StoreError as error:
+        snapshot = ProjectSnapshot(project=read_project(project_context.files))
+        kept, has_database = replace(_NOTHING_KEPT, is_readable=False), True
+        errors = [str(error)]
+
+    project, facts, state = snapshot.project, snapshot.facts, snapshot.project.state
+    checkpoints, history = (
+        read_checkpoints(project_context.files),
+        read_history(project_context.files),
+    )
+    gates = tuple(judge_gate(name, facts) for name in _SHOWN_GATES)
+    # The gate that the work of the phase leads to; the first closed one if the phase is unknown.
+    wanted = _AHEAD.get(state.phase if state is not None else "")
+    ahead = next(
+        (
+            gate
+            for gate in gates
+            if (gate.gate is wanted if wanted is not None else not gate.passed)
+        ),
+        None,
+    )
+    newest = checkpoints.newest
+    saved = SavedPositions(number=len(checkpoints.found) + checkpoints.unopened)
+    if newest is not None:
+        at = newest.saved_at.isoformat(timespec="seconds")
+        saved = replace(saved, newest=newest.id, saved_at=at, phase=newest.phase)
+
+    records = snapshot.records
+    still_open = tuple(task for task in records.open if task not in records.failed)
+    status = ProjectStatus(
+        exists=project.exists,
+        project=project.name,
+        profile=state.profile if state is not None else "0.x",
+        phase=state.phase if state is not None else None,
+        spec_locked=facts.spec_locked,
+        interview_complete=facts.interview_complete,
+        accepted=facts.user_accepted,
+        current_wave=state.current_wave if state is not None else None,
+        gates=gates,
+        waves=_waves(snapshot),
+        blockers=records.blockers,
+        verifications=project.work.verifications if project.work is not None else (),
+        drift=find_drift(project, records),
+        conflicts=kept.conflicts,
+        unreadable=(*project.unreadable, *checkpoints.errors, *history.errors),
+        gate_ahead=ahead,
+        next_command=_next_command(project, ahead),
+        reports=kept.reports,
+        memories=kept.memories,
+        revision=snapshot.report_index.revision,
+        database=project_context.store.location,
+        has_database=has_database,
+        is_stale=kept.is_stale,
+        is_readable=kept.is_readable,
+        warnings=(*project_context.store.warnings, *map(str, kept.newer[:1]), *errors),
+        checkpoints=saved,
+        events=history.events,
+        reported={"done": records.done, "failed": records.failed, "open": still_open},
+        resources=tuple(
+            path for name, path in project.paths.items() if path in project_context.addresses(name)
+        ),
+        is_elsewhere=not (project_context.writes_files or project.exists),
+    )
+    if status.is_elsewhere:
+        # Without the project's folder these values would only be guesses.
+        status = replace(
+            status,
+            spec_locked=None,
+            interview_complete=None,
+            accepted=None,
+            gates=(),
+            gate_ahead=None,
+            next_command=None,
+        )
+
+    shareable, _ = redact_structure(status)
+
+    return shareable
+
+
+def _kept(project_context: ProjectContext) -> _Kept:
+    def ask(reading: ReadTransaction) -> _Kept:
+        shows = project_context.writes_files
+        newer = newer_documents(project_context.files, known=reading.revision()) if shows else ()
+        return _Kept(
+            reports=reading.report_count(),
+            memories={str(type): number for type, number in reading.memory_counts().items()},
+            conflicts=open_conflicts(reading) if shows else (),
+            # Files that are newer than the database lack nothing.
+            is_stale=shows and not newer and is_stale(reading, project_context.files),
+            newer=newer,
+        )
+
+    if not project_context.store.exists():
+        return _NOTHING_KEPT
+    return project_context.store.read(ask)
+
+
+def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
+    blueprint, records = snapshot.project.blueprint, snapshot.records
+    if blueprint is None:
+        return ()
+
+    standing = dict.fromkeys(records.open, "open") | dict.fromkeys(records.failed, "failed")
+    standing |= dict.fromkeys(records.done, "done")
+    numbers = sorted({task.id.wave for task in blueprint.tasks})
+    names = {wave.number: wave.name for wave in blueprint.waves}
+
+    return tuple(
+        WaveStanding(
+            number=number,
+            name=names.get(number, ""),
+            tasks=tuple(
+                TaskStanding(
+                    id=str(task.id), name=task.name, status=standing.get(str(task.id), "pending")
+                )
+                for task in blueprint.tasks
+                if task.id.wave == number
+            ),
+        )
+        for number in numbers
+    )
+
+
+def _next_command(project: Project, gate: GateResult | None) -> str | None:
+    """Return the command that opens the next gate or follows it, None for a broken state."""
+    if not project.exists:
+        return "goop-mcp init"
+    if project.state_defect is not None or gate is None:
+        return None
+    if not gate.passed:
+        return gate.command
+
+    profile = project.state.profile if project.state is not None else "0.x"
+
+    return (
+        usual_next("/goop-accept", profile=profile)
+        if gate.gate is GateName.ACCEPTANCE
+        else GATES[gate.gate].before
+    )
+
+
+def _messages(status: ProjectStatus) -> list[str]:
+    gate = status.gate_ahead
+    if status.is_elsewhere:
+        messages = [notice("Status", _ELSEWHERE)]
+    else:
+        messages = [
+            status_display(
+                project=status.project or "unnamed",
+                interview_complete=bool(status.interview_complete),
+                spec_locked=bool(status.spec_locked),
+                accepted=bool(status.accepted),
+                next_command=status.next_command,
+            )
+        ]
+
+    if status.exists:
+        messages.append(_progress(status))
+    if gate is not None and not gate.passed and status.exists:
+        messages.append(
+            gate_blocked(gate.sentence or "", command=gate.command, details=gate.missing)
+        )
+
+    # With a plan its waves show the tasks.
+    reported = {} if status.waves else status.reported
+    tasks = [f"{name}: {', '.join(_first(ids))}" for name, ids in reported.items() if ids]
+    events = [f"{each.time or each.day}: {each.text}" for each in status.events]
+    saved, checkpoints = status.checkpoints, list[str]()
+    if saved.newest is not None:
+        phase = f", phase {saved.phase}" if saved.phase is not None else ""
+        checkpoints.append(
+            f"{saved.number} saved; the newest is {saved.newest} ({saved.saved_at}{phase})"
+        )
+
+    for title, lines in (
+        ("Reported Tasks", tasks),
+        ("Blockers", status.blockers),
+        ("Verifications", _verifications(status.verifications)),
+        ("Drift", _drift(status)),
+        ("Checkpoints", checkpoints),
+        ("Latest Events", events),
+        ("Database", _database(status)),
+    ):
+        if lines:
+            messages.append(notice(title, *_first(lines)))
+
+    return messages
+
+
+def _first(lines: Sequence[str]) -> list[str]:
+    """Return the first twenty of `lines`, and the number of those left out."""
+    more = len(lines) - _MOST_SHOWN
+    return [*lines[:_MOST_SHOWN], *([f"… and {more} more"] if more > 0 else [])]
+
+
+def _progress(status: ProjectStatus) -> str:
+    tasks = status.tasks
+    done = [TaskLine(_number(task), task.name) for task in tasks if task.status == "done"]
+    begun = [
+        TaskLine(_number(task), f"{task.name} ({task.status})")
+        for task in tasks
+        if task.status in ("open", "failed")
+    ]
+
+    return progress(
+        phase=status.phase or "–",
+        wave=Position(status.current_wave, len(status.waves) or None),
+        task=Position(len(done), len(tasks) or None),
+        completed=done,
+        in_progress=begun,
+    )
+
+
+def _number(task: TaskStanding) -> str:
+    """Return the id in short form: 2.3 for W2.T3."""
+    return task.id.removeprefix("W").replace(".T", ".")
+
+
+def _drift(status: ProjectStatus) -> list[str]:
+    icons = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.INFO: "ℹ"}
+    lines = [
+        f"{icons[finding.severity]} {finding.message} ({finding.rule})" for finding in status.drift
+    ]
+    lines += [
+        f"⚠️ {each.path} was changed where it is ours; ours is in {each.ours}"
+        for each in status.conflicts
+    ]
+
+    return lines + [f"⚠️ {sentence}" for sentence in status.unreadable]
+
+
+def _verifications(checks: Sequence[Verification]) -> list[str]:
+    icons = {"passed": "✓", "failed": "❌"}
+    return [
+        f"{icons.get(each.status, '–')} {each.name}: {each.status}"
+        + (f" (wave {each.wave})" if each.wave is not None else "")
+        + (f": {excerpt(each.detail, _SHOWN_DETAIL)}" if each.detail else "")
+        for each in checks
+    ]
+
+
+def _database(status: ProjectStatus) -> list[str]:
+    if not status.is_readable:
+        return [f"⚠️ {sentence}" for sentence in status.warnings]
+
+    counts = (
+        ", ".join(f"{number} {type}" for type, number in sorted(status.memories.items())) or "none"
+    )
+    lines = [
+        (
+            f"{status.database}: revision {status.revision},"
+            f" {counted_noun(status.reports, 'report')}, memories: {counts}"
+            if status.has_database
+            else f"{status.database} does not exist yet; the first report or memory creates it"
+        )
+    ]
+    if status.resources:
+        lines.append(
+            f"shown at {', '.join(status.resources)}; no file is written, as many machines share"
+            " the database"
+        )
+
+    if status.is_stale:
+        lines.append("⚠️ the files do not show all records yet; the next change updates them")
+
+    return lines + [f"⚠️ {sentence}" for sentence in status.warnings]

@@ -1,0 +1,252 @@
+"""Prompts for agents: Markdown files, filled in with the caller's values.
+
+A prompt file begins with front matter, TOML between two `+++` lines: `name`, `title`, `description`
+and, for each argument, a table `[[arguments]]` with `name`, `description` and `required`. The rest
+is the text for the agent. Values are data: they are inserted and never read as a template (D-85).
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from goop_mcp import services
+from goop_mcp.assets import list_assets, read_asset
+from goop_mcp.errors import AssetBrokenError, PromptArgumentError, UnknownNameError
+from goop_mcp.messages.quoting import line
+from goop_mcp.protocols import validate
+from goop_mcp.services.project_expectations import expect_of_project
+from goop_mcp.validation.expectations import NOTHING_EXPECTED
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jinja2 import Environment
+
+    from goop_mcp.validation.rules import Rule
+
+__all__ = [
+    "Prompt",
+    "PromptArgument",
+    "find_prompt",
+    "list_prompts",
+    "parse_prompt",
+    "render_prompt",
+]
+
+_SUFFIX = ".md"
+_FILE = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text>.+)", re.DOTALL)
+_RESUMING = "resume_session"
+_HANDOFF = "HANDOFF.md"  # a copy of `workspace.layout.HANDOFF`, to avoid loading the workspace
+_REPAIRING = "repair_report"
+_PHASE_ALIASES = {"discuss": "plan"}  # without a project, discussing belongs to planning (D-28)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptArgument:
+    """A value that a caller may give, or must give if it is `required`."""
+
+    name: str
+    description: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """One packaged prompt; `template` is its text before the values are inserted."""
+
+    name: str
+    title: str
+    description: str
+    arguments: tuple[PromptArgument, ...]
+    template: str
+
+
+def list_prompts() -> tuple[Prompt, ...]:
+    """Return all prompts, sorted by name. Raises AssetBrokenError for a malformed file."""
+    return tuple(parse_prompt(read_asset("prompts", file), file=file) for file in _prompt_files())
+
+
+def _prompt_files() -> list[str]:
+    # The subfolder prompts/templates/ holds assets of another kind.
+    return [file for file in list_assets("prompts", _SUFFIX) if "/" not in file]
+
+
+def find_prompt(name: str) -> Prompt:
+    """Return the prompt called `name`. Raises UnknownNameError, which suggests the nearest name."""
+    known = [file.removesuffix(_SUFFIX) for file in _prompt_files()]
+    if name not in known:
+        raise UnknownNameError("prompt", name, known)
+    return parse_prompt(read_asset("prompts", name + _SUFFIX), file=name + _SUFFIX)
+
+
+def render_prompt(
+    name: str,
+    arguments: Mapping[str, str],
+    *,
+    find_document: Callable[[str], str | None] | None = None,
+    rules: "Sequence[Rule]" = (),
+    project: "Path | None" = None,
+) -> str:
+    """Return the text of the prompt `name` with `arguments` filled in, ending with a line feed.
+
+    An optional argument that is absent or blank leaves the choice to the agent. `find_document`
+    returns the text of a document for a prompt about a project, None if it does not exist. `rules`
+    are custom rules for a prompt that judges a reply, and `project` is the folder whose form of
+    report applies. Raises UnknownNameError for an unknown prompt, PromptArgumentError for an
+    unknown, missing or unusable argument, RuleFailedError, and what `find_document` raises.
+    """
+    prompt = find_prompt(name)
+    known = [argument.name for argument in prompt.arguments]
+    for argument in arguments:
+        if argument not in known:
+            takes = f"it takes {' and '.join(known)}" if known else "it takes none"
+            raise PromptArgumentError(
+                f"the prompt {name} has no argument {argument[:80]!r}; {takes}"
+            )
+
+    for each in prompt.arguments:
+        if each.required and each.name not in arguments:
+            raise PromptArgumentError(f"the prompt {name} needs the argument {each.name}")
+
+    given = {argument.name: arguments.get(argument.name, "") for argument in prompt.arguments}
+    prepare = _PREPARED.get(name)
+    values = given if prepare is None else prepare(given)
+    # Two prompts need more than their arguments: a document of the project, and its rules.
+    if name == _RESUMING:
+        values = services.resuming.resume_values(
+            None if find_document is None else find_document(_HANDOFF)
+        )
+
+    if name == _REPAIRING:
+        expected = None if project is None else expect_of_project(project, NOTHING_EXPECTED)
+        protocol = given["protocol"].strip() or "auto"
+        verdict = validate(given["text"], protocol=protocol, expected=expected, rules=rules)
+        values = {"feedback": verdict.feedback or ""}
+
+    return _environment().from_string(prompt.template).render(values).strip() + "\n"
+
+
+def parse_prompt(text: str, *, file: str) -> Prompt:
+    """Return the prompt that `text` holds. `file` is the file's name, which gives the prompt's.
+
+    Raises AssetBrokenError, which names the file, if its front matter is malformed.
+    """
+    match = _FILE.fullmatch(text)
+    if match is None:
+        raise _broken(
+            file, "it has no front matter; expected TOML between two +++ lines, then the text"
+        )
+
+    try:
+        front = tomllib.loads(match["front"])
+    except tomllib.TOMLDecodeError as error:
+        raise _broken(file, "its front matter is no TOML") from error
+
+    unknown = front.keys() - {"name", "title", "description", "arguments"}
+    if unknown:
+        raise _broken(file, f"its front matter has an unknown key {min(unknown)!r}")
+
+    name = _text(front, "name", file)
+    if file != name + _SUFFIX:
+        raise _broken(file, f"it names the prompt {name!r}; expected the name of the file")
+    return Prompt(
+        name=name,
+        title=_text(front, "title", file),
+        description=_text(front, "description", file),
+        arguments=_arguments(front.get("arguments", []), file),
+        template=match["text"],
+    )
+
+
+def _arguments(tables: object, file: str) -> tuple[PromptArgument, ...]:
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise _broken(file, "its arguments are no [[arguments]] tables")
+    return tuple(_argument(table, file) for table in tables)
+
+
+def _argument(table: Mapping[str, object], file: str) -> PromptArgument:
+    required = table.get("required")
+    if not isinstance(required, bool):
+        raise _broken(
+            file, "an argument does not say whether it is required; expected true or false"
+        )
+
+    return PromptArgument(
+        name=_text(table, "name", file),
+        description=_text(table, "description", file),
+        required=required,
+    )
+
+
+def _text(table: Mapping[str, object], key: str, file: str) -> str:
+    value = table.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise _broken(file, f"{key} is absent or no text in its front matter")
+    return value
+
+
+def _broken(file: str, reason: str) -> AssetBrokenError:
+    return AssetBrokenError(f"the prompt file {file} cannot be used: {reason}")
+
+
+def _values_of_goop_report(given: Mapping[str, str]) -> Mapping[str, str]:
+    """Return agent and phase; raise PromptArgumentError for values that no report may have."""
+    agent = plain_agent_name(given["agent"])
+    if agent and not is_agent_name(agent):
+        raise PromptArgumentError(
+            f"agent is {excerpt(given['agent'], 60)!r}; expected the form goop-[type], such as"
+            " goop-executor"
+        )
+
+    phase = given["phase"].strip().lower()
+    phase = _PHASE_ALIASES.get(phase, phase)
+    if phase:
+        # Loaded here, because only prompts with a phase need the model.
+        from goop_mcp.protocols.goop_report.model import Phase  # noqa: PLC0415
+
+        known = [each.value for each in Phase if each is not Phase.DISCUSS]
+        if phase not in known:
+            raise PromptArgumentError(
+                f"phase is {excerpt(phase, 60)!r}; expected one of {', '.join(known)}"
+            )
+
+    return {"agent": agent, "phase": phase}
+
+
+def _values_of_start_task(given: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the values of start_task, with the task on one line for use inside a tool call."""
+    task = line(given["task"]) if given["task"].strip() else ""
+    query = json.dumps(task or "[your task]", ensure_ascii=False)
+    return {**_values_of_goop_report(given), "task": task, "query": query}
+
+
+def _values_of_resolve_blocker(given: Mapping[str, str]) -> Mapping[str, Any]:
+    return services.blockers.blocker_values(given["text"], given["protocol"].strip() or "auto")
+
+
+_PREPARED: Mapping[str, Callable[[Mapping[str, str]], Mapping[str, Any]]] = {
+    "goop_report": _values_of_goop_report,
+    "resolve_blocker": _values_of_resolve_blocker,
+    "start_task": _values_of_start_task,
+}
+"""Functions that compute the values of a prompt from its arguments; others use them unchanged."""
+
+
+@cache
+def _environment() -> "Environment":
+    # Loaded here, because jinja2 is slow to import and only rendering needs it.
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415
+
+    return Environment(
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # The output is Markdown, which escaping for HTML would corrupt.
+        autoescape=False,  # noqa: S701
+    )

@@ -1,0 +1,406 @@
+"""Record an agent's report: judge it, verify its claims, decide, and store it in one transaction.
+
+What is acknowledged is in the database; the files of the project are derived from it.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+from goop_mcp.redaction import redact_structure
+from goop_mcp.routing import Action, Decision, RoutingContext, route
+from goop_mcp.routing.adapters import ADAPTERS
+from goop_mcp.routing.views import ReportView
+from goop_mcp.services.judgements import count_judgement, judgement_of
+from goop_mcp.services.project_context import Change, ProjectContext
+from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
+from goop_mcp.services.route_reply import judge_reply
+from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
+from goop_mcp.services.session_handoff import handoff_event
+from goop_mcp.store.interface import WriteTransaction
+from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredReport, Surface
+from goop_mcp.validation.findings import Finding, Mode
+from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workflow.gates import GateName, judge_gate
+from goop_mcp.workspace.claimed_files import Looked
+from goop_mcp.workspace.consistency import find_drift
+from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
+from goop_mcp.workspace.layout import ADL, CHRONICLE, HANDOFF
+from goop_mcp.workspace.progress import progress_of
+from goop_mcp.workspace.report_entry import entry_of_report, log_of_report
+from goop_mcp.workspace.state import ProjectState, read_state
+from goop_mcp.workspace.state_writing import StatePlan, plan_state
+
+__all__ = ["Judged", "RecordedReport", "Written", "record_report"]
+
+_NO_FILES = (
+    "no file was written, as many machines share the database; counters and phase in state.json are"
+    " left to whoever has the project's folder"
+)
+
+Status = Literal["recorded", "duplicate", "rejected", "no_report"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Where a report was judged, for statistics; `number` and `ended` are those of NewJudgement."""
+
+    surface: Surface
+    number: int | None = None
+    ended: str | None = None
+
+
+JUDGED_BY_TOOL: Final = Judged(surface="record_report")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The records of a report, and the documents that show them.
+
+    `revision` and `report` (its number) are those of the first report for a duplicate, and None if
+    nothing was recorded. `chronicle` and `log` are the new entries of CHRONICLE.md and ADL.md.
+    `state` is state.json after the change, None if it was not changed. `files` are the documents
+    that were written, `resources` the URIs of the entries if no files are written.
+    """
+
+    revision: int | None = None
+    report: int | None = None
+    chronicle: str | None = field(default=None, repr=False)
+    log: tuple[str, ...] = field(default=(), repr=False)
+    state: ProjectState | None = field(default=None, repr=False)
+    phase_before: str | None = None
+    handoff: bool = False
+    files: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was written as JSON values."""
+        state: dict[str, Any] | None = None
+        if self.state is not None:
+            state = {
+                "phase": self.state.phase,
+                "phase_before": self.phase_before,
+                "current_wave": self.state.current_wave,
+                "total_waves": self.state.total_waves,
+                "last_activity": self.state.last_activity,
+                "revision": self.state.revision,
+            }
+
+        return {
+            "revision": self.revision,
+            "report": self.report,
+            "chronicle": self.chronicle,
+            "log": list(self.log),
+            "state": state,
+            "handoff": self.handoff,
+            "files": list(self.files),
+            "resources": list(self.resources),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedReport:
+    """The result for a report: recorded, duplicate, rejected, or an envelope without a report.
+
+    Verdict and decision are without secrets; `redactions` is the number of those in the envelope.
+    `findings` are contradictions between the documents, the state and the reports of the project.
+    `remarks` are messages about the files.
+    """
+
+    status: Status
+    verdict: Verdict
+    decision: Decision
+    written: Written = field(default_factory=Written)
+    findings: tuple[Finding, ...] = ()
+    remarks: tuple[str, ...] = ()
+    redactions: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON values."""
+        values = {
+            "status": self.status,
+            "verdict": self.verdict.to_dict(),
+            "decision": self.decision.to_dict(),
+            "written": self.written.to_dict(),
+            "findings": [finding.to_dict() for finding in self.findings],
+            "remarks": list(self.remarks),
+            "redactions": self.redactions,
+        }
+        # Some secrets are recognisable only here, where names and texts are adjacent.
+        return redact_structure(values)[0]
+
+
+def record_report(
+    text: str,
+    context: RoutingContext,
+    project_context: ProjectContext,
+    *,
+    protocol: str = "auto",
+    mode: Mode = "lenient",
+    check_workspace: bool = True,
+    looked: Looked | None = None,
+    judged: Judged = JUDGED_BY_TOOL,
+    rules: Sequence[Rule] = (),
+    now: str,
+) -> RecordedReport:
+    """Judge `text`, verify its claims in the project, decide, and record it if it is accepted.
+
+    The context is completed from the project. `check_workspace` False skips the verification;
+    `looked` receives the number of files checked so far. A repeated report is a duplicate and
+    writes nothing; of a rejected one only the verdict is counted, as `judged`. `rules` are those of
+    `validate`. `now` is ISO 8601 in UTC. Raises ContextError, StoreError and RuleFailedError; then
+    nothing was recorded.
+    """
+    home = project_context.files.root
+    verdict = judge_reply(text, context, protocol=protocol, mode=mode, home=home, rules=rules)
+    envelope = _envelope(verdict)
+
+    # The claims of a report that was recorded before were true then; the files of today may have
+    # changed, so that a duplicate is not verified again.
+    known: StoredReport | None = None
+    if envelope is not None and project_context.store.exists():
+        key = envelope.key
+        known = project_context.store.read(lambda reading: reading.report_by_key(key))
+
+    if known is None and check_workspace:
+        verdict = judge_reply(
+            text,
+            context,
+            protocol=protocol,
+            mode=mode,
+            project=home,
+            store=project_context.store,
+            looked=looked,
+            rules=rules,
+        )
+        envelope = _envelope(verdict)
+
+    # The text that was read may contain secrets, and nobody needs it any more.
+    verdict = replace(verdict, read_text="", span=None)
+    decision, _ = redact_structure(route(verdict, context))
+    adapter = ADAPTERS.get(decision.verdict.protocol or "")
+    read = adapter.read(decision.verdict) if adapter is not None else None
+    # A request asks for work and reports nothing, so that it has no view.
+    view = redact_structure(read)[0] if isinstance(read, ReportView) else None
+    if envelope is None or view is None or not _is_kept(decision):
+        status: Status = "rejected" if not _is_kept(decision) or envelope is None else "no_report"
+        if status == "rejected":
+            count_judgement(project_context.store, _judgement(decision, context, judged, now=now))
+        return RecordedReport(status=status, verdict=decision.verdict, decision=decision)
+
+    if known is not None:
+        return _duplicate(known, decision, envelope)
+
+    recording = _Recording(
+        project_context, context, decision.verdict, view, envelope, judged=judged, now=now
+    )
+    answer, shown = project_context.write(recording.change, now=now)
+    remarks = (_NO_FILES, *shown.remarks) if answer.written.resources else shown.remarks
+    done = replace(answer.written, state=shown.state, files=shown.files)
+
+    return replace(answer, written=done, remarks=remarks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Envelope:
+    """An accepted envelope as it is stored: JSON, its key, and the number of removed secrets."""
+
+    text: str = field(repr=False)
+    key: str
+    redactions: int
+
+
+class _Recording:
+    """Records one report in a transaction."""
+
+    def __init__(
+        self,
+        project_context: ProjectContext,
+        context: RoutingContext,
+        verdict: Verdict,
+        view: ReportView,
+        envelope: _Envelope,
+        *,
+        judged: Judged,
+        now: str,
+    ) -> None:
+        self.project_context, self.context, self.verdict, self.judged = (
+            project_context,
+            context,
+            verdict,
+            judged,
+        )
+        self.view, self.envelope, self.now = view, envelope, now
+        self.before = take_snapshot(project_context)
+
+    def change(self, writing: WriteTransaction) -> Change[RecordedReport]:
+        """Add all rows of the report, unless somebody else has recorded it meanwhile."""
+        # The check before the transaction saves work; only this one, under the lock, is reliable.
+        known = writing.report_by_key(self.envelope.key)
+        if known is not None:
+            decision, _ = redact_structure(route(self.verdict, self.context))
+            return Change(answer=_duplicate(known, decision, self.envelope), shows=False)
+
+        # The decision depends on the project with this report, and is stored with the report.
+        snapshot = self.before.with_reports(writing, self._row())
+        decision = self._decide(snapshot)
+        kept = {key: value for key, value in decision.to_dict().items() if key != "verdict"}
+        stored = writing.add_report(replace(self._row(), decision=_json(kept)))
+        writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
+        chronicle = self._show(
+            writing, "report", chronicle_text(entry_of_report(self.view, time=self.now)), CHRONICLE
+        )
+        log = tuple(
+            self._show(writing, entry.kind.lower(), adl_text(entry), ADL)
+            for entry in log_of_report(self.view, time=self.now)
+        )
+        state = self._plan_state(writing, snapshot)
+        if state is not None:
+            snapshot = snapshot.with_state(state.planned.after)
+
+        handoff = {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions)
+        if handoff:
+            sources = snapshot.since_handoff(writing)
+            text = compose_handoff(
+                NOTHING_GIVEN, sources, decided_command=decision.next_command, now=self.now
+            )
+            writing.add_event(handoff_event(text, author=self._author, now=self.now))
+
+        # Compare the documents as they will be when they show the report.
+        shown = snapshot.with_chronicle()
+        if handoff:
+            shown = shown.without_handoff()
+
+        written = Written(
+            revision=stored.revision,
+            report=stored.id,
+            chronicle=chronicle,
+            log=log,
+            phase_before=state.planned.before.phase if state is not None else None,
+            handoff=handoff,
+            resources=self.project_context.addresses(
+                CHRONICLE, *([ADL] if log else ()), *([HANDOFF] if handoff else ())
+            ),
+        )
+        answer = RecordedReport(
+            status="recorded",
+            verdict=decision.verdict,
+            decision=decision,
+            written=written,
+            findings=redact_structure(find_drift(shown.project, shown.records))[0],
+            redactions=self.envelope.redactions,
+        )
+
+        return Change(answer=answer, state=state)
+
+    @property
+    def _author(self) -> str:
+        return self.view.agent or "an agent"
+
+    def _row(self) -> NewReport:
+        view = self.view
+        # The envelope has its own column.
+        verdict = self.verdict.to_dict()
+        kept = {
+            key: value for key, value in verdict.items() if key not in ("envelope", "repaired_text")
+        }
+        return NewReport(
+            protocol=self.verdict.protocol or "",
+            idempotency_key=self.envelope.key,
+            envelope=self.envelope.text,
+            verdict=_json(kept),
+            decision="{}",
+            created_at=self.now,
+            agent=view.agent,
+            phase=view.phase,
+            task_id=view.task_id,
+            status=view.native_status,
+        )
+
+    def _decide(self, snapshot: ProjectSnapshot) -> Decision:
+        context, state = self.context, snapshot.project.state
+        if context.execution_gate is None and snapshot.facts.total_tasks:
+            gate = judge_gate(GateName.EXECUTION, snapshot.facts)
+            context = replace(context, execution_gate=gate.passed)
+        if state is not None and state.profile == "v1":
+            context = replace(context, profile="v1")
+
+        decision, _ = redact_structure(route(self.verdict, context))
+
+        return decision
+
+    def _show(self, writing: WriteTransaction, kind: str, text: str, document: str) -> str:
+        event = NewEvent(
+            kind=kind, author=self._author, text=text, created_at=self.now, document=document
+        )
+        return writing.add_event(event).text
+
+    def _plan_state(self, writing: WriteTransaction, snapshot: ProjectSnapshot) -> StatePlan | None:
+        """Return the change of state.json; None if it is missing, unreadable or read-only."""
+        if not self.project_context.writes_files:
+            return None
+
+        files = self.project_context.files
+        state = read_state(files)
+        if not isinstance(state, ProjectState) or not state.writable:
+            return None
+
+        facts = snapshot.with_state(state).facts
+        change = progress_of(self.view, state, facts, blueprint=snapshot.project.blueprint)
+        # Another program may change counters meanwhile; only a move depends on the state seen here.
+        seen = state.token if change.phase is not None else None
+
+        return plan_state(writing, files, change, now=self.now, author=self._author, seen=seen)
+
+
+def _envelope(verdict: Verdict) -> _Envelope | None:
+    if not verdict.accepted or verdict.envelope is None or verdict.protocol is None:
+        return None
+
+    # The key is a digest of the content without secrets and formatting, so that the same report
+    # in another layout is a duplicate.
+    values, redactions = redact_structure(verdict.envelope.to_dict())
+    text = json.dumps(values, sort_keys=True)
+    key = hashlib.sha256(
+        json.dumps([verdict.protocol, values], sort_keys=True).encode()
+    ).hexdigest()
+
+    return _Envelope(text, f"report:{key}", redactions)
+
+
+def _is_kept(decision: Decision) -> bool:
+    """Whether the report is accepted, by its verdict and by the caller's policy."""
+    refusing = {Action.REQUEST_REPAIR, Action.REJECT}
+    return decision.verdict.accepted and not refusing & set(decision.actions)
+
+
+def _duplicate(known: StoredReport, decision: Decision, envelope: _Envelope) -> RecordedReport:
+    return RecordedReport(
+        status="duplicate",
+        verdict=decision.verdict,
+        decision=decision,
+        written=Written(revision=known.revision, report=known.id),
+        redactions=envelope.redactions,
+    )
+
+
+def _judgement(
+    decision: Decision, context: RoutingContext, judged: Judged, *, now: str
+) -> NewJudgement:
+    return judgement_of(
+        decision.verdict,
+        surface=judged.surface,
+        now=now,
+        agent=context.expected_agent,
+        session_id=context.session_id,
+        number=judged.number,
+        ended=judged.ended,
+        result="accepted" if _is_kept(decision) else "rejected",
+    )
+
+
+def _json(values: dict[str, Any] | Sequence[Any]) -> str:
+    return json.dumps(values, sort_keys=True)

@@ -1,0 +1,275 @@
+"""Compose a session handoff from the caller's fields and the records since the last handoff."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from goop_mcp.redaction import map_texts, redact_structure
+from goop_mcp.services.project_snapshot import SessionSources, envelope_of
+from goop_mcp.store.records import StoredReport
+from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.safe_json import JsonValue
+from goop_mcp.workflow.commands import usual_next_of_phase
+from goop_mcp.workspace.consistency import find_drift
+from goop_mcp.workspace.documents.blueprint import BlueprintTask
+from goop_mcp.workspace.documents.handoff import Commit, DoneTask, Handoff, NextTask, command_in
+from goop_mcp.workspace.documents.status_markers import task_ids_in
+from goop_mcp.workspace.layout import READING_ORDER
+
+__all__ = ["NOTHING_GIVEN", "SessionFields", "compose_handoff"]
+
+_LATEST = 3
+_MOST_GOTCHAS = 10
+_UNKNOWN_PHASE = "unknown"
+# What a reader of replies might accept as an envelope: a tag, also an escaped one, or JSON.
+_ENVELOPE = re.compile(r"(?:<|&lt;)(?=[A-Za-z/!?])|\{(?=\s*[\"'])")
+_HARMLESS = {"{": "❴"}
+
+_WORD = re.compile(r"[^\W_]+")
+
+_Values = Mapping[str, JsonValue]
+_Done = Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFields:
+    """The caller's fields; None and empty lists are completed from the records."""
+
+    summary: str | None = None
+    next_action: str | None = None
+    next_agent: str | None = None
+    next_command: str | None = None
+    files_to_read: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+NOTHING_GIVEN = SessionFields()
+
+
+def compose_handoff(
+    fields: SessionFields, sources: SessionSources, *, decided_command: str | None = None, now: str
+) -> Handoff:
+    """Return the handoff of `fields`, completed from `sources`, without secrets and envelopes.
+
+    `decided_command` is that of the newest decision if it is not recorded yet. `now` is ISO 8601 in
+    UTC.
+    """
+    snapshot, reports = sources.snapshot, sources.reports
+    project, state = snapshot.project, snapshot.project.state
+    envelopes = [envelope_of(report) for report in reports]
+    done = _done(sources)
+    blueprint = project.blueprint
+    tasks = blueprint.tasks if blueprint is not None else ()
+    task = next((each for each in tasks if str(each.id) not in done), None)
+    next_task = _next_task(fields, task, envelopes, done)
+
+    # A caller who names a completed task as the next action knows that work is left, so that the
+    # task is not listed as completed.
+    named_again = None
+    if _is_to_be_done_again(fields.next_action, fields.next_agent, done):
+        named_again = _named_task(fields.next_action)
+
+    waves = (len(blueprint.waves) if blueprint is not None else 0) or (
+        state.total_waves if state is not None else 0
+    )
+    handoff = Handoff(
+        generated=now,
+        phase=_phase(sources),
+        completed=tuple(_completed(reports, envelopes, without=named_again)),
+        outcomes=_unique(_texts(envelopes, "summary")),
+        decisions=_unique(_decisions(sources, envelopes)),
+        spec_locked=state.spec_locked if state is not None else None,
+        wave=f"{state.current_wave}/{waves}" if state is not None and waves else None,
+        task=str(task.id) if task is not None else None,
+        files_modified=_unique(
+            path
+            for each in envelopes
+            for path in _texts(_parts(each, "artifacts", "files"), "path")
+        ),
+        commits=tuple(
+            Commit(sha, _text(each.get("message")) or "")
+            for envelope in envelopes
+            for each in _parts(envelope, "artifacts", "commits")
+            if (sha := _text(each.get("sha")))
+        ),
+        command=fields.next_command or _decided(decided_command) or _command(sources),
+        files_to_read=fields.files_to_read or _files_to_read(sources, envelopes),
+        context=fields.summary or _context(sources, envelopes),
+        next_task=next_task,
+        blockers=fields.blockers or snapshot.records.blockers,
+        gotchas=fields.warnings or _gotchas(sources),
+        pending_decisions=(
+            project.chronicle.pending_decisions if project.chronicle is not None else ()
+        ),
+        memories=tuple(
+            f"{memory.title} ({memory.type}, {memory.id})" for memory in sources.memories
+        ),
+    )
+    # Secrets are removed from the whole handoff, because fields come from different sources.
+    shareable, _ = redact_structure(handoff)
+
+    return map_texts(
+        shareable, lambda text, _: _ENVELOPE.sub(lambda found: _HARMLESS.get(found[0], "‹"), text)
+    )
+
+
+def _phase(sources: SessionSources) -> str:
+    state = sources.snapshot.project.state
+    return state.phase if state is not None else sources.snapshot.records.phase or _UNKNOWN_PHASE
+
+
+def _done(sources: SessionSources) -> _Done:
+    """Map completed tasks to the agents that completed them since the last handoff, or None.
+
+    The snapshot may be older than the reports, because others record while a handoff waits for the
+    lock.
+    """
+    last = {report.task_id: report for report in sources.reports if report.task_id is not None}
+    still_open = {task for task, report in last.items() if report.status != "COMPLETE"}
+    done: dict[str, str | None] = {
+        task: None for task in sources.snapshot.records.done if task not in still_open
+    }
+
+    return done | {task: report.agent for task, report in last.items() if task not in still_open}
+
+
+def _is_to_be_done_again(action: str | None, agent: str | None, done: _Done) -> bool:
+    """Whether `action` names a completed task to repeat.
+
+    If it says more and is for another agent, it is different work on that task, such as a test.
+    """
+    named = _named_task(action)
+    if named is None or named not in done:
+        return False
+
+    says_more = len(_WORD.findall(action or "")) > len(_WORD.findall(named))
+    return not says_more or agent is None or agent == done[named]
+
+
+def _named_task(action: str | None) -> str | None:
+    named = next(iter(task_ids_in(action)), None) if action else None
+    return str(named) if named is not None else None
+
+
+def _completed(
+    reports: Sequence[StoredReport], envelopes: Sequence[_Values], *, without: str | None
+) -> Iterator[DoneTask]:
+    """Yield the tasks whose last report in `reports` is COMPLETE, except the task `without`."""
+    last = {report.task_id: report for report in reports if report.task_id != without}
+    for report, envelope in zip(reports, envelopes, strict=True):
+        if (
+            report.task_id is not None
+            and last.get(report.task_id) is report
+            and report.status == "COMPLETE"
+        ):
+            name = " ".join(filter(None, (report.task_id, _text(envelope.get("task_name")))))
+            sha = next(iter(_texts(_parts(envelope, "artifacts", "commits"), "sha")), None)
+            yield DoneTask(name, sha)
+
+
+def _decisions(sources: SessionSources, envelopes: Sequence[_Values]) -> Iterator[str]:
+    yield from (memory.title for memory in sources.memories if memory.type == "decision")
+    for envelope in envelopes:
+        yield from _texts(
+            [each for each in _parts(envelope, "memory") if each.get("type") == "decision"], "title"
+        )
+
+
+def _decided(command: str | None) -> str | None:
+    return command if command is not None and command_in(command) is not None else None
+
+
+def _command(sources: SessionSources) -> str | None:
+    """Return the command of the newest decision, else the usual one of the phase."""
+    for report in sources.reports[-1:]:
+        if command := _decided(_text(json.loads(report.decision).get("next_command"))):
+            return command
+
+    project, facts = sources.snapshot.project, sources.snapshot.facts
+    profile = project.state.profile if project.state is not None else "0.x"
+    remain = facts.open_tasks_in_all > 0 or facts.total_tasks == 0
+
+    return usual_next_of_phase(_phase(sources), tasks_remain=remain, profile=profile)
+
+
+def _files_to_read(sources: SessionSources, envelopes: Sequence[_Values]) -> tuple[str, ...]:
+    paths = sources.snapshot.project.paths
+    present = [paths[name] for name in READING_ORDER if name in paths]
+    handoff = _object(envelopes[-1].get("handoff")) if envelopes else {}
+    listed = handoff.get("files_to_read")
+    named = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+    return _unique([*present, *named])
+
+
+def _context(sources: SessionSources, envelopes: Sequence[_Values]) -> str:
+    latest = _unique(_texts(envelopes, "summary"))[-_LATEST:]
+    facts = sources.snapshot.facts
+    done = facts.total_tasks - facts.open_tasks_in_all
+    tasks = f" {done} of {facts.total_tasks} tasks are done." if facts.total_tasks else ""
+    summary = " ".join(latest) or "Nothing was reported since the last handoff."
+    return f"{summary} The project is in phase {_phase(sources)}.{tasks}"
+
+
+def _next_task(
+    fields: SessionFields, task: BlueprintTask | None, envelopes: Sequence[_Values], done: _Done
+) -> NextTask | None:
+    handoff = _object(envelopes[-1].get("handoff")) if envelopes else {}
+    reported = _object(handoff.get("next_action"))
+    action, agent = _text(reported.get("text")), _text(reported.get("agent"))
+    if _is_to_be_done_again(action, agent, done):
+        # An agent that worked at the same time wrote this before that task was reported.
+        action = agent = None
+
+    action, agent = fields.next_action or action, fields.next_agent or agent
+    if task is None and not action:
+        return None
+
+    named = next(iter(task_ids_in(action)), None) if action else None
+    if named is not None and task is not None and task.id != named:
+        task = None
+
+    name = f"{task.id} {task.name}" if task is not None else action or ""
+
+    return NextTask(
+        task=f"{name} ({agent})" if agent else name,
+        files=tuple(file.path for file in task.files) if task is not None else (),
+        action=(action or task.intent) if task is not None else None,
+        verify="; ".join(task.verification) or None if task is not None else None,
+    )
+
+
+def _gotchas(sources: SessionSources) -> tuple[str, ...]:
+    """Return the contradictions in the project, without the handoff that will be replaced."""
+    snapshot = sources.snapshot.without_handoff()
+    drift = find_drift(snapshot.project, snapshot.records)
+    return tuple(each.message for each in drift if each.severity is not Severity.INFO)[
+        :_MOST_GOTCHAS
+    ]
+
+
+def _parts(values: _Values, *keys: str) -> list[_Values]:
+    """Return the objects in the list at the path `keys`; [] without such a list."""
+    found: JsonValue = values
+    for name in keys:
+        found = _object(found).get(name)
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+
+
+def _texts(values: Iterable[_Values], key: str) -> Iterator[str]:
+    for each in values:
+        if text := _text(each.get(key)):
+            yield text
+
+
+def _object(value: JsonValue) -> _Values:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _unique(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))

@@ -1,0 +1,226 @@
+"""Statistics of the agents of a project: adoption, failures, broken rules, retries (H-66)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import Any, Final, Self
+
+from goop_mcp.memory.times import Clock, utc_now, written
+from goop_mcp.redaction import redact
+from goop_mcp.services.adoption import AdoptionReport
+from goop_mcp.store.interface import Store
+from goop_mcp.store.statistics import PromptCounts, ReplyCounts, Statistics, StatisticsFilter
+
+__all__ = ["ProjectStats", "Retries", "Row", "project_stats", "share", "start_of_week"]
+
+_SECOND: Final = 2
+_ACCEPTED: Final = ("accepted", "accepted_at_last")
+_NOTHING_REPLIED: Final = ReplyCounts()
+_NOTHING_PROMPTED: Final = PromptCounts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The statistics of one agent or week; the name is None for an unnamed agent."""
+
+    name: str | None
+    replies: ReplyCounts
+    prompts: PromptCounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """The number of messages until calls of agents ended, and the reasons why they ended.
+
+    `at_first`, `at_second` and `later` are calls whose first, second or a later reply was accepted;
+    `at_last` of them were accepted with the last reply that the policy allowed. `stopped_because`
+    counts all calls by reason.
+    """
+
+    calls: int
+    attempts: int
+    at_first: int
+    at_second: int
+    later: int
+    at_last: int
+    stopped_because: Mapping[str, int]
+
+    @classmethod
+    def of(cls, statistics: Statistics) -> Self:
+        """Return the totals of the ended calls."""
+        # A call has one row for each reason and number of messages, with the number of such calls.
+        endings = statistics.endings
+        reasons: dict[str, int] = {}
+        for each in endings:
+            reason = "accepted" if each.ended in _ACCEPTED else each.ended
+            reasons[reason] = reasons.get(reason, 0) + each.calls
+
+        accepted = [each for each in endings if each.ended in _ACCEPTED]
+
+        return cls(
+            calls=sum(each.calls for each in endings),
+            attempts=sum(each.calls * each.number for each in endings),
+            at_first=sum(each.calls for each in accepted if each.number == 1),
+            at_second=sum(each.calls for each in accepted if each.number == _SECOND),
+            later=sum(each.calls for each in accepted if each.number > _SECOND),
+            at_last=sum(each.calls for each in endings if each.ended == "accepted_at_last"),
+            stopped_because=dict(
+                sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0]))
+            ),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statistics and their shares as JSON values."""
+        return {
+            "calls": self.calls,
+            "attempts": self.attempts,
+            "attempts_per_call": round(self.attempts / self.calls, 2) if self.calls else None,
+            "accepted_at_first": self.at_first,
+            "accepted_at_second": self.at_second,
+            "accepted_later": self.later,
+            "accepted_at_last_allowed": self.at_last,
+            "accepted_at_first_rate": _rate(self.at_first, self.calls),
+            "stopped_because": dict(self.stopped_because),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectStats:
+    """The records of a project since a time (None for all) and of an agent (None for all)."""
+
+    since: str | None
+    agent: str | None
+    database: str
+    has_database: bool
+    statistics: Statistics
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was recorded."""
+        found = self.statistics
+        return (
+            found.replies == _NOTHING_REPLIED
+            and found.prompts == _NOTHING_PROMPTED
+            and not found.reports
+        )
+
+    @property
+    def adoption(self) -> AdoptionReport:
+        """The adoption of requests in the prompts that the gate judged."""
+        prompts = self.statistics.prompts
+        return AdoptionReport(
+            sessions=prompts.prompts,
+            with_request=prompts.with_request,
+            blocked=prompts.refused,
+            phase="optional",
+        )
+
+    @property
+    def retries(self) -> Retries:
+        """The numbers of messages that calls of agents took."""
+        return Retries.of(self.statistics)
+
+    @property
+    def agents(self) -> tuple[Row, ...]:
+        """The statistics by agent, those with the most replies first."""
+        return tuple(_rows(self.statistics.replies_by_agent, self.statistics.prompts_by_agent))
+
+    @property
+    def weeks(self) -> tuple[Row, ...]:
+        """The statistics by week of ISO 8601, in order."""
+        rows = _rows(self.statistics.replies_by_week, self.statistics.prompts_by_week)
+        return tuple(sorted(rows, key=lambda row: row.name or ""))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statistics as JSON values; a share of nothing is None."""
+        adoption, prompts = self.adoption, self.statistics.prompts
+        return {
+            "since": self.since,
+            "agent": self.agent,
+            "database": {"place": self.database, "exists": self.has_database},
+            "adoption": {
+                **_prompt_values(prompts),
+                "line": adoption.line,
+                "too_many_refused": adoption.too_many_blocked,
+            },
+            "replies": _reply_values(self.statistics.replies),
+            "errors": [
+                {"rule": rule, "replies": count} for rule, count in self.statistics.rules.items()
+            ],
+            "retries": self.retries.to_dict(),
+            "reports": {
+                status or "unknown": count for status, count in self.statistics.reports.items()
+            },
+            "by_agent": [{"agent": row.name, **_row_values(row)} for row in self.agents],
+            "by_week": [{"week": row.name, **_row_values(row)} for row in self.weeks],
+        }
+
+
+def project_stats(
+    store: Store, *, since: datetime | None = None, agent: str | None = None
+) -> ProjectStats:
+    """Return the statistics of a project. Creates nothing; raises the errors of the store."""
+    wanted = StatisticsFilter(since=None if since is None else written(since), agent=agent)
+    return ProjectStats(
+        since=wanted.since,
+        agent=agent,
+        database=store.location,
+        has_database=store.exists(),
+        statistics=store.read(lambda reading: reading.statistics(wanted)),
+    )
+
+
+def start_of_week(*, weeks: int, clock: Clock = utc_now) -> datetime:
+    """Return the Monday, 0:00 UTC, on which the last `weeks` weeks begin; 1 is the present week."""
+    today = clock().replace(hour=0, minute=0, second=0, microsecond=0)
+    return today - timedelta(days=today.weekday(), weeks=weeks - 1)
+
+
+def share(part: int, whole: int) -> str:
+    """Return the share in percent with one decimal, "–" for an empty whole."""
+    return f"{float(Fraction(100 * part, whole)):.1f}%" if whole else "–"
+
+
+def _rows(replies: Mapping[Any, ReplyCounts], prompts: Mapping[Any, PromptCounts]) -> Iterable[Row]:
+    for name in dict.fromkeys([*replies, *prompts]):
+        yield Row(
+            name=None if name is None else redact(name).text,
+            replies=replies.get(name, _NOTHING_REPLIED),
+            prompts=prompts.get(name, _NOTHING_PROMPTED),
+        )
+
+
+def _row_values(row: Row) -> dict[str, Any]:
+    replies = row.replies
+    return {
+        "replies": _reply_values(replies),
+        "calls": replies.calls,
+        "accepted_calls": replies.accepted_calls,
+        "accepted_at_first": replies.accepted_at_once,
+        "adoption": _prompt_values(row.prompts),
+    }
+
+
+def _reply_values(replies: ReplyCounts) -> dict[str, Any]:
+    judged = replies.accepted + replies.rejected
+    return {
+        "judged": judged,
+        "accepted": replies.accepted,
+        "rejected": replies.rejected,
+        "unknown": replies.unknown,
+        "failure_rate": _rate(replies.rejected, judged),
+    }
+
+
+def _prompt_values(prompts: PromptCounts) -> dict[str, Any]:
+    return {
+        "prompts": prompts.prompts,
+        "with_request": prompts.with_request,
+        "refused": prompts.refused,
+        "rate": _rate(prompts.with_request, prompts.prompts),
+    }
+
+
+def _rate(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None

@@ -1,0 +1,257 @@
+"""Judge the last message of an agent: block the end of its turn, or allow it with a reason.
+
+A host waits for the process that loads this module, so that the values are named tuples: defining a
+dataclass takes a millisecond each.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from zlib import crc32
+
+from goop_mcp.protocols import FAMILIES, validate
+from goop_mcp.services.stop_hooks.attempts import Attempt, Outcome, Rejection, weigh
+from goop_mcp.services.stop_hooks.policy import StopPolicy
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.feedback import for_last_message
+from goop_mcp.validation.findings import Severity, excerpt
+from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workflow.agents import may_report_as, plain_agent_name
+
+if TYPE_CHECKING:
+    from goop_mcp.validation.expectations import Profile
+    from goop_mcp.validation.rules import Rule
+
+__all__ = [
+    "AgentTurn",
+    "Allow",
+    "Attempts",
+    "Block",
+    "Judge",
+    "describe_errors",
+    "hook_answer",
+    "judge_text",
+    "judge_turn",
+    "must_report",
+]
+
+_T = TypeVar("_T")
+_MOST_NAMED = 3
+_WHY: Final = {
+    Outcome.LIMIT: "it was asked {asked}",
+    Outcome.SAME_REPLY: "it sent the same reply again after it was asked {asked}",
+    Outcome.SAME_FINDINGS: "the same is wrong again after it was asked {asked}",
+}
+_ENDED: Final = {
+    Outcome.LIMIT: "attempts",
+    Outcome.SAME_REPLY: "no_progress",
+    Outcome.SAME_FINDINGS: "no_progress",
+}
+
+
+class AgentTurn(NamedTuple):
+    """The last message of an agent.
+
+    `agent` is its type, None if the host names none; `text` is unchanged. `main` is True for the
+    agent that talks with the person. `again` states that this message follows a request for a
+    correction. `key` identifies the agent and its task among all running ones. `agents` are the
+    project's name patterns of agents that report, `profile` is the form of their reports.
+    """
+
+    agent: str | None
+    text: str
+    main: bool
+    again: bool
+    key: str
+    agents: tuple[str, ...] = ()
+    profile: "Profile" = "0.x"
+
+    @property
+    def expected(self) -> Expectations:
+        """The expected values of the envelope.
+
+        The name is expected only if GoopSpec or the project knows the agent.
+        """
+        name = plain_agent_name(self.agent) if self.agent else ""
+        named = name if may_report_as(name, self.agents) else None
+        return Expectations(agent=named, agents=self.agents, profile=self.profile)
+
+
+class Block(NamedTuple):
+    """The agent must continue, with `feedback` on its reply `number` of this turn, from 1.
+
+    `message` is for the person, None for none.
+    """
+
+    feedback: str
+    verdict: Verdict
+    number: int
+    message: str | None = None
+
+
+class Allow(NamedTuple):
+    """The turn ends.
+
+    `verdict` is None if no report was required; `message` is for the person, None if the report is
+    accepted. `number` is that of the reply in its turn, from 1, and `ended` is the reason of the
+    end as in recorded attempts; both are None for a message that is not a report.
+    """
+
+    verdict: Verdict | None = None
+    message: str | None = None
+    number: int | None = None
+    ended: str | None = None
+
+
+class Attempts(Protocol):
+    """A storage of attempts; raises OSError if it cannot be used."""
+
+    def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
+        """Replace the attempt at `key` by the first result of `decide`, and return the second."""
+        ...  # pragma: no cover
+
+    def forget(self, key: str) -> int:
+        """Remove the attempt at `key`, and return how often the agent was asked."""
+        ...  # pragma: no cover
+
+
+Judge: TypeAlias = Callable[[str, Expectations], Verdict]
+
+
+def must_report(turn: AgentTurn, policy: StopPolicy) -> bool:
+    """Whether the message must be judged: a report is required, or the main agent gives one.
+
+    Most messages of the main agent are not reports, because a person talks with it. A main agent
+    that runs as one of the agents of the policy must report like a subagent.
+    """
+    if turn.agent is not None and policy.requires_report(turn.agent):
+        return True
+    if not turn.main or policy.main == "ignored":
+        return False
+    if policy.main == "required":
+        return True
+
+    # A text search decides without loading a protocol, which would delay each message.
+    marks: Sequence[str] = [
+        mark for each in FAMILIES if policy.protocol in ("auto", each.name) for mark in each.marks
+    ]
+    return any(mark in turn.text for mark in marks)
+
+
+def judge_turn(
+    turn: AgentTurn,
+    policy: StopPolicy,
+    *,
+    attempts: Attempts,
+    judge: Judge | None = None,
+    rules: "Sequence[Rule]" = (),
+) -> Block | Allow:
+    """Return whether the turn of an agent that must report may end.
+
+    `judge` returns the verdict; the default judges the text alone, by the built-in rules and the
+    custom `rules`. If `attempts` cannot be stored, the agent is asked only once, since the host
+    states whether a check is the first of its turn. Raises RuleFailedError.
+    """
+    verdict = (
+        judge_text(turn, policy, rules=rules) if judge is None else judge(turn.text, turn.expected)
+    )
+    # The main agent may talk about envelopes without giving one.
+    required = policy.main == "required" or (
+        turn.agent is not None and policy.requires_report(turn.agent)
+    )
+    has_envelope = any(candidate.chosen for candidate in verdict.candidates)
+    if not verdict.accepted and not required and not has_envelope:
+        attempts.forget(turn.key)
+        return Allow(verdict)
+    if verdict.accepted:
+        asked = attempts.forget(turn.key)
+        return Allow(
+            verdict,
+            None,
+            asked + 1,
+            "accepted_at_last" if asked >= policy.ask_again else "accepted",
+        )
+
+    # The same errors with other messages or lines count as no progress.
+    errors = sorted(
+        {
+            (each.rule, each.path or "", each.found or "")
+            for each in verdict.of_severity(Severity.ERROR)
+        }
+    )
+    rejection = Rejection(
+        reply=_digest(turn.text), findings=_digest(repr(errors)), again=turn.again
+    )
+    asked, outcome, error = _count(turn, rejection, policy, attempts)
+    if outcome is Outcome.ASK:
+        return Block(for_last_message(verdict.feedback or ""), verdict, asked, message=error)
+
+    times = {0: "not at all", 1: "once", 2: "twice"}.get(asked, f"{asked} times")
+    name = excerpt(plain_agent_name(turn.agent), 100) if turn.agent else "the main agent"
+    message = (
+        f"goop-mcp lets the report of {name} pass although it is not accepted:"
+        f" {_WHY[outcome].format(asked=times)}. Still wrong: {describe_errors(verdict)}. The reply"
+        " is unchanged; do not count its task as done."
+    )
+    message = f"{message} ({error})" if error else message
+
+    return Allow(verdict, message, asked + 1, _ENDED[outcome])
+
+
+def hook_answer(outcome: Block | Allow) -> dict[str, str]:
+    """Return `outcome` in the form of the hooks of Claude Code; {} ends the turn silently."""
+    answer = {"decision": "block", "reason": outcome.feedback} if isinstance(outcome, Block) else {}
+    return {**answer, "systemMessage": outcome.message} if outcome.message else answer
+
+
+def judge_text(turn: AgentTurn, policy: StopPolicy, *, rules: "Sequence[Rule]" = ()) -> Verdict:
+    """Return the verdict on the text of the message, without verifying claims in the project."""
+    return validate(
+        turn.text, protocol=policy.protocol, mode=policy.mode, expected=turn.expected, rules=rules
+    )
+
+
+def describe_errors(verdict: Verdict) -> str:
+    """Return the first errors on one line, as rules with line numbers, and the number of others."""
+    errors = verdict.of_severity(Severity.ERROR)
+    named = [
+        f"{each.rule} (line {each.line})" if each.line else each.rule
+        for each in errors[:_MOST_NAMED]
+    ]
+    left = len(errors) - len(named) + verdict.omitted
+
+    return ", ".join(named) + (f" and {left} more" if left else "")
+
+
+def _count(
+    turn: AgentTurn, rejection: Rejection, policy: StopPolicy, attempts: Attempts
+) -> tuple[int, Outcome, str | None]:
+    """Return the number of requests, the decision, and a message if the number cannot be stored."""
+
+    def decide(before: Attempt | None) -> tuple[Attempt, tuple[int, Outcome]]:
+        after, outcome = weigh(before, rejection, limit=policy.ask_again)
+        return after, (after.asked, outcome)
+
+    try:
+        asked, outcome = attempts.change(turn.key, decide)
+    except OSError as error:
+        outcome = Outcome.ASK if policy.ask_again and not rejection.again else Outcome.LIMIT
+        why = str(error.strerror or error).lower()
+        return (
+            1,
+            outcome,
+            (
+                f"goop-mcp cannot keep the count of its requests ({why}), so it asks an agent once"
+                " only."
+            ),
+        )
+
+    return asked, outcome, None
+
+
+def _digest(text: str) -> str:
+    """Return a short digest that distinguishes two texts.
+
+    A checksum is sufficient and fast to load: a collision, one in billions, saves one request.
+    """
+    content = text.encode("utf-8", "surrogatepass")
+    return f"{len(content)}-{crc32(content):08x}"

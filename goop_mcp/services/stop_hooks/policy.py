@@ -1,0 +1,147 @@
+"""The settings of a project for hooks, `.goopspec/hooks.json`; each key has a default."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from goop_mcp.services.stop_hooks.small_files import read_whole
+from goop_mcp.workflow.agents import fits_agent
+
+if TYPE_CHECKING:
+    from goop_mcp.validation.findings import Mode
+
+__all__ = ["FILE", "HOST_CAP", "StopPolicy", "read_policy"]
+
+FILE: Final = ".goopspec/hooks.json"
+HOST_CAP: Final = 7
+"""How often an agent may be asked again at most: some hosts end a turn after eight stop hooks."""
+
+_MOST_BYTES = 64 * 1024
+_MOST_PATTERNS = 100
+
+
+class StopPolicy(NamedTuple):
+    """Who must report and what happens with a report. The fields are the keys of the file.
+
+    `agents` and `exempt` are patterns with `*` and `?` for names of subagents, without the prefix
+    of a plugin. `main` is when the main agent is judged: if its last message has an envelope,
+    always, or never. `ask_again` is how often an agent is asked for a correction, 0 to 7; with 0
+    errors are only reported. `check_workspace` verifies the claims of a report in the project,
+    `record` records accepted ones, `inform` gives the rules to agents at their start.
+    """
+
+    agents: tuple[str, ...] = ("goop-*", "memory-distiller")
+    exempt: tuple[str, ...] = ()
+    main: Literal["present", "required", "ignored"] = "present"
+    protocol: str = "goop_report"
+    mode: "Mode" = "lenient"
+    ask_again: int = 2
+    check_workspace: bool = False
+    record: bool = False
+    inform: bool = True
+
+    def requires_report(self, agent: str) -> bool:
+        """Whether a subagent of this name must end with an envelope.
+
+        A subagent without a name never must: it belongs to the host, for instance to compact a
+        conversation.
+        """
+        return fits_agent(agent, self.agents) and not fits_agent(agent, self.exempt)
+
+
+def read_policy(project: str) -> tuple[StopPolicy, tuple[str, ...]]:
+    """Return the policy of the project, and a message for each unusable part of the file.
+
+    Such a part has its default, so that a typing error does not disable the rest.
+    """
+    try:
+        # `os.path` instead of pathlib, which is slow to import.
+        content = read_whole(os.path.join(project, *FILE.split("/")), most=_MOST_BYTES)  # noqa: PTH118
+    except OSError as error:
+        return StopPolicy(), (
+            f"{FILE} cannot be read ({error.strerror or error}); the defaults hold",
+        )
+
+    if content is None:
+        return StopPolicy(), ()
+
+    try:
+        values = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        return StopPolicy(), (
+            f"{FILE} is no JSON ({_reason(error)}); the defaults hold until it is fixed",
+        )
+
+    if not isinstance(values, Mapping):
+        return StopPolicy(), (
+            f"{FILE} holds no object; expected {{…}} with the keys of the documentation",
+        )
+
+    return _read(values)
+
+
+def _read(values: Mapping[str, object]) -> tuple[StopPolicy, tuple[str, ...]]:
+    remarks = [
+        f"{FILE}: there is no key {key[:60]!r}; known are {', '.join(_KEYS)}"
+        for key in values.keys() - _KEYS
+    ]
+    for key in _KEYS.keys() & values.keys():
+        fits, expected = _KEYS[key]
+        if not fits(values[key]):
+            remarks.append(
+                f"{FILE}: {key} is {json.dumps(values[key])[:60]}; expected {expected}; the default"
+                " holds"
+            )
+
+    # A wrong value is left out, so that the default of the named tuple applies.
+    usable = {key: value for key, value in values.items() if key in _KEYS and _KEYS[key][0](value)}
+
+    given = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in usable.items()
+    }
+    policy = StopPolicy(**given)  # type: ignore[arg-type] # the table of keys checked each value
+
+    return policy, tuple(sorted(remarks))
+
+
+def _one_of(*words: str) -> tuple[Callable[[object], bool], str]:
+    return lambda value: isinstance(value, str) and value in words, f"one of {', '.join(words)}"
+
+
+def _is_patterns(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) <= _MOST_PATTERNS
+        and all(isinstance(pattern, str) and pattern for pattern in value)
+    )
+
+
+_SWITCH: Final = (lambda value: isinstance(value, bool), "true or false")
+_PATTERNS: Final = (_is_patterns, 'a list of patterns such as ["goop-*"]')
+_KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
+    "agents": _PATTERNS,
+    "exempt": _PATTERNS,
+    "main": _one_of("present", "required", "ignored"),
+    "protocol": _one_of("goop_report", "agent_request", "speckit", "factory", "auto"),
+    "mode": _one_of("lenient", "strict"),
+    "ask_again": (
+        lambda value: (
+            isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= HOST_CAP
+        ),
+        f"a whole number from 0 to {HOST_CAP}",
+    ),
+    "check_workspace": _SWITCH,
+    "record": _SWITCH,
+    "inform": _SWITCH,
+}
+
+
+def _reason(error: ValueError | RecursionError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"line {error.lineno}, column {error.colno}"
+    return (
+        "it is no text in UTF-8"
+        if isinstance(error, UnicodeDecodeError)
+        else "it is nested too deeply"
+    )

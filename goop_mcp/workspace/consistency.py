@@ -1,0 +1,166 @@
+"""Find contradictions between state, documents and reports, and collect the facts for gates.
+
+Pure: nothing is read or changed here. Authoritative is state.json for phase, lock and interview,
+BLUEPRINT.md for the number of waves and tasks, and the recorded reports for completed tasks; the
+chronicle is never authoritative.
+"""
+
+from goop_mcp.validation.expectations import NOTHING_EXPECTED
+from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.rules import run_checks
+from goop_mcp.workflow.gates import GateFacts
+from goop_mcp.workflow.project_rules import PROJECT_RULES, ProjectFacts
+from goop_mcp.workflow.task_ids import normal_task_id
+from goop_mcp.workspace.documents.blueprint import Blueprint, BlueprintTask
+from goop_mcp.workspace.documents.dates import comparable_moment
+from goop_mcp.workspace.documents.spec import measure_coverage
+from goop_mcp.workspace.documents.status_markers import TaskStatus
+from goop_mcp.workspace.layout import KNOWLEDGE_BASE
+from goop_mcp.workspace.project import Project
+from goop_mcp.workspace.report_index import Records
+
+__all__ = ["find_drift", "gate_facts", "project_facts"]
+
+
+def find_drift(project: Project, records: Records) -> tuple[Finding, ...]:
+    """Return the contradictions of documents, state and recorded reports; () without a folder."""
+    if not project.exists:
+        return ()
+
+    findings = []
+    for problem in run_checks(PROJECT_RULES, project_facts(project, records), NOTHING_EXPECTED):
+        rule, hit = problem.rule, problem.hit
+        optional = rule.id == "workflow/context-file-missing" and hit.path == KNOWLEDGE_BASE
+        line: int | None = None
+        column: int | None = None
+        if rule.id == "workflow/state-corrupt" and project.state_defect is not None:
+            line, column = project.state_defect.line, project.state_defect.column
+        elif rule.id == "workflow/drift-spec-lock" and project.spec is not None:
+            line = project.spec.locked_line
+
+        findings.append(
+            Finding(
+                rule=rule.id,
+                severity=Severity.INFO if optional else rule.lenient,
+                message=hit.message,
+                path=hit.path,
+                line=line,
+                column=column,
+                found=hit.found,
+                expected=hit.expected,
+                fix=hit.fix or rule.fix,
+            )
+        )
+
+    return tuple(findings)
+
+
+def project_facts(project: Project, records: Records) -> ProjectFacts:
+    """Return the values of all sources side by side, for the rules about projects."""
+    state, defect, chronicle = project.state, project.state_defect, project.chronicle
+    blueprint, spec = project.blueprint, project.spec
+    coverage = (
+        measure_coverage(spec, blueprint) if spec is not None and blueprint is not None else None
+    )
+    tasks = chronicle.tasks if chronicle is not None else ()
+    pending = state.pending_tasks if state is not None else ()
+
+    return ProjectFacts(
+        state_defect=(defect.message, defect.line, defect.column) if defect is not None else None,
+        state_read_only=str(state.shape) if state is not None and not state.writable else None,
+        missing_files=project.missing,
+        state_phase=state.phase if state is not None else None,
+        chronicle_phase=chronicle.phase if chronicle is not None else None,
+        report_phase=records.phase,
+        spec_locked_in_state=state.spec_locked if state is not None else None,
+        spec_locked_in_header=spec.locked if spec is not None else None,
+        waves_in_state=state.total_waves if state is not None else None,
+        current_wave=state.current_wave if state is not None else None,
+        waves_in_blueprint=(
+            len(blueprint.waves) if blueprint is not None and blueprint.waves else None
+        ),
+        planned=tuple(str(task.id) for task in blueprint.tasks) if blueprint is not None else (),
+        done_reported=records.done,
+        open_reported=records.open,
+        done_in_chronicle=tuple(task.id for task in tasks if task.status is TaskStatus.DONE),
+        open_in_chronicle=tuple(task.id for task in tasks if task.status is not TaskStatus.DONE),
+        done_in_state=tuple(
+            normal_task_id(task.id) for task in pending if task.status == TaskStatus.DONE
+        ),
+        open_in_state=tuple(
+            normal_task_id(task.id) for task in pending if task.status != TaskStatus.DONE
+        ),
+        untraced_must_haves=coverage.untraced if coverage is not None else (),
+        idle_tasks=tuple(map(str, coverage.idle_tasks)) if coverage is not None else (),
+        handoff_written=(
+            comparable_moment(project.handoff.generated) if project.handoff is not None else None
+        ),
+        last_report=comparable_moment(records.last_at or ""),
+    )
+
+
+def gate_facts(
+    project: Project,
+    records: Records,
+    *,
+    user_confirmed: bool | None = None,
+    merge_confirmed: bool = False,
+) -> GateFacts:
+    """Return the facts for the gates, each from its authoritative source.
+
+    With `user_confirmed` None the lock counts as the user's confirmation, since only that sets it.
+    """
+    state, spec, blueprint, interview = (
+        project.state,
+        project.spec,
+        project.blueprint,
+        project.interview,
+    )
+    locked = state is not None and state.spec_locked
+    open_wave, open_tasks, open_in_all = _open_tasks(blueprint, records)
+    coverage = measure_coverage(spec, blueprint) if spec is not None else None
+    must_haves = spec.must_haves if spec is not None else ()
+
+    return GateFacts(
+        interview_complete=state is not None and state.interview_complete,
+        vision_sentences=interview.vision_sentences if interview else 0,
+        interview_must_haves=interview.must_haves if interview else 0,
+        constraints=interview.constraints if interview else 0,
+        out_of_scope=interview.out_of_scope if interview else 0,
+        assumptions=interview.assumptions if interview else 0,
+        mitigated_risks=interview.mitigated_risks if interview else 0,
+        spec_locked=locked,
+        spec_exists=spec is not None,
+        blueprint_exists=blueprint is not None,
+        must_haves=len(must_haves),
+        traced_must_haves=coverage.traced if coverage is not None else 0,
+        user_confirmed=locked if user_confirmed is None else user_confirmed,
+        total_tasks=len(blueprint.tasks) if blueprint is not None else 0,
+        open_tasks=open_tasks,
+        open_tasks_in_all=open_in_all,
+        open_wave=open_wave,
+        failed_checks=len(records.failed)
+        + len(project.work.failed if project.work is not None else ()),
+        active_blockers=len(records.blockers),
+        verification_report=records.verified or (state is not None and state.verification_passed),
+        passed_must_haves=sum(
+            each.passed or each.id in records.passed_must_haves for each in must_haves
+        ),
+        user_accepted=state is not None and state.acceptance_confirmed,
+        merge_confirmed=merge_confirmed,
+    )
+
+
+def _open_tasks(blueprint: Blueprint | None, records: Records) -> tuple[int, int, int]:
+    """Return the first wave with open tasks, else the last; open tasks in it; open tasks in all."""
+    if blueprint is None or not blueprint.tasks:
+        return 0, 0, 0
+
+    done = frozenset(records.done)
+    left = [task for task in blueprint.tasks if str(task.id) not in done]
+    wave = min(map(_wave_of, left)) if left else max(map(_wave_of, blueprint.tasks))
+    return wave, sum(_wave_of(task) == wave for task in left), len(left)
+
+
+def _wave_of(task: BlueprintTask) -> int:
+    return task.id.wave

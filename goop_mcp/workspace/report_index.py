@@ -1,0 +1,169 @@
+"""The status of tasks by recorded reports: the last report of each task counts."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from goop_mcp.store.records import StoredReport
+from goop_mcp.validation.safe_json import JsonValue
+from goop_mcp.workflow.task_ids import normal_task_id
+from goop_mcp.workspace.documents.status_markers import must_haves_in
+
+__all__ = ["Records", "ReportIndex", "read_records"]
+
+_VERIFIERS = frozenset({"goop-verifier", "verifier", "wave-verifier", "goop-wave-verifier"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """The reports combined, with task ids in our spelling.
+
+    A task is done if its last report is COMPLETE and no check in it failed. `blockers` are those
+    of last reports that are BLOCKED, and those that unfinished tasks name. `phase` and `last_at`
+    (ISO 8601) are those of the newest report, None without one.
+    """
+
+    done: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    verified: bool = False
+    passed_must_haves: frozenset[str] = frozenset()
+    phase: str | None = None
+    last_at: str | None = None
+
+
+class _Standing(NamedTuple):
+    """The last report of a task, or of an agent if its report names no task."""
+
+    task: str | None
+    status: str | None
+    has_failed: bool
+    blocker: str | None
+
+
+class ReportIndex:
+    """All reports up to a revision, combined. Immutable: `with_reports` returns another index.
+
+    Each report is read once, when it is added, so that the cost of a report does not grow with
+    the number of earlier ones.
+    """
+
+    def __init__(self) -> None:
+        """Begin without any report."""
+        self.newest: StoredReport | None = None
+        self.revision = 0
+        # In the order of the last reports, the newest at the end.
+        self._standings: dict[str, _Standing] = {}
+        self._verification: Mapping[str, JsonValue] | None = None
+        self._phase: str | None = None
+
+    def with_reports(self, reports: Iterable[StoredReport], *, revision: int) -> "ReportIndex":
+        """Return the index with `reports`, oldest first; `revision` is that of the project."""
+        later = ReportIndex()
+        later.newest, later.revision = self.newest, revision
+        later._verification, later._phase = self._verification, self._phase
+        standings = dict(self._standings)
+
+        for report in reports:
+            values = json.loads(report.envelope)
+            envelope = values if isinstance(values, Mapping) else {}
+            task = normal_task_id(report.task_id) if report.task_id else None
+            # A report without a task replaces the previous one of the same agent. Removing the
+            # entry first moves it to the end of the order.
+            key = task or f"({report.agent})"
+            standings.pop(key, None)
+            standings[key] = _Standing(
+                task, report.status, _failed(envelope), _blocker(report, envelope)
+            )
+            if report.agent in _VERIFIERS:
+                later._verification = envelope
+
+            later._phase = report.phase or later._phase
+            later.newest = report
+
+        later._standings = standings
+
+        return later
+
+    @cached_property
+    def records(self) -> Records:
+        """The reports combined; those without a task count for phase and blockers only."""
+        done: list[str] = []
+        unfinished: list[str] = []
+        failed: list[str] = []
+        blockers: list[str] = []
+
+        # Newest first, in a single pass: a long project has thousands of tasks, and each new report
+        # computes this again.
+        for each in reversed(self._standings.values()):
+            if each.blocker is not None:
+                blockers.append(each.blocker)
+            if each.task is None:
+                continue
+            if each.has_failed:
+                failed.append(each.task)
+
+            is_done = each.status == "COMPLETE" and not each.has_failed
+            (done if is_done else unfinished).append(each.task)
+
+        verification = self._verification
+        passed = frozenset(
+            id
+            for check in _checks(verification or {})
+            if check.get("passed") is True
+            for id in must_haves_in(str(check.get("name")))
+        )
+
+        return Records(
+            done=tuple(done),
+            open=tuple(unfinished),
+            failed=tuple(failed),
+            blockers=tuple(blockers),
+            verified=verification is not None and not _failed(verification),
+            passed_must_haves=passed,
+            phase=self._phase,
+            last_at=self.newest.created_at if self.newest is not None else None,
+        )
+
+
+def read_records(reports: Iterable[StoredReport]) -> Records:
+    """Return `reports`, newest first, combined.
+
+    The newest of each task, agent and phase are sufficient: older ones do not count.
+    """
+    return ReportIndex().with_reports(reversed(list(reports)), revision=0).records
+
+
+def _checks(envelope: Mapping[str, JsonValue]) -> Sequence[Mapping[str, JsonValue]]:
+    checks = envelope.get("verification")
+    if not isinstance(checks, Sequence) or isinstance(checks, str):
+        return ()
+    return [check for check in checks if isinstance(check, Mapping)]
+
+
+def _failed(envelope: Mapping[str, JsonValue]) -> bool:
+    return any(check.get("passed") is False for check in _checks(envelope))
+
+
+def _blocker(report: StoredReport, envelope: Mapping[str, JsonValue]) -> str | None:
+    """Return the blocker of a report, None without one.
+
+    A finished task has none: nobody would ever withdraw it.
+    """
+    if report.status == "COMPLETE":
+        return None
+
+    # Agents name blockers also in reports that are only partial.
+
+    handoff = envelope.get("handoff")
+    text = handoff.get("blockers") if isinstance(handoff, Mapping) else None
+    if isinstance(text, str):
+        return text
+    return (
+        f"{report.agent or 'an agent'} is blocked and does not say by what"
+        if report.status == "BLOCKED"
+        else None
+    )
