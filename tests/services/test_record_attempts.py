@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from goop_mcp import RetryPolicy, ask_until_accepted
-from goop_mcp.retry import RetryLoop, Job, Message, Outcome, Reply, Review, Usage
+from goop_mcp.retry import Job, Message, Outcome, Reply, RetryLoop, Review, Usage
 from goop_mcp.services.count_attempts import count_attempts
 from goop_mcp.services.record_attempts import record_attempts, recording
 from goop_mcp.store.interface import Store
