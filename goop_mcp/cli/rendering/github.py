@@ -2,7 +2,7 @@
 
 from goop_mcp.cli.rendering.source_line import shown
 from goop_mcp.services.check_files import FileVerdicts
-from goop_mcp.services.reading_files import STDIN
+from goop_mcp.services.user_files import STDIN
 from goop_mcp.validation.findings import Severity
 
 __all__ = ["render_github"]
