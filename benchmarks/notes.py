@@ -9,7 +9,7 @@ from typing import Final
 
 from goop_mcp.memory.drafts import MemoryDraft, prepare
 from goop_mcp.memory.saving import new_memory
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.records import NewMemory
 
 __all__ = ["MEMORIES", "WORDS_A_NOTE", "Notes", "fill"]
@@ -61,7 +61,7 @@ def fill(store: Store, notes: Notes) -> None:
         store.write(partial(_add, rows=batch))
 
 
-def _add(writing: Writing, rows: Sequence[NewMemory]) -> None:
+def _add(writing: WriteTransaction, rows: Sequence[NewMemory]) -> None:
     for row in rows:
         if writing.memory_by_fingerprint(row.fingerprint) is None:
             writing.add_memory(row)

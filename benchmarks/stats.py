@@ -11,7 +11,7 @@ from benchmarks.tables import Bound, Table
 from benchmarks.timing import take_turns
 from goop_mcp.services.stats import project_stats
 from goop_mcp.services.stats_page import stats_page
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import AttemptResult, NewAttempt, NewJudgement
 
@@ -59,7 +59,7 @@ def _seconds(store: Store, *, agent: str | None) -> float:
     return time.thread_time() - began
 
 
-def _fill(writing: Writing) -> None:
+def _fill(writing: WriteTransaction) -> None:
     writing.add_attempts(list(_attempts()))
     for number in range(_JUDGEMENTS):
         writing.add_judgement(

@@ -16,7 +16,7 @@ from typing import Final
 import apsw
 
 from benchmarks.tables import Bound, Table
-from goop_mcp.store.interface import Reading, Store, Writing
+from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import MemoryFilter, NewMemory, Operator, StoredMemory
 
@@ -100,12 +100,12 @@ class _Texts:
         return " ".join(self._chance.choices(self._words, cum_weights=self._shares, k=length))
 
 
-def _add_all(writing: Writing, memories: Sequence[NewMemory]) -> None:
+def _add_all(writing: WriteTransaction, memories: Sequence[NewMemory]) -> None:
     for memory in memories:
         writing.add_memory(memory)
 
 
-def _save(writing: Writing, memory: NewMemory) -> StoredMemory:
+def _save(writing: WriteTransaction, memory: NewMemory) -> StoredMemory:
     known = writing.memory_by_key(memory.idempotency_key) or writing.memory_by_fingerprint(
         memory.fingerprint
     )
@@ -157,7 +157,7 @@ def _measure_search(
     )
 
 
-def _search(reading: Reading, words: list[str], operator: Operator) -> int:
+def _search(reading: ReadTransaction, words: list[str], operator: Operator) -> int:
     return len(reading.search(words, operator=operator, wanted=MemoryFilter(), limit=5))
 
 

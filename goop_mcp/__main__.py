@@ -23,7 +23,7 @@ def main() -> int:
     # A host waits for the hook at every turn, and the command line takes longer to import than the
     # hook to answer.
     if _is_hook(sys.argv[1:]):
-        from goop_mcp.hosts.claude_code.hook import main as answer  # noqa: PLC0415
+        from goop_mcp.hosts.hooks.hook import main as answer  # noqa: PLC0415
 
         # The host waits for the end of the process. Its normal shutdown would take time and release
         # nothing that the system does not release anyway.

@@ -10,7 +10,7 @@ import pytest
 from goop_mcp import memory
 
 PACKAGES = (
-    "goop_mcp.hosts.claude_code",
+    "goop_mcp.hosts.hooks",
     "goop_mcp.memory",
     "goop_mcp.services",
     "goop_mcp.services.stop_hooks",

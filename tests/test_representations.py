@@ -8,7 +8,7 @@ import pytest
 from goop_mcp import ask_until_accepted, follow, route, validate
 from goop_mcp.context import AppContext
 from goop_mcp.memory.drafts import MemoryDraft, prepare
-from goop_mcp.memory.keeping import get_memory
+from goop_mcp.memory.repository import get_memory
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.redaction import redact
 from goop_mcp.retry import Message, Reply

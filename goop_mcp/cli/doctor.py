@@ -8,13 +8,13 @@ from goop_mcp import __version__
 from goop_mcp.cli.options import PROJECT
 from goop_mcp.cli.streams import emit_json, show
 from goop_mcp.context import AppContext
-from goop_mcp.hosts.doctor import Outcome, examine
+from goop_mcp.hosts.doctor import CheckOutcome, run_checks
 from goop_mcp.settings import read_settings
 
 __all__ = ["doctor"]
 
 UNHEALTHY = 1
-_MARKS = {Outcome.OK: "ok", Outcome.WARNING: "warning", Outcome.ERROR: "ERROR"}
+_MARKS = {CheckOutcome.OK: "ok", CheckOutcome.WARNING: "warning", CheckOutcome.ERROR: "ERROR"}
 
 
 @click.command(short_help="Check installation, database and hosts.")
@@ -31,13 +31,13 @@ def doctor(form: str, project: str | None) -> int:
     """
     checks = []
     with AppContext(read_settings(os.environ, project=project)) as application:
-        for check in examine(application, os.environ):
+        for check in run_checks(application, os.environ):
             checks.append(check)
             if form == "text":
                 fix = "" if check.fix is None else f"         fix: {check.fix}\n"
                 show(f"{_MARKS[check.outcome]:8} {check.subject}: {check.message}\n{fix}")
 
-    healthy = all(check.outcome is not Outcome.ERROR for check in checks)
+    healthy = all(check.outcome is not CheckOutcome.ERROR for check in checks)
     if form == "json":
         values = {
             "version": __version__,

@@ -6,7 +6,7 @@ process for each event.
 
 import click
 
-from goop_mcp.hosts.claude_code.hook import HOSTS, main
+from goop_mcp.hosts.hooks.hook import HOSTS, main
 
 __all__ = ["hook"]
 

@@ -9,10 +9,10 @@ import click
 from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.streams import show
 from goop_mcp.hosts.catalogue import HOSTS, Scope, find_host
-from goop_mcp.hosts.installing import Action, Change, Seat
+from goop_mcp.hosts.installing import FileAction, FileChange, Registration
 from goop_mcp.settings import read_settings
 
-__all__ = ["DRY_RUN", "HOST", "REFUSED", "SCOPE", "find_seat", "show_plan", "show_result"]
+__all__ = ["DRY_RUN", "HOST", "REFUSED", "SCOPE", "find_registration", "show_plan", "show_result"]
 
 REFUSED = 1
 
@@ -27,15 +27,15 @@ SCOPE = click.option(
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Show the difference and change nothing.")
 
 _DONE = {
-    Action.CREATE: "created",
-    Action.CHANGE: "changed",
-    Action.RESTORE: "restored",
-    Action.REMOVE: "removed",
-    Action.KEEP: "unchanged",
+    FileAction.CREATE: "created",
+    FileAction.CHANGE: "changed",
+    FileAction.RESTORE: "restored",
+    FileAction.REMOVE: "removed",
+    FileAction.KEEP: "unchanged",
 }
 
 
-def find_seat(host: str, scope: str, project: str | None) -> Seat:
+def find_registration(host: str, scope: str, project: str | None) -> Registration:
     """Return the place of installation for the arguments.
 
     Raises UnknownNameError, SettingsError and WrongCallError.
@@ -46,7 +46,7 @@ def find_seat(host: str, scope: str, project: str | None) -> Seat:
             " docs/hosts/codex.md shows, then run: codex mcp add goop -- goop-mcp"
         )
 
-    return Seat(
+    return Registration(
         host=find_host(host),
         scope=Scope(scope),
         project=read_settings(os.environ, project=project).project,
@@ -54,24 +54,24 @@ def find_seat(host: str, scope: str, project: str | None) -> Seat:
     )
 
 
-def show_plan(changes: Sequence[Change]) -> None:
+def show_plan(changes: Sequence[FileChange]) -> None:
     """Print the difference that the changes would make."""
     for change in changes:
         show(change.diff() or _line(change, None))
         show(_notes(change))
 
-    if any(change.action is not Action.KEEP for change in changes):
+    if any(change.action is not FileAction.KEEP for change in changes):
         show("Nothing was written; without --dry-run it is.\n")
 
 
-def show_result(changes: Sequence[Change], backups: Sequence[Path | None]) -> None:
+def show_result(changes: Sequence[FileChange], backups: Sequence[Path | None]) -> None:
     """Print one line for each file, and the notes about it."""
     for change, backup in zip(changes, backups, strict=True):
         show(_line(change, backup) + _notes(change))
 
 
-def _line(change: Change, backup: Path | None) -> str:
-    if change.after is None and change.action is Action.KEEP:
+def _line(change: FileChange, backup: Path | None) -> str:
+    if change.after is None and change.action is FileAction.KEEP:
         return ""
 
     kept = ""
@@ -84,5 +84,5 @@ def _line(change: Change, backup: Path | None) -> str:
     return f"{_DONE[change.action]:9} {change.target.shown}{kept}\n"
 
 
-def _notes(change: Change) -> str:
+def _notes(change: FileChange) -> str:
     return "".join(f"          {note}\n" for note in change.notes)

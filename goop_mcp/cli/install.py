@@ -6,14 +6,22 @@ from pathlib import PurePath
 
 import click
 
-from goop_mcp.cli.hosts import DRY_RUN, HOST, REFUSED, SCOPE, find_seat, show_plan, show_result
+from goop_mcp.cli.hosts import (
+    DRY_RUN,
+    HOST,
+    REFUSED,
+    SCOPE,
+    find_registration,
+    show_plan,
+    show_result,
+)
 from goop_mcp.cli.options import PROJECT, WrongCallError
 from goop_mcp.cli.streams import complain, show
 from goop_mcp.hosts.catalogue import Scope
-from goop_mcp.hosts.claude_code.plugins import find_plugins
-from goop_mcp.hosts.installing import Action, Seat, carry_out, plan_install
-from goop_mcp.hosts.launch import Launch, find_launch, look_around
-from goop_mcp.hosts.records import Records
+from goop_mcp.hosts.hooks.plugins import find_plugins
+from goop_mcp.hosts.installing import FileAction, Registration, carry_out, plan_install
+from goop_mcp.hosts.launch import Launch, current_environment, find_launch
+from goop_mcp.hosts.records import InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError
 from goop_mcp.services.prompts import render_prompt
 
@@ -57,42 +65,44 @@ def install(
 
     Exit code: 0 done, 1 a file cannot be changed safely, in which case none is.
     """
-    seat, records = find_seat(host, scope, project), Records()
-    launch = _launch(words, portable=seat.scope is Scope.PROJECT)
-    if instructions and seat.instructions() is None:
+    registration, records = find_registration(host, scope, project), InstallRecords()
+    launch = _launch(words, portable=registration.scope is Scope.PROJECT)
+    if instructions and registration.instructions() is None:
         raise WrongCallError(
-            f"{seat.host.title} has no file of instructions for {seat.scope} scope; leave out"
-            " --instructions"
+            f"{registration.host.title} has no file of instructions for {registration.scope} scope;"
+            " leave out --instructions"
         )
 
     block = render_prompt(_BLOCK, {}) if instructions else None
 
     try:
         if dry_run:
-            show_plan(plan_install(seat, launch, records, replace=replace, block=block))
+            show_plan(plan_install(registration, launch, records, replace=replace, block=block))
             return 0
 
         # Planned inside the lock: the files must not change between the plan and the writing.
         with records.locked():
-            changes = plan_install(seat, launch, records, replace=replace, block=block)
+            changes = plan_install(registration, launch, records, replace=replace, block=block)
             show_result(changes, carry_out(changes, records))
     except ConfigurationError as error:
         complain(str(error))
         return REFUSED
 
-    if all(change.action is Action.KEEP for change in changes):
+    if all(change.action is FileAction.KEEP for change in changes):
         show(f"Nothing had to be changed. {_CHECK}")
     else:
-        show(_next_steps(seat, launch, instructions=instructions))
+        show(_next_steps(registration, launch, instructions=instructions))
 
     plugins = (
-        find_plugins(seat.project, seat.environment) if seat.host.name == "claude-code" else []
+        find_plugins(registration.project, registration.environment)
+        if registration.host.name == "claude-code"
+        else []
     )
     for plugin in plugins:
         show(
             f"The plugin {plugin.name} is on, too ({plugin.shown}), so each event is answered"
             f" twice: run `claude plugin disable {plugin.name}` or"
-            f" `goop-mcp uninstall {seat.host.name} --scope {seat.scope}`.\n"
+            f" `goop-mcp uninstall {registration.host.name} --scope {registration.scope}`.\n"
         )
 
     return 0
@@ -100,7 +110,7 @@ def install(
 
 def _launch(words: str | None, *, portable: bool) -> Launch:
     if words is None:
-        return find_launch(look_around(os.environ), portable=portable)
+        return find_launch(current_environment(os.environ), portable=portable)
 
     try:
         command, *arguments = shlex.split(words)
@@ -112,19 +122,22 @@ def _launch(words: str | None, *, portable: bool) -> Launch:
     return Launch(command=command, arguments=tuple(arguments), why="it was given with --command")
 
 
-def _next_steps(seat: Seat, launch: Launch, *, instructions: bool) -> str:
+def _next_steps(registration: Registration, launch: Launch, *, instructions: bool) -> str:
     """Return the registered command with its reason, and what is left to do."""
-    text = f"{seat.host.title} starts it as: {shlex.join(launch.words)}\n  because {launch.why}\n"
-    if seat.scope is Scope.PROJECT and PurePath(launch.command).is_absolute():
+    text = (
+        f"{registration.host.title} starts it as: {shlex.join(launch.words)}\n"
+        f"  because {launch.why}\n"
+    )
+    if registration.scope is Scope.PROJECT and PurePath(launch.command).is_absolute():
         text += (
             "  Others who share these files lack that path; if all have goop-mcp on theirs:"
             " --command goop-mcp\n"
         )
 
-    if not instructions and seat.instructions() is not None:
+    if not instructions and registration.instructions() is not None:
         text += (
             "To give agents the rules as well: --instructions, or paste the output of"
             " `goop-mcp prompt`.\n"
         )
 
-    return f"{text}{seat.host.then}\n{_CHECK}"
+    return f"{text}{registration.host.then}\n{_CHECK}"

@@ -2,11 +2,19 @@
 
 import click
 
-from goop_mcp.cli.hosts import DRY_RUN, HOST, REFUSED, SCOPE, find_seat, show_plan, show_result
+from goop_mcp.cli.hosts import (
+    DRY_RUN,
+    HOST,
+    REFUSED,
+    SCOPE,
+    find_registration,
+    show_plan,
+    show_result,
+)
 from goop_mcp.cli.options import PROJECT
 from goop_mcp.cli.streams import complain, show
-from goop_mcp.hosts.installing import Action, carry_out, plan_uninstall
-from goop_mcp.hosts.records import Records
+from goop_mcp.hosts.installing import FileAction, carry_out, plan_uninstall
+from goop_mcp.hosts.records import InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError
 
 __all__ = ["uninstall"]
@@ -25,18 +33,21 @@ def uninstall(host: str, scope: str, *, dry_run: bool, project: str | None) -> i
 
     Exit code: 0 done or nothing to do, 1 a file cannot be changed safely, in which case none is.
     """
-    seat, records = find_seat(host, scope, project), Records()
+    registration, records = find_registration(host, scope, project), InstallRecords()
     try:
         if dry_run:
-            show_plan(changes := plan_uninstall(seat, records))
+            show_plan(changes := plan_uninstall(registration, records))
         else:
             with records.locked():
-                changes = plan_uninstall(seat, records)
+                changes = plan_uninstall(registration, records)
                 show_result(changes, carry_out(changes, records))
     except ConfigurationError as error:
         complain(str(error))
         return REFUSED
 
-    if all(change.action is Action.KEEP for change in changes):
-        show(f"goop-mcp is not registered in {seat.host.title} for {seat.scope} scope.\n")
+    if all(change.action is FileAction.KEEP for change in changes):
+        show(
+            f"goop-mcp is not registered in {registration.host.title}"
+            f" for {registration.scope} scope.\n"
+        )
     return 0

@@ -20,9 +20,9 @@ __all__ = [
     "SERVER",
     "Asset",
     "Element",
+    "FileLocation",
     "Host",
     "Part",
-    "Place",
     "Scope",
     "ServerEntry",
     "command_words",
@@ -43,7 +43,7 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class FileLocation:
     """The path of a file: the first of `names` that exists, else the last.
 
     Names are relative to the folder that `base` returns for an environment; without `base`, to the
@@ -58,7 +58,7 @@ class Place:
 class ServerEntry:
     """The server's entry in a JSON file, at `key` and the server's name."""
 
-    place: Place
+    location: FileLocation
     key: str
     form: Callable[[Launch], JsonValue]
     defaults: tuple[tuple[str, str], ...] = ()
@@ -69,7 +69,7 @@ class ServerEntry:
 class Element:
     """An element of the list at `keys` in a JSON file."""
 
-    place: Place
+    location: FileLocation
     keys: tuple[str, ...]
     form: Callable[[Launch], JsonValue]
 
@@ -78,7 +78,7 @@ class Element:
 class Asset:
     """A file that is installed as a whole; `source` is its name in the assets of kind plugins."""
 
-    place: Place
+    location: FileLocation
     source: str
 
 
@@ -97,7 +97,7 @@ class Host:
     name: str
     title: str
     then: str
-    instructions: Mapping[Scope, Place]
+    instructions: Mapping[Scope, FileLocation]
     parts: Mapping[Scope, tuple[ServerEntry | Element | Asset, ...]]
 
 
@@ -177,7 +177,7 @@ def _opencode_server(launch: Launch) -> JsonValue:
     return {"type": "local", "command": list(launch.words), "enabled": True, "timeout": 10_000}
 
 
-def _claude_hooks(place: Place) -> tuple[Element, ...]:
+def _claude_hooks(location: FileLocation) -> tuple[Element, ...]:
     """Return one group of hooks for each event of CLAUDE_HOOKS."""
 
     def group(launch: Launch, matcher: str | None, seconds: int) -> JsonValue:
@@ -191,7 +191,7 @@ def _claude_hooks(place: Place) -> tuple[Element, ...]:
 
     return tuple(
         Element(
-            place=place,
+            location=location,
             keys=("hooks", event),
             form=partial(group, matcher=matcher, seconds=seconds),
         )
@@ -244,12 +244,12 @@ CLAUDE_HOOKS: Final = (
 The matchers do not select agents: the project configures which of them must report.
 """
 
-_CLAUDE_PROJECT_SETTINGS = Place(names=(".claude/settings.json",))
-_CLAUDE_USER_SETTINGS = Place(names=("settings.json",), base=_claude_folder)
+_CLAUDE_PROJECT_SETTINGS = FileLocation(names=(".claude/settings.json",))
+_CLAUDE_USER_SETTINGS = FileLocation(names=("settings.json",), base=_claude_folder)
 CLAUDE_SETTINGS: Final = (
     _CLAUDE_USER_SETTINGS,
     _CLAUDE_PROJECT_SETTINGS,
-    Place(names=(".claude/settings.local.json",)),
+    FileLocation(names=(".claude/settings.local.json",)),
 )
 """All settings files that Claude Code reads; a later file overrides an earlier one."""
 
@@ -264,23 +264,25 @@ _CLAUDE_CODE = Host(
         " project before."
     ),
     instructions={
-        Scope.PROJECT: Place(names=("CLAUDE.md",)),
-        Scope.USER: Place(names=("CLAUDE.md",), base=_claude_folder),
+        Scope.PROJECT: FileLocation(names=("CLAUDE.md",)),
+        Scope.USER: FileLocation(names=("CLAUDE.md",), base=_claude_folder),
     },
     parts={
         Scope.PROJECT: (
-            ServerEntry(place=Place(names=(".mcp.json",)), key="mcpServers", form=_claude_server),
+            ServerEntry(
+                location=FileLocation(names=(".mcp.json",)), key="mcpServers", form=_claude_server
+            ),
             *_claude_hooks(_CLAUDE_PROJECT_SETTINGS),
             # Without this Claude Code asks each person before it starts the server of a project.
             Element(
-                place=_CLAUDE_PROJECT_SETTINGS,
+                location=_CLAUDE_PROJECT_SETTINGS,
                 keys=("enabledMcpjsonServers",),
                 form=lambda _: SERVER,
             ),
         ),
         Scope.USER: (
             ServerEntry(
-                place=Place(names=(".claude.json",), base=_claude_json),
+                location=FileLocation(names=(".claude.json",), base=_claude_json),
                 key="mcpServers",
                 form=_claude_server,
             ),
@@ -293,28 +295,31 @@ _OPENCODE = Host(
     title="OpenCode",
     then="Start it again.",
     instructions={
-        Scope.PROJECT: Place(names=("AGENTS.md",)),
-        Scope.USER: Place(names=("AGENTS.md",), base=_opencode_folder),
+        Scope.PROJECT: FileLocation(names=("AGENTS.md",)),
+        Scope.USER: FileLocation(names=("AGENTS.md",), base=_opencode_folder),
     },
     parts={
         Scope.PROJECT: (
             ServerEntry(
-                place=Place(names=_OPENCODE_FILES),
-                key="mcp",
-                form=_opencode_server,
-                defaults=_OPENCODE_SCHEMA,
-            ),
-            Asset(place=Place(names=(".opencode/plugins/goop.js",)), source="opencode/goop.js"),
-        ),
-        Scope.USER: (
-            ServerEntry(
-                place=Place(names=_OPENCODE_FILES, base=_opencode_folder),
+                location=FileLocation(names=_OPENCODE_FILES),
                 key="mcp",
                 form=_opencode_server,
                 defaults=_OPENCODE_SCHEMA,
             ),
             Asset(
-                place=Place(names=("plugins/goop.js",), base=_opencode_folder),
+                location=FileLocation(names=(".opencode/plugins/goop.js",)),
+                source="opencode/goop.js",
+            ),
+        ),
+        Scope.USER: (
+            ServerEntry(
+                location=FileLocation(names=_OPENCODE_FILES, base=_opencode_folder),
+                key="mcp",
+                form=_opencode_server,
+                defaults=_OPENCODE_SCHEMA,
+            ),
+            Asset(
+                location=FileLocation(names=("plugins/goop.js",), base=_opencode_folder),
                 source="opencode/goop.js",
             ),
         ),
@@ -324,18 +329,18 @@ _CURSOR = Host(
     name="cursor",
     title="Cursor",
     then="Enable the server goop in its settings, under MCP.",
-    instructions={Scope.PROJECT: Place(names=("AGENTS.md",))},
+    instructions={Scope.PROJECT: FileLocation(names=("AGENTS.md",))},
     parts={
         Scope.PROJECT: (
             ServerEntry(
-                place=Place(names=(".cursor/mcp.json",)),
+                location=FileLocation(names=(".cursor/mcp.json",)),
                 key="mcpServers",
                 form=_in_workspace(_cursor_server),
             ),
         ),
         Scope.USER: (
             ServerEntry(
-                place=Place(names=(".cursor/mcp.json",), base=_home),
+                location=FileLocation(names=(".cursor/mcp.json",), base=_home),
                 key="mcpServers",
                 form=_cursor_server,
             ),
@@ -346,18 +351,18 @@ _VSCODE = Host(
     name="vscode",
     title="VS Code",
     then="Run 'MCP: List Servers' in it, choose goop and start it.",
-    instructions={Scope.PROJECT: Place(names=("AGENTS.md",))},
+    instructions={Scope.PROJECT: FileLocation(names=("AGENTS.md",))},
     parts={
         Scope.PROJECT: (
             ServerEntry(
-                place=Place(names=(".vscode/mcp.json",)),
+                location=FileLocation(names=(".vscode/mcp.json",)),
                 key="servers",
                 form=_in_workspace(_claude_server),
             ),
         ),
         Scope.USER: (
             ServerEntry(
-                place=Place(names=("mcp.json",), base=_vscode_folder),
+                location=FileLocation(names=("mcp.json",), base=_vscode_folder),
                 key="servers",
                 form=_claude_server,
             ),

@@ -7,16 +7,18 @@ from typing import Protocol
 from goop_mcp.assets import read_asset
 from goop_mcp.hosts.catalogue import Part
 from goop_mcp.hosts.editing import Edited, add_parts, parse_configuration, remove_parts
-from goop_mcp.hosts.instructions import add_block, remove_block
 from goop_mcp.hosts.launch import Launch
-from goop_mcp.hosts.records import Record
+from goop_mcp.hosts.records import InstallRecord
 from goop_mcp.hosts.targets import ConfigurationError
 from goop_mcp.validation.safe_json import JsonValue
 
-__all__ = ["Block", "Contents", "Entries", "WholeFile"]
+__all__ = ["Contents", "Entries", "InstructionBlock", "WholeFile"]
 
 _OUR_MARK = "goop-mcp"
 """Part of the first line of every file that is installed as a whole."""
+
+_BEGIN = "<!-- goop-mcp: begin -->"
+_END = "<!-- goop-mcp: end -->"
 
 
 class Contents(Protocol):
@@ -28,7 +30,7 @@ class Contents(Protocol):
         `known` are the values that an earlier installation wrote.
         """
 
-    def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:
+    def remove(self, text: str, *, shown: str, record: InstallRecord | None) -> str | None:
         """Return the file without our content, None when the file should be removed.
 
         `record` is None when it is not known what was installed.
@@ -51,7 +53,7 @@ class Entries:
             text or "", self.parts, self.launch, shown=shown, known=known, replace=self.replace
         )
 
-    def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:
+    def remove(self, text: str, *, shown: str, record: InstallRecord | None) -> str | None:
         """Remove the entries, and the file when it was created for them and holds nothing else."""
         known = None if record is None else record.written
         before = None if record is None or record.before is None else record.before.decode("utf-8")
@@ -62,7 +64,7 @@ class Entries:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class InstructionBlock:
     """A block of Markdown between markers."""
 
     text: str = ""
@@ -72,7 +74,7 @@ class Block:
         """Replace the block of an earlier installation, or add it at the end."""
         return Edited(text=add_block(text or "", self.text, shown=shown))
 
-    def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:
+    def remove(self, text: str, *, shown: str, record: InstallRecord | None) -> str | None:
         """Remove the block, and the file when it was created for it and holds nothing else."""
         left = remove_block(text, shown=shown)
         return None if not left.strip() and record is not None and record.before is None else left
@@ -99,10 +101,60 @@ class WholeFile:
         return Edited(text=read_asset("plugins", self.source))
 
     # Neither a message nor a record is needed: the file is ours as a whole, or not at all.
-    def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:  # noqa: ARG002
+    def remove(self, text: str, *, shown: str, record: InstallRecord | None) -> str | None:  # noqa: ARG002
         """Remove the file if it is ours."""
         return None if _is_ours(text) else text
 
 
 def _is_ours(text: str) -> bool:
     return _OUR_MARK in text.partition("\n")[0]
+
+
+def add_block(text: str, block: str, *, shown: str) -> str:
+    """Return `text` with `block` between the markers: where an older block was, or at the end.
+
+    Raises ConfigurationError when the markers do not pair up.
+    """
+    newline = "\r\n" if "\r\n" in text else "\n"
+    marked = newline.join([_BEGIN, *block.strip().splitlines(), _END])
+    span = _block_span(text, shown)
+    if span is not None:
+        return text[: span[0]] + marked + text[span[1] :]
+    if not text.strip("\ufeff \t\r\n"):
+        return f"{text}{marked}{newline}"
+
+    gap = newline if text.endswith("\n") else newline * 2
+
+    return f"{text}{gap}{marked}{newline}"
+
+
+def remove_block(text: str, *, shown: str) -> str:
+    """Return `text` without the block and the blank line before it; raise as add_block."""
+    span = _block_span(text, shown)
+    if span is None:
+        return text
+
+    before, after = text[: span[0]], text[span[1] :]
+    after = after.removeprefix("\r").removeprefix("\n")
+    for newline in ("\r\n", "\n"):
+        if before.endswith(newline * 2):
+            return before[: -len(newline)] + after
+
+    return before + after
+
+
+def _block_span(text: str, shown: str) -> tuple[int, int] | None:
+    """Return start and end of the block with its markers, None when there is no block."""
+    begins, ends = text.count(_BEGIN), text.count(_END)
+    if not begins and not ends:
+        return None
+
+    begin, end = text.find(_BEGIN), text.find(_END)
+    if begins != 1 or ends != 1 or end < begin:
+        line = text.count("\n", 0, min(at for at in (begin, end) if at >= 0)) + 1
+        raise ConfigurationError(
+            f"{shown} has markers of goop-mcp that do not pair up (line {line}); expected one"
+            f" {_BEGIN} and one {_END} after it, remove the others by hand"
+        )
+
+    return begin, end + len(_END)

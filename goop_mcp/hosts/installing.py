@@ -7,18 +7,25 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from goop_mcp.hosts.catalogue import Asset, Host, Part, Place, Scope
-from goop_mcp.hosts.contents import Block, Contents, Entries, WholeFile
+from goop_mcp.hosts.catalogue import Asset, FileLocation, Host, Part, Scope
+from goop_mcp.hosts.contents import Contents, Entries, InstructionBlock, WholeFile
 from goop_mcp.hosts.editing import Edited
 from goop_mcp.hosts.launch import Launch
-from goop_mcp.hosts.records import Record, Records
+from goop_mcp.hosts.records import InstallRecord, InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError, Target, find_target
 from goop_mcp.workspace.replacing import sha256
 
-__all__ = ["Action", "Change", "Seat", "carry_out", "plan_install", "plan_uninstall"]
+__all__ = [
+    "FileAction",
+    "FileChange",
+    "Registration",
+    "carry_out",
+    "plan_install",
+    "plan_uninstall",
+]
 
 
-class Action(StrEnum):
+class FileAction(StrEnum):
     """What happens to a file."""
 
     CREATE = "create"
@@ -29,7 +36,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
+class Registration:
     """Where goop-mcp is registered: a host, a scope, and the folders that these stand for here."""
 
     host: Host
@@ -37,30 +44,30 @@ class Seat:
     project: Path
     environment: Mapping[str, str]
 
-    def target(self, place: Place) -> Target:
-        """Return the file that `place` stands for here."""
-        return find_target(place, project=self.project, environment=self.environment)
+    def target(self, location: FileLocation) -> Target:
+        """Return the file that `location` stands for here."""
+        return find_target(location, project=self.project, environment=self.environment)
 
     def files(self) -> Iterator[tuple[Target, list[Part] | Asset]]:
         """Yield the files of the host with what belongs in each; whole files come last."""
         entries: dict[Target, list[Part]] = {}
         for part in self.host.parts[self.scope]:
             if not isinstance(part, Asset):
-                entries.setdefault(self.target(part.place), []).append(part)
+                entries.setdefault(self.target(part.location), []).append(part)
 
         yield from entries.items()
         for part in self.host.parts[self.scope]:
             if isinstance(part, Asset):
-                yield self.target(part.place), part
+                yield self.target(part.location), part
 
     def instructions(self) -> Target | None:
         """Return the host's file of instructions; None where it has none for this scope."""
-        place = self.host.instructions.get(self.scope)
-        return None if place is None else self.target(place)
+        location = self.host.instructions.get(self.scope)
+        return None if location is None else self.target(location)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class FileChange:
     """The content of one file `before` and `after` the change; None when the file does not exist.
 
     `record` is kept about the file from then on, None for nothing. `folders` are removed together
@@ -69,10 +76,10 @@ class Change:
     """
 
     target: Target
-    action: Action
+    action: FileAction
     before: bytes | None
     after: bytes | None
-    record: Record | None
+    record: InstallRecord | None
     notes: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     ours: bool = False
@@ -96,8 +103,13 @@ class Change:
 
 
 def plan_install(
-    seat: Seat, launch: Launch, records: Records, *, replace: bool = False, block: str | None = None
-) -> list[Change]:
+    registration: Registration,
+    launch: Launch,
+    records: InstallRecords,
+    *,
+    replace: bool = False,
+    block: str | None = None,
+) -> list[FileChange]:
     """Return the changes that register goop-mcp in the host; nothing is written.
 
     `replace` overwrites entries that were written by hand. `block`, if given, is added to the
@@ -110,15 +122,17 @@ def plan_install(
             if isinstance(parts, Asset)
             else (target, Entries(parts=parts, launch=launch, replace=replace))
         )
-        for target, parts in seat.files()
+        for target, parts in registration.files()
     ]
-    instructions = seat.instructions()
+    instructions = registration.instructions()
     if block is not None and instructions is not None:
-        contents.append((instructions, Block(text=block)))
-    return [_plan_install_of(seat, target, content, records) for target, content in contents]
+        contents.append((instructions, InstructionBlock(text=block)))
+    return [
+        _plan_install_of(registration, target, content, records) for target, content in contents
+    ]
 
 
-def plan_uninstall(seat: Seat, records: Records) -> list[Change]:
+def plan_uninstall(registration: Registration, records: InstallRecords) -> list[FileChange]:
     """Return the changes that remove goop-mcp from the host; nothing is written.
 
     Raises ConfigurationError for the first file that cannot be changed safely.
@@ -128,15 +142,17 @@ def plan_uninstall(seat: Seat, records: Records) -> list[Change]:
             target,
             WholeFile(source=parts.source) if isinstance(parts, Asset) else Entries(parts=parts),
         )
-        for target, parts in seat.files()
+        for target, parts in registration.files()
     ]
-    instructions = seat.instructions()
+    instructions = registration.instructions()
     if instructions is not None:
-        contents.append((instructions, Block()))
-    return [_plan_uninstall_of(seat, target, content, records) for target, content in contents]
+        contents.append((instructions, InstructionBlock()))
+    return [
+        _plan_uninstall_of(registration, target, content, records) for target, content in contents
+    ]
 
 
-def carry_out(changes: Sequence[Change], records: Records) -> list[Path | None]:
+def carry_out(changes: Sequence[FileChange], records: InstallRecords) -> list[Path | None]:
     """Make the changes in order, all or none; return the path of each file's backup, or None.
 
     When a file cannot be written, those before it are restored. Raises ConfigurationError, which
@@ -169,7 +185,7 @@ def carry_out(changes: Sequence[Change], records: Records) -> list[Path | None]:
     return backups
 
 
-def _roll_back(change: Change, record: Record | None, records: Records) -> bool:
+def _roll_back(change: FileChange, record: InstallRecord | None, records: InstallRecords) -> bool:
     """Restore the file and the earlier record of a change that was begun; return whether it worked.
 
     The file is only touched if it differs from what it was.
@@ -193,14 +209,14 @@ def _roll_back(change: Change, record: Record | None, records: Records) -> bool:
     return True
 
 
-def _apply(change: Change, records: Records) -> Path | None:
+def _apply(change: FileChange, records: InstallRecords) -> Path | None:
     backup = None
-    if change.action is not Action.KEEP and change.before is not None and not change.ours:
+    if change.action is not FileAction.KEEP and change.before is not None and not change.ours:
         backup = records.back_up(change.target, change.before)
     # The record is written before the file: after a crash in between, uninstall still works.
     if change.record is not None:
         records.keep(change.target, change.record)
-    if change.action is not Action.KEEP:
+    if change.action is not FileAction.KEEP:
         if change.after is None:
             change.target.remove(change.folders)
         else:
@@ -211,17 +227,19 @@ def _apply(change: Change, records: Records) -> Path | None:
     return backup
 
 
-def _plan_install_of(seat: Seat, target: Target, content: Contents, records: Records) -> Change:
+def _plan_install_of(
+    registration: Registration, target: Target, content: Contents, records: InstallRecords
+) -> FileChange:
     data, record = target.read(), records.read(target)
     known = () if record is None else record.written
     text = None if data is None else _decoded(target, data)
     edited = content.add(text, shown=target.shown, known=known)
     after = edited.text.encode()
     if after == data:
-        kept = None if record is None else _with_owner(record, seat)
-        return Change(
+        kept = None if record is None else _with_owner(record, registration)
+        return FileChange(
             target=target,
-            action=Action.KEEP,
+            action=FileAction.KEEP,
             before=data,
             after=data,
             record=kept,
@@ -230,25 +248,25 @@ def _plan_install_of(seat: Seat, target: Target, content: Contents, records: Rec
 
     target.refuse_unwritable()
 
-    return Change(
+    return FileChange(
         target=target,
-        action=Action.CREATE if data is None else Action.CHANGE,
+        action=FileAction.CREATE if data is None else FileAction.CHANGE,
         before=data,
         after=after,
-        record=_record_of(seat, target, content, data=data, edited=edited, record=record),
+        record=_record_of(registration, target, content, data=data, edited=edited, record=record),
         notes=edited.notes,
     )
 
 
 def _record_of(
-    seat: Seat,
+    registration: Registration,
     target: Target,
     content: Contents,
     *,
     data: bytes | None,
     edited: Edited,
-    record: Record | None,
-) -> Record:
+    record: InstallRecord | None,
+) -> InstallRecord:
     """Return the record of a file that is about to be written.
 
     A second installation keeps the original content from the first record. If somebody edited the
@@ -264,7 +282,7 @@ def _record_of(
             record.before if record.is_untouched(data) else None if left is None else left.encode()
         )
 
-    fresh = Record(
+    fresh = InstallRecord(
         before=before,
         after=sha256(edited.text.encode()),
         folders=folders,
@@ -272,19 +290,23 @@ def _record_of(
         owners=owners,
     )
 
-    return _with_owner(fresh, seat)
+    return _with_owner(fresh, registration)
 
 
-def _with_owner(record: Record, seat: Seat) -> Record:
+def _with_owner(record: InstallRecord, registration: Registration) -> InstallRecord:
     return dataclasses.replace(
-        record, owners=tuple(dict.fromkeys([*record.owners, seat.host.name]))
+        record, owners=tuple(dict.fromkeys([*record.owners, registration.host.name]))
     )
 
 
-def _plan_uninstall_of(seat: Seat, target: Target, content: Contents, records: Records) -> Change:
+def _plan_uninstall_of(
+    registration: Registration, target: Target, content: Contents, records: InstallRecords
+) -> FileChange:
     data, record = target.read(), records.read(target)
     others = (
-        () if record is None else tuple(name for name in record.owners if name != seat.host.name)
+        ()
+        if record is None
+        else tuple(name for name in record.owners if name != registration.host.name)
     )
     # Two hosts may share a file, AGENTS.md for example: the last one removes the content.
     if data is None or (record is not None and others):
@@ -292,25 +314,27 @@ def _plan_uninstall_of(seat: Seat, target: Target, content: Contents, records: R
             None if record is None or data is None else dataclasses.replace(record, owners=others)
         )
         notes = (f"stays as it is for {', '.join(others)}",) if others and data is not None else ()
-        return Change(
-            target=target, action=Action.KEEP, before=data, after=data, record=kept, notes=notes
+        return FileChange(
+            target=target, action=FileAction.KEEP, before=data, after=data, record=kept, notes=notes
         )
 
     if record is not None and record.is_untouched(data):
         # Nobody edited the file since: the original comes back byte for byte.
-        after, action = record.before, Action.RESTORE
+        after, action = record.before, FileAction.RESTORE
     else:
         left = content.remove(_decoded(target, data), shown=target.shown, record=record)
-        after, action = None if left is None else left.encode(), Action.CHANGE
+        after, action = None if left is None else left.encode(), FileAction.CHANGE
 
     if after == data:
-        return Change(target=target, action=Action.KEEP, before=data, after=data, record=None)
+        return FileChange(
+            target=target, action=FileAction.KEEP, before=data, after=data, record=None
+        )
 
     target.refuse_unwritable()
 
-    return Change(
+    return FileChange(
         target=target,
-        action=Action.REMOVE if after is None else action,
+        action=FileAction.REMOVE if after is None else action,
         before=data,
         after=after,
         record=None,

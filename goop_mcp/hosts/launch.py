@@ -11,10 +11,10 @@ from pathlib import Path, PurePath
 __all__ = [
     "PROGRAM",
     "Launch",
-    "Surroundings",
+    "PythonEnvironment",
+    "current_environment",
     "find_launch",
     "is_ours",
-    "look_around",
     "runs_throwaway",
 ]
 
@@ -38,7 +38,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class PythonEnvironment:
     """The facts the choice depends on: the interpreter's folders, and programs on the PATH."""
 
     executable: Path
@@ -52,10 +52,10 @@ class Surroundings:
         return self.prefix / ("Scripts" if os.name == "nt" else "bin")
 
 
-def look_around(environment: Mapping[str, str]) -> Surroundings:
-    """Return the surroundings of this process, with the PATH of `environment`."""
+def current_environment(environment: Mapping[str, str]) -> PythonEnvironment:
+    """Return the environment of this process, with the PATH of `environment`."""
     path = environment.get("PATH", os.defpath)
-    return Surroundings(
+    return PythonEnvironment(
         executable=Path(sys.executable),
         prefix=Path(sys.prefix),
         base_prefix=Path(sys.base_prefix),
@@ -63,7 +63,7 @@ def look_around(environment: Mapping[str, str]) -> Surroundings:
     )
 
 
-def find_launch(around: Surroundings, *, portable: bool) -> Launch:
+def find_launch(python: PythonEnvironment, *, portable: bool) -> Launch:
     """Return the command for a host's configuration.
 
     With `portable` a name is preferred to a path, because people on other machines read the file as
@@ -72,31 +72,31 @@ def find_launch(around: Surroundings, *, portable: bool) -> Launch:
     # From the least to the most permanent installation: the environments of uvx and pipx are thrown
     # away, so no path in them may be written down. Then a program that outlives this shell, and a
     # path that is valid on this machine only as the last resort.
-    if "uv" in _cache_of(around.prefix) and around.which("uvx"):
+    if "uv" in _cache_of(python.prefix) and python.which("uvx"):
         return Launch(
             command="uvx",
             arguments=(PROGRAM,),
             why="this is run by uvx, which makes a new environment each time",
         )
 
-    if "pipx" in _cache_of(around.prefix) and around.which("pipx"):
+    if "pipx" in _cache_of(python.prefix) and python.which("pipx"):
         return Launch(
             command="pipx",
             arguments=("run", PROGRAM),
             why="this is run by pipx, which may delete its environment",
         )
 
-    found = around.which(PROGRAM)
-    in_environment = around.prefix != around.base_prefix
-    if found is not None and Path(found).resolve().is_relative_to(around.prefix.resolve()):
+    found = python.which(PROGRAM)
+    in_environment = python.prefix != python.base_prefix
+    if found is not None and Path(found).resolve().is_relative_to(python.prefix.resolve()):
         # In an active virtual environment the name is found only until it is deactivated. A link to
         # the program from another folder is permanent.
-        only_while_active = in_environment and Path(found).parent == around.programs
+        only_while_active = in_environment and Path(found).parent == python.programs
         if not only_while_active:
             why = f"{PROGRAM} is installed for good and found on the PATH"
             return Launch(command=PROGRAM if portable else found, why=why)
 
-    scripts = [around.programs / f"{PROGRAM}{ending}" for ending in ("", *_WINDOWS_ENDINGS)]
+    scripts = [python.programs / f"{PROGRAM}{ending}" for ending in ("", *_WINDOWS_ENDINGS)]
     script = next((path for path in scripts if path.is_file()), None)
     if script is not None:
         kind = "the virtual environment" if in_environment else "the Python installation"
@@ -106,7 +106,7 @@ def find_launch(around: Surroundings, *, portable: bool) -> Launch:
         )
 
     return Launch(
-        command=str(around.executable),
+        command=str(python.executable),
         # Without -P, Python would run a folder of that name in the project instead of ours.
         arguments=("-P", "-m", _MODULE),
         why=f"the interpreter in use has no program {PROGRAM}; it runs the module instead",

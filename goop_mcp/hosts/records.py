@@ -19,7 +19,7 @@ from goop_mcp.store.write_lock import WriteLock
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workspace.replacing import sha256
 
-__all__ = ["Record", "Records"]
+__all__ = ["InstallRecord", "InstallRecords"]
 
 _MOST_BACKUPS = 5
 _BEFORE = "before"
@@ -27,7 +27,7 @@ _RECORD = "record.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class InstallRecord:
     """What installing did to one file.
 
     `before` is its original content, None when it did not exist; `after` the SHA-256 digest of what
@@ -46,7 +46,7 @@ class Record:
         return data is not None and sha256(data) == self.after
 
 
-class Records:
+class InstallRecords:
     """The records of the current user.
 
     Methods raise ConfigurationError when the state folder cannot be used.
@@ -69,13 +69,13 @@ class Records:
         finally:
             lock.forget()
 
-    def read(self, target: Target) -> Record | None:
+    def read(self, target: Target) -> InstallRecord | None:
         """Return the record of a file; None when there is none, or when it cannot be read."""
         folder = self._folder / target.digest
         try:
             found = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
             before = (folder / _BEFORE).read_bytes() if found["existed"] else None
-            return Record(
+            return InstallRecord(
                 before=before,
                 after=str(found["after"]),
                 folders=tuple(map(str, found["folders"])),
@@ -86,7 +86,7 @@ class Records:
             # A damaged record counts as none: uninstall then finds our entries by their command.
             return None
 
-    def keep(self, target: Target, record: Record) -> None:
+    def keep(self, target: Target, record: InstallRecord) -> None:
         """Write the record of a file."""
         folder = self._folder / target.digest
         values = asdict(record) | {"existed": record.before is not None, "path": str(target.path)}

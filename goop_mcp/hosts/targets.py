@@ -13,7 +13,7 @@ from goop_mcp.errors import (
     PathRefusedError,
     UnwritableFileError,
 )
-from goop_mcp.hosts.catalogue import Place
+from goop_mcp.hosts.catalogue import FileLocation
 from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.folders import open_folder
 from goop_mcp.workspace.replacing import replace_file, sha256
@@ -129,11 +129,11 @@ class Target:
         return ConfigurationError(f"{self.shown} {why}")
 
 
-def find_target(place: Place, *, project: Path, environment: Mapping[str, str]) -> Target:
-    """Return the file that `place` stands for: the first name that exists, else the last."""
-    base = project if place.base is None else place.base(environment)
-    name = next((name for name in place.names if (base / name).is_file()), place.names[-1])
-    if place.base is None:
+def find_target(location: FileLocation, *, project: Path, environment: Mapping[str, str]) -> Target:
+    """Return the file that `location` stands for: the first name that exists, else the last."""
+    base = project if location.base is None else location.base(environment)
+    name = next((name for name in location.names if (base / name).is_file()), location.names[-1])
+    if location.base is None:
         return Target(root=base, name=name, shown=name)
 
     home = environment.get("HOME") or environment.get("USERPROFILE") or str(Path.home())

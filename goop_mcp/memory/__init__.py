@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from goop_mcp.on_demand import modules_on_demand
 
-__all__ = ["drafts", "keeping", "saving", "searching"]
+__all__ = ["drafts", "repository", "saving", "searching"]
 
 if TYPE_CHECKING:
-    from goop_mcp.memory import drafts, keeping, saving, searching
+    from goop_mcp.memory import drafts, repository, saving, searching
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

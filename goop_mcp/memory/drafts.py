@@ -8,7 +8,7 @@ from typing import Final, get_args
 
 from goop_mcp.errors import GoopError
 from goop_mcp.memory.importance import ImportanceScale, read_importance
-from goop_mcp.memory.wording import fingerprint, sketches, tokens
+from goop_mcp.memory.similarity import fingerprint, sketches, tokens
 from goop_mcp.redaction import may_hold_secrets, redact
 from goop_mcp.store.records import MemoryType
 from goop_mcp.validation.findings import Finding, Hit, Severity, excerpt

@@ -13,13 +13,13 @@ from typing import Final, Protocol
 import anyio.to_thread
 
 from goop_mcp.memory.searching import FoundMemories, SearchRequest, search_memory, wanted_memories
-from goop_mcp.store.interface import Reading, Store, Writing
+from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.records import MemoryFilter, StoredMemory
 
 __all__ = [
     "Embedded",
     "Embedder",
-    "Neighbours",
+    "NearestMemories",
     "embed_memories",
     "find_neighbours",
     "search_by_meaning",
@@ -52,7 +52,7 @@ class Embedded:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class NearestMemories:
     """A list of ids for each query, nearest first; a warning if the embedder failed."""
 
     lists: tuple[tuple[int, ...], ...]
@@ -104,7 +104,7 @@ async def search_by_meaning(
 
 async def find_neighbours(
     embedder: Embedder, queries: Sequence[str], vectors: Iterable[tuple[int, Vector]]
-) -> Neighbours:
+) -> NearestMemories:
     """Return the ids of the at most 50 `vectors` nearest to each of `queries`.
 
     Vectors of another size and without similarity to a query are ignored. When the embedder fails,
@@ -112,11 +112,11 @@ async def find_neighbours(
     """
     asked, error = await _embedded(embedder, queries, query=True)
     if error is not None:
-        return Neighbours((), f"{error}; memories were found by words only")
+        return NearestMemories((), f"{error}; memories were found by words only")
 
     known = [(id, vector) for id, vector in vectors if len(vector) == embedder.dimensions]
 
-    return Neighbours(
+    return NearestMemories(
         await anyio.to_thread.run_sync(lambda: tuple(_nearest(query, known) for query in asked))
     )
 
@@ -140,7 +140,7 @@ async def _embedded(
 
 
 def _without_vector(store: Store, embedder: Embedder, after: int) -> list[StoredMemory]:
-    def ask(reading: Reading) -> list[StoredMemory]:
+    def ask(reading: ReadTransaction) -> list[StoredMemory]:
         return reading.memories_without_vector(
             embedder.model, dimensions=embedder.dimensions, limit=_MEMORIES_A_CALL, after_id=after
         )
@@ -151,7 +151,7 @@ def _without_vector(store: Store, embedder: Embedder, after: int) -> list[Stored
 def _keep(
     store: Store, model: str, memories: Sequence[StoredMemory], vectors: Sequence[Vector]
 ) -> None:
-    def change(writing: Writing) -> None:
+    def change(writing: WriteTransaction) -> None:
         for memory, vector in zip(memories, vectors, strict=True):
             writing.set_vector(memory.id, model, vector)
 
@@ -164,7 +164,7 @@ def _vectors(store: Store, embedder: Embedder, wanted: MemoryFilter) -> list[tup
     The filters apply before the nearest are selected, otherwise matching memories could be lost.
     """
 
-    def ask(reading: Reading) -> list[tuple[int, Vector]]:
+    def ask(reading: ReadTransaction) -> list[tuple[int, Vector]]:
         every = reading.vectors(embedder.model, dimensions=embedder.dimensions)
         if wanted == MemoryFilter():
             return every

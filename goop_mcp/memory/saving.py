@@ -12,22 +12,22 @@ from goop_mcp.memory.drafts import (
     prepare,
 )
 from goop_mcp.memory.importance import ImportanceScale
+from goop_mcp.memory.similarity import nearly_the_same
 from goop_mcp.memory.times import Clock, utc_now, written
-from goop_mcp.memory.wording import nearly_the_same
-from goop_mcp.store.interface import Reading, Store, Writing
+from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.records import NewMemory, StoredMemory
 from goop_mcp.validation.findings import Finding, Hit, excerpt
 from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.memory_rules import DUPLICATE, KEY_REUSED
 
-__all__ = ["SavedMemory", "add_memory", "new_memory", "save_memory"]
+__all__ = ["SaveResult", "add_memory", "new_memory", "save_memory"]
 
 _FIRST_CANDIDATES: Final = 3
 _MOST_CANDIDATES: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SavedMemory:
+class SaveResult:
     """The outcome of a save.
 
     With the status `duplicate`, `id` and `revision` are those of a memory that existed before.
@@ -62,7 +62,7 @@ def save_memory(
     scale: ImportanceScale = "ours",
     clock: Clock = utc_now,
     timeout: float = 30.0,
-) -> SavedMemory:
+) -> SaveResult:
     """Save `draft` and return once it is on disk.
 
     `timeout` is the longest wait for other writers, in seconds. `scale` is "either" for the tools
@@ -74,8 +74,8 @@ def save_memory(
 
 
 def add_memory(
-    writing: Writing, prepared: PreparedMemory, *, clock: Clock = utc_now
-) -> SavedMemory:
+    writing: WriteTransaction, prepared: PreparedMemory, *, clock: Clock = utc_now
+) -> SaveResult:
     """Add a prepared memory within a transaction.
 
     Raises MemoryRefusedError when another memory holds the key.
@@ -86,7 +86,7 @@ def add_memory(
     if first is not None:
         message = f"memory {first.id} has the same text; nothing was added"
         hit = Hit(message=message, path="content", found=str(first.id))
-        return SavedMemory(
+        return SaveResult(
             id=first.id,
             uid=first.uid,
             revision=first.revision,
@@ -102,7 +102,7 @@ def add_memory(
 
     stored = writing.add_memory(new_memory(prepared, uid=uuid4().hex, created_at=written(clock())))
 
-    return SavedMemory(
+    return SaveResult(
         id=stored.id,
         uid=stored.uid,
         revision=stored.revision,
@@ -113,7 +113,7 @@ def add_memory(
     )
 
 
-def _same(reading: Reading, prepared: PreparedMemory) -> StoredMemory | None:
+def _same(reading: ReadTransaction, prepared: PreparedMemory) -> StoredMemory | None:
     """Return the memory with the same text, None when there is none.
 
     Raises MemoryRefusedError when the key belongs to a memory with another text.
@@ -132,7 +132,7 @@ def _same(reading: Reading, prepared: PreparedMemory) -> StoredMemory | None:
     return holder or reading.memory_by_fingerprint(prepared.fingerprint)
 
 
-def _alike(reading: Reading, prepared: PreparedMemory, *, limit: int) -> tuple[int, ...]:
+def _alike(reading: ReadTransaction, prepared: PreparedMemory, *, limit: int) -> tuple[int, ...]:
     """Return memories of the same type with nearly the same text, of `limit` candidates."""
     return tuple(
         sorted(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from goop_mcp.redaction.shapes import REDACTED, SHAPES
+from goop_mcp.redaction.patterns import REDACTED, SECRET_PATTERNS
 
 __all__ = ["PRIVATE", "REDACTED", "Redacted", "may_hold_secrets", "redact"]
 
@@ -15,8 +15,8 @@ PRIVATE: Final = "[PRIVATE]"
 # enough for real texts; the limit bounds the time for a text made to need more.
 _MOST_PASSES: Final = 8
 # Each keyword is looked for once in a text, even if several kinds of secret need it.
-_WORDS: Final = tuple({word: None for shape in SHAPES for word in shape.words})
-_FINDERS: Final = tuple(shape.may_hold for shape in SHAPES if shape.may_hold is not None)
+_WORDS: Final = tuple({word: None for shape in SECRET_PATTERNS for word in shape.words})
+_FINDERS: Final = tuple(shape.may_hold for shape in SECRET_PATTERNS if shape.may_hold is not None)
 # `<private>`, also with the angle brackets escaped by a host.
 _MARK: Final = re.compile(
     r"(?:<|&lt;)\s{0,8}(/?)\s{0,8}private(?:\s[^<>&]{0,200})?(?:>|&gt;)", re.IGNORECASE
@@ -61,7 +61,7 @@ def _pass(text: str) -> tuple[str, int]:
 
     present = {word for word in _WORDS if word in lowered}
 
-    for shape in SHAPES:
+    for shape in SECRET_PATTERNS:
         if shape.may_hold is not None or not present.isdisjoint(shape.words):
             text, found = shape.hide(text)
             count += found

@@ -65,7 +65,7 @@ def add_completions(server: MCPServer, application: "AppContext") -> None:
 
     def newest_ids() -> list[str]:
         # One more than is shown, because `has_more` depends on it.
-        newest = memory.keeping.list_memories(application.store, limit=_MOST + 1)
+        newest = memory.repository.list_memories(application.store, limit=_MOST + 1)
         return [str(each.id) for each in newest]
 
     async def complete(

@@ -13,8 +13,8 @@ from goop_mcp.server.answers import answer
 from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
-    from goop_mcp.memory.keeping import ForgottenMemory
-    from goop_mcp.memory.saving import SavedMemory
+    from goop_mcp.memory.repository import ForgottenMemory
+    from goop_mcp.memory.saving import SaveResult
     from goop_mcp.memory.searching import FoundMemories
     from goop_mcp.store.records import StoredMemory
 
@@ -26,7 +26,7 @@ _SNIPPET = 300
 _FACT = 5_000
 
 
-def saved_answer(saved: "SavedMemory") -> CallToolResult:
+def saved_answer(saved: "SaveResult") -> CallToolResult:
     """Return the result of a save."""
     lines = [f"{saved.status}: memory {saved.id} (revision {saved.revision})"]
     lines += [
@@ -68,7 +68,7 @@ def found_answer(found: "FoundMemories", advice: str | None) -> CallToolResult:
 
 def memory_answer(stored: "StoredMemory") -> CallToolResult:
     """Return a whole memory."""
-    return answer(memory_text(stored), memory.keeping.memory_values(stored))
+    return answer(memory_text(stored), memory.repository.memory_values(stored))
 
 
 def forgotten_answer(forgotten: "ForgottenMemory") -> CallToolResult:

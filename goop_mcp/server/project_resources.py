@@ -100,11 +100,11 @@ def add_project_resources(server: GoopServer, application: "AppContext") -> None
     def one_memory(id: str) -> str:
         number = memory_id(id)
         if number is None:
-            raise memory.keeping.MemoryNotFoundError(
+            raise memory.repository.MemoryNotFoundError(
                 f"there is no memory {id[:40]!r}; an id is a number, from search_memory"
             )
 
-        return memory_text(memory.keeping.get_memory(application.store, number))
+        return memory_text(memory.repository.get_memory(application.store, number))
 
 
 def memory_id(text: str) -> int | None:

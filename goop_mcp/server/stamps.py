@@ -10,7 +10,7 @@ from goop_mcp.workspace.layout import ADL, CHRONICLE, DOCUMENTS, HANDOFF, docume
 
 if TYPE_CHECKING:
     from goop_mcp.context import AppContext
-    from goop_mcp.store.interface import Reading
+    from goop_mcp.store.interface import ReadTransaction
 
 __all__ = ["Stamps"]
 
@@ -47,7 +47,7 @@ class Stamps:
         return stamps
 
     def _of_rows(self, uris: Collection[str]) -> Mapping[str, object]:
-        def ask(reading: "Reading") -> tuple[int, Mapping[str, object]]:
+        def ask(reading: "ReadTransaction") -> tuple[int, Mapping[str, object]]:
             revision, known = reading.revision(), self._last
             if known[0] == revision and known[1].keys() >= set(uris):
                 return known

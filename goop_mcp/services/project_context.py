@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from goop_mcp.redaction import redact
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import document_uri
 from goop_mcp.workspace.projections import ProjectionPlan, plan_projections
@@ -71,14 +71,16 @@ class ProjectContext:
         if self.writes_files:
             recover(self.store, self.files, now=now, redact=_hidden)
 
-    def write(self, change: Callable[[Writing], Change[T]], *, now: str) -> tuple[T, Shown]:
+    def write(
+        self, change: Callable[[WriteTransaction], Change[T]], *, now: str
+    ) -> tuple[T, Shown]:
         """Run `change` in one transaction, then show it in the files; return when it is on disk.
 
         Raises StoreError. An error after the commit does not undo it and is reported in a remark.
         """
         shown = Shown()
 
-        def whole(writing: Writing) -> tuple[Change[T], ProjectionPlan]:
+        def whole(writing: WriteTransaction) -> tuple[Change[T], ProjectionPlan]:
             before = writing.revision()
             made = change(writing)
             if not (self.writes_files and made.shows):

@@ -7,7 +7,7 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from goop_mcp.services.project_context import ProjectContext
-from goop_mcp.store.interface import Reading, Store
+from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.records import MemoryFilter, NewReport, StoredMemory, StoredReport
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.gates import GateFacts
@@ -56,7 +56,7 @@ class ProjectSnapshot:
         """The facts for the gates."""
         return gate_facts(self.project, self.records)
 
-    def with_reports(self, reading: Reading, new: NewReport) -> "ProjectSnapshot":
+    def with_reports(self, reading: ReadTransaction, new: NewReport) -> "ProjectSnapshot":
         """Return the snapshot with the reports recorded since, and `new` as the newest."""
         later = reading.reports(after_revision=self.report_index.revision)
         values = {each.name: getattr(new, each.name) for each in fields(new)}
@@ -84,7 +84,7 @@ class ProjectSnapshot:
         """Return the snapshot without HANDOFF.md, which is about to be replaced."""
         return replace(self, project=replace(self.project, handoff=None))
 
-    def since_handoff(self, reading: Reading) -> SessionSources:
+    def since_handoff(self, reading: ReadTransaction) -> SessionSources:
         """Return the sources of the next session handoff."""
         handoffs = reading.event_revisions(HANDOFF, without=PEOPLES_KINDS, limit=1)
         last = max(handoffs, default=0)
@@ -108,7 +108,7 @@ def take_snapshot(project_context: ProjectContext) -> ProjectSnapshot:
 
     project = read_project(project_context.files, entries_are_known=project_context.writes_files)
 
-    def ask(reading: Reading) -> ProjectSnapshot:
+    def ask(reading: ReadTransaction) -> ProjectSnapshot:
         shown = project
         if not project_context.writes_files and project.exists:
             shown = read_project(
@@ -127,7 +127,7 @@ def take_snapshot(project_context: ProjectContext) -> ProjectSnapshot:
     return project_context.store.read(ask)
 
 
-def _report_index(store: Store, reading: Reading) -> ReportIndex:
+def _report_index(store: Store, reading: ReadTransaction) -> ReportIndex:
     """Return the index of all reports; only those recorded since the last call are read."""
     revision, known = reading.revision(), _report_indexes.get(store)
     # A restored database may have replaced the one that was read before. The index is valid only

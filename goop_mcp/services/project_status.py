@@ -10,7 +10,7 @@ from goop_mcp.redaction import redact_structure
 from goop_mcp.routing.messages import counted_noun
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
-from goop_mcp.store.interface import Reading
+from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.workflow.commands import usual_next
 from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
@@ -316,7 +316,7 @@ def project_status(project_context: ProjectContext) -> ProjectStatus:
 
 
 def _kept(project_context: ProjectContext) -> _Kept:
-    def ask(reading: Reading) -> _Kept:
+    def ask(reading: ReadTransaction) -> _Kept:
         shows = project_context.writes_files
         newer = newer_documents(project_context.files, known=reading.revision()) if shows else ()
         return _Kept(

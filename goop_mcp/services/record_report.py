@@ -19,7 +19,7 @@ from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
 from goop_mcp.services.route_reply import judge_reply
 from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
-from goop_mcp.store.interface import Writing
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredReport, Surface
 from goop_mcp.validation.findings import Finding, Mode
 from goop_mcp.validation.rules import Rule
@@ -235,7 +235,7 @@ class _Recording:
         self.view, self.envelope, self.now = view, envelope, now
         self.before = take_snapshot(project_context)
 
-    def change(self, writing: Writing) -> Change[RecordedReport]:
+    def change(self, writing: WriteTransaction) -> Change[RecordedReport]:
         """Add all rows of the report, unless somebody else has recorded it meanwhile."""
         # The check before the transaction saves work; only this one, under the lock, is reliable.
         known = writing.report_by_key(self.envelope.key)
@@ -331,13 +331,13 @@ class _Recording:
 
         return decision
 
-    def _show(self, writing: Writing, kind: str, text: str, document: str) -> str:
+    def _show(self, writing: WriteTransaction, kind: str, text: str, document: str) -> str:
         event = NewEvent(
             kind=kind, author=self._author, text=text, created_at=self.now, document=document
         )
         return writing.add_event(event).text
 
-    def _plan_state(self, writing: Writing, snapshot: ProjectSnapshot) -> StatePlan | None:
+    def _plan_state(self, writing: WriteTransaction, snapshot: ProjectSnapshot) -> StatePlan | None:
         """Return the change of state.json; None if it is missing, unreadable or read-only."""
         if not self.project_context.writes_files:
             return None

@@ -11,7 +11,7 @@ from goop_mcp.redaction import redact_structure
 from goop_mcp.services.project_context import Change, ProjectContext
 from goop_mcp.services.project_snapshot import HANDOFF_KIND, SessionSources, take_snapshot
 from goop_mcp.services.session_contents import SessionFields, compose_handoff
-from goop_mcp.store.interface import Writing
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import NewEvent
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workspace.documents.handoff import Handoff, command_in, handoff_text, read_handoff
@@ -122,7 +122,7 @@ def build_session_handoff(
             text=text, path=path, verdict=verdict, resource=resource, redactions=redactions
         )
 
-    def change(writing: Writing) -> Change[BuiltHandoff]:
+    def change(writing: WriteTransaction) -> Change[BuiltHandoff]:
         handoff = compose_handoff(fields, snapshot.since_handoff(writing), now=now)
         verdict = judge_handoff(handoff)
         event = writing.add_event(handoff_event(handoff, author=_AUTHOR, now=now))

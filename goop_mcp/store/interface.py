@@ -23,12 +23,12 @@ from goop_mcp.store.records import (
 )
 from goop_mcp.store.statistics import Statistics, StatisticsFilter
 
-__all__ = ["Reading", "Store", "Writing"]
+__all__ = ["ReadTransaction", "Store", "WriteTransaction"]
 
 T = TypeVar("T")
 
 
-class Reading(Protocol):
+class ReadTransaction(Protocol):
     """One consistent view of a project's rows.
 
     Only `memory` and `memory_by_uid` return forgotten memories.
@@ -164,7 +164,7 @@ class Reading(Protocol):
         ...
 
 
-class Writing(Reading, Protocol):
+class WriteTransaction(ReadTransaction, Protocol):
     """One transaction. Its own reading methods see what it adds at once."""
 
     def next_revision(self) -> int:
@@ -255,7 +255,7 @@ class Store(Protocol):
         """Return whether there is a database, without creating one."""
         ...
 
-    def read(self, ask: Callable[[Reading], T]) -> T:
+    def read(self, ask: Callable[[ReadTransaction], T]) -> T:
         """Run `ask` on one consistent view and return its result.
 
         A database that does not exist reads as empty.
@@ -264,7 +264,7 @@ class Store(Protocol):
 
     def write(
         self,
-        change: Callable[[Writing], T],
+        change: Callable[[WriteTransaction], T],
         *,
         then: Callable[[T], None] | None = None,
         timeout: float = 30.0,

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeVar
 
 from opentelemetry import metrics, trace
 
-from goop_mcp.store.interface import Reading, Store, Writing
+from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 
 __all__ = ["MeasuredStore"]
 
@@ -55,14 +55,14 @@ class MeasuredStore:
         """Return whether there is a database."""
         return self._store.exists()
 
-    def read(self, ask: Callable[[Reading], T]) -> T:
+    def read(self, ask: Callable[[ReadTransaction], T]) -> T:
         """Run `ask` on one consistent view and return its answer."""
         with self._measured("read"):
             return self._store.read(ask)
 
     def write(
         self,
-        change: Callable[[Writing], T],
+        change: Callable[[WriteTransaction], T],
         *,
         then: Callable[[T], None] | None = None,
         timeout: float = 30.0,

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 __all__ = [
     "Dialect",
-    "Ending",
+    "EndingCount",
     "PromptCounts",
     "ReplyCounts",
     "Statistics",
@@ -58,7 +58,7 @@ class PromptCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class EndingCount:
     """How many calls ended for the reason `ended` at attempt `number`, counted from 1."""
 
     ended: str
@@ -79,7 +79,7 @@ class Statistics:
     replies: ReplyCounts
     replies_by_agent: Mapping[str | None, ReplyCounts]
     replies_by_week: Mapping[str, ReplyCounts]
-    endings: tuple[Ending, ...]
+    endings: tuple[EndingCount, ...]
     rules: Mapping[str, int]
     prompts: PromptCounts
     prompts_by_agent: Mapping[str | None, PromptCounts]
@@ -162,14 +162,14 @@ class _Queries:
             for name, *counts in self._grouped(by, _PROMPT_COUNTS, gated)
         }
 
-    def endings(self) -> tuple[Ending, ...]:
+    def endings(self) -> tuple[EndingCount, ...]:
         counted = (
             f"SELECT ended, number, count(*) FROM {self._replies} "  # noqa: S608
             "WHERE ended IS NOT NULL GROUP BY 1, 2"
         )
         return tuple(
             sorted(
-                (Ending(*row) for row in self._ask(counted)),
+                (EndingCount(*row) for row in self._ask(counted)),
                 key=lambda each: (each.ended, each.number),
             )
         )

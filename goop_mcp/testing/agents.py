@@ -40,7 +40,14 @@ class ScriptedAgent:
         self, *replies: str | BaseException | ScriptedReply, repeat_last: bool = False
     ) -> None:
         self.messages: list[Message] = []
-        self._script: Sequence[ScriptedReply] = [_scripted(each) for each in replies]
+        self._script: Sequence[ScriptedReply] = [
+            each
+            if isinstance(each, ScriptedReply)
+            else ScriptedReply(failure=each)
+            if isinstance(each, BaseException)
+            else ScriptedReply(text=each)
+            for each in replies
+        ]
         self._repeat_last = repeat_last
 
     async def ask(self, message: Message) -> Reply:
@@ -80,16 +87,6 @@ class ScriptedAgent:
             )
 
         return self._script[number - 1]
-
-
-def _scripted(reply: str | BaseException | ScriptedReply) -> ScriptedReply:
-    if isinstance(reply, ScriptedReply):
-        return reply
-    return (
-        ScriptedReply(failure=reply)
-        if isinstance(reply, BaseException)
-        else ScriptedReply(text=reply)
-    )
 
 
 def _say(reply: ScriptedReply) -> str:

@@ -26,16 +26,6 @@ def _as_example(good: GoodReply) -> str:
     return f"The task shows this example:\n\n{quoted}\nMine is:\n\n{good.fenced}"
 
 
-def _two_protocols(good: GoodReply) -> str:
-    other = _OTHER_PROTOCOL[good.syntax]
-    return f"{good.fenced}\nThe other agent had said:\n\n{other}\n\nBoth hold, I think.\n"
-
-
-def _indented_by_host(good: GoodReply) -> str:
-    lines = "".join(f"  {line}\n" for line in good.fenced.splitlines())
-    return f"[Subagent hand-back]\n{lines}agentId: a1b2c3\n<usage>tokens: 812</usage>\n"
-
-
 PLACES: Final[tuple[Corruption, ...]] = (
     placed("bare", "the envelope and nothing else", lambda good: good.envelope),
     placed("prose_and_fence", "prose, then the envelope in a fence", lambda good: good.fenced),
@@ -90,12 +80,21 @@ PLACES: Final[tuple[Corruption, ...]] = (
         "long_prose", "a megabyte of prose comes first", lambda good: long_prose() + good.fenced
     ),
     placed(
-        "indented_by_host", "a host indents the reply and adds lines of its own", _indented_by_host
+        "indented_by_host",
+        "a host indents the reply and adds lines of its own",
+        lambda good: (
+            "[Subagent hand-back]\n"
+            + "".join(f"  {line}\n" for line in good.fenced.splitlines())
+            + "agentId: a1b2c3\n<usage>tokens: 812</usage>\n"
+        ),
     ),
     refused(
         "two_protocols",
         "envelopes of two protocols, and neither ends the text",
-        _two_protocols,
+        lambda good: (
+            f"{good.fenced}\nThe other agent had said:\n\n{_OTHER_PROTOCOL[good.syntax]}\n\n"
+            "Both hold, I think.\n"
+        ),
         "envelope/ambiguous",
         never="one of two taken",
     ),

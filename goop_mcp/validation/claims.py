@@ -1,6 +1,6 @@
-"""What an envelope says is true of the world outside of it.
+"""The claims of an envelope about the project.
 
-The core only lists it; others look whether it is so.
+This package only lists them; the evidence checks verify them.
 """
 
 from dataclasses import dataclass
@@ -24,13 +24,15 @@ StateName = Literal["phase", "spec_locked", "interview_complete", "wave", "total
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileClaim:
-    """A file the envelope names; `where` is the place of its path, an XPath or JSON pointer, as in every claim.
+    """A file that the envelope names.
 
-    "present" it has to be there, "created" and "modified" it has to be a file of its own that is there, and of the
-    latter git has to know a change, "gone" it must not be, "touched" the envelope does not say which of the two,
-    "promised" it has to be there once the session has ended, "optional" it may be there or not. With `loose` the path
-    may also be meant relative to the folder of the session, or to one in which another file of the envelope lies. A
-    path that is only `reported` is part of a story; any other one will be read or written, and must not lead out.
+    `where` is the XPath or JSON pointer of its path, as in every claim. A "present" file has to
+    exist. A "created" or "modified" one has to exist as a regular file, and git has to know a
+    change of a "modified" one. A "gone" file must not exist. For "touched" the envelope does not
+    state which of these it is. A "promised" file has to exist once the session has ended, an
+    "optional" one may exist. With `loose` the path may also be relative to the folder of the
+    session, or to a folder of another file of the envelope. A path that is only `reported` is part
+    of a description; any other one will be read or written, and must not lead out of the workspace.
     """
 
     path: str
@@ -42,7 +44,7 @@ class FileClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitClaim:
-    """A commit by its id, as far as it was written, and its message; "" where the envelope gives none."""
+    """A commit by its id, which may be abbreviated, and its message, "" if there is none."""
 
     sha: str
     where: str
@@ -59,7 +61,7 @@ class MemoryClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskClaim:
-    """A task by its id, in any spelling; `wave` is the current one, None where the envelope does not say."""
+    """A task by its id, in any spelling; `wave` is the current one, None if unknown."""
 
     id: str
     where: str
@@ -77,9 +79,9 @@ class StateClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
-    """Everything one envelope claims, each kind in the order of the envelope.
+    """All claims of one envelope, each kind in the order of the envelope.
 
-    `session` is the id of the session that the promised files belong to, None where there is none.
+    `session` is the id of the session that the promised files belong to, None if there is none.
     """
 
     files: tuple[FileClaim, ...] = ()

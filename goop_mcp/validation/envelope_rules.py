@@ -1,4 +1,4 @@
-"""Rules about any envelope: where it stands, whether it is whole, how large it is."""
+"""Rules about any envelope: its place, its completeness, its size."""
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule
@@ -205,7 +205,7 @@ FOREIGN_BLOCK = Rule(
     requirements=("H-26",),
     example=Example(
         good="The sessions are described in docs/sessions.md.\n",
-        bad="Mend this:\n\n```xml\n<project><modelVersion>4.0.0</modelVersion></project>\n```\n",
+        bad="Fix this:\n\n```xml\n<project><modelVersion>4.0.0</modelVersion></project>\n```\n",
         reply=REQUEST_PROMPT,
     ),
 )

@@ -1,4 +1,4 @@
-"""Characters that XML text may not hold literally, and what is written in their place."""
+"""Characters that XML text may not contain literally, and their replacements."""
 
 import re
 from collections.abc import Iterator
@@ -26,8 +26,8 @@ INVISIBLE = re.compile(
 ZERO_WIDTH = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _BLANKS = re.compile("[\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 
-# A colour of a terminal, or other characters. Without a repetition around: it would take memory for
-# each of them.
+# A terminal colour, or other characters. The alternatives are not repeated in a group, because the
+# engine would need memory for each repetition.
 _PIECE = re.compile(
     "\x1b\\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\ud800-\udfff\ufffe\uffff]+|\x1b"
 )
@@ -39,12 +39,17 @@ STRAY = re.compile(
 
 
 def escaped(stray: re.Match[str]) -> tuple[str, str]:
-    """Return what a stray character is replaced by, and the message."""
+    """Return the replacement of a stray character, and the message."""
     if stray[0] == "]]>":
         return "]]&gt;", "]]> outside of a CDATA section"
 
     entity = stray[1]
-    character = _html_character(entity) if entity else None
+    character = None
+    if entity:
+        # A table of two thousand names, which few replies need.
+        from html.entities import html5  # noqa: PLC0415
+
+        character = html5.get(entity)
     if character is not None and character not in "&<":
         return character, f"HTML entity &{entity} is unknown to XML; expected the character itself"
     if entity:
@@ -52,22 +57,15 @@ def escaped(stray: re.Match[str]) -> tuple[str, str]:
     return "&amp;", "unescaped &; expected &amp;"
 
 
-def _html_character(entity: str) -> str | None:
-    # Two thousand names, wanted once in a while
-    from html.entities import html5  # noqa: PLC0415
-
-    return html5.get(entity)
-
-
 def escape_attribute(value: str) -> str:
-    """Return `value` so that it can stand between double quotes; what is escaped already stays so."""
+    """Return `value` for use between double quotes; what is escaped already stays unchanged."""
     value = _PIECE.sub("", value)
     value = STRAY.sub(lambda stray: stray[0] if stray[0] == "]]>" else escaped(stray)[0], value)
     return value.replace("<", "&lt;").replace('"', "&quot;")
 
 
 def forbidden_runs(text: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of each stretch that XML cannot carry, terminal colours whole."""
+    """Yield (start, end) of each range that XML cannot contain; terminal colours stay complete."""
     start = end = 0
     for piece in _PIECE.finditer(text):
         if piece.start() > end:
@@ -83,17 +81,17 @@ def forbidden_runs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def visible(text: str) -> str:
-    """Return `text` with plain blanks for the unusual ones, and without characters that take no room."""
+    """Return `text` with plain blanks instead of unusual ones, and without invisible characters."""
     return INVISIBLE.sub("", _BLANKS.sub(" ", text)).strip(XML_BLANKS)
 
 
 def without_emphasis(word: str) -> str:
-    """Return `word` without the marks that Markdown puts around a word: asterisks, underscores, backticks."""
+    """Return `word` without Markdown marks around it: asterisks, underscores, backticks."""
     bare = word.strip("*_`")
     before, _, after = word.partition(bare) if bare else ("", "", "")
     return bare if before and before == after[::-1] else word
 
 
 def without_forbidden(text: str) -> str:
-    """Return `text` without the characters that XML cannot carry, terminal colours whole."""
+    """Return `text` without the characters that XML cannot contain and without terminal colours."""
     return _PIECE.sub("", text) if FORBIDDEN.search(text) else text

@@ -1,6 +1,6 @@
-"""Rules about what an envelope claims, held against the project's files, its git history, memory and documents.
+"""Rules about claims of an envelope, compared with the files, git history, memory and documents.
 
-The examples suppose a project that holds what the good reply says.
+In the examples the project contains what the good reply claims.
 """
 
 from dataclasses import replace
@@ -95,7 +95,7 @@ COMMIT_SUBJECT_DIFFERS = Rule(
     strict=Severity.WARNING,
     catches="the commit exists, and its subject is another one",
     why=(
-        "The sha may be that of another commit; the chronicle would tell of work that it does not"
+        "The sha may be that of another commit; the chronicle would list work that it does not"
         " hold."
     ),
     fix="Copy sha and subject of the same commit, as git log --oneline prints them.",
@@ -141,7 +141,7 @@ FILE_NOT_TOUCHED = Rule(
 )
 
 NOT_TOUCHED_AS_FAR_AS_KNOWN = replace(FILE_NOT_TOUCHED, strict=Severity.WARNING)
-"""The same rule where nobody said at which commit the task began."""
+"""The same rule if the commit at which the task began is unknown."""
 
 COMMIT_UNRELATED = Rule(
     id="evidence/commit-unrelated",
@@ -162,7 +162,7 @@ COMMIT_UNRELATED = Rule(
 )
 
 UNRELATED_AS_FAR_AS_KNOWN = replace(COMMIT_UNRELATED, strict=Severity.WARNING)
-"""The same rule where nobody said at which commit the task began."""
+"""The same rule if the commit at which the task began is unknown."""
 
 COMMIT_ON_NO_BRANCH = Rule(
     id="evidence/commit-on-no-branch",
@@ -179,7 +179,7 @@ COMMIT_ON_NO_BRANCH = Rule(
 )
 
 ON_NO_BRANCH_AS_FAR_AS_KNOWN = replace(COMMIT_ON_NO_BRANCH, strict=Severity.WARNING)
-"""The same rule where nobody said at which commit the task began."""
+"""The same rule if the commit at which the task began is unknown."""
 
 MEMORY_NOT_FOUND = Rule(
     id="evidence/memory-not-found",

@@ -1,4 +1,4 @@
-"""What the caller knows beforehand about the reply it is going to judge."""
+"""What the caller knows about a reply before it is judged."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -14,19 +14,23 @@ Markdown = Literal["allow", "forbid"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectations:
-    """Facts the envelope has to agree with; None means that the caller does not know and nothing is compared.
+    """Facts the envelope has to agree with; None means unknown, and nothing is compared.
 
-    `agent` is the subagent type that was invoked; a host's prefix (`plugin:goop-executor`) is ignored (G-42).
-    `phase` is the current workflow phase (G-43). `files_changed` (or commits made), `memory_saved` and `checks_run`
-    say what really happened, so that the section that must tell of it is asked for (G-37 to G-39). With `profile`
-    "v1", `discuss` is a phase of its own (D-28). `workspace` is the absolute path of the project folder and
-    `session_folder` a folder in it that paths must not leave; both are compared as texts and never opened.
-    `session_id` takes the place of a variable left in a path (D-59). `files_checked` means that the caller looks for
-    the files that the reply names: a variable left in a path is an error then. With `markdown` "forbid" a Factory
-    reply in Markdown is refused (F-01). `sessions` maps each session that is known to those that have to be done
-    before it (H-68). `agents` are patterns with `*` and `?` of names that the project has for agents of its own: they
-    may sign reports beside those of GoopSpec (D-97). `base` is the id of the commit at which the task began: a file
-    that is said to be modified must have changed since (D-94).
+    `agent` is the subagent type that was invoked; a host's prefix (`plugin:goop-executor`) is
+    ignored (G-42). `phase` is the current workflow phase (G-43). `files_changed` (or commits made),
+    `memory_saved` and `checks_run` state what really happened, so that the section that must report
+    it is required (G-37 to G-39). With `profile` "v1", `discuss` is a separate phase (D-28).
+
+    `workspace` is the absolute path of the project folder and `session_folder` a folder in it that
+    paths must not leave; both are compared as texts and never opened. `session_id` replaces a
+    variable left in a path (D-59). `files_checked` means that the caller checks the files that the
+    reply names: a variable left in a path is an error then.
+
+    With `markdown` "forbid" a Factory reply in Markdown is refused (F-01). `sessions` maps each
+    known session to those that must be completed before it (H-68). `agents` are patterns with `*`
+    and `?` of the names of the project's own agents, which may sign reports in addition to those of
+    GoopSpec (D-97). `base` is the id of the commit at which the task began: a file reported as
+    modified must have changed since (D-94).
     """
 
     agent: str | None = None
@@ -45,7 +49,7 @@ class Expectations:
     base: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse values of the wrong kind: comparing them would blame the agent for the caller's slip."""
+        """Refuse values of the wrong type, which would blame the agent for the caller's mistake."""
         for kind, names in _KINDS.items():
             for name in names:
                 value = getattr(self, name)

@@ -1,6 +1,6 @@
-"""What a protocol family is to the core: find, read, judge, list claims, ask for.
+"""The interface of a protocol family: find, read, judge, list claims, request.
 
-The core knows no family by name.
+The core does not know any family by name.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Places(Protocol):
     """Finds the place of a path inside one envelope."""
 
     def locate(self, path: str, found: str | None) -> int | None:
-        """Return the offset of `path` from the start of the envelope; with `found`, that of the value."""
+        """Return the offset of `path` in the envelope; with `found`, that of the value."""
         ...  # pragma: no cover
 
 
@@ -54,7 +54,10 @@ class Family(Protocol):
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What the envelopes of this protocol hold, in lower case: a text without any is searched only by name."""
+        """Texts in lower case of which each envelope has at least one.
+
+        A text without any of them is searched only if the protocol was asked for by name.
+        """
         ...  # pragma: no cover
 
     @property
@@ -64,7 +67,7 @@ class Family(Protocol):
 
     @property
     def no_envelope(self) -> Rule:
-        """The rule for a reply without an envelope when this protocol was asked for by name."""
+        """The rule for a reply without an envelope if this protocol was asked for by name."""
         ...  # pragma: no cover
 
     def find(self, source: "SourceText", limits: Limits) -> "Extraction":
@@ -72,11 +75,11 @@ class Family(Protocol):
         ...  # pragma: no cover
 
     def find_older(self, text: str, limits: Limits) -> "Extraction | None":
-        """Return the older or looser forms of this protocol, looked for where `find` chose nothing."""
+        """Return the older or looser forms of this protocol, searched if `find` chose nothing."""
         ...  # pragma: no cover
 
     def is_marked(self, block: "Block") -> bool:
-        """Return whether `block` is this protocol's beyond doubt; asked where the protocol is detected (D-01)."""
+        """Return whether `block` is certainly of this protocol; asked if it is detected (D-01)."""
         ...  # pragma: no cover
 
     def read(
@@ -86,26 +89,29 @@ class Family(Protocol):
         ...  # pragma: no cover
 
     def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
-        """Return `text` with the mended `envelope` in place of `span`, and what was wrong with its place mended."""
+        """Return `text` with `envelope` in place of `span`, and a wrong place of it corrected."""
         ...  # pragma: no cover
 
     def claims(self, envelope: Envelope) -> "Claims":
-        """Return what `envelope`, a model of this family, says is true of the project; a partial one says nothing."""
+        """Return what `envelope`, a model of this family, claims about the project.
+
+        A partial envelope claims nothing.
+        """
         ...  # pragma: no cover
 
     def envelope_from(self, values: object) -> Envelope:
         """Return the model whose `to_dict` gave `values`.
 
-        Raises ValueError, which names the place.
+        Raise ValueError, which names the place, if they do not fit.
         """
         ...  # pragma: no cover
 
     def absence(self, text: str) -> str:
-        """Return in one clause what is there in place of an envelope."""
+        """Return in one clause what the text has instead of an envelope."""
         ...  # pragma: no cover
 
     def skeleton(self, expected: Expectations) -> str:
-        """Return the smallest envelope, with template text for all that the agent has to fill in."""
+        """Return the smallest envelope, with template text for what the agent has to fill in."""
         ...  # pragma: no cover
 
 
@@ -116,7 +122,7 @@ class FamilyOnDemand:
     """
 
     def __init__(self, name: str, *, marks: tuple[str, ...], load: Callable[[], Family]) -> None:
-        """Take what the family that `load` returns also reports as its own."""
+        """`name` and `marks` have to equal those of the family that `load` returns."""
         self.name, self.marks = name, marks
         self._load = load
 
@@ -126,7 +132,7 @@ class FamilyOnDemand:
         return self._load()
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        """Return an attribute of the loaded family and keep it: the next access takes no call."""
+        """Return an attribute of the loaded family and store it for the next access."""
         if name.startswith("_"):
             raise AttributeError(name)
 
@@ -137,6 +143,6 @@ class FamilyOnDemand:
 
 
 def put_in_place(text: str, span: tuple[int, int], envelope: str) -> str:
-    """Return `text` with `envelope` in place of `span`: all there is to do where the place of an envelope is free."""
+    """Return `text` with `envelope` in place of `span`, for families with a free place."""
     start, end = span
     return text[:start] + envelope + text[end:]

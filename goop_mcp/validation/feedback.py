@@ -1,8 +1,8 @@
-"""From findings to words that an agent can act on.
+"""Turn findings into feedback that an agent can act on.
 
-Every text starts with the same phrase and ends with exactly one instruction. It names the violated
-rules only: where, what was found, what was expected, what to do. No address, no library's words, no
-echo of the reply (PEERS, section 5).
+Every text starts with the same phrase and ends with exactly one instruction. It names only the
+violated rules: where, what was found, what was expected, what to do. It contains no address, no
+message of a library and no echo of the reply, which would distract a model or be repeated by it.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from goop_mcp.validation.limits import Limits
 __all__ = ["OPENING", "compose_feedback", "for_last_message"]
 
 OPENING = "Your report was not accepted."
-"""How every feedback begins; hosts and tests recognise it by this."""
+"""The beginning of every feedback, by which hosts and tests recognize it."""
 
 _LINE_CHARACTERS = 300
 _SHORT_LINE_CHARACTERS = 230  # two of them, the opening and the instruction stay under 600
 _FEW_ERRORS = 2
 _LEAST_MESSAGE = 60
 _SKELETON_CHARACTERS = 500
-_RESEND = "Send the whole envelope again with these mended and nothing else changed."
+_RESEND = "Send the whole envelope again with these fixed and nothing else changed."
 _SEND_ENVELOPE = (
     "Send only the envelope, in this form and filled in; the rest of your reply is kept."
 )
@@ -32,7 +32,7 @@ _FOR_LAST_MESSAGE = {
         "only your last message is handed on."
     ),
     _RESEND: (
-        "Send your whole reply again with these mended and nothing else changed; only your last"
+        "Send your whole reply again with these fixed and nothing else changed; only your last"
         " message is handed on."
     ),
 }
@@ -48,10 +48,10 @@ _FIRST = {
 def compose_feedback(
     findings: Sequence[Finding], *, no_envelope: bool, skeleton: str, limits: Limits
 ) -> str:
-    """Return what to tell the agent about the errors among `findings`.
+    """Return the feedback to the agent about the errors among `findings`.
 
-    `skeleton` is the smallest envelope of the protocol; it is shown when there was none. The text
-    has at most `limits.feedback_characters`; what does not fit is counted.
+    `skeleton` is the smallest envelope of the protocol; it is shown if there was none. The text has
+    at most `limits.feedback_characters`; errors that do not fit are counted.
     """
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if no_envelope:
@@ -62,12 +62,14 @@ def compose_feedback(
         return f"{OPENING} {_sentence(cut_off.message)} {cut_off.fix}"
 
     errors.sort(key=lambda finding: _FIRST.get(finding.rule, 9))
-
     return _list_errors(errors, limits)
 
 
 def for_last_message(feedback: str) -> str:
-    """Return `feedback` for an agent of which nothing but the last message is kept: it is to repeat the whole reply."""
+    """Return `feedback` for a host that passes on only the last message of an agent.
+
+    It asks to repeat the whole reply.
+    """
     body, break_, instruction = feedback.rpartition("\n")
     return body + break_ + _FOR_LAST_MESSAGE.get(instruction, instruction)
 
@@ -85,9 +87,12 @@ def _list_errors(errors: Sequence[Finding], limits: Limits) -> str:
     room = limits.feedback_characters - len(head) - len(_RESEND) - 60
     longest = _SHORT_LINE_CHARACTERS if len(shown) <= _FEW_ERRORS else _LINE_CHARACTERS
     lines: list[str] = []
-
     for finding in shown[: limits.feedback_findings]:
-        line = _error_line(finding, longest)
+        place = f"line {finding.line}: " if finding.line is not None else ""
+        rest = f" ({finding.rule}). {finding.fix}"
+        # A long message is cut, never the rule and the fix.
+        width = max(longest - len(place) - len(rest), _LEAST_MESSAGE)
+        line = f"- {place}{excerpt(finding.message, width)}{rest}"
         if len(line) + 1 > room:
             break
 
@@ -96,12 +101,15 @@ def _list_errors(errors: Sequence[Finding], limits: Limits) -> str:
 
     left = len(shown) - len(lines)
     if left:
-        lines.append(f"… and {left} more; mend these first." if lines else f"{left} errors.")
+        lines.append(f"… and {left} more; fix these first." if lines else f"{left} errors.")
     return "\n".join([head, *lines, _RESEND])
 
 
 def _joined(errors: Sequence[Finding]) -> Sequence[Finding]:
-    """Return `errors` with one in place of many values of a template: who copied a form needs no list of its slots."""
+    """Return `errors` with one in place of many template values.
+
+    An agent that copied a form does not need a list of its slots.
+    """
     left = [finding for finding in errors if finding.rule.endswith("/placeholder-left")]
     if len(left) <= _FEW_ERRORS:
         return errors
@@ -121,17 +129,9 @@ def _joined(errors: Sequence[Finding]) -> Sequence[Finding]:
 
 
 def _name_of(path: str) -> str:
-    """Return the name of what `path` leads to; an item of a list has that of the list."""
+    """Return the name of the value at `path`; an item of a list has the name of the list."""
     steps = [step for step in path.split("/") if step and not step.isdecimal() and step != "text()"]
     return steps[-1].lstrip("@").partition("[")[0] if steps else ""
-
-
-def _error_line(finding: Finding, longest: int) -> str:
-    """Return place, message, rule and fix on one line; a long message is cut so that the fix stays whole."""
-    place = f"line {finding.line}: " if finding.line is not None else ""
-    rest = f" ({finding.rule}). {finding.fix}"
-    room = longest - len(place) - len(rest)
-    return f"- {place}{excerpt(finding.message, max(room, _LEAST_MESSAGE))}{rest}"
 
 
 def _sentence(message: str) -> str:

@@ -10,8 +10,7 @@ from goop_mcp.validation.list_fences import fences_in_lists
 __all__ = ["common_indentation", "fence_spans"]
 
 _INDENTED = re.compile(r"^([ \t]*+)(?=\S)", re.MULTILINE)
-# Where the items of lists have a say in what is a fence: one that is indented, or stands in the
-# line of a marker.
+# A fence that may belong to the item of a list: it is indented, or follows a marker on its line.
 _INDENTED_FENCE = re.compile(r"^[ \t\-*+.)0-9]++(?:```|~~~)", re.MULTILINE)
 _ITEM = re.compile(r"^[ \t]*+(?:[-*+]|\d{1,9}[.)])(?=\s|\Z)", re.MULTILINE)
 _HOST_LINE_WINDOW = 500
@@ -20,10 +19,10 @@ _HOST_LINE_WINDOW = 500
 def fence_spans(text: str) -> list[tuple[int, int, str]]:
     """Return (start of content, end of content, info string) of every fenced block, in order.
 
-    After CommonMark: backticks or tildes, closed by a run of the same character at least as long,
+    As in CommonMark: backticks or tildes, closed by a run of the same character at least as long,
     up to three spaces of indentation beyond that of the whole text or of the list item around,
     closed by the end of the item or of the text if not before. The info string of a backtick fence
-    holds no backtick. Fences inside a fence are content.
+    has no backtick. Fences inside a fence are content.
     """
     if "```" not in text and "~~~" not in text:
         return []
@@ -36,8 +35,8 @@ def fence_spans(text: str) -> list[tuple[int, int, str]]:
     spans: list[tuple[int, int, str]] = []
     run, start, info = "", 0, ""
 
-    # One line after the other: a text of nothing but fences would take fifty times its size in
-    # memory.
+    # The lines are merged lazily: a list of them would take fifty times the size of a text that
+    # consists of fences.
     for line_start, at, line_end in merge(_lines_with_runs(text, "`"), _lines_with_runs(text, "~")):
         mark = text[at:line_end]
         rest = mark.lstrip(mark[0])
@@ -58,7 +57,10 @@ def fence_spans(text: str) -> list[tuple[int, int, str]]:
 
 
 def _lines_with_runs(text: str, character: str) -> Iterator[tuple[int, int, int]]:
-    """Yield (start of line, start of run, end of line) of each line that begins with three of `character` or more."""
+    """Yield (start of line, start of run, end of line) of each line that begins with a run.
+
+    A run has three of `character` or more.
+    """
     at, seen = text.find(character * 3), 0
     while at >= 0:
         line_start = text.rfind("\n", seen, at) + 1 or seen
@@ -72,7 +74,7 @@ def _lines_with_runs(text: str, character: str) -> Iterator[tuple[int, int, int]
 
 
 def common_indentation(text: str) -> int:
-    """Return by how many columns every line is indented; blank lines and the host's own do not count."""
+    """Return by how many columns every line is indented, except blank and host lines."""
     least: int | None = None
     for line in _INDENTED.finditer(text):
         width = len(line[1].expandtabs(4))

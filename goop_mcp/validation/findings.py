@@ -1,4 +1,4 @@
-"""What a verdict is made of: findings about the agent's text and the repairs made to its form."""
+"""The parts of a verdict: findings about the agent's text and the repairs made to its form."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,7 +12,7 @@ FOUND_CHARACTERS = 200
 
 
 class Severity(StrEnum):
-    """How much a finding weighs: an error rejects, a warning and an info do not (D-19)."""
+    """The severity of a finding: an error rejects, a warning and an info do not (D-19)."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -21,11 +21,11 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One fault or remark, as every surface shows it (INTERFACES, section 2).
+    """One error or remark, as every surface shows it.
 
-    `line` and `column` count from 1 in the text as the caller gave it and are None where no place
-    is known. `path` is an XPath or JSON pointer inside the envelope. `expected` lists the allowed
-    values, if they are listed.
+    `line` and `column` count from 1 in the text as the caller gave it and are None if the place is
+    unknown. `path` is an XPath or JSON pointer inside the envelope. `expected` has the allowed
+    values, if there is a list of them.
     """
 
     rule: str
@@ -55,7 +55,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """One change that lenient reading made to the form of the envelope; `line` as in `Finding`."""
+    """One change that lenient mode made to the form of the envelope; `line` as in `Finding`."""
 
     rule: str
     message: str
@@ -66,11 +66,11 @@ class Repair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """What a check saw, before mode and position are known.
+    """What a check found, before mode and position are known.
 
-    `offset` counts characters from 0 in the text that was read; None means: look `path` up.
-    `before` and `after` are set when lenient mode mends the fault; `fix` replaces the rule's own
-    instruction.
+    `offset` counts characters from 0 in the text that was read; None means that `path` is looked
+    up. `before` and `after` are set if lenient mode repairs the error; `fix` replaces the rule's
+    own instruction.
     """
 
     message: str
@@ -86,8 +86,8 @@ class Hit:
 def excerpt(text: str, limit: int = FOUND_CHARACTERS) -> str:
     """Return `text` on one line, cut to `limit` characters, safe to quote in a message.
 
-    Only the part that can be shown is looked at, so that a field of megabytes costs nothing.
-    Characters that a terminal or an encoder would trip over are shown as escapes.
+    Only the part that can be shown is examined, so that a field of megabytes costs nothing.
+    Characters that a terminal or an encoder cannot handle are shown as escapes.
     """
     line = " ".join(text[: 4 * limit].split())
     if not line.isprintable():

@@ -1,4 +1,4 @@
-"""What hosts do to a reply before its caller sees it, and how it is undone (D-09, D-95; HOSTS, section 1.4)."""
+"""Recognize what hosts change in a reply before its caller sees it, and undo it (D-09, D-95)."""
 
 import re
 from collections.abc import Iterator
@@ -48,9 +48,10 @@ def is_host_line(line: str) -> bool:
 
 
 def after_envelope(text: str, end: int) -> int | None:
-    """Return the offset of the first text behind an envelope that ends at `end`, None when there is none.
+    """Return the offset of the first text after an envelope that ends at `end`, None if none.
 
-    White space, closing fences and the lines that a host adds are no text (D-03, D-08, D-09).
+    White space, closing fences and the lines that a host adds do not count as text (D-03, D-08,
+    D-09).
     """
     at = end
     while True:
@@ -67,19 +68,23 @@ def after_envelope(text: str, end: int) -> int | None:
 
 
 def host_tail(text: str, after: int) -> int:
-    """Return where the lines begin that a host added at the end of `text`, at or behind `after`; else its end."""
+    """Return where the lines begin that a host added at the end of `text`, not before `after`.
+
+    Without such lines it is the end of `text`.
+    """
     starts = [line.start() for line in _HOST_LINE_START.finditer(text, after)][-_LINES_LOOKED_AT:]
     return next((start for start in starts if after_envelope(text, start) is None), len(text))
 
 
 def unescape(text: str) -> SourceText:
-    """Undo one level of XML escaping and remember where each character came from."""
+    """Undo one level of XML escaping and record the origin of each character."""
     read = _ENTITY.sub(lambda entity: _CHARACTERS[entity[0]], text)
     return SourceText(text, read, _shifts(text))
 
 
+# A generator, because a list would take ten times the memory of the arrays it goes into.
 def _shifts(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where the text goes on behind each entity, unescaped and as given."""
+    """Yield where the text continues after each entity, unescaped and as given."""
     removed = 0
     for entity in _ENTITY.finditer(text):
         end = entity.end()
@@ -93,15 +98,16 @@ _ONLY_RESULT = re.compile(r'\{\s{0,99}"result"')
 
 
 def take_out_of_json(text: str) -> SourceText | None:
-    """Return the reply that a host handed on in its own JSON, None where `text` is nothing of the kind (D-95).
+    """Return the reply that a host wrapped in its own JSON, None if it did not (D-95).
 
-    Known are the result of `claude -p --output-format json`, the last line of `stream-json`, and an object whose only
-    key is `result`. Taken out is once: what the reply itself holds is its own.
+    Known are the result of `claude -p --output-format json`, the last line of `stream-json`, and an
+    object whose only key is `result`. Only one level is removed: JSON inside the reply is its
+    content.
     """
     start = len(text) - len(text.lstrip())
     if not text.startswith(("{", "["), start) or '"result"' not in text:
         return None
-    # A reply that has a result itself, as those of speckit, need not be decoded for this.
+    # A reply with its own result, as in speckit, does not have to be decoded for this.
     if _ONLY_RESULT.match(text, start) is None and _RESULT_LINE.search(text) is None:
         return None
     if (whole := decode_object(text, start)) is not None and not text[whole[1] :].strip():
@@ -110,7 +116,7 @@ def take_out_of_json(text: str) -> SourceText | None:
 
 
 def _result_of_stream(text: str, start: int) -> SourceText | None:
-    """Return the reply in the last line of a stream; every line of it is an object with a type."""
+    """Return the reply in the last line of a stream, whose lines are objects with a type."""
     last = text.rstrip().rfind("\n") + 1
     first, result = decode_object(text, start), decode_object(text, last)
     if (
@@ -136,11 +142,11 @@ def _result_in(text: str, start: int, value: JsonValue) -> SourceText | None:
     if not isinstance(result, str | dict):
         return None
 
-    # Few replies come so
+    # Few replies need these modules.
     from goop_mcp.validation.json_places import nearest_place  # noqa: PLC0415
     from goop_mcp.validation.json_strings import text_of_string  # noqa: PLC0415
 
-    # What bears a status is a reply itself, and no host's.
+    # An object with a status is a reply itself and not that of a host.
     is_result = holder.get("type") == "result" and "status" not in holder
     if isinstance(result, str) and (is_result or len(holder) == 1):
         return text_of_string(text, start + nearest_place(text[start:], pointer))

@@ -1,4 +1,4 @@
-"""Whole JSON replies in good order, in which the examples of the rules change one line."""
+"""Complete correct JSON replies, in which the examples of the rules change one line."""
 
 __all__ = ["FACTORY_REPLY"]
 

@@ -1,4 +1,4 @@
-"""Bounds on what is read, so that one hostile reply cannot hold up a process."""
+"""Limits on what is read, so that a hostile reply cannot block a process."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ class Limits:
     """Largest sizes that are read. Over a limit the envelope is not parsed (D-84).
 
     Sizes of texts are in bytes of UTF-8, `field_bytes` is the text of one element or attribute.
-    `depth` counts elements from the root, which is 1. Replace single values with
-    `dataclasses.replace`.
+    `depth` counts elements from the root, which is 1. Use `dataclasses.replace` to change single
+    values.
     """
 
     text_bytes: int = 2 * 1024 * 1024
@@ -31,10 +31,10 @@ DEFAULT_LIMITS = Limits()
 
 
 def utf8_length(text: str, enough: int) -> int:
-    """Return the size of `text` in UTF-8, or its length in characters when that alone exceeds `enough`.
+    """Return the size of `text` in UTF-8, or its length in characters if that exceeds `enough`.
 
-    Counting characters first keeps a text of many megabytes from being encoded only to be refused. Lone
-    surrogates count three bytes.
+    Counting characters first avoids encoding many megabytes only to refuse them. Lone surrogates
+    count three bytes.
     """
     if len(text) > enough or text.isascii():
         return len(text)

@@ -1,8 +1,9 @@
-"""Fenced code blocks in texts with lists: an item moves the column from which indentation counts (CommonMark, 5.2).
+"""Fenced code blocks in texts with lists, whose items shift the indentation (CommonMark, 5.2).
 
-Lines are taken one by one. What is open at a line is a stack of list items, by the column at which their content
-begins, and perhaps a fence in one of them. Blocks that hold no fences are distinguished only as far as they decide
-where an item ends.
+Lines are read one by one. The state is a stack of list items, by the column at which their content
+begins, and perhaps a fence in one of them. Other blocks are distinguished only as far as they
+decide where an item ends. Linear, because the stack has at most `_DEEPEST` items and each line is
+read once for each item that it opens.
 """
 
 import re
@@ -10,8 +11,8 @@ from dataclasses import dataclass, field
 
 __all__ = ["fences_in_lists"]
 
-_DEEPEST = 32  # items in items; what is deeper is text
-_CODE = 4  # columns of indentation that make code of a line
+_DEEPEST = 32  # nested items; a deeper marker is text
+_CODE = 4  # columns of indentation from which a line is code
 _MARKER = re.compile(r"([-*+]|(\d{1,9})[.)])(?= |$)")
 _RUN = re.compile(r"(`{3,}+|~{3,}+)(.*)")
 _BREAK = re.compile(r"(?:\*[ ]*+){3,}$|(?:-[ ]*+){3,}$|(?:_[ ]*+){3,}$")
@@ -29,7 +30,10 @@ class _Fence:
 
 @dataclass(slots=True)
 class _Blocks:
-    """What is open: list items by the column of their content, a fence, a paragraph (perhaps in a quote)."""
+    """The open blocks: list items by the column of their content, a fence, a paragraph.
+
+    `quoted`: the paragraph is in a block quote.
+    """
 
     spans: list[tuple[int, int, str]] = field(default_factory=list)
     items: list[int] = field(default_factory=list)
@@ -39,14 +43,14 @@ class _Blocks:
     began_empty: bool = False
 
     def blank(self) -> None:
-        """Take a blank line: an item that began with nothing ends."""
+        """Process a blank line: it ends an item that began with one."""
         self.paragraph = False
         if self.began_empty and self.fence is None:
             self.items.pop()
             self.began_empty = False
 
     def matched(self, indent: int) -> int:
-        """Return how many of the items a line with this indentation goes on."""
+        """Return how many of the items a line with this indentation continues."""
         depth = 0
         while depth < len(self.items) and indent >= self.items[depth]:
             depth += 1
@@ -64,10 +68,12 @@ class _Blocks:
 
 
 def fences_in_lists(text: str, base: int) -> list[tuple[int, int, str]]:
-    """Return (start of content, end of content, info string) of every fence; all lines are indented by `base`."""
+    """Return (start of content, end of content, info string) of every fence.
+
+    All lines are indented by `base`.
+    """
     blocks = _Blocks()
     at = 0
-
     while at < len(text):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
@@ -86,7 +92,10 @@ def fences_in_lists(text: str, base: int) -> list[tuple[int, int, str]]:
 
 
 def _take(blocks: _Blocks, rest: str, indent: int, place: tuple[int, int]) -> None:
-    """Take a line that is not blank: `rest` is indented by `indent`, `place` is where the line begins and ends."""
+    """Process a line that is not blank.
+
+    `rest` is indented by `indent`, `place` is where the line begins and ends.
+    """
     depth = blocks.matched(indent)
     if blocks.fence is not None:
         if depth >= blocks.fence.depth:
@@ -102,7 +111,7 @@ def _take(blocks: _Blocks, rest: str, indent: int, place: tuple[int, int]) -> No
     within = depth == len(blocks.items)
     indented = indent - blocks.column(depth) >= _CODE
     if blocks.paragraph and not within and (indented or not _begins_block(rest)):
-        return  # the paragraph of an inner item goes on, however little it is indented
+        return  # a paragraph continues even with less indentation ("laziness" in CommonMark)
 
     del blocks.items[depth:]
     blocks.paragraph = blocks.paragraph and within
@@ -111,10 +120,10 @@ def _take(blocks: _Blocks, rest: str, indent: int, place: tuple[int, int]) -> No
 
 
 def _begin(blocks: _Blocks, rest: str, indent: int, line_end: int) -> None:
-    """Open what begins on this line: items, one inside the other, and a fence or a paragraph in the last of them."""
+    """Open the blocks that begin on this line: nested items, then a fence or a paragraph."""
     while True:
         if indent - blocks.column(len(blocks.items)) >= _CODE:
-            return  # indented code, or a paragraph that goes on
+            return  # indented code, or a paragraph that continues
         if (opening := _opens(rest)) is not None:
             blocks.fence = _Fence(opening[1], line_end + 1, opening[2].strip(), len(blocks.items))
             blocks.paragraph = False
@@ -123,19 +132,20 @@ def _begin(blocks: _Blocks, rest: str, indent: int, line_end: int) -> None:
         marker = None if _BREAK.match(rest) else _MARKER.match(rest)
         follows = blocks.paragraph and not blocks.quoted
         if follows and _UNDERLINE.match(rest):
-            blocks.paragraph = False  # it was a heading
+            blocks.paragraph = False  # the underline made it a heading
             return
         if (
             marker is None
             or len(blocks.items) >= _DEEPEST
-            or (follows and not _interrupts(rest, marker))
+            # Without a blank line before it, an item can follow a paragraph only if it has text
+            # and, in a numbered list, is the first.
+            or (follows and (rest == marker[0] or (marker[2] is not None and int(marker[2]) != 1)))
         ):
             blocks.quoted = rest.startswith(">") or (blocks.quoted and blocks.paragraph)
             words = rest.lstrip("> ")
             blocks.paragraph = bool(words) and not (
                 _BREAK.match(words) or _HEADING.match(words) or _opens(words)
             )
-
             return
 
         width = marker.end()
@@ -157,11 +167,6 @@ def _opens(rest: str) -> re.Match[str] | None:
 
 def _closes(rest: str, run: str) -> bool:
     return rest.startswith(run) and not rest.strip(run[0])
-
-
-def _interrupts(rest: str, marker: re.Match[str]) -> bool:
-    """Return whether an item may follow a paragraph without a blank line: only one with text, and the first."""
-    return rest != marker[0] and (marker[2] is None or int(marker[2]) == 1)
 
 
 def _begins_block(rest: str) -> bool:

@@ -1,7 +1,7 @@
-"""Rules that a caller brings along: refused where they could never work, run beside ours, and blamed where they fail.
+"""Custom rules of a caller: checked before use, run in addition to the built-in rules.
 
-What is wrong with a reply is a finding. What is wrong with a rule is its author's to mend, and no
-feedback to an agent tells of it.
+An error of a reply is a finding. An error of a rule is for its author to fix: it raises
+`RuleFailedError` and never appears in the feedback to an agent.
 """
 
 import re
@@ -24,10 +24,11 @@ _WHERE_FORM_IS_READ = ("offset", "before", "after")
 
 
 def check_own_rules(rules: object, *, taken: Collection[str]) -> None:
-    """Raise RuleRefusedError unless `rules` are several rules that can be used beside ours.
+    """Raise RuleRefusedError unless `rules` can be used in addition to the built-in rules.
 
-    `taken` are the first parts of ids that others must not have. What would never fire, or never
-    reject, is refused: a guard that does nothing looks like one that was passed.
+    `taken` are the first parts of ids that custom rules must not have. A rule that would never
+    fire, or never reject, is refused, because a check without effect looks like one that was
+    passed.
     """
     if not isinstance(rules, list | tuple):
         raise RuleRefusedError(
@@ -35,13 +36,12 @@ def check_own_rules(rules: object, *, taken: Collection[str]) -> None:
         )
 
     seen: set[str] = set()
-
     for rule in rules:
         if not isinstance(rule, Rule):
             raise RuleRefusedError(f"one of rules is {type(rule).__name__}; expected Rule(...)")
-        if (fault := _fault_of_id(rule.id, taken) or _fault(rule)) is not None:
+        if (defect := _defect_of_id(rule.id, taken) or _defect(rule)) is not None:
             raise RuleRefusedError(
-                f"rule {excerpt(str(rule.id), _LONGEST_ID)!r} cannot be used: {fault}"
+                f"rule {excerpt(str(rule.id), _LONGEST_ID)!r} cannot be used: {defect}"
             )
 
         if rule.id in seen:
@@ -52,7 +52,7 @@ def check_own_rules(rules: object, *, taken: Collection[str]) -> None:
         seen.add(rule.id)
 
 
-def _fault_of_id(name: object, taken: Collection[str]) -> str | None:
+def _defect_of_id(name: object, taken: Collection[str]) -> str | None:
     if not isinstance(name, str) or len(name) > _LONGEST_ID or _ID.fullmatch(name) is None:
         return (
             "its id has another form; expected your own first part, a slash and a name, as in"
@@ -68,9 +68,8 @@ def _fault_of_id(name: object, taken: Collection[str]) -> str | None:
     return None
 
 
-def _fault(rule: Rule) -> str | None:
-    # What type checkers see is looked at again: a severity that is a mere text would reject
-    # nothing.
+def _defect(rule: Rule) -> str | None:
+    # Types are checked at run time as well: a severity that is a plain string would reject nothing.
     for name in ("lenient", "strict"):
         if not isinstance(weight := cast("object", getattr(rule, name)), Severity):
             return f"{name} is {excerpt(repr(weight), 40)}; expected one of Severity"
@@ -83,18 +82,14 @@ def _fault(rule: Rule) -> str | None:
         return "it has no example; expected Example(good=..., bad=..., reply=...)"
     if not callable(rule.check):
         return "it has no check; expected a function of a model and of what is expected"
-    if not _judges_envelopes(rule.model):
+    models = rule.model if isinstance(rule.model, tuple) else (rule.model,)
+    if not models or not all(isinstance(each, type) and _is_envelope(each) for each in models):
         return (
             "model is no class of envelopes; expected one of goop_mcp.protocols, such as Report, or"
             " several"
         )
 
     return None
-
-
-def _judges_envelopes(model: object) -> bool:
-    models = model if isinstance(model, tuple) else (model,)
-    return bool(models) and all(isinstance(each, type) and _is_envelope(each) for each in models)
 
 
 def _is_envelope(model: type) -> bool:
@@ -104,9 +99,10 @@ def _is_envelope(model: type) -> bool:
 def run_own_rules(
     rules: Sequence[Rule], envelope: Envelope, expected: Expectations
 ) -> list[Problem]:
-    """Return what the caller's own `rules` saw in `envelope`, in their order; each judges those of its model.
+    """Return what the custom `rules` found in `envelope`, in their order; each judges its model.
 
-    An envelope that was cut off is judged by none, as by no other rule about its content. Raises RuleFailedError.
+    An envelope that was cut off is not judged, as by all rules about content. Raise RuleFailedError
+    if a rule fails or returns something else than hits.
     """
     if envelope.partial:
         return []
@@ -127,9 +123,9 @@ def _run(rule: Rule, envelope: Envelope, expected: Expectations) -> list[Problem
         hits = [] if seen is None else [seen] if isinstance(seen, Hit) else _listed(rule, seen)
     except RuleFailedError:
         raise
-    except (Exception, SystemExit) as error:  # one that ends the process would end a server with it
-        said = excerpt(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
-        raise RuleFailedError(rule.id, f"{said}{_place_of(error)}") from error
+    except (Exception, SystemExit) as error:  # a rule that exits must not end the server
+        text = excerpt(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+        raise RuleFailedError(rule.id, f"{text}{_place_of(error)}") from error
 
     return [Problem(rule, _readable(rule, hit)) for hit in hits]
 
@@ -145,9 +141,9 @@ def _listed(rule: Rule, seen: object) -> list[object]:
 
 
 def _place_of(error: BaseException) -> str:
-    """Return the line of the check in which it went wrong; nothing where it was not even entered."""
+    """Return the line of the check that raised, "" if the check was not even entered."""
     entered = error.__traceback__
-    # A generator is entered only where what it yields is listed.
+    # The frames of this module come first. A generator is entered only when its items are listed.
     while entered is not None and entered.tb_frame.f_code.co_filename == _run.__code__.co_filename:
         entered = entered.tb_next
 
@@ -155,12 +151,11 @@ def _place_of(error: BaseException) -> str:
         return ""
 
     file = entered.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
-
     return f" ({file}, line {entered.tb_lineno})"
 
 
 def _readable(rule: Rule, hit: object) -> Hit:
-    """Return `hit` as it can be shown anywhere: its words are often those of the agent, of any length and kind."""
+    """Return `hit` with texts that can be shown anywhere: many quote the agent, in any length."""
     if not isinstance(hit, Hit):
         raise RuleFailedError(
             rule.id, f"it returned {type(hit).__name__} among others; expected Hits only"
@@ -168,7 +163,7 @@ def _readable(rule: Rule, hit: object) -> Hit:
 
     if any(getattr(hit, name) is not None for name in _WHERE_FORM_IS_READ):
         raise RuleFailedError(
-            rule.id, "its Hit has an offset, before or after; expected a path, as it mends nothing"
+            rule.id, "its Hit has offset, before or after; expected a path, as it repairs nothing"
         )
 
     texts = {

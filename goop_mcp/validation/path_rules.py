@@ -1,4 +1,4 @@
-"""Rules about paths that somebody will write to or read from, for every protocol that names them."""
+"""Rules about paths that will be written or read, for every protocol that names them."""
 
 from dataclasses import replace
 

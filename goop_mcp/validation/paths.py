@@ -1,7 +1,7 @@
-"""Where a path leads, told from its text alone: nothing is opened, resolved or asked of a file system.
+"""Find out where a path leads from its text alone, without access to a file system.
 
-Paths are relative to the workspace. Whatever could lead out of it in any spelling is refused (RELIABILITY, section 5):
-what only a file system can tell, such as links, is not seen here.
+Paths are relative to the workspace. Whatever could lead out of it in any spelling is refused. What
+only a file system knows, such as links, is not checked here.
 """
 
 import re
@@ -35,12 +35,12 @@ _TIMES_DECODED = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathBounds:
-    """What paths are held against. All are texts; None means that the caller does not know.
+    """The bounds that paths are compared with, all as texts; None means unknown.
 
     `workspace` is the absolute path of the project folder: an absolute path inside it is made
-    relative. Paths have to stay inside `session_folder`, relative to the workspace, where it is
-    given. `session_id` takes the place of a `{session-id}` that was left in. With `final` the path
-    is about to be used, and any other variable is an error.
+    relative. Paths have to stay inside `session_folder`, relative to the workspace, if it is given.
+    `session_id` replaces a `{session-id}` that was left in. With `final` the path is about to be
+    used, and any other variable is an error.
     """
 
     workspace: str | None = None
@@ -50,11 +50,11 @@ class PathBounds:
 
 
 ANYWHERE_INSIDE = PathBounds()
-"""Anywhere inside a workspace whose place is not known."""
+"""Any path inside a workspace whose location is unknown."""
 
 
 def bounds_of(expected: Expectations) -> PathBounds:
-    """Return what `expected` says about paths."""
+    """Return the bounds that `expected` implies."""
     if expected is NOTHING_EXPECTED:
         return ANYWHERE_INSIDE
 
@@ -68,7 +68,10 @@ def bounds_of(expected: Expectations) -> PathBounds:
 
 
 def path_problem(path: str, *, where: str, bounds: PathBounds = ANYWHERE_INSIDE) -> Problem | None:
-    """Return what is wrong with `path`, None when it stays inside; `where` is its XPath or JSON pointer."""
+    """Return what is wrong with `path`, None if it stays inside.
+
+    `where` is the XPath or JSON pointer of the path.
+    """
     return read_path(path, where=where, bounds=bounds)[1]
 
 
@@ -77,9 +80,10 @@ def read_path(
 ) -> tuple[str, Problem | None]:
     """Return `path` as it is meant, relative to the workspace, and what is wrong with it.
 
-    One problem at most: what leads out comes before what is unfinished. A blank path is nobody's
-    business here. Takes time linear to the length of `path`.
+    At most one problem is returned, and a path that leads out comes before one that is unfinished.
+    A blank path is the concern of other rules. Takes time linear to the length of `path`.
     """
+    # One match clears a plain relative path, which nearly every path is.
     if (bounds is ANYWHERE_INSIDE and _PLAIN.fullmatch(path)) or not path.strip():
         return path, None
 
@@ -101,11 +105,19 @@ def read_path(
 
 
 def _way_out(path: str) -> str | None:
-    """Return how `path` leaves the folder it is relative to, None when it stays inside."""
+    """Return how `path` leaves the folder it is relative to, None if it stays inside."""
     if _CONTROL.search(path):
         return "it holds a control character"
 
-    for spelling in _spellings(path):
+    # The path with one kind of slash, as written and as later programs may decode it.
+    plain = path if path.isascii() else unicodedata.normalize("NFKC", visible(path))
+    spellings = [plain.strip().translate(_SLASHES)]
+    for _ in range(_TIMES_DECODED):
+        if "%" in spellings[-1]:
+            decoded = _ENCODED.sub(lambda code: chr(int(code[1], 16)), spellings[-1])
+            spellings.append(decoded.translate(_SLASHES))
+
+    for spelling in spellings:
         if spelling.startswith("/"):
             return "it is absolute"
         if _CONTROL.search(spelling):
@@ -122,23 +134,8 @@ def _way_out(path: str) -> str | None:
     return None
 
 
-def _spellings(path: str) -> list[str]:
-    """Return `path` with one kind of slash, as it stands and as others may decode it."""
-    plain = path if path.isascii() else unicodedata.normalize("NFKC", visible(path))
-    spellings = [plain.strip().translate(_SLASHES)]
-    for _ in range(_TIMES_DECODED):
-        if "%" in spellings[-1]:
-            spellings.append(_ENCODED.sub(_character, spellings[-1]).translate(_SLASHES))
-
-    return spellings
-
-
-def _character(code: re.Match[str]) -> str:
-    return chr(int(code[1], 16))
-
-
 def _made_relative(path: str, workspace: str | None) -> str:
-    """Return an absolute path inside `workspace` as a relative one, any other path as it is."""
+    """Return an absolute path inside `workspace` as a relative one, any other path unchanged."""
     if workspace is None or not (path.startswith(("/", "\\")) or _DRIVE.match(path)):
         return path
 
@@ -147,12 +144,11 @@ def _made_relative(path: str, workspace: str | None) -> str:
         return path
 
     trailing = "/" if path.endswith("/") and len(parts) > len(root) else ""
-
     return "/".join(parts[len(root) :]) + trailing or "."
 
 
 def _parts(path: str) -> list[str]:
-    """Return the names in `path`; those on a drive count without case, and the drive itself is one."""
+    """Return the names in `path`; a drive is a name, which is compared without case."""
     parts = [part for part in path.translate(_SLASHES).split("/") if part not in ("", ".")]
     return [parts[0].lower(), *parts[1:]] if parts and _DRIVE.match(parts[0]) else parts
 

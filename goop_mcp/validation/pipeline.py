@@ -1,6 +1,6 @@
-"""validate(): find the envelope, read it, judge it, say what to mend.
+"""validate(): find the envelope, read it, judge it, report what to fix.
 
-The whole program on one screen.
+This module shows the steps of the whole package.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ __all__ = ["Examination", "Family", "Reading", "examine", "validate"]
 
 @dataclass(slots=True, kw_only=True)
 class Examination:
-    """A reply that was read and judged by itself, and is not weighed yet: others may know more about it."""
+    """A reply that was read and judged, without a verdict: evidence may add problems."""
 
     choice: Choice
     reading: Reading
@@ -34,12 +34,12 @@ class Examination:
     limits: Limits
 
     def claims(self) -> Claims:
-        """Return what the envelope says is true of the project; nothing where there is none, or only a part of one."""
+        """Return the claims of the envelope, none if there is no complete envelope."""
         envelope = self.reading.envelope
         return NO_CLAIMS if envelope is None else self.choice.family.claims(envelope)
 
     def verdict(self, more: Sequence[Problem] = ()) -> Verdict:
-        """Weigh all problems; those of `more` name their place by path, as those of the family do."""
+        """Build the verdict; problems in `more` name their place by path, as in the family."""
         reading = self.reading if not more else _with_more(self.reading, more, self.choice)
         return weigh(
             self.choice, reading, mode=self.mode, expected=self.expected, limits=self.limits
@@ -55,11 +55,11 @@ def validate(
     expected: Expectations | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Verdict:
-    """Judge the envelope in `text`: all findings at once, each with its place in `text` (INTERFACES, section 3).
+    """Judge the envelope in `text`: all findings at once, each with its place in `text`.
 
-    Pure and total: any `str` gives a verdict, in time linear to its length; any exception is a bug of ours. Raises
-    UnknownNameError for a protocol or mode that does not exist and TypeError when `text` is no `str`: those are
-    mistakes of the caller.
+    Pure and total: any `str` gives a verdict, in time linear to its length, and any other exception
+    is a bug of this package. Raise UnknownNameError for a protocol or mode that does not exist and
+    TypeError if `text` is not a `str`, which are mistakes of the caller.
     """
     return examine(
         text, families, protocol=protocol, mode=mode, expected=expected, limits=limits
@@ -76,9 +76,10 @@ def examine(
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
 ) -> Examination:
-    """Read and judge the envelope in `text` as `validate` does, and leave the weighing to the caller.
+    """Read and judge the envelope in `text` as `validate` does, without building the verdict.
 
-    `rules` are the caller's own and judge the envelope beside those of its family. Raises RuleFailedError.
+    `rules` are custom rules, which judge the envelope in addition to those of its family. Raise
+    RuleFailedError if one of them fails.
     """
     _check_arguments(text, families, protocol, mode, expected)
     expected = NOTHING_EXPECTED if expected is None else expected
@@ -95,7 +96,7 @@ def examine(
         choice = choose(text, asked, limits)
         reading = _read(choice, expected, limits, named=protocol != "auto")
         if rules and reading.envelope is not None:
-            # Only those who bring rules pay
+            # Callers without custom rules need not import their module.
             from goop_mcp.validation.own_rules import run_own_rules  # noqa: PLC0415
 
             if seen := run_own_rules(rules, reading.envelope, expected):
@@ -123,21 +124,20 @@ def _read(choice: Choice, expected: Expectations, limits: Limits, *, named: bool
 
 
 def _with_more(reading: Reading, more: Sequence[Problem], choice: Choice) -> Reading:
-    """Return `reading` with the problems that others than its family saw."""
-    return replace(
-        reading,
-        problems=[*reading.problems, *(_placed(problem, reading, choice) for problem in more)],
-    )
+    """Return `reading` with problems that were found outside of its family."""
+    problems = [*reading.problems]
+    for problem in more:
+        hit = problem.hit
+        # A form of the envelope without paths has no places; the text found is searched instead.
+        if reading.places is None and hit.offset is None and hit.found:
+            at = choice.extraction.source.read.find(hit.found, reading.start)
+            if at >= 0:
+                problems.append(Problem(problem.rule, replace(hit, offset=at - reading.start)))
+                continue
 
+        problems.append(problem)
 
-def _placed(problem: Problem, reading: Reading, choice: Choice) -> Problem:
-    """Give a problem the place of its words where the form of the envelope knows no places."""
-    hit = problem.hit
-    if reading.places is not None or hit.offset is not None or not hit.found:
-        return problem
-
-    at = choice.extraction.source.read.find(hit.found, reading.start)
-    return problem if at < 0 else Problem(problem.rule, replace(hit, offset=at - reading.start))
+    return replace(reading, problems=problems)
 
 
 def _check_arguments(

@@ -31,7 +31,10 @@ _AS_THEY_ARE: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def plain_values(model: "DataclassInstance") -> dict[str, Any]:
-    """Return the fields of `model` by name: dataclasses in it as objects, tuples as lists, words as texts."""
+    """Return the fields of `model` by name, as JSON values.
+
+    Dataclasses in it become objects, tuples lists, members of a StrEnum texts.
+    """
     return {name: _plain(getattr(model, name)) for name in _names(model.__class__) or ()}
 
 
@@ -48,15 +51,18 @@ def _plain(value: object) -> object:
 
 @cache
 def _names(kind: type[Any]) -> tuple[str, ...] | None:
-    """Return the fields of a dataclass, None for any other; looking them up takes longer than reading them."""
+    """Return the field names of a dataclass, None for any other class.
+
+    Cached, because looking them up takes longer than reading them.
+    """
     return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else None
 
 
 def model_from(kind: type[Model], values: object, path: str = "") -> Model:
-    """Return the dataclass `kind` whose `plain_values` are `values`: what a program of ours wrote, by way of JSON.
+    """Return the dataclass `kind` whose `plain_values` are `values`, which may come from JSON.
 
-    Keys that `kind` does not have are left out: a newer version may write more. Raises ValueError,
-    which names the place (`path`), for a value of the wrong kind or one that is missing.
+    Keys that `kind` does not have are ignored, because a newer version may write more. Raise
+    ValueError, which names the place (`path`), if a value is missing or has the wrong type.
     """
     if not isinstance(values, Mapping):
         raise _unfit(path, values, "an object")
@@ -81,12 +87,23 @@ def model_from(kind: type[Model], values: object, path: str = "") -> Model:
     return kind(**read)
 
 
-# A type, or what typing has for one
+# `hint` is a type or a construct of `typing`, which have no common type.
 def _read(hint: Any, value: object, path: str) -> object:  # noqa: ANN401
-    """Return `value` as a field of the type `hint` holds it."""
+    """Return `value` as it is stored in a field of the type `hint`."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        return _read_one_of(inner, value, path)
+        if value is None and NoneType in inner:
+            return None
+
+        # The error of the last alternative is reported.
+        *others, last = [kind for kind in inner if kind is not NoneType]
+        for kind in others:
+            try:
+                return _read(kind, value, path)
+            except ValueError:
+                continue
+
+        return _read(last, value, path)
     if origin is tuple:
         return _read_items(inner, value, path)
     if origin is Literal:
@@ -97,20 +114,6 @@ def _read(hint: Any, value: object, path: str) -> object:  # noqa: ANN401
     if is_dataclass(hint):
         return model_from(cast("type[object]", hint), value, path)
     return _read_plain(origin or hint, value, path)
-
-
-def _read_one_of(kinds: tuple[Any, ...], value: object, path: str) -> object:
-    if value is None and NoneType in kinds:
-        return None
-
-    wanted = [kind for kind in kinds if kind is not NoneType]
-    for kind in wanted[:-1]:
-        try:
-            return _read(kind, value, path)
-        except ValueError:
-            continue
-
-    return _read(wanted[-1], value, path)
 
 
 def _read_items(kinds: tuple[Any, ...], value: object, path: str) -> tuple[object, ...]:
@@ -126,14 +129,14 @@ def _read_items(kinds: tuple[Any, ...], value: object, path: str) -> tuple[objec
     )
 
 
-# As above
+# `kind` is any class, as in `_read`.
 def _read_plain(kind: Any, value: object, path: str) -> object:  # noqa: ANN401
     if issubclass(kind, StrEnum):
         if value not in list(kind):
             raise _unfit(path, value, f"one of {', '.join(kind)}")
         return kind(value)
 
-    # A bool is an int to Python, and JSON writes 1.0 as 1.
+    # In Python a bool is an int, and JSON may write 1.0 as 1.
     fits = isinstance(value, kind) or (kind is float and isinstance(value, int))
     if not fits or (isinstance(value, bool) and kind is not bool):
         raise _unfit(path, value, kind.__name__)
@@ -149,8 +152,8 @@ def _unfit(path: str, value: object, expected: str) -> ValueError:
 
 @cache
 def _hints(kind: type[Any]) -> Mapping[str, tuple[Any, bool]]:
-    """Return the type of each field, and whether it has to be given."""
-    # The type of JSON values names these, and stands in modules that do not.
+    """Return the type of each field, and whether it is required."""
+    # The type of JSON values refers to these names in modules that do not import them.
     types = get_type_hints(kind, localns={"Mapping": Mapping, "Sequence": Sequence})
     return {
         each.name: (types[each.name], each.default is MISSING and each.default_factory is MISSING)

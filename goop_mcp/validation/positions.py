@@ -1,4 +1,4 @@
-"""Places in a text: from offsets to the lines and columns that people and editors count."""
+"""Convert offsets in a text to the lines and columns that people and editors count."""
 
 from array import array
 from bisect import bisect_right
@@ -15,17 +15,16 @@ PlainObject: TypeAlias = "tuple[int, int, JsonObjectValue]"
 
 
 class Unread(Enum):
-    """What stands for a value that nobody has asked for yet."""
+    """The mark of a value that was not computed yet, distinct from None."""
 
     YET = 0
 
 
 class SourceText:
-    """The text as the caller gave it, and the text in which envelopes are looked for.
+    """The text as the caller gave it, and the text in which envelopes are searched.
 
-    The two are the same unless a host had escaped the reply; then `read` is the unescaped one and
-    offsets in it are traced back to the one that was given (D-09, D-12). Offsets count characters
-    from 0.
+    The two are equal unless a host had escaped the reply; then `read` is the unescaped text, and
+    offsets in it are traced back to the given one (D-09, D-12). Offsets count characters from 0.
     """
 
     __slots__ = ("_objects", "_origins", "_starts", "given", "read")
@@ -40,7 +39,7 @@ class SourceText:
         self.given = given
         self.read = given if read is None else read
         self._objects: Sequence[PlainObject] | Unread | None = Unread.YET
-        # As many as there are escapes in the text: machine numbers take a tenth of the room.
+        # One for each escape in the text: an array takes a tenth of the memory of a list.
         self._starts, self._origins = array("q"), array("q")
         for at, origin in shifts:
             self._starts.append(at)
@@ -48,19 +47,22 @@ class SourceText:
 
     @property
     def plain_objects(self) -> Sequence[PlainObject] | None:
-        """The JSON objects in `read` that lie in no other one, None when a brace begins none; decoded once for all."""
+        """The outermost JSON objects in `read`, None if a brace does not begin one.
+
+        They are decoded once, on first use, for all protocols.
+        """
         if self._objects is Unread.YET:
             self._objects = _plain_objects(self.read)
         return self._objects
 
     def origin(self, offset: int) -> int:
-        """Return the offset in `given` of what stands at `offset` in `read`."""
+        """Return the offset in `given` of the character at `offset` in `read`."""
         index = bisect_right(self._starts, offset) - 1
         moved = offset if index < 0 else self._origins[index] + offset - self._starts[index]
         return min(moved, len(self.given))
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Return line and column, both from 1, in `given` of what stands at `offset` in `read`.
+        """Return line and column, both from 1, in `given` of the character at `offset` in `read`.
 
         A line ends with a line feed; a carriage return before it belongs to the line.
         """

@@ -1,4 +1,4 @@
-"""A rule: one possible error of a reply, with all that people and agents may ask about it."""
+"""A rule: one possible error of a reply, with its explanation for people and agents."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,10 +20,10 @@ A check that reads the same texts for two rules returns problems, which name the
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A good and a bad line for a rule, and the whole reply in which the good one stands.
+    """A good and a bad line for a rule, and the whole reply that contains the good one.
 
-    `reply` holds `good` exactly once; with `bad` in its place the rule fires. A `bad` of "" means
-    that the line is left out. Every example is run by the tests.
+    `reply` contains `good` exactly once; with `bad` in its place the rule fires. A `bad` of ""
+    means that the line is left out. Every example is run by the tests.
     """
 
     good: str
@@ -47,7 +47,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule. The id is stable for ever (RULES).
+    """One rule; its id never changes.
 
     `catches` and `why` are for the rule's page. `fix` is an instruction to the agent. `check`
     judges a whole model; rules without one are reported where the text is found, read or repaired.
@@ -72,7 +72,7 @@ class Rule:
         return self.id.partition("/")[0]
 
     def severity(self, mode: Mode) -> Severity:
-        """Return how much a violation weighs in `mode`."""
+        """Return the severity of a violation in `mode`."""
         return self.strict if mode == "strict" else self.lenient
 
     def problem(
@@ -107,7 +107,7 @@ P = ParamSpec("P")
 CheckT = TypeVar("CheckT", bound=Check)
 
 
-# Typed by the constructor of Rule, so that its fields are listed once and are still checked.
+# The types come from the constructor of Rule, so that its fields are listed once and still checked.
 def _decorator(
     make: Callable[P, Rule],
 ) -> Callable[Concatenate["RuleList", P], Callable[[CheckT], CheckT]]:
@@ -135,7 +135,7 @@ class RuleBook(Mapping[str, Rule]):
     """All rules by id, in the order in which they are listed; ids must differ."""
 
     def __init__(self, collect: Callable[[], Iterable[Rule]]) -> None:
-        """Take what lists the rules; it is called when the first of them is asked for."""
+        """`collect` lists the rules; it is called when the first of them is needed."""
         self._collect = collect
 
     @cached_property
@@ -150,7 +150,7 @@ class RuleBook(Mapping[str, Rule]):
         return rules
 
     def __getitem__(self, key: str) -> Rule:
-        """Return the rule called `key`; KeyError when there is none."""
+        """Return the rule called `key`; raise KeyError if there is none."""
         return self._rules[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -164,7 +164,7 @@ class RuleBook(Mapping[str, Rule]):
     def find(self, name: str) -> Rule:
         """Return the rule `name`, which may be the part after the slash if only one rule has it.
 
-        Raises UnknownNameError, which suggests the nearest id, or all that have this part.
+        Raise UnknownNameError, which suggests the nearest id, or all that have this part.
         """
         wanted = name.strip().strip("`").lower()
         if wanted in self._rules:
@@ -180,7 +180,7 @@ class RuleBook(Mapping[str, Rule]):
 
 
 def run_checks(rules: Iterable[Rule], model: object, expected: Expectations) -> list[Problem]:
-    """Let each rule look at `model` and return what they saw, in the order of the rules."""
+    """Run the check of each rule on `model` and return the problems, in the order of the rules."""
     problems: list[Problem] = []
     for rule in rules:
         seen = rule.check(model, expected) if rule.check is not None else None

@@ -1,4 +1,4 @@
-"""Whole replies in good order, in which the examples of the rules change one line."""
+"""Complete correct replies, in which the examples of the rules change one line."""
 
 __all__ = ["BLOCKED_REPLY", "COMPLETE_REPLY", "REQUEST_PROMPT"]
 
@@ -71,7 +71,8 @@ I cannot go on without a decision.
   <handoff>
     <ready>false</ready>
     <next_action agent="user">Choose the payment provider</next_action>
-    <blockers>RULE 4 DEVIATION: which provider? Options: A) Stripe (recommended), B) PayPal</blockers>
+    <blockers>RULE 4 DEVIATION: which provider? \
+Options: A) Stripe (recommended), B) PayPal</blockers>
     <suggest_new_session>false</suggest_new_session>
   </handoff>
 </goop_report>
@@ -84,7 +85,8 @@ REQUEST_PROMPT = """\
 **Context**: part of the work on accounts.
 
 ```xml
-<agent_request version="1.0" session_id="20260114-093000-login" target_agent="backend-agent" priority="high">
+<agent_request version="1.0" session_id="20260114-093000-login" \
+target_agent="backend-agent" priority="high">
   <mode>spawn</mode>
   <original_intent>Let agents prove who they are</original_intent>
   <current_task_summary>Add POST /login and its tests</current_task_summary>

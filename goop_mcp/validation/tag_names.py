@@ -1,4 +1,4 @@
-"""Characters without width in the names of tags and attributes: nobody sees them, and no parser knows the name."""
+"""Remove zero-width characters, which nobody sees, from the names of tags and attributes."""
 
 import re
 from collections.abc import Iterator
@@ -20,15 +20,15 @@ _TAG_WINDOW = 2_000
 
 
 class CleanedTags:
-    """A text whose known names are clean, and the problems that name what was taken out of them."""
+    """A text with clean names, and the problems that list what was removed."""
 
     def __init__(self, source: SourceText, problems: tuple[Problem, ...] = ()) -> None:
-        """Take the text, and problems whose offsets count from its start."""
+        """Store the text, and problems whose offsets count from its start."""
         self.source = source
         self.problems = problems
 
     def remarked(self, found: Extraction) -> Extraction:
-        """Return `found` with the problems that lie in its chosen block."""
+        """Return `found` with the problems inside its chosen block."""
         block = found.chosen
         if block is None or not self.problems:
             return found
@@ -41,9 +41,9 @@ class CleanedTags:
 
 
 def clean_tags(source: SourceText, grammar: Grammar) -> CleanedTags:
-    """Take characters without width out of the names of tags and attributes that `grammar` knows, and of no others."""
+    """Remove zero-width characters from the names of tags and attributes that `grammar` knows."""
     text = source.given
-    # What a host changed is traced back already; both at once do not occur.
+    # A text that a host changed has origins already, and both at once do not occur.
     if source.read is not text or text.isascii() or ZERO_WIDTH.search(text) is None:
         return CleanedTags(source)
 
@@ -70,12 +70,11 @@ def clean_tags(source: SourceText, grammar: Grammar) -> CleanedTags:
         return CleanedTags(source)
 
     parts.append(text[last:])
-
     return CleanedTags(SourceText(text, "".join(parts), shifts), tuple(problems))
 
 
 def _unclean_names(text: str, grammar: Grammar) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and clean form of each known name that holds a character without width."""
+    """Yield start, end and clean form of each known name that contains a zero-width character."""
     names = [(each, grammar.names) for each in _TAG_NAME.finditer(text)]
     attributes = [(each, grammar.attributes) for each in _ATTRIBUTE_NAME.finditer(text)]
 

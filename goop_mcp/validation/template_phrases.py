@@ -1,7 +1,7 @@
-"""The words that templates are made of, as data: what stands in a slot, what is offered as a choice, what is prose.
+"""The words of templates as data: names of slots, words of choices, prose.
 
-All of it is in lower case, with white space folded and no punctuation at the end. Families add the prose of their own
-templates; what is here stands in any of them.
+All of it is in lower case, with white space folded and no punctuation at the end. Families add the
+prose of their templates; the general part is common to all of them.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ __all__ = [
 class Prose:
     """The prose of one family's templates: whole values.
 
-    What good examples of the family hold too is `kept`.
+    `kept` are those that good examples of the family contain as well.
     """
 
     phrases: frozenset[str] = frozenset()

@@ -1,9 +1,9 @@
-"""Text of a template that an agent left as it was, where a value of its own is expected (D-22).
+"""Recognize template text that an agent left unchanged where a value is expected (D-22).
 
-Agents copy the form that they were given. What they copy is told from what they mean by its shape:
-a slot such as `[what was done]` is the whole value, a choice such as `high|medium|low` consists of
-listed words, and the prose of the published templates is a list. Everything here reads a value
-once, from left to right.
+Agents copy the form that they were given. The shape distinguishes a copy from a real value: a slot
+such as `[what was done]` is the whole value, a choice such as `high|medium|low` consists of listed
+words, and the prose of the published templates is a list. Every function reads a value once, from
+left to right, and the patterns have bounded repetitions, so the time is linear.
 """
 
 import re
@@ -47,14 +47,14 @@ __all__ = [
 ]
 
 MARKS: Final = re.compile(r"[|\[\]<>{}]")
-"""What no listed word, name or command holds."""
+"""Characters that no listed word, name or command contains."""
 
 TEMPLATE: Final = re.compile(r"<[^<>]*>|[\w. -]+(?:\|[\w. -]+)+")
-"""What stands in a template for a word or a name, whole: something in angle brackets, or a choice of words."""
+"""A whole template value for a word or a name: a slot in angle brackets, or a choice of words."""
 
 
 class Place(Enum):
-    """What a value is; some template text counts in one place only."""
+    """The role of a value; some template text counts in one role only."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -66,7 +66,7 @@ _LETTERS: Final = frozenset(["N", "M", "X", "Y", "Z", "NN", "MM", "XX", "YY"])
 _MANY_LETTERS: Final = 20
 _SLOT_MARKS: Final = ("[", "{", "<", "|", "__", "%")
 _NEAR: Final = 40
-"""Characters before a slot in a sentence that are looked at."""
+"""Characters before a slot in a sentence that are examined."""
 
 _LONGEST: Final = 400
 """Characters of the longest value that can be template text as a whole."""
@@ -133,7 +133,7 @@ _PLACES: Final = (
 
 @lru_cache(maxsize=512)
 def place_of(name: str) -> Place:
-    """Return what a value is, by the name of its attribute, element or key."""
+    """Return the role of a value by the name of its attribute, element or key."""
     last = name.lower().replace("-", "_").rpartition("_")[2]
     return next((place for place, names in _PLACES if last in names), Place.TEXT)
 
@@ -142,10 +142,10 @@ _NO_PROSE: Final = Prose()
 
 
 def suspects(values: Sequence[str], prose: Prose) -> frozenset[str]:
-    """Return those of `values`, without outer blanks, that `template_text` has to look at.
+    """Return those of `values`, without outer blanks, that `template_text` has to examine.
 
-    There are none in most replies. This is for speed alone: what a reply without any template text
-    costs is decided here, so all values are searched together before each is searched alone.
+    Most replies have none. This exists only for speed: all values are searched together before each
+    is searched alone, so that a reply without template text costs one search.
     """
     text = "\n".join(values)
     if (
@@ -175,7 +175,7 @@ def suspects(values: Sequence[str], prose: Prose) -> frozenset[str]:
     if not (marks or letter or listed or asks):
         return frozenset()
 
-    # Each value is searched only for what one of them has.
+    # Each value is searched only for the marks that some value has.
     found = [value for value in values for mark in marks if mark in value]
     if letter:
         found += [value for value in values if _holds_letter(value)]
@@ -184,14 +184,10 @@ def suspects(values: Sequence[str], prose: Prose) -> frozenset[str]:
             value
             for value in values
             if len(value) <= _LONGEST
-            and ((listed and _is_listed(value, known)) or (asks and _asks(value.lower())))
+            and ((listed and _folded(value.lower()) in known) or (asks and _asks(value.lower())))
         ]
 
     return frozenset(found)
-
-
-def _is_listed(value: str, known: frozenset[str]) -> bool:
-    return _folded(value.lower()) in known
 
 
 def _folded(lower: str) -> str:
@@ -199,7 +195,7 @@ def _folded(lower: str) -> str:
 
 
 def _is_marked(text: str) -> bool:
-    """Return whether `text` has a character or a letter that slots, choices or counts of templates have."""
+    """Return whether `text` has a character or letter of template slots, choices or counts."""
     for mark in _SLOT_MARKS:
         if mark in text:
             return True
@@ -208,10 +204,10 @@ def _is_marked(text: str) -> bool:
 
 
 def _holds_letter(text: str) -> bool:
-    """Return whether `text` has a letter that stands for a number, by itself.
+    """Return whether `text` has a separate letter that stands for a number.
 
-    Looked for letter by letter where they are few, as in most texts: ten times as fast as the
-    pattern.
+    The letters are searched one by one as long as they are few, as in most texts, which is ten
+    times as fast as the pattern.
     """
     for letter in "NMXYZ":
         at, looked = text.find(letter), 0
@@ -229,7 +225,7 @@ def _holds_letter(text: str) -> bool:
 
 
 def _asks(lower: str) -> bool:
-    """Return whether `lower` has the words of a template that has no marks."""
+    """Return whether `lower` has the words of a template without marks."""
     return (
         " here" in lower
         or "todo" in lower
@@ -258,7 +254,7 @@ def _looked_up(prose: Prose) -> frozenset[str]:
 def template_text(
     value: str, place: Place = Place.TEXT, prose: Prose = _NO_PROSE
 ) -> Severity | None:
-    """Return how much it weighs that `value` is or holds template text; None when it does not.
+    """Return the severity of template text in `value`, None if it has none.
 
     A whole value is an error, a slot within other text a warning.
     """
@@ -273,19 +269,19 @@ def template_text(
     if len(value) <= _LONGEST and _is_whole(" ".join(value.split()), place):
         return Severity.ERROR
     if place is Place.PATH and not any(map(str.isspace, value)):
-        # A path from the root is a route of a web service, which has slots of its own.
+        # A path from the root is a route of a web service, where slots are legitimate.
         return Severity.WARNING if value[0] != "/" and _slot_in_path(value) else None
 
     return Severity.WARNING if _holds_slot(value) else None
 
 
 def is_template(value: str, place: Place = Place.TEXT) -> bool:
-    """Return whether `value` is template text where a word, a name, a number or a flag is expected."""
+    """Return whether `value` is template text where a word, name, number or flag is expected."""
     return TEMPLATE.fullmatch(value) is not None or template_text(value, place) is Severity.ERROR
 
 
 def is_templating(text: str) -> bool:
-    """Return whether `text` speaks of a template language, whose slots are meant as they stand."""
+    """Return whether `text` mentions a template language, whose slots are meant literally."""
     return _TEMPLATE_LANGUAGE.search(text) is not None
 
 
@@ -295,9 +291,9 @@ def as_warning(rule: "Rule") -> "Rule":
 
 
 def one_per_value(problems: "Sequence[Problem]") -> "Sequence[Problem]":
-    """Return `problems` with one for each value of which template text is reported; changes made to them stay.
+    """Return `problems` with one for each value that has template text; repairs of it stay.
 
-    A slot within other text is a warning and gives way to an error, and to a variable that was left in a path.
+    A slot within other text is a warning and gives way to an error, and to a variable in a path.
     """
     left = {
         _value_of(problem): problem for problem in reversed(problems) if _is_placeholder(problem)
@@ -314,7 +310,6 @@ def one_per_value(problems: "Sequence[Problem]") -> "Sequence[Problem]":
             del left[_value_of(problem)]
 
     kept: list[Problem] = []
-
     for problem in problems:
         found = left.get(_value_of(problem))
         if _is_placeholder(problem) and problem.hit.path is not None:
@@ -339,7 +334,7 @@ def _value_of(problem: "Problem") -> str | None:
 
 
 def _is_whole(value: str, place: Place) -> bool:
-    """Return whether all of `value`, its white space folded, is template text."""
+    """Return whether all of `value`, with its white space folded, is template text."""
     lower = value.lower()
     if lower.startswith(("lorem ipsum dolor", "type(scope):", "type(scope)!:")):
         return True
@@ -355,10 +350,9 @@ def _is_whole(value: str, place: Place) -> bool:
 
 
 def _is_subject(value: str) -> bool:
-    """Return whether `value` is the form of a commit's subject: `feat(<scope>): <description>`."""
+    """Return whether `value` is the form of a commit subject: `feat(<scope>): <description>`."""
     head, colon, rest = value.partition("): ")
     scope = head.rpartition("(")[2].lower()
-
     return (
         bool(colon)
         and scope.strip("<>[]{}") == "scope"
@@ -367,7 +361,7 @@ def _is_subject(value: str) -> bool:
 
 
 def _is_note(lower: str) -> bool:
-    """Return whether a note such as TODO is followed by nothing but the request to fill in."""
+    """Return whether a note such as TODO is followed only by the request to fill in a value."""
     start = _NOTE.match(lower)
     rest = lower[start.end() :].rstrip(". ") if start is not None else ""
     if rest.startswith(("add ", "write ")):
@@ -392,7 +386,10 @@ def _asks_here(lower: str) -> bool:
 
 
 def _is_choice(value: str) -> bool:
-    """Return whether `value` is a choice of listed words; the first may be none, and others the prose for it."""
+    """Return whether `value` is a choice of listed words.
+
+    If the first is "none", the others may also describe what to write instead.
+    """
     bare = (
         value[1:-1]
         if value[0] in "[({<" and value[-1] in "])}>" and value.count(value[0]) == 1
@@ -410,7 +407,10 @@ def _is_choice(value: str) -> bool:
 
 
 def _names_choice(item: str) -> bool:
-    """Return whether `item` names what to write instead of "none"; `None | int in the signature` is code."""
+    """Return whether `item` describes what to write instead of "none".
+
+    `None | int in the signature` is code.
+    """
     words = item.lower().split()
     return len(words) > 1 and (words[0] in _KNOWN_NAMES or words[0] in MODIFIERS)
 
@@ -436,7 +436,7 @@ def _is_marked_slot(value: str) -> bool:
     inner = value[2:-2]
     if _DUNDER.fullmatch(value) is None or inner.lower() in NO_SLOT:
         return False
-    # Names of Python have two underscores on each side too, and Markdown writes bold text so.
+    # Names of Python and bold text in Markdown have two underscores on each side as well.
     return inner not in _PYTHON and (" " not in inner or inner[0].islower() or inner.isupper())
 
 
@@ -476,7 +476,7 @@ def _is_slots(value: str, place: Place) -> bool:
 
 
 def _is_slot(opener: str, inner: str, place: Place = Place.TEXT) -> bool:
-    """Return whether `inner`, which stands in brackets, is a slot: words that are no status, JSON or code."""
+    """Return whether `inner`, the text in brackets, is a slot and not a status, JSON or code."""
     text = inner.strip().rstrip("?:")
     lower = text.lower()
     if not text or lower in NO_SLOT or lower in NO_SLOT_IN[opener] or _WORD.search(text) is None:
@@ -511,7 +511,7 @@ def _is_slot(opener: str, inner: str, place: Place = Place.TEXT) -> bool:
 
 
 def _is_character_class(text: str) -> bool:
-    """Return whether `text` has the ranges of a regular expression's class and nothing longer: `a-z`, `A-Za-z0-9_`."""
+    """Return whether `text` is a character class of a regular expression: `a-z`, `A-Za-z0-9_`."""
     at, ranges = 0, 0
     while at < len(text):
         if text[at + 1 : at + 2] == "-" and text[at].isalnum() and text[at + 2 : at + 3].isalnum():
@@ -524,16 +524,13 @@ def _is_character_class(text: str) -> bool:
     return ranges > 0
 
 
-def _in_capitals(letter: re.Match[str]) -> str:
-    return (letter[1] or letter[2] or letter[3]).upper()
-
-
 def _is_count(value: str, place: Place) -> bool:
-    """Return whether `value` is a count with letters in place of its numbers: `N passed, M failed`, `XX%`."""
+    """Return whether `value` is a count with letters for numbers: `N passed, M failed`, `XX%`."""
     if place is Place.NUMBER and value in ("0.X", "0.N", "0.x"):
         return True
 
-    pieces = _COUNTS.findall(_BRACKETED_LETTER.sub(_in_capitals, value))
+    capitals = _BRACKETED_LETTER.sub(lambda each: (each[1] or each[2] or each[3]).upper(), value)
+    pieces = _COUNTS.findall(capitals)
     words = [piece for piece in pieces if piece[0].isalpha()]
     letters = sum(word in _LETTERS for word in words)
     # "N+1" is the name of a problem.
@@ -559,7 +556,7 @@ def _is_count(value: str, place: Place) -> bool:
 
 
 def _slot_in_path(path: str) -> bool:
-    """Return whether a folder or file in `path` is a slot; names that routers read are none."""
+    """Return whether a folder or file in `path` is a slot and not a route parameter."""
     routed = _ROUTE_FOLDERS.search(path)
     for match in _PATH_SLOT.finditer(path):
         slot, inner = match[0], match[0][1:-1]
@@ -583,7 +580,7 @@ def _slot_in_path(path: str) -> bool:
 
 
 def _holds_slot(value: str) -> bool:
-    """Return whether a known slot stands free in a sentence of `value`, outside of code and quotes."""
+    """Return whether a sentence of `value` has a known slot, outside of code and quotes."""
     if (
         _LETTER.search(value)
         and '"' not in value
@@ -593,7 +590,6 @@ def _holds_slot(value: str) -> bool:
         return True
 
     fence = ""
-
     for line in value.split("\n"):
         mark = line.lstrip()[:3]
         if mark in ("```", "~~~"):
@@ -610,7 +606,6 @@ def _slot_in_line(line: str) -> bool:
         return True
 
     quoted = ""
-
     for match in _FREE_SLOT.finditer(line):
         mark = match[0]
         if mark in '"“”`':
@@ -619,14 +614,14 @@ def _slot_in_line(line: str) -> bool:
         if quoted or not _stands_free(line, match.start(), match.end()):
             continue
         if _names_slot(line, match):
-            # What a template language fills is its own.
+            # In a text about a template language, its slots are meant literally.
             return match[1] is not None or match[4] is not None or not is_templating(line)
 
     return False
 
 
 def _stands_free(line: str, start: int, end: int) -> bool:
-    """Return whether a slot is a word of its own, after another one: a tag at the start of a subject is none."""
+    """Return whether a slot is a separate word after another one, not the tag of a subject."""
     before, after = line[max(start - _NEAR, 0) : start], line[end : end + 1]
     if after and not after.isspace() and after not in ".,;!?)":
         return False
@@ -637,20 +632,23 @@ def _stands_free(line: str, start: int, end: int) -> bool:
 
     last = before.split()[-1]
     if last[-1] in ":." or last in ("-", "*", "•"):
-        # Before the words of a new sentence it is the tag of a subject.
+        # Text after it makes it the tag of a subject.
         return _closes(line, end)
 
     return not last.startswith("-") and last[-1] not in "]}>)="
 
 
 def _closes(line: str, end: int) -> bool:
-    """Return whether nothing but other slots follows a slot."""
+    """Return whether only other slots follow a slot."""
     rest = line[end : end + _LONGEST].strip(" .,;!)-–—")
     return not rest or _is_slots(rest, Place.TEXT)
 
 
 def _names_slot(line: str, match: re.Match[str]) -> bool:
-    """Return whether a slot in a line has the name of one; what names a number, a file or a tag as well counts less."""
+    """Return whether a slot in a line has the name of a slot.
+
+    A name that is also a usual word for a number, a file or a tag needs more evidence.
+    """
     name = next(group for group in match.groups() if group is not None).strip()
     closes = _closes(line, match.end())
     words = line[max(match.start() - _NEAR, 0) : match.start()].split()
@@ -666,7 +664,7 @@ def _names_slot(line: str, match: re.Match[str]) -> bool:
         following = line[match.end() :].split()[:1]
         if following and following[0].lower().strip(".,") in _MARKUP:
             return False
-        # Names with underscores are the elements of prompts and configuration.
+        # Names with underscores are elements of prompts and configuration files.
         return name in _IN_ANGLES or (
             "_" not in name and len(_TOKENS.split(name)) > 1 and _is_known(name, strict=True)
         )
@@ -675,7 +673,7 @@ def _names_slot(line: str, match: re.Match[str]) -> bool:
 
 
 def _is_known(name: str, *, strict: bool) -> bool:
-    """Return whether `name` is made of the words that slots are made of; `strict`: one of them means nothing else."""
+    """Return whether `name` consists of words for slots; `strict`: of words without another use."""
     lower = name.strip().lower()
     tokens = [token for token in _TOKENS.split(lower) if token]
     if not tokens or lower in NO_SLOT:

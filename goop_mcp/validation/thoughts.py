@@ -1,4 +1,4 @@
-"""Thinking that stands in a reply, by the marks of several vendors: it is no part of the answer (D-02, D-92)."""
+"""Find thinking in a reply, which is not part of the answer, by vendors' marks (D-02, D-92)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -27,16 +27,16 @@ _MARK = re.compile(
 _WORDS = ("think", "thought", "reasoning", "analysis", "reflection", "scratchpad")
 _BEFORE_WORDS = frozenset("</:_[◁")
 _MANY_WORDS = 50
-# Names of other things, too: they are closed by their own name only.
+# These names have other uses, so only an end tag of the same name closes them.
 _OWN_NAME = frozenset({"analysis", "reflection", "scratchpad"})
-# What is left of channels where a host took their marks away.
+# The rest of channels after a host removed their marks.
 _BARE_CHANNELS = ("analysis", "assistantfinal")
 _WINDOW = 200
 _HOST_TAGS = ("<result>", "<task_result>")
 
 
 class _Mark(NamedTuple):
-    """Where thinking begins or ends; only marks of one kind belong together."""
+    """A place where thinking begins or ends; only marks of one kind form a pair."""
 
     kind: str
     opens: bool
@@ -51,7 +51,7 @@ class _Thought(NamedTuple):
 
 
 def hide_thoughts(text: str, blocks: list[Block]) -> list[Block]:
-    """Return `blocks`, which are in order, with a reason on those that were only thought.
+    """Return `blocks`, which are in order, with a reason on those inside thinking.
 
     Marks within a complete block are part of its content.
     """
@@ -64,31 +64,30 @@ def hide_thoughts(text: str, blocks: list[Block]) -> list[Block]:
 
     closed = Regions((thought.start, thought.end) for thought in found if thought.closed)
     still_open = Regions((thought.start, thought.end) for thought in found if not thought.closed)
+    hidden: list[Block] = []
+    for block in blocks:
+        why = OPEN_THINKING if still_open.hold(block.start, block.end) else block.why
+        why = THINKING if closed.hold(block.start, block.end) else why
+        hidden.append(replace(block, why=why))
 
-    return [replace(block, why=_reason(block, closed, still_open) or block.why) for block in blocks]
-
-
-def _reason(block: Block, closed: Regions, still_open: Regions) -> str | None:
-    if closed.hold(block.start, block.end):
-        return THINKING
-    return OPEN_THINKING if still_open.hold(block.start, block.end) else None
+    return hidden
 
 
 def thoughts(text: str) -> list[tuple[int, int]]:
-    """Return the stretches of `text` that are thinking."""
+    """Return the ranges of `text` that are thinking."""
     return [(thought.start, thought.end) for thought in _thoughts(text, ())]
 
 
 def _thoughts(text: str, content: Sequence[tuple[int, int]]) -> Iterator[_Thought]:
-    """Yield the stretches of thinking; marks inside of `content` and inside of inline code count for nothing.
+    """Yield the ranges of thinking; marks inside `content` and inline code do not count.
 
-    An end without a beginning ends thinking that began with the text. A beginning without an end makes all that
-    follows a thought, up to the end of its fence; within a sentence it is a mention.
+    An end without a beginning ends thinking that began with the text. A beginning without an end
+    makes all that follows a thought, up to the end of its fence; within a sentence it is a mention.
     """
     if text.startswith(_BARE_CHANNELS[0]) and (final := text.find(_BARE_CHANNELS[1])) >= 0:
         yield _Thought(0, final)
 
-    # Only a mark that begins outside of the content counts, and most replies are little else.
+    # Only a mark that begins outside of the content counts, and most replies have little there.
     at, outside = 0, []
     for start, end in content:
         outside.append(text[at:start])
@@ -99,10 +98,9 @@ def _thoughts(text: str, content: Sequence[tuple[int, int]]) -> Iterator[_Though
         return
 
     opened: _Mark | None = None
-
     for mark in _marks(text, Regions(content)):
         if mark.opens:
-            # A mention in front of real thinking is not its beginning.
+            # A mention before real thinking is not its beginning.
             if opened is None or not _is_beginning(text, opened):
                 opened = mark
         elif opened is not None and opened.kind == mark.kind:
@@ -112,14 +110,17 @@ def _thoughts(text: str, content: Sequence[tuple[int, int]]) -> Iterator[_Though
             yield _Thought(0, mark.end)
 
     if opened is not None and _is_beginning(text, opened):
-        yield _Thought(opened.start, _end_of_fence(text, opened.start), closed=False)
+        fences = fence_spans(text)
+        end = next((end for start, end, _ in fences if start <= opened.start < end), len(text))
+        yield _Thought(opened.start, end, closed=False)
 
 
 def _may_have_marks(lower: str) -> bool:
     """Return whether a text, in lower case, has to be searched for marks.
 
-    Most texts that speak of reasons and of thinking have none; this looks at each such word, a
-    tenth of a search.
+    Many texts mention reasons and thinking without a mark. Examining the character before each such
+    word takes a tenth of the time of a search; more words than `_MANY_WORDS` are left to the
+    search.
     """
     if "<" not in lower and "[think" not in lower and "[/think" not in lower and "◁" not in lower:
         return False
@@ -152,7 +153,7 @@ def _marks(text: str, content: Regions) -> Iterator[_Mark]:
 
 
 def _kind(found: re.Match[str]) -> tuple[str, bool]:
-    """Return to which kind a mark belongs, and whether thinking begins with it."""
+    """Return the kind of a mark, and whether thinking begins with it."""
     if found["tag"]:
         name = found["tag"].lower()
         return name if name in _OWN_NAME else "think", not found["ends"]
@@ -164,14 +165,14 @@ def _kind(found: re.Match[str]) -> tuple[str, bool]:
         return "gemma", found["gemma"].startswith("<|")
 
     mark = found["bracket"] or found["special"]
-
     return "think", "/" not in mark and not mark.lower().startswith("end")
 
 
 def _is_beginning(text: str, mark: _Mark) -> bool:
-    """Return whether a mark stands at the very start of the reply, or on a line of its own.
+    """Return whether a mark is at the very start of the reply, or alone on its line.
 
-    Only its surroundings are looked at: there may be as many marks as characters, all on one line.
+    Only a window around it is examined, because there may be as many marks as characters on one
+    line.
     """
     before = text[max(mark.start - _WINDOW, 0) : mark.start].lstrip("\ufeff")
     at_start = mark.start <= _WINDOW and not before.strip()
@@ -183,12 +184,4 @@ def _is_beginning(text: str, mark: _Mark) -> bool:
         return False
 
     after = text[mark.end : mark.end + _WINDOW].partition("\n")[0]
-
     return mark.kind in ("channel", "gemma") or not after.strip()
-
-
-def _end_of_fence(text: str, start: int) -> int:
-    for fence in fence_spans(text):
-        if fence[0] <= start < fence[1]:
-            return fence[1]
-    return len(text)

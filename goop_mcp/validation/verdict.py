@@ -1,4 +1,4 @@
-"""The verdict: one shape on every surface (INTERFACES, section 2)."""
+"""The verdict, which has the same shape on every surface."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ class Envelope(Protocol):
 
     @property
     def partial(self) -> bool:
-        """Whether it was cut off: shown as far as it goes, and judged no further."""
+        """Whether it was cut off: it is shown as far as it was read, and not judged further."""
         ...  # pragma: no cover
 
     def to_dict(self) -> dict[str, Any]:
@@ -28,7 +28,7 @@ class Envelope(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One envelope-like block that was seen, `line` counting from 1, and why it was or was not taken."""
+    """One envelope-like block, `line` counting from 1, and why it was or was not chosen."""
 
     protocol: str
     line: int
@@ -49,12 +49,11 @@ class Candidate:
 class Verdict:
     """The judgement on one reply.
 
-    `verdict` is "rejected" exactly when a finding has severity "error". `findings` are in order of
-    position and hold at most the number of the limits; `omitted` counts the rest. `envelope` is
-    what could be read, also of a rejected reply. `repaired_text` is the envelope written again when
-    lenient mode mended its form. `feedback` is None exactly when the reply is accepted. `span` is
-    the place of the envelope in `read_text`, in characters: the text as given, or as it was before
-    a host escaped it.
+    `verdict` is "rejected" exactly if a finding has severity "error". `findings` are in order of
+    position and limited in number; `omitted` counts the rest. `envelope` is the part that could be
+    read, also of a rejected reply. `repaired_text` is the envelope written again if lenient mode
+    repaired its form. `feedback` is None exactly if the reply is accepted. `span` is the place of
+    the envelope in `read_text`, in characters: the text as given, or before a host escaped it.
     """
 
     verdict: Literal["accepted", "rejected"]
@@ -72,7 +71,7 @@ class Verdict:
     read_text: str = ""
 
     def __repr__(self) -> str:
-        """Tell the judgement and how much there is of everything, and nothing of the reply: logs keep such texts."""
+        """Show the judgement and counts, but nothing of the reply, because logs keep such texts."""
         version = None if self.version is None else excerpt(self.version, _SHOWN_VERSION)
         counts = {f"{each}s": len(self.of_severity(each)) for each in Severity} | {
             "repairs": len(self.repairs)
@@ -81,7 +80,7 @@ class Verdict:
         return f"Verdict({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     def __bool__(self) -> bool:
-        """Tell whether the reply may be acted upon: `if validate(reply):` means what it says."""
+        """Return whether the reply may be acted upon, for `if validate(reply):`."""
         return self.accepted
 
     @property
@@ -94,7 +93,7 @@ class Verdict:
         return tuple(finding for finding in self.findings if finding.severity is severity)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as JSON values, with the keys of INTERFACES, section 2."""
+        """Return the verdict as JSON values."""
         return {
             "verdict": self.verdict,
             "protocol": self.protocol,
@@ -122,8 +121,8 @@ class Verdict:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the verdict that `to_dict` wrote, with its typed envelope.
 
-        What is no part of that is not there again: `span` and `read_text`, and whether extensions
-        of a report were XML. Raises ValueError, which names the place, for anything else.
+        Values that are not part of the JSON are lost: `span` and `read_text`, and whether
+        extensions of a report were XML. Raise ValueError, which names the place, for anything else.
         """
         if not isinstance(values, Mapping):
             raise ValueError("the verdict is not an object; expected what to_dict wrote")
@@ -138,7 +137,7 @@ class Verdict:
         if written is None:
             return verdict
 
-        # The families stand above this module, and are loaded by name like everywhere else.
+        # The families import this module, so they are loaded by name when they are needed.
         families = {each.name: each for each in import_module("goop_mcp.protocols").FAMILIES}
         if verdict.protocol not in families:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""From problems to a verdict: severity by mode, place in the text as given, feedback, candidates."""
+"""Build the verdict from problems: severity by mode, place in the text, feedback, candidates."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ _RANKS = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 def weigh(
     choice: Choice, reading: Reading, *, mode: Mode, expected: Expectations, limits: Limits
 ) -> Verdict:
-    """Weigh the problems by mode, place them in the text as given, and put the verdict together."""
+    """Give each problem its severity by mode and its place in the text; return the verdict."""
     family, extraction, source = choice.family, choice.extraction, choice.extraction.source
     chosen = extraction.chosen
     problems = one_per_value([*_remarks(extraction, reading), *reading.problems])
@@ -45,11 +45,12 @@ def weigh(
     findings = [_finding(problem, source, reading, mode) for problem in listed]
     repairs = _repairs(listed, findings) if mode == "lenient" else []
     if len(findings) > 1:
-        findings.sort(key=_position)
+        findings.sort(key=lambda each: (each.line or 0, each.column or 0, _RANKS[each.severity]))
 
     feedback = None
     if rejected:
-        no_envelope = chosen is None and choice.ambiguous is None and not _too_large(problems)
+        too_large = any(problem.rule is envelope_rules.TOO_LARGE for problem in problems)
+        no_envelope = chosen is None and choice.ambiguous is None and not too_large
         skeleton = family.skeleton(expected) if no_envelope else ""
         feedback = compose_feedback(
             findings, no_envelope=no_envelope, skeleton=skeleton, limits=limits
@@ -73,19 +74,15 @@ def weigh(
 
 
 def _repaired(reading: Reading, extraction: Extraction) -> str | None:
-    """Return the repaired envelope, as it was read where only the text around and in it had to be repaired."""
+    """Return the repaired envelope, unchanged if only the text around it was repaired."""
     chosen, envelope = extraction.chosen, reading.envelope
     if reading.repaired is not None or chosen is None or envelope is None or envelope.partial:
         return reading.repaired
     return extraction.source.read[chosen.start : chosen.end]
 
 
-def _too_large(problems: Sequence[Problem]) -> bool:
-    return any(problem.rule is envelope_rules.TOO_LARGE for problem in problems)
-
-
 def _remarks(extraction: Extraction, reading: Reading) -> list[Problem]:
-    """Return what is to be said of the choice itself; offsets are made to count from the chosen block."""
+    """Return the problems of the choice itself, with offsets from the start of the chosen block."""
     problems: list[Problem] = []
     chosen = extraction.chosen
     if (
@@ -144,7 +141,7 @@ def _finding(problem: Problem, source: SourceText, reading: Reading, mode: Mode)
 
 
 def _repairs(problems: Sequence[Problem], findings: Sequence[Finding]) -> list[Repair]:
-    """Return what was mended, in order of position; `findings` are those of `problems`, one by one."""
+    """Return the repairs in order of position; `findings` and `problems` correspond one to one."""
     repairs = [
         Repair(
             rule=finding.rule,
@@ -162,12 +159,8 @@ def _repairs(problems: Sequence[Problem], findings: Sequence[Finding]) -> list[R
 
 
 def _worst(problems: Sequence[Problem], mode: Mode, most: int) -> list[Problem]:
-    """Return the `most` worst problems: errors before warnings before infos, each in the order found."""
+    """Return the `most` worst problems, those of one severity in the order found."""
     return sorted(problems, key=lambda problem: _RANKS[problem.rule.severity(mode)])[:most]
-
-
-def _position(finding: Finding) -> tuple[int, int, int]:
-    return finding.line or 0, finding.column or 0, _RANKS[finding.severity]
 
 
 def _candidates(choice: Choice) -> tuple[Candidate, ...]:
@@ -191,15 +184,10 @@ def _candidates(choice: Choice) -> tuple[Candidate, ...]:
 
 def _candidate(block: Block, choice: Choice, why: str | None = None) -> Candidate:
     extraction = choice.extraction
+    usual = CHOSEN if block.complete else CUT_OFF
     return Candidate(
         protocol=choice.family.name,
         line=extraction.source.line_and_column(block.start)[0],
         chosen=block is extraction.chosen and why is None,
-        why=block.why or why or _why(block, extraction),
+        why=block.why or why or (usual if block is extraction.chosen else EARLIER),
     )
-
-
-def _why(block: Block, extraction: Extraction) -> str:
-    if block is not extraction.chosen:
-        return EARLIER
-    return CHOSEN if block.complete else CUT_OFF

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from goop_mcp.errors import GoopError
 from goop_mcp.redaction import redact
-from goop_mcp.store.interface import Reading, Store
+from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.records import MemoryFilter
 from goop_mcp.validation.claims import Claims, MemoryClaim
 from goop_mcp.validation.evidence_rules import MEMORY_NOT_FOUND, NOT_CHECKED
@@ -54,7 +54,7 @@ def check_memories(claims: Claims, store: Store | None) -> list[Problem]:
     return problems
 
 
-def _is_saved(title: str, reading: Reading) -> bool:
+def _is_saved(title: str, reading: ReadTransaction) -> bool:
     # A memory is saved without secrets, so its title is looked up without them.
     plain = " ".join(redact(title).text.split())
     wanted = {_compared(plain), _compared(cut_title(plain)[0])}

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from goop_mcp.errors import DocumentUnreadableError, PathRefusedError
-from goop_mcp.store.interface import Reading, Writing
+from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import Event, NewEvent, Projection
 from goop_mcp.workspace.archive import PlannedAppend, archive_row, archived_parts, newest_blocks
 from goop_mcp.workspace.files import ProjectFiles
@@ -139,7 +139,7 @@ class ProjectionPlan:
 
 
 def plan_projections(
-    writing: Writing,
+    writing: WriteTransaction,
     files: ProjectFiles,
     *,
     now: str,
@@ -188,7 +188,7 @@ def newer_documents(
 
 
 def is_stale(
-    reading: Reading, files: ProjectFiles, *, documents: Sequence[str] = PROJECTED
+    reading: ReadTransaction, files: ProjectFiles, *, documents: Sequence[str] = PROJECTED
 ) -> bool:
     """Whether `plan_projections` has work: events not shown yet, or files changed since written."""
     rows = {row.path: row for row in reading.projections()}
@@ -208,7 +208,7 @@ def is_stale(
     return False
 
 
-def open_conflicts(reading: Reading) -> tuple[Conflict, ...]:
+def open_conflicts(reading: ReadTransaction) -> tuple[Conflict, ...]:
     """Return the documents whose entries people changed, unless they have resolved that since."""
     found = []
     for row in reading.projections():
@@ -224,7 +224,7 @@ class _Document:
 
     def __init__(
         self,
-        writing: Writing,
+        writing: WriteTransaction,
         files: ProjectFiles,
         *,
         name: str,

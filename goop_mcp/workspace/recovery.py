@@ -6,7 +6,7 @@ loses nothing: the rows of the database state which files are outdated, and this
 
 from dataclasses import dataclass, field, replace
 
-from goop_mcp.store.interface import Reading, Store, Writing
+from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import FOLDER
 from goop_mcp.workspace.projections import (
@@ -40,7 +40,7 @@ def recover(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> R
     if not store.exists():
         return Recovery()
 
-    def has_work(reading: Reading) -> bool:
+    def has_work(reading: ReadTransaction) -> bool:
         return (
             is_stale(reading, files, documents=_documents(reading))
             or interrupted_change(reading, files) is not None
@@ -53,7 +53,7 @@ def recover(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> R
 
     done = Recovery()
 
-    def change(writing: Writing) -> tuple[StatePlan | None, ProjectionPlan]:
+    def change(writing: WriteTransaction) -> tuple[StatePlan | None, ProjectionPlan]:
         state = interrupted_change(writing, files)
         return state, plan_projections(
             writing, files, now=now, redact=redact, documents=_documents(writing)
@@ -75,7 +75,7 @@ def recover(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> R
     return done
 
 
-def _documents(reading: Reading) -> tuple[str, ...]:
+def _documents(reading: ReadTransaction) -> tuple[str, ...]:
     """Return the projected documents below `.goopspec`, including those of named sessions."""
     known = (row.path.removeprefix(f"{FOLDER}/") for row in reading.projections())
     return (

@@ -8,7 +8,7 @@ only if nobody has touched the file since.
 from dataclasses import dataclass
 
 from goop_mcp.errors import StateMovedError
-from goop_mcp.store.interface import Reading, Writing
+from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import NewEvent, Projection
 from goop_mcp.workflow.phases import MoveKind
 from goop_mcp.workspace.documents.entries import AdlEntry, adl_text
@@ -68,7 +68,7 @@ class StatePlan:
 
 
 def plan_state(
-    writing: Writing,
+    writing: WriteTransaction,
     files: ProjectFiles,
     change: StateChange,
     *,
@@ -112,7 +112,7 @@ def plan_state(
     return StatePlan(planned=planned, change=change, now=now, revision=revision, seen=seen)
 
 
-def interrupted_change(reading: Reading, files: ProjectFiles) -> StatePlan | None:
+def interrupted_change(reading: ReadTransaction, files: ProjectFiles) -> StatePlan | None:
     """Return the change that a killed writer recorded and did not write, None without one.
 
     The change counts only if the file still has exactly the bytes for which it was planned.

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import time
 
 from goop_mcp.errors import WorkspaceError
-from goop_mcp.store.interface import Reading
+from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.store.records import Event
 from goop_mcp.workspace.archive import MOST_ENTRIES, archive_text, newest_blocks
 from goop_mcp.workspace.document_lookup import find_current_document
@@ -23,12 +23,12 @@ from goop_mcp.workspace.projections import PROJECTED
 __all__ = ["recorded_documents", "render_archive", "render_document", "render_documents"]
 
 
-def recorded_documents(reading: Reading) -> tuple[str, ...]:
+def recorded_documents(reading: ReadTransaction) -> tuple[str, ...]:
     """Return the names of the documents with recorded entries."""
     return tuple(name for name in PROJECTED if reading.document_revision(name) > 0)
 
 
-def render_documents(reading: Reading, files: ProjectFiles) -> Mapping[str, str]:
+def render_documents(reading: ReadTransaction, files: ProjectFiles) -> Mapping[str, str]:
     """Return the text of each document with recorded entries, by name.
 
     A document whose file cannot be read is left out; reading the folder reports it.
@@ -42,7 +42,7 @@ def render_documents(reading: Reading, files: ProjectFiles) -> Mapping[str, str]
     return texts
 
 
-def render_document(reading: Reading, files: ProjectFiles, name: str) -> str | None:
+def render_document(reading: ReadTransaction, files: ProjectFiles, name: str) -> str | None:
     """Return the document `name` with its recorded entries, None if the file needs no change.
 
     Entries follow those of people, each between its marks. Of two handoffs the one generated later
@@ -70,7 +70,7 @@ def render_document(reading: Reading, files: ProjectFiles, name: str) -> str | N
     return insert_blocks(found, missing, document=name) if missing else None
 
 
-def render_archive(reading: Reading, document: str, month: str) -> str | None:
+def render_archive(reading: ReadTransaction, document: str, month: str) -> str | None:
     """Return the archive of `document` for `month`, None without archived entries."""
     newest = blocks_of(_newest_events(reading, document, MOST_ENTRIES + 1))
     _, kept = newest_blocks(newest)
@@ -80,7 +80,7 @@ def render_archive(reading: Reading, document: str, month: str) -> str | None:
     return archive_text(document, month, blocks) if blocks else None
 
 
-def _newest_events(reading: Reading, name: str, wanted: int) -> list[Event]:
+def _newest_events(reading: ReadTransaction, name: str, wanted: int) -> list[Event]:
     """Return at least the newest `wanted` of our entries, and all events since the oldest."""
     revisions = reading.event_revisions(name, without=PEOPLES_KINDS, limit=wanted)
     return reading.events(after_revision=min(revisions, default=1) - 1, document=name)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from goop_mcp.hosts.catalogue import HOSTS, Scope
-from goop_mcp.hosts.installing import Seat, carry_out, plan_install, plan_uninstall
+from goop_mcp.hosts.installing import Registration, carry_out, plan_install, plan_uninstall
 from goop_mcp.hosts.jsonc import Document, parse
 from goop_mcp.hosts.launch import Launch
-from goop_mcp.hosts.records import Records
+from goop_mcp.hosts.records import InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError
 from goop_mcp.validation.safe_json import JsonValue
 from tests.cli.running import PROGRAM, environment
@@ -526,8 +526,11 @@ def test_an_error_at_the_second_file_restores_the_first(machine: Machine, text: 
     if text is not None:
         machine.write(".mcp.json", text)
 
-    seat, records = claude_code_seat(machine), Records(machine.home / ".local" / "state")
-    changes = plan_install(seat, Launch(command="goop-mcp", why="a test"), records)
+    registration, records = (
+        claude_code_registration(machine),
+        InstallRecords(machine.home / ".local" / "state"),
+    )
+    changes = plan_install(registration, Launch(command="goop-mcp", why="a test"), records)
     machine.write(".claude", "somebody was faster")
     before = machine.files()
 
@@ -543,9 +546,14 @@ def test_an_error_at_the_second_file_restores_the_first(machine: Machine, text: 
 def test_an_error_at_the_second_file_of_an_uninstall_leaves_the_first_installed(
     machine: Machine,
 ) -> None:
-    seat, records = claude_code_seat(machine), Records(machine.home / ".local" / "state")
-    carry_out(plan_install(seat, Launch(command="goop-mcp", why="a test"), records), records)
-    changes = plan_uninstall(seat, records)
+    registration, records = (
+        claude_code_registration(machine),
+        InstallRecords(machine.home / ".local" / "state"),
+    )
+    carry_out(
+        plan_install(registration, Launch(command="goop-mcp", why="a test"), records), records
+    )
+    changes = plan_uninstall(registration, records)
     known = [records.read(change.target) for change in changes]
     (machine.project / ".claude" / "settings.json").unlink()
     (machine.project / ".claude" / "settings.json").mkdir()
@@ -557,9 +565,11 @@ def test_an_error_at_the_second_file_of_an_uninstall_leaves_the_first_installed(
     assert records.read(changes[0].target) == known[0]
 
 
-def claude_code_seat(machine: Machine) -> Seat:
+def claude_code_registration(machine: Machine) -> Registration:
     host, environment = HOSTS["claude-code"], {"HOME": str(machine.home)}
-    return Seat(host=host, scope=Scope.PROJECT, project=machine.project, environment=environment)
+    return Registration(
+        host=host, scope=Scope.PROJECT, project=machine.project, environment=environment
+    )
 
 
 def test_a_dry_run_reports_that_nothing_was_written(machine: Machine) -> None:

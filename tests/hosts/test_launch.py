@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import __version__
-from goop_mcp.hosts.launch import Surroundings, find_launch, is_ours
+from goop_mcp.hosts.launch import PythonEnvironment, find_launch, is_ours
 from tests.cli.running import environment
 
 
-def surroundings(
+def python_environment(
     prefix: Path, *, base: Path | None = None, on_path: Mapping[str, str] | None = None
-) -> Surroundings:
-    """Return the surroundings of an interpreter; `base` is that of a virtual environment."""
-    return Surroundings(
+) -> PythonEnvironment:
+    """Return the environment of an interpreter; `base` is that of a virtual environment."""
+    return PythonEnvironment(
         executable=prefix / "bin" / "python",
         prefix=prefix,
         base_prefix=base or prefix,
@@ -36,7 +36,7 @@ def test_a_temporary_environment_of_uvx_is_not_written_down(tmp_path: Path) -> N
     prefix = tmp_path / "uv" / "archive-v0" / "x1"
     make_program(prefix / "bin")
     launch = find_launch(
-        surroundings(prefix, base=tmp_path, on_path={"uvx": "/bin/uvx"}), portable=True
+        python_environment(prefix, base=tmp_path, on_path={"uvx": "/bin/uvx"}), portable=True
     )
     assert launch.words == ("uvx", "goop-mcp")
     assert "run by uvx" in launch.why
@@ -45,7 +45,7 @@ def test_a_temporary_environment_of_uvx_is_not_written_down(tmp_path: Path) -> N
 def test_a_temporary_environment_of_pipx_run_is_not_written_down(tmp_path: Path) -> None:
     prefix = tmp_path / "pipx" / ".cache" / "x1"
     launch = find_launch(
-        surroundings(prefix, base=tmp_path, on_path={"pipx": "/bin/pipx"}), portable=True
+        python_environment(prefix, base=tmp_path, on_path={"pipx": "/bin/pipx"}), portable=True
     )
     assert launch.words == ("pipx", "run", "goop-mcp")
 
@@ -58,14 +58,18 @@ def test_a_permanent_program_is_named_for_a_team_and_given_by_path_for_a_user(
     link = tmp_path / "bin" / "goop-mcp"
     link.parent.mkdir()
     link.symlink_to(program)
-    around = surroundings(program.parent.parent, base=tmp_path, on_path={"goop-mcp": str(link)})
-    assert find_launch(around, portable=portable).words == (command.format(link=link),)
+    python = python_environment(
+        program.parent.parent, base=tmp_path, on_path={"goop-mcp": str(link)}
+    )
+    assert find_launch(python, portable=portable).words == (command.format(link=link),)
 
 
 def test_the_program_of_an_active_environment_is_given_by_path(tmp_path: Path) -> None:
     program = make_program(tmp_path / "a project" / ".venv" / "bin")
-    around = surroundings(program.parent.parent, base=tmp_path, on_path={"goop-mcp": str(program)})
-    launch = find_launch(around, portable=True)
+    python = python_environment(
+        program.parent.parent, base=tmp_path, on_path={"goop-mcp": str(program)}
+    )
+    launch = find_launch(python, portable=True)
     assert launch.words == (str(program),)
     assert "virtual environment" in launch.why
 
@@ -73,12 +77,12 @@ def test_the_program_of_an_active_environment_is_given_by_path(tmp_path: Path) -
 def test_a_program_of_another_installation_is_not_chosen(tmp_path: Path) -> None:
     other = make_program(tmp_path / "other" / "bin")
     mine = make_program(tmp_path / "mine" / "bin")
-    around = surroundings(tmp_path / "mine", base=tmp_path, on_path={"goop-mcp": str(other)})
-    assert find_launch(around, portable=True).words == (str(mine),)
+    python = python_environment(tmp_path / "mine", base=tmp_path, on_path={"goop-mcp": str(other)})
+    assert find_launch(python, portable=True).words == (str(mine),)
 
 
 def test_without_a_program_the_module_is_run(tmp_path: Path) -> None:
-    launch = find_launch(surroundings(tmp_path), portable=True)
+    launch = find_launch(python_environment(tmp_path), portable=True)
     assert launch.words == (str(tmp_path / "bin" / "python"), "-P", "-m", "goop_mcp")
 
 
@@ -86,8 +90,8 @@ def test_a_folder_of_our_name_in_the_project_is_not_run(tmp_path: Path) -> None:
     impostor = tmp_path / "goop_mcp" / "__main__.py"
     impostor.parent.mkdir()
     impostor.write_text("print('the impostor runs')", encoding="utf-8")
-    around = replace(surroundings(tmp_path), executable=Path(sys.executable))
-    launch = find_launch(around, portable=True)
+    python = replace(python_environment(tmp_path), executable=Path(sys.executable))
+    launch = find_launch(python, portable=True)
 
     command = [*launch.words, "--version"]
     ended = subprocess.run(

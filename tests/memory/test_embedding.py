@@ -5,7 +5,7 @@ from pathlib import Path
 
 from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.embedding import embed_memories, find_neighbours, search_by_meaning
-from goop_mcp.memory.keeping import forget_memory
+from goop_mcp.memory.repository import forget_memory
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.memory.searching import SearchRequest, search_memory
 from goop_mcp.store.interface import Store

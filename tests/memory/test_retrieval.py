@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from goop_mcp.memory.exchange.importing import import_memories
+from goop_mcp.memory.import_export.importing import import_memories
 from goop_mcp.memory.searching import SearchRequest, search_memory
 from goop_mcp.store.interface import Store
 from goop_mcp.store.opening import open_store

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from goop_mcp.memory.drafts import MemoryDraft, MemoryRefusedError, PreparedMemory, prepare
 from goop_mcp.memory.importance import packages_importance
-from goop_mcp.memory.keeping import forget_memory, get_memory
+from goop_mcp.memory.repository import forget_memory, get_memory
 from goop_mcp.memory.saving import save_memory
-from goop_mcp.memory.wording import sketches, tokens
+from goop_mcp.memory.similarity import sketches, tokens
 from goop_mcp.redaction import PRIVATE, REDACTED
 from goop_mcp.store.interface import Store
 

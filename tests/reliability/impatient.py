@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from goop_mcp.cli import main
-from goop_mcp.store.interface import Writing
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.sqlite import SqliteStore
 
 _PATIENCE: Final = 1.0
@@ -17,7 +17,7 @@ _write = SqliteStore.write
 
 def _write_soon(
     store: SqliteStore,
-    change: Callable[[Writing], _T],
+    change: Callable[[WriteTransaction], _T],
     *,
     then: Callable[[_T], None] | None = None,
     timeout: float = 30,

@@ -15,7 +15,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from goop_mcp.store.interface import Reading
+from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import Event, MemoryFilter
 from goop_mcp.validation.samples import COMPLETE_REPLY
@@ -232,7 +232,7 @@ class _Rows:
     conflicts: int
 
 
-def _rows(reading: Reading) -> _Rows:
+def _rows(reading: ReadTransaction) -> _Rows:
     return _Rows(
         saves=sorted(
             (_Ack(m.id, m.revision, m.title) for m in reading.memories(MemoryFilter())),

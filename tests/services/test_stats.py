@@ -13,7 +13,7 @@ from goop_mcp.services.judgements import count_gate
 from goop_mcp.services.record_attempts import record_attempts
 from goop_mcp.services.stats import ProjectStats, project_stats, start_of_week
 from goop_mcp.services.stats_page import stats_page
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import NewJudgement
 from tests.protocols.agent_request.prompts import PROMPT
@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def judged(store: Store, *judgements: NewJudgement) -> ProjectStats:
-    def change(writing: Writing) -> None:
+    def change(writing: WriteTransaction) -> None:
         for each in judgements:
             writing.add_judgement(each)
 

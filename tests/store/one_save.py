@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.opening import open_store
 from tests.store.rows import add_named
 
@@ -29,7 +29,7 @@ def use(store: Store, what: str) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def hold(_: Writing) -> None:
+def hold(_: WriteTransaction) -> None:
     """Keep other writers waiting."""
     say("holding")
     time.sleep(LONGEST_HOLD)

@@ -11,7 +11,7 @@ from goop_mcp.store.records import (
     Operator,
     StoredMemory,
 )
-from goop_mcp.store.words import query_words
+from goop_mcp.store.search_text import query_words
 
 NOW = "2026-01-15T10:30:00Z"
 

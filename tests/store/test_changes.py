@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from goop_mcp.errors import StoreBusyError, StoreError
-from goop_mcp.store.interface import Reading, Store, Writing
+from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.records import MemoryFilter, StoredMemory
 from tests.store.conftest import OpenStore
 from tests.store.rows import EVENT, add_named, new_memory
@@ -15,7 +15,7 @@ from tests.store.rows import EVENT, add_named, new_memory
 LONGEST_WAIT = 60
 
 
-def count(reading: Reading) -> int:
+def count(reading: ReadTransaction) -> int:
     return len(reading.memories(MemoryFilter()))
 
 
@@ -37,7 +37,7 @@ def test_a_project_without_rows_reads_as_empty(store: Store) -> None:
 
 
 def test_a_change_sees_what_it_adds_itself(store: Store) -> None:
-    def change(writing: Writing) -> tuple[StoredMemory | None, int]:
+    def change(writing: WriteTransaction) -> tuple[StoredMemory | None, int]:
         writing.add_memory(new_memory("one"))
         hits = writing.search(["one"], operator="AND", wanted=MemoryFilter(), limit=5)
         return writing.memory_by_key("key-one"), len(hits)
@@ -51,7 +51,7 @@ def test_an_error_in_a_change_rolls_all_of_it_back_and_is_raised_again(store: St
     class OddError(Exception):
         pass
 
-    def change(writing: Writing) -> None:
+    def change(writing: WriteTransaction) -> None:
         writing.add_memory(new_memory("one"))
         writing.add_event(EVENT)
         raise OddError
@@ -70,7 +70,7 @@ def test_an_error_in_a_change_rolls_all_of_it_back_and_is_raised_again(store: St
 def test_an_error_in_a_read_is_raised_again_and_the_next_read_works(store: Store) -> None:
     add_named(store, "one")
 
-    def ask(_: Reading) -> None:
+    def ask(_: ReadTransaction) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -83,7 +83,7 @@ def test_a_view_does_not_move_while_others_write(store: Store, open_again: OpenS
     add_named(store, "one")
     other = open_again()
 
-    def ask(reading: Reading) -> tuple[int, int]:
+    def ask(reading: ReadTransaction) -> tuple[int, int]:
         before = count(reading)
         add_named(other, "two")
         return before, count(reading)
@@ -131,7 +131,7 @@ def test_an_error_for_too_long_a_wait_names_the_writer(store: Store, open_again:
     add_named(store, "one")
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(_: Writing) -> None:
+    def slow(_: WriteTransaction) -> None:
         begun.set()
         assert go_on.wait(LONGEST_WAIT)
 
@@ -178,7 +178,7 @@ def test_two_openings_of_the_same_database_write_in_turn(
 def test_closing_a_store_lets_queued_writes_finish(store: Store, open_again: OpenStore) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(_: Writing) -> None:
+    def slow(_: WriteTransaction) -> None:
         begun.set()
         assert go_on.wait(LONGEST_WAIT)
 

@@ -1,11 +1,11 @@
-"""Memories are stored completely, listed, forgotten and purged, the same on every engine."""
+"""Memories are stored completely, listed, counted, forgotten and purged on every engine."""
 
 from dataclasses import asdict, replace
 
 import pytest
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.records import MOST_OF_A_SKETCH, MemoryFilter, StoredMemory
 from tests.store.conftest import OpenStore
 from tests.store.rows import NOW, add, add_named, found, new_memory
@@ -224,7 +224,7 @@ def test_a_memory_has_one_vector_of_each_model_until_it_is_forgotten_or_purged(
 ) -> None:
     one, two, three = add_named(store, "one", "two", "three")
 
-    def keep(writing: Writing) -> None:
+    def keep(writing: WriteTransaction) -> None:
         writing.set_vector(one, "small", [9.0, 9.0])
         writing.set_vector(one, "small", [0.5, -0.25])
         writing.set_vector(two, "small", [1.0, 2.0])
@@ -312,3 +312,13 @@ def test_the_sketches_of_a_forgotten_memory_are_gone(
     after = memory(open_again(), gone.id)
     assert sketched(store, 1, 2) == [kept.id]
     assert after is None or after.sketches == ()
+
+
+def test_memories_are_counted_by_type_without_the_forgotten(store: Store) -> None:
+    assert store.read(lambda reading: reading.memory_counts()) == {}
+    first, *_ = add(
+        store, new_memory("a"), new_memory("b"), replace(new_memory("c"), type="decision")
+    )
+    store.write(lambda writing: writing.forget_memory(first.id, forgotten_at=NOW))
+
+    assert store.read(lambda reading: reading.memory_counts()) == {"note": 1, "decision": 1}

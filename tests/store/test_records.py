@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.records import Event, Projection, StoredAttempt, StoredReport
 from tests.store.conftest import OpenStore
 from tests.store.rows import ATTEMPT, EVENT, REPORT, add_named, new_memory
@@ -19,7 +19,7 @@ def test_a_report_is_read_back_in_every_field(store: Store, open_again: OpenStor
 
 
 def test_reports_are_listed_newest_first(store: Store) -> None:
-    def record(writing: Writing) -> None:
+    def record(writing: WriteTransaction) -> None:
         for number, task in enumerate(("W1.T1", "W1.T2", None, "W1.T1")):
             writing.add_report(replace(REPORT, idempotency_key=f"k{number}", task_id=task))
 
@@ -46,7 +46,7 @@ def test_the_last_reports_are_those_of_each_task_agent_and_phase(store: Store) -
         (None, None, None),
     ]
 
-    def record(writing: Writing) -> None:
+    def record(writing: WriteTransaction) -> None:
         for number, (task, agent, phase) in enumerate(keys):
             row = replace(
                 REPORT, idempotency_key=f"k{number}", task_id=task, agent=agent, phase=phase
@@ -176,7 +176,7 @@ def test_text_that_no_engine_keeps_is_refused(store: Store, text: str) -> None:
 
 
 def test_all_of_one_change_has_one_revision_and_the_next_change_the_next(store: Store) -> None:
-    def change(writing: Writing) -> list[int]:
+    def change(writing: WriteTransaction) -> list[int]:
         revisions = [writing.next_revision(), writing.add_memory(new_memory("a")).revision]
         revisions += [
             writing.add_event(EVENT).revision,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from goop_mcp.store.interface import Store
 from goop_mcp.store.records import MemoryFilter
-from goop_mcp.store.words import MOST_WORDS, query_words
+from goop_mcp.store.search_text import MOST_WORDS, query_words
 from tests.store.rows import add, found, new_memory
 
 CONTENTS = {

@@ -11,7 +11,7 @@ import pytest
 
 from goop_mcp.errors import StoreError, StoreReadOnlyError
 from goop_mcp.memory.drafts import MemoryDraft
-from goop_mcp.memory.keeping import forget_memory
+from goop_mcp.memory.repository import forget_memory
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.store.interface import Store
 from goop_mcp.store.opening import open_store

@@ -17,7 +17,7 @@ from goop_mcp.store.migrations import Migration, load_migrations
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import MemoryFilter
 from goop_mcp.store.sqlite import DatabaseFile, SqliteStore
-from goop_mcp.store.statistics import Ending, StatisticsFilter
+from goop_mcp.store.statistics import EndingCount, StatisticsFilter
 from tests.repository import ROOT
 from tests.store.rows import ATTEMPT, add, add_named, found, new_memory
 
@@ -29,8 +29,8 @@ NEXT = Migration(
 LONGEST_RUN = 300
 # Version 2 came with attempts; the kept one was rejected before anybody kept why calls ended.
 ENDINGS = {
-    True: (Ending("accepted", 1, 1), Ending("unknown", 1, 1)),
-    False: (Ending("accepted", 1, 1),),
+    True: (EndingCount("accepted", 1, 1), EndingCount("unknown", 1, 1)),
+    False: (EndingCount("accepted", 1, 1),),
 }
 
 

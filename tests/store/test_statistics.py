@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.records import AttemptResult, NewAttempt, NewJudgement
 from goop_mcp.store.statistics import (
-    Ending,
+    EndingCount,
     PromptCounts,
     ReplyCounts,
     Statistics,
@@ -45,7 +45,7 @@ def call(
 
 
 def add(store: Store, *rows: NewAttempt | NewJudgement) -> None:
-    def change(writing: Writing) -> None:
+    def change(writing: WriteTransaction) -> None:
         for row in rows:
             if isinstance(row, NewAttempt):
                 writing.add_attempts([row])
@@ -86,10 +86,10 @@ def test_calls_are_counted_by_the_attempt_and_the_reason_with_which_they_ended(
     )
     found = statistics(store)
     assert found.endings == (
-        Ending("accepted", 1, 1),
-        Ending("accepted", 2, 2),
-        Ending("accepted_at_last", 3, 1),
-        Ending("no_progress", 2, 1),
+        EndingCount("accepted", 1, 1),
+        EndingCount("accepted", 2, 2),
+        EndingCount("accepted_at_last", 3, 1),
+        EndingCount("no_progress", 2, 1),
     )
     assert (found.replies.calls, found.replies.accepted_calls, found.replies.accepted_at_once) == (
         5,

@@ -15,7 +15,10 @@ MODES: tuple[Mode, Mode] = ("lenient", "strict")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One reply of `tests/cases/index.jsonl`; `rules` are its warnings and errors, `expected` the outcome by mode."""
+    """One reply of `tests/cases/index.jsonl`.
+
+    `rules` are its warnings and errors, `expected` the outcome by mode.
+    """
 
     file: str
     protocol: str
@@ -72,7 +75,7 @@ def judge(text: str, mode: Mode = "lenient") -> Verdict:
 
 
 def judge_both(text: str) -> tuple[Verdict, Verdict]:
-    """Return the verdicts of both modes, lenient first, after making sure that both saw the same (D-18)."""
+    """Return the verdicts of both modes, lenient first; both must have the same findings (D-18)."""
     lenient, strict = (judge(text, mode) for mode in MODES)
     assert sorted(f.rule for f in lenient.findings) == sorted(f.rule for f in strict.findings)
     return lenient, strict
@@ -101,7 +104,7 @@ def the_finding(verdict: Verdict, rule: str) -> Finding:
 
 
 def only_root_is_open(cut: str) -> bool:
-    """Return whether every element of `cut` but the root is closed and all that is required is there."""
+    """Return whether `cut` has every required part and only its root is not closed."""
     if not cut.rstrip().endswith(">") or cut.rstrip().endswith("?>"):
         return False
 

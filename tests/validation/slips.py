@@ -1,4 +1,4 @@
-"""Slips of form that agents make, each with the rule that mends it (D-13 to D-16)."""
+"""Slips of form that agents make, each with the rule that repairs it (D-13 to D-16)."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,10 @@ FILE = '<file path="src/auth/service.ts" action="created">'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slip:
-    """A slip of form: `old` becomes `new` in the executor's report; `rule` mends it and `after` is then written."""
+    """A slip of form: `old` becomes `new` in the executor's report.
+
+    `rule` repairs it, and the report then contains `after`.
+    """
 
     old: str
     new: str

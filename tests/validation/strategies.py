@@ -185,7 +185,8 @@ def _sections(status: str, summary: str, artifacts: str, following: str) -> str:
 
 
 def _sibling(root: str, status: str, content: str) -> str:
-    return f"<{root}>\n<status>{status}</status>\n<summary>{content}</summary>\n<log>{content}</log>\n</{root}>"
+    summary, log = f"<summary>{content}</summary>", f"<log>{content}</log>"
+    return f"<{root}>\n<status>{status}</status>\n{summary}\n{log}\n</{root}>"
 
 
 _OLD_WORDS = st.sampled_from(["complete", "partial", "blocked", "failed", "done"])
@@ -256,8 +257,8 @@ _CARRIED = st.one_of(
 )
 
 
-def _joined(before: list[str], envelopes_: list[str], behind: list[str]) -> str:
-    return "\n\n".join([*before, *envelopes_, *behind])
+def _joined(before: list[str], envelopes_: list[str], after: list[str]) -> str:
+    return "\n\n".join([*before, *envelopes_, *after])
 
 
 WHOLE_REPLIES = st.builds(
@@ -267,7 +268,7 @@ WHOLE_REPLIES = st.builds(
     st.lists(_PARTS, max_size=1),
 )
 
-# Faults
+# Errors
 
 _INSERTED = st.sampled_from(
     (
@@ -303,20 +304,20 @@ _INSERTED = st.sampled_from(
 
 @st.composite
 def spoiled(draw: st.DrawFn, texts: st.SearchStrategy[str], *, most: int = 5) -> str:
-    """Draw a text and up to `most` faults: pieces deleted, doubled, swapped, cut off or put in."""
+    """Draw a text and up to `most` errors: pieces deleted, doubled, swapped, cut off or put in."""
     text = draw(texts)
     for _ in range(draw(st.integers(0, most))):
         start = draw(st.integers(0, len(text)))
         end = min(len(text), start + draw(st.integers(0, 60)))
-        fault = draw(st.sampled_from(["delete", "double", "swap", "cut", "insert", "insert"]))
-        if fault == "delete":
+        error = draw(st.sampled_from(["delete", "double", "swap", "cut", "insert", "insert"]))
+        if error == "delete":
             text = text[:start] + text[end:]
-        elif fault == "double":
+        elif error == "double":
             text = text[:end] + text[start:end] + text[end:]
-        elif fault == "swap":
+        elif error == "swap":
             half = (start + end) // 2
             text = text[:start] + text[half:end] + text[start:half] + text[end:]
-        elif fault == "cut":
+        elif error == "cut":
             text = text[:end] if end > len(text) // 2 else text
         else:
             text = text[:start] + draw(_INSERTED) + text[start:]
@@ -334,7 +335,7 @@ def slipped(draw: st.DrawFn) -> str:
 
 
 def replies() -> st.SearchStrategy[str]:
-    """Return whole replies with up to five faults."""
+    """Return whole replies with up to five errors."""
     return spoiled(WHOLE_REPLIES)
 
 

@@ -1,4 +1,4 @@
-"""Template text that must be caught wherever it stands, and text that looks like it and must stay."""
+"""Template text that must be found in any place, and similar text that must be accepted."""
 
 import itertools
 import random

@@ -40,7 +40,7 @@ def assert_read_in_order(text: str) -> None:
     [
         pytest.param(EXECUTOR, id="bare"),
         pytest.param(f"Done.\n\n{EXECUTOR}\n", id="bare_after_prose"),
-        pytest.param(f"Done. {EXECUTOR}", id="behind_words_on_the_same_line"),
+        pytest.param(f"Done. {EXECUTOR}", id="after_words_on_the_same_line"),
         pytest.param(fenced(EXECUTOR), id="backticks"),
         pytest.param(fenced(EXECUTOR, fence="~~~"), id="tildes"),
         pytest.param(fenced(EXECUTOR, fence="````"), id="four_backticks"),
@@ -65,7 +65,7 @@ def assert_read_in_order(text: str) -> None:
         ),
         pytest.param(f'<?xml version="1.0" encoding="UTF-8"?>\n{EXECUTOR}', id="xml_declaration"),
         pytest.param(fenced(f'<?xml version="1.0"?>\n{EXECUTOR}'), id="xml_declaration_in_a_fence"),
-        pytest.param(f"{EXECUTOR}\n\n\n   \n", id="blank_lines_behind"),
+        pytest.param(f"{EXECUTOR}\n\n\n   \n", id="blank_lines_after"),
         pytest.param(fenced(EXECUTOR).replace("\n", "\r\n"), id="windows_line_ends"),
         pytest.param(fenced(EXECUTOR).replace("\n", "\r\n", 20), id="mixed_line_ends"),
         pytest.param(f"\ufeff{fenced(EXECUTOR)}", id="byte_order_mark"),
@@ -124,7 +124,7 @@ def test_mention_of_the_tag_before_the_envelope_is_no_envelope(mention: str) -> 
         "```python\nprint(1)\n```",
     ],
 )
-def test_text_behind_the_envelope_is_a_warning_and_the_envelope_still_counts(mention: str) -> None:
+def test_text_after_the_envelope_is_a_warning_and_the_envelope_still_counts(mention: str) -> None:
     text = f"{fenced(EXECUTOR)}\n{mention}\n"
 
     for verdict in judge_both(text):
@@ -135,7 +135,7 @@ def test_text_behind_the_envelope_is_a_warning_and_the_envelope_still_counts(men
         assert finding.column == 1
 
 
-def test_start_tag_mentioned_before_and_end_tag_mentioned_behind_are_no_pair() -> None:
+def test_start_tag_mentioned_before_and_end_tag_mentioned_after_do_not_pair() -> None:
     text = (
         f"I open it with <goop_report> below.\n\n{fenced(EXECUTOR)}\nI closed it with"
         " </goop_report> above.\n"
@@ -185,7 +185,7 @@ def test_envelope_quoted_in_cdata_inside_the_envelope_is_content(quoted: str) ->
 
 
 @pytest.mark.parametrize(
-    ("before", "behind"),
+    ("before", "after"),
     [
         pytest.param("<evidence>", "</evidence>\n  <handoff>", id="in_an_extension"),
         pytest.param(
@@ -196,9 +196,9 @@ def test_envelope_quoted_in_cdata_inside_the_envelope_is_content(quoted: str) ->
     ],
 )
 def test_whole_report_quoted_inside_the_report_is_never_taken_for_it(
-    before: str, behind: str
+    before: str, after: str
 ) -> None:
-    for verdict in judge_both(fenced(changed(EXECUTOR, ("<handoff>", f"{before}{DRAFT}{behind}")))):
+    for verdict in judge_both(fenced(changed(EXECUTOR, ("<handoff>", f"{before}{DRAFT}{after}")))):
         assert verdict.envelope is None or report_of(verdict).summary == SUMMARY
 
 
@@ -293,7 +293,7 @@ def test_all_candidates_are_listed_with_their_line_and_the_reason() -> None:
     reasons = [candidate.why for candidate in verdict.candidates]
     assert all(reasons)
     assert len({reasons[0], reasons[1], reasons[3]}) == 3, (
-        "thinking, earlier and chosen are told apart"
+        "thinking, earlier and chosen are distinguished"
     )
     assert reasons[1] == reasons[2]
 
@@ -363,7 +363,7 @@ def test_two_thinking_blocks_with_drafts_are_both_passed_over() -> None:
     assert_read_in_order(f"{block}Let me look again.\n{block}{EXECUTOR}")
 
 
-def test_envelope_is_found_behind_a_megabyte_of_prose() -> None:
+def test_envelope_is_found_after_a_megabyte_of_prose() -> None:
     prose = "The quick brown fox reads a < b && `c` and goes on.\n" * 20_000
 
     verdict = judge(prose + fenced(EXECUTOR))
@@ -392,7 +392,7 @@ def test_reply_without_an_envelope_is_rejected_by_the_rule_of_what_was_asked_for
 
 
 def test_prose_around_the_envelope_stays_at_hand() -> None:
-    text = f"Words before.\n{EXECUTOR}\nWords behind.\n"
+    text = f"Words before.\n{EXECUTOR}\nWords after.\n"
 
     verdict = judge(text)
 
@@ -400,4 +400,4 @@ def test_prose_around_the_envelope_stays_at_hand() -> None:
     start, end = verdict.span
     assert verdict.read_text[:start] == "Words before.\n"
     assert verdict.read_text[start:end] == EXECUTOR
-    assert verdict.read_text[end:] == "\nWords behind.\n"
+    assert verdict.read_text[end:] == "\nWords after.\n"

@@ -1,4 +1,4 @@
-"""What is sent back to the agent: short, complete, in its own terms (PEERS, section 5)."""
+"""What is sent back to the agent: short, complete, in its own terms."""
 
 import itertools
 import re
@@ -22,7 +22,7 @@ from tests.validation.replies import (
 )
 
 # Each changes another place, so that any two of them can stand together.
-FAULTS = {
+ERRORS = {
     "unknown_status": ("<status>COMPLETE</status>", "<status>DONE</status>"),
     "bad_agent_name": ("<agent>goop-executor</agent>", "<agent>executor</agent>"),
     "unknown_phase": ("<phase>execute</phase>", "<phase>deploy</phase>"),
@@ -60,7 +60,7 @@ SAMPLES = {
     "foreign_prefix": (
         EXECUTOR.replace("<summary>", "<x:summary>").replace("</summary>", "</x:summary>")
     ),
-} | {name: changed(EXECUTOR, edit) for name, edit in FAULTS.items()}
+} | {name: changed(EXECUTOR, edit) for name, edit in ERRORS.items()}
 
 
 def feedback_on(text: str, *, expected: Expectations | None = None) -> str:
@@ -94,9 +94,9 @@ def test_feedback_holds_no_address_and_no_word_of_a_library(text: str) -> None:
         assert len(feedback) <= 4_000
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_feedback_on_one_fault_says_what_was_found_and_what_to_write(name: str) -> None:
-    text = changed(EXECUTOR, FAULTS[name])
+@pytest.mark.parametrize("name", ERRORS)
+def test_feedback_on_one_error_says_what_was_found_and_what_to_write(name: str) -> None:
+    text = changed(EXECUTOR, ERRORS[name])
     verdict = judge(text)
 
     errors = [finding for finding in verdict.findings if finding.severity == "error"]
@@ -112,17 +112,17 @@ def test_feedback_on_one_fault_says_what_was_found_and_what_to_write(name: str) 
 
 
 def test_feedback_on_a_status_lists_the_four() -> None:
-    feedback = feedback_on(changed(EXECUTOR, FAULTS["unknown_status"]))
+    feedback = feedback_on(changed(EXECUTOR, ERRORS["unknown_status"]))
 
     for status in ("COMPLETE", "PARTIAL", "BLOCKED", "CHECKPOINT"):
         assert status in feedback
 
 
-@pytest.mark.parametrize(("one", "other"), list(itertools.combinations(FAULTS, 2)))
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations(ERRORS, 2)))
 def test_feedback_on_two_errors_names_both_in_under_six_hundred_characters(
     one: str, other: str
 ) -> None:
-    verdict = judge(changed(EXECUTOR, FAULTS[one], FAULTS[other]))
+    verdict = judge(changed(EXECUTOR, ERRORS[one], ERRORS[other]))
 
     feedback = verdict.feedback or ""
     errors = [finding.rule for finding in verdict.findings if finding.severity == "error"]
@@ -131,22 +131,22 @@ def test_feedback_on_two_errors_names_both_in_under_six_hundred_characters(
     assert len(feedback) < 600
 
 
-def test_feedback_ends_with_one_instruction_that_is_always_the_same_for_faults() -> None:
-    endings = {feedback_on(changed(EXECUTOR, edit)).rsplit("\n", 1)[1] for edit in FAULTS.values()}
+def test_feedback_ends_with_one_instruction_that_is_always_the_same_for_errors() -> None:
+    endings = {feedback_on(changed(EXECUTOR, edit)).rsplit("\n", 1)[1] for edit in ERRORS.values()}
 
     assert len(endings) == 1
 
 
 def test_warnings_and_infos_are_not_part_of_the_feedback() -> None:
     feedback = feedback_on(
-        changed(EXECUTOR, FAULTS["unknown_status"], ('importance="0.8"', 'importance="8"'))
+        changed(EXECUTOR, ERRORS["unknown_status"], ('importance="0.8"', 'importance="8"'))
     )
 
     assert "importance" not in feedback
 
 
 @pytest.mark.parametrize("cut_at", ["</status>", "<phase>exe", "</summary>", "<ready>tr"])
-def test_cut_off_reply_is_told_to_shorten_and_never_that_fields_are_missing(cut_at: str) -> None:
+def test_cut_off_reply_is_asked_to_shorten_and_not_for_missing_fields(cut_at: str) -> None:
     for mode in MODES:
         feedback = (
             judge(fenced(EXECUTOR)[: fenced(EXECUTOR).index(cut_at) + len(cut_at)], mode).feedback

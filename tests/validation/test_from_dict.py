@@ -1,4 +1,4 @@
-"""What was written as JSON values is read again: verdicts of all families, with their typed envelopes."""
+"""Verdicts of all families are read again from their JSON values, with typed envelopes."""
 
 import json
 from collections.abc import Mapping
@@ -79,7 +79,7 @@ GOOD: Mapping[str, Any] = validate(fenced(EXECUTOR)).to_dict()
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"verdict": "fine"}, "verdict is 'fine'; expected one of accepted, rejected"),
         ({"findings": 3}, "findings is 3; expected a list"),
@@ -99,10 +99,12 @@ GOOD: Mapping[str, Any] = validate(fenced(EXECUTOR)).to_dict()
     ],
     ids=str,
 )
-def test_what_no_verdict_wrote_is_refused_by_its_place(change: dict[str, Any], said: str) -> None:
+def test_what_no_verdict_wrote_is_refused_by_its_place(
+    change: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match="expected") as caught:
         Verdict.from_dict({**GOOD, **change})
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_what_a_newer_version_adds_is_left_out() -> None:

@@ -35,7 +35,7 @@ def hand_back(reply: str) -> str:
 
 
 def notification(reply: str) -> str:
-    """Return `reply` as Claude Code hands it on from the background: escaped, in an element of its own."""
+    """Return `reply` as Claude Code passes it on from the background: escaped, in an element."""
     quoted = escape(reply, {'"': "&quot;", "'": "&apos;"})
     return (
         "<task-notification>\n<task-id>b7</task-id>\n<status>completed</status>\n<summary>Agent"
@@ -78,7 +78,7 @@ def test_altered_reply_is_read_with_an_info_and_no_repair(text: str) -> None:
     ],
 )
 @pytest.mark.parametrize("reply", [EXECUTOR + "\n", fenced(EXECUTOR)], ids=["bare", "fenced"])
-def test_lines_that_a_host_puts_behind_the_report_are_no_text(reply: str, lines: str) -> None:
+def test_lines_that_a_host_puts_after_the_report_are_no_text(reply: str, lines: str) -> None:
     for verdict in judge_both(reply + lines):
         assert verdict.envelope == EXECUTOR_REPORT
         assert weighty_rules(verdict) == set()
@@ -89,7 +89,7 @@ def test_lines_that_a_host_puts_behind_the_report_are_no_text(reply: str, lines:
     [hand_back(fenced(EXECUTOR)), notification(fenced(EXECUTOR))],
     ids=["handed_back", "notified"],
 )
-def test_altered_reply_with_text_behind_the_report_is_told_so(text: str) -> None:
+def test_altered_reply_with_text_after_the_report_gets_a_warning(text: str) -> None:
     altered = text.replace(
         "</goop_report>\n  ```", "</goop_report>\n  ```\n  Shall I go on?"
     ).replace("&lt;/goop_report&gt;\n```", "&lt;/goop_report&gt;\n```\nShall I go on?")
@@ -144,7 +144,7 @@ def test_what_the_agent_had_escaped_stays_escaped() -> None:
     assert report_of(verdict).summary == "Maps <int> to &lt; &amp; more."
 
 
-def test_slip_of_the_agent_under_the_hosts_escaping_is_still_mended_as_its_own() -> None:
+def test_slip_of_the_agent_under_the_hosts_escaping_is_still_repaired_as_its_own() -> None:
     own = changed(EXECUTOR, (SUMMARY, "Maps a && b."))
 
     lenient, strict = judge_both(notification(own))

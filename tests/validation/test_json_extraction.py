@@ -1,4 +1,7 @@
-"""The last object with the protocol's keys counts; thoughts, mentions and other objects do not (D-01, D-02, D-06)."""
+"""The last object with the protocol's keys counts (D-01, D-02, D-06).
+
+Thoughts, mentions and other objects do not count.
+"""
 
 import pytest
 
@@ -30,7 +33,7 @@ def status_of(text: str) -> str:
         "~~~~JSON5\n{}\n~~~~",
         "   ```\n   {}\n   ```\nand {{braces}} in prose",
         'The form is {{"a": 1}}.\n\n{}\n\nSee {{id}}.',
-        'He said "use {{" and so on.\n{}',
+        'He wrote "use {{" and so on.\n{}',
         "function f() {{ return 1; }}\n\n{}",
         '`{{"status": "failure"}}` would be wrong.\n\n{}',
         "\ufeff{}",
@@ -96,7 +99,7 @@ def test_object_of_a_domain_with_a_status_of_its_own_is_no_reply(domain: str) ->
 @pytest.mark.parametrize(
     "domain", ['{"id": 1, "status": "success"}', '{"status": "failure", "code": 503}']
 )
-def test_a_known_status_beside_foreign_keys_only_marks_no_reply(domain: str) -> None:
+def test_a_known_status_next_to_foreign_keys_only_marks_no_reply(domain: str) -> None:
     assert status_of(f"{REPLY}\n\nThe answer of the server was {domain}") == "success"
     assert weighty_rules(validate(f"The answer of the server was {domain}")) == {
         "envelope/no-envelope"

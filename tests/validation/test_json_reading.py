@@ -1,4 +1,4 @@
-"""Loose JSON is read by exactly one reading, each change is listed, and every letter of a text is kept (D-17)."""
+"""Loose JSON is read if it has one reading; changes are listed, no letter is lost (D-17)."""
 
 import json
 
@@ -16,7 +16,7 @@ SUMMARY = "Designed a data pipeline with four agents"
 METRICS = '"metrics": {"agents_defined": 4, "estimated_files": 6},'
 
 
-def mended(old: str, new: str) -> tuple[Reply, list[tuple[str, str]]]:
+def repaired(old: str, new: str) -> tuple[Reply, list[tuple[str, str]]]:
     """Return what lenient mode reads after the change, and before and after of each repair."""
     lenient, strict = judge_both(changed(FACTORY_REPLY, (old, new)), "factory")
     assert weighty_rules(lenient) == {"json/loose-syntax"}
@@ -54,8 +54,8 @@ def mended(old: str, new: str) -> tuple[Reply, list[tuple[str, str]]]:
     ],
 )
 @requirement("S-15", "F-26")
-def test_loose_syntax_is_mended_and_listed(old: str, new: str, before: str, after: str) -> None:
-    reply, repairs = mended(old, new)
+def test_loose_syntax_is_repaired_and_listed(old: str, new: str, before: str, after: str) -> None:
+    reply, repairs = repaired(old, new)
 
     assert reply.status == "success"
     assert any(before in was and (not after or after in now) for was, now in repairs), repairs
@@ -223,7 +223,7 @@ def test_pointers_are_found_in_plain_and_in_loose_text() -> None:
         ('{"a": "x"}', Ending.WHOLE, {"a": "x"}),
     ],
 )
-def test_end_of_a_cut_off_object_is_told(
+def test_end_of_a_cut_off_object_is_reported(
     source: str, ending: Ending, value: dict[str, object]
 ) -> None:
     found = read_loosely(source, depth=64)

@@ -1,4 +1,4 @@
-"""Which of several envelopes is the agent's last word, where one quotes or hides another (D-02 to D-05, D-16)."""
+"""Which of several envelopes is the agent's last word (D-02 to D-05, D-16)."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_report_that_quotes_another_and_is_cut_off_later_is_cut_off() -> None:
     ],
     ids=["extension", "comment", "text", "nothing"],
 )
-def test_cut_off_report_behind_a_whole_one_counts_whatever_it_begins_with(beginning: str) -> None:
+def test_cut_off_report_after_a_whole_one_counts_whatever_it_begins_with(beginning: str) -> None:
     second = BLOCKED.replace(
         '<goop_report version="0.1.6">\n', f'<goop_report version="0.1.6">\n{beginning}'
     )
@@ -77,14 +77,14 @@ def test_cut_off_report_behind_a_whole_one_counts_whatever_it_begins_with(beginn
     ids=["json", "sections"],
 )
 @pytest.mark.parametrize(
-    ("before", "behind"),
+    ("before", "after"),
     [("<thinking>\n", "\n</thinking>"), ("<think>\n", "\n</think>"), ("<!--\n", "\n-->")],
     ids=["thinking", "think", "comment"],
 )
 def test_older_form_that_is_not_part_of_the_answer_is_no_report(
-    draft: str, before: str, behind: str
+    draft: str, before: str, after: str
 ) -> None:
-    verdict = judge(f"{before}{draft}{behind}\nNot done, still failing.")
+    verdict = judge(f"{before}{draft}{after}\nNot done, still failing.")
 
     assert not verdict.accepted
     assert rules_of(verdict, Severity.ERROR) == {"goop_report/no-envelope"}
@@ -113,7 +113,7 @@ def test_only_envelope_that_does_not_count_is_named_with_its_place(text: str, wh
     assert [candidate.chosen for candidate in verdict.candidates] == [False]
 
 
-def test_host_lines_behind_a_missing_root_end_are_no_text() -> None:
+def test_host_lines_after_a_missing_root_end_are_no_text() -> None:
     text = COMPLETE.replace("</goop_report>\n", "agentId: abc\n<usage>tokens: 1</usage>\n")
 
     verdict = judge(text)
@@ -130,9 +130,7 @@ def test_cut_off_line_is_that_of_the_agent_and_not_of_the_host() -> None:
     assert [finding.line for finding in verdict.findings] == [cut.count("\n") + 1]
 
 
-def test_whole_report_with_text_in_place_of_its_end_is_told_to_close_it_and_not_to_shorten_it() -> (
-    None
-):
+def test_whole_report_with_text_in_place_of_its_end_is_asked_to_close_it() -> None:
     verdict = judge(COMPLETE.replace("</goop_report>", "</goop-report>\nThat is all."))
 
     assert verdict.feedback is not None

@@ -37,7 +37,7 @@ def test_tag_named_in_a_text_is_text(old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("</agent>", "</agnet>", "ends with </agnet>; expected </agent>"),
         ("Login endpoint</file>", "Login endpoint", "<file> opened here is not closed before"),
@@ -45,12 +45,14 @@ def test_tag_named_in_a_text_is_text(old: str, new: str) -> None:
         ('name="tests"', "name", "attribute name of <check> has no value"),
     ],
 )
-def test_what_is_not_well_formed_is_told_with_its_own_fix(old: str, new: str, said: str) -> None:
+def test_what_is_not_well_formed_is_reported_with_its_own_fix(
+    old: str, new: str, message: str
+) -> None:
     verdict = judge(with_change(old, new))
 
     (error,) = verdict.of_severity(Severity.ERROR)
     assert error.rule == "xml/malformed"
-    assert said in error.message
+    assert message in error.message
     assert (
         error.fix
         != "Close every element with its own end tag, in the order in which they were opened."

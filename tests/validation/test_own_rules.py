@@ -1,4 +1,4 @@
-"""Rules of a caller's own judge beside ours; one that cannot work is refused, and one that fails is named."""
+"""Custom rules are run with the built-in ones; unusable ones are refused, failing ones named."""
 
 import pickle
 import sys
@@ -119,12 +119,12 @@ def test_several_hits_and_what_a_generator_yields_are_all_findings() -> None:
     ]
 
 
-def test_the_check_is_told_what_the_caller_expects() -> None:
-    told: list[Expectations] = []
-    rule = ticket_checked_by(lambda _report, expected: told.append(expected))
+def test_the_check_receives_what_the_caller_expects() -> None:
+    received: list[Expectations] = []
+    rule = ticket_checked_by(lambda _report, expected: received.append(expected))
     validate(WITH_TICKET, expected=Expectations(agent="goop-executor"), rules=[rule])
     validate(WITH_TICKET, rules=[rule])
-    assert [expected.agent for expected in told] == ["goop-executor", None]
+    assert [expected.agent for expected in received] == ["goop-executor", None]
 
 
 def test_a_rule_judges_the_envelopes_of_its_model_only() -> None:
@@ -175,7 +175,7 @@ def test_what_a_rule_says_in_the_agents_words_is_fit_to_be_shown() -> None:
     assert finding.fix == "b c"
 
 
-def test_a_rule_counts_where_claims_are_held_against_the_project_and_where_replies_are_routed(
+def test_a_rule_counts_where_claims_are_verified_and_where_replies_are_routed(
     tmp_path: Any,  # noqa: ANN401
 ) -> None:
     assert TICKET.id in {
@@ -188,7 +188,7 @@ def test_a_rule_counts_where_claims_are_held_against_the_project_and_where_repli
         assert decision.actions[0] == "request_repair"
 
 
-def test_a_check_that_raises_is_told_with_its_rule_its_line_and_its_cause() -> None:
+def test_a_check_that_raises_is_reported_with_its_rule_its_line_and_its_cause() -> None:
     with pytest.raises(RuleFailedError) as caught:
         validate(WITHOUT_TICKET, rules=[TICKET, replace(BROKEN, id="shop/tracker")])
 
@@ -203,7 +203,7 @@ def test_a_check_that_raises_is_told_with_its_rule_its_line_and_its_cause() -> N
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301
 
 
-def test_the_line_of_a_generator_is_told_too() -> None:
+def test_the_line_of_a_generator_is_reported_too() -> None:
     def yields_and_fails(report: Report, _expected: Expectations) -> Iterator[Hit]:
         yield Hit(message="a")
         raise LookupError(f"no tracker for {report.agent}")
@@ -303,7 +303,7 @@ def test_every_first_part_of_an_id_of_ours_is_taken() -> None:
     } == NAMESPACES
 
 
-def test_rules_of_ones_own_are_found_behind_ours() -> None:
+def test_custom_rules_are_found_after_ours() -> None:
     book = rules_with([TICKET])
     assert list(book) == [*RULES, TICKET.id]
     assert book.find("ticket-missing") is TICKET
@@ -348,8 +348,8 @@ def test_whatever_place_a_rule_names_there_is_a_verdict(
 ) -> None:
     verdict = validate(reply, rules=[anywhere(path, found)])
     envelope = verdict.envelope
-    told = any(finding.rule == TICKET.id for finding in verdict.findings)
-    assert told is (envelope is not None and not envelope.partial) or verdict.omitted
+    reported = any(finding.rule == TICKET.id for finding in verdict.findings)
+    assert reported is (envelope is not None and not envelope.partial) or verdict.omitted
 
 
 def test_a_place_below_an_empty_text_is_that_of_the_text() -> None:

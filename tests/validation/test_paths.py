@@ -1,4 +1,4 @@
-"""A path is held against the workspace by its text alone, in any spelling (RELIABILITY, section 5)."""
+"""A path is compared with the workspace by its text alone, in any spelling."""
 
 import pytest
 from hypothesis import given
@@ -167,7 +167,7 @@ def test_absolute_path_inside_the_workspace_is_made_relative(
 @pytest.mark.parametrize(
     "path", ["/srv/projects/a", "/srv/project/../a", "/srv", "/Srv/project/a", "//srv/project/a"]
 )
-def test_absolute_path_beside_the_workspace_is_outside(path: str) -> None:
+def test_absolute_path_next_to_the_workspace_is_outside(path: str) -> None:
     assert rule_of(path, IN_PROJECT) == "path/outside-workspace"
 
 
@@ -188,7 +188,7 @@ def test_path_stays_in_the_folder_of_the_session_where_one_is_given(
     assert rule_of(path, PathBounds(session_folder="sessions/s1/")) == rule
 
 
-def test_expectations_say_what_paths_are_held_against() -> None:
+def test_expectations_give_the_bounds_of_paths() -> None:
     assert bounds_of(Expectations()) is ANYWHERE_INSIDE
     assert bounds_of(Expectations(workspace="/srv/project")) == IN_PROJECT
 

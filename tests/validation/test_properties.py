@@ -1,4 +1,4 @@
-"""Laws that hold for every text (RELIABILITY, section 9)."""
+"""Laws that hold for every text."""
 
 import json
 
@@ -111,7 +111,7 @@ def test_what_strict_mode_accepts_lenient_mode_accepts_without_a_repair(text: st
 
 @MORE
 @given(spoiled(slipped(), most=2))
-def test_repaired_text_has_no_fault_that_the_original_had_not(text: str) -> None:
+def test_repaired_text_has_no_error_that_the_original_had_not(text: str) -> None:
     lenient = judge(text)
     assume(lenient.repaired_text is not None)
     assert lenient.repaired_text is not None
@@ -168,7 +168,7 @@ def test_accepted_report_reads_the_same_when_it_is_written_again(text: str) -> N
     st.one_of(WHOLE_REPLIES, envelopes(), envelopes().map(fenced)),
     st.text(st.characters(exclude_characters="<{"), max_size=80),
 )
-def test_prose_without_markup_behind_a_reply_never_turns_accepted_into_rejected(
+def test_prose_without_markup_after_a_reply_never_turns_accepted_into_rejected(
     text: str, prose: str
 ) -> None:
     before = judge(text)
@@ -189,7 +189,7 @@ SCRIBBLES = st.text(st.sampled_from("abXY \n<>&'\"{}[]()|/=-_.,:`~"), min_size=1
 @example("x</y>z")
 @example("<a>b</a>")
 @example("<a b='c'>")
-def test_no_letter_of_a_summary_is_lost_when_it_is_mended(words: str) -> None:
+def test_no_letter_of_a_summary_is_lost_when_it_is_repaired(words: str) -> None:
     assume(any(character.isalpha() for character in words))
     assume(no_template(words))
 
@@ -205,7 +205,7 @@ def test_no_letter_of_a_summary_is_lost_when_it_is_mended(words: str) -> None:
 @given(st.text(st.sampled_from("abXY <>&'{}[]()|/=-_.,:`~"), min_size=1, max_size=40))
 @example("docs/<workflowId>/a.md")
 @example("a&b='c'>d")
-def test_no_letter_of_an_attribute_is_lost_when_it_is_mended(words: str) -> None:
+def test_no_letter_of_an_attribute_is_lost_when_it_is_repaired(words: str) -> None:
     assume(any(character.isalpha() for character in words))
     assume(no_template(words))
 
@@ -219,7 +219,7 @@ def test_no_letter_of_an_attribute_is_lost_when_it_is_mended(words: str) -> None
 
 
 @given(slipped())
-def test_slips_together_are_mended_as_each_alone(text: str) -> None:
+def test_slips_together_are_repaired_as_each_alone(text: str) -> None:
     lenient, strict = judge_both(text)
 
     assert lenient.accepted, lenient.feedback

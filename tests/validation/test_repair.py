@@ -1,4 +1,4 @@
-"""Lenient mode mends the form of an envelope and says so; strict mode makes the same an error (D-13 to D-16)."""
+"""Lenient mode repairs the form of an envelope; strict mode makes it an error (D-13 to D-16)."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_lenient_mode_accepts_the_slip_with_a_warning(slip: Slip) -> None:
 
 
 @pytest.mark.parametrize("slip", ALL_SLIPS)
-def test_every_mended_slip_is_listed_with_its_line_before_and_after(slip: Slip) -> None:
+def test_every_repaired_slip_is_listed_with_its_line_before_and_after(slip: Slip) -> None:
     text = with_slip(slip)
 
     repairs = judge(text).repairs
@@ -59,7 +59,7 @@ def test_every_mended_slip_is_listed_with_its_line_before_and_after(slip: Slip) 
 
 
 @pytest.mark.parametrize("slip", ALL_SLIPS)
-def test_mended_envelope_is_written_again_and_strict_mode_finds_the_slip_no_more(
+def test_repaired_envelope_is_written_again_and_strict_mode_finds_the_slip_no_more(
     slip: Slip,
 ) -> None:
     lenient = judge(with_slip(slip))
@@ -72,7 +72,7 @@ def test_mended_envelope_is_written_again_and_strict_mode_finds_the_slip_no_more
 
 
 @pytest.mark.parametrize("slip", ALL_SLIPS)
-def test_strict_mode_refuses_the_slip_and_mends_nothing(slip: Slip) -> None:
+def test_strict_mode_refuses_the_slip_and_repairs_nothing(slip: Slip) -> None:
     lenient, strict = judge_both(with_slip(slip))
 
     assert rules_of(strict, Severity.ERROR) == {slip.rule}
@@ -100,7 +100,7 @@ def test_no_letter_of_the_agent_is_lost_and_nothing_else_moves(slip: Slip) -> No
     assert report.extensions == ()
 
 
-def test_mended_values_are_read_as_the_proper_ones() -> None:
+def test_repaired_values_are_read_as_the_proper_ones() -> None:
     edits = [
         ("<status>COMPLETE", "<status>checkpoint"),
         ("<phase>execute", "<phase>Research"),
@@ -126,7 +126,7 @@ def test_placeholder_of_a_path_to_read_is_kept_whole() -> None:
     assert report.handoff.files_to_read == (".goopspec/<n>/SPEC.md",)
 
 
-def test_several_slips_are_all_mended_and_listed_in_order() -> None:
+def test_several_slips_are_all_repaired_and_listed_in_order() -> None:
     names = ["status_in_lower_case", "generics", "placeholder_in_an_attribute", "no_quotes"]
     text = fenced(changed(EXECUTOR, *[(SLIPS[name].old, SLIPS[name].new) for name in names]))
 
@@ -140,7 +140,7 @@ def test_several_slips_are_all_mended_and_listed_in_order() -> None:
 
 
 @pytest.mark.parametrize("root", ["GOOP_REPORT", "Goop_Report"])
-def test_root_in_the_wrong_case_is_mended(root: str) -> None:
+def test_root_in_the_wrong_case_is_repaired(root: str) -> None:
     lenient, strict = judge_both(fenced(EXECUTOR.replace("goop_report", root)))
 
     assert weighty_rules(lenient) == {"xml/name-case"}
@@ -181,7 +181,7 @@ def test_foreign_namespace_is_taken_off_and_the_report_read_by_local_names(text:
     assert rules_of(strict, Severity.ERROR) == {"xml/unknown-namespace"}
 
 
-def test_elements_in_any_order_are_no_fault() -> None:
+def test_elements_in_any_order_are_accepted() -> None:
     start, end = EXECUTOR.index("  <handoff>"), EXECUTOR.index("</goop_report>")
     handoff = EXECUTOR[start:end]
     text = EXECUTOR.replace(handoff, "").replace("  <status>", f"{handoff}  <status>")

@@ -1,4 +1,4 @@
-"""Hostile replies: nothing is read from disk, nothing blows up, and what is over a limit is refused (RELIABILITY)."""
+"""Hostile replies: nothing is read from disk or grows without bound; limits are enforced."""
 
 import json
 import re
@@ -231,8 +231,9 @@ texts = sys.stdin.read().split("\\x1e")
 for text in texts:
     validate(text)
 seen = []
+watched = {"open", "socket", "subprocess", "os", "shutil", "glob", "tempfile", "urllib", "import"}
 def watch(event, arguments):
-    if event.split(".")[0] in {"open", "socket", "subprocess", "os", "shutil", "glob", "tempfile", "urllib", "import"}:
+    if event.split(".")[0] in watched:
         seen.append(event)
 sys.addaudithook(watch)
 for text in texts:
@@ -297,7 +298,7 @@ def extended(content: str) -> str:
 
 
 def nested(levels: int) -> str:
-    """Return the executor's report with an extension so that its elements are nested `levels` deep."""
+    """Return the executor's report with an extension that is nested `levels` deep."""
     return extended("<a>" * (levels - 1) + "x" + "</a>" * (levels - 1))
 
 
@@ -312,7 +313,7 @@ def test_nesting_up_to_the_limit_is_read() -> None:
     assert judge(nested(64), "strict").accepted
 
 
-def test_nesting_over_the_limit_is_refused_when_the_text_needs_mending_too() -> None:
+def test_nesting_over_the_limit_is_refused_when_the_text_needs_a_repair_too() -> None:
     verdict = judge(nested(65).replace(SUMMARY, "a & b"))
 
     assert "envelope/too-deep" in rules_of(verdict, Severity.ERROR)
@@ -324,7 +325,7 @@ TOO_MUCH = {
         "version=", " ".join(f'a{n}="1"' for n in range(64)) + " version="
     ),
     "elements": extended("<x/>" * 20_001),
-    "less_than_signs": changed(EXECUTOR, (SUMMARY, "a < b " * 40_001)),
+    "less_than": changed(EXECUTOR, (SUMMARY, "a < b " * 40_001)),
     "text_of_a_field": changed(EXECUTOR, (SUMMARY, "x" * (64 * 1024 + 1))),
     "text_of_a_field_in_bytes": changed(EXECUTOR, (SUMMARY, "é" * (32 * 1024 + 1))),
     "text_of_an_attribute": changed(
@@ -334,7 +335,7 @@ TOO_MUCH = {
     "envelope": extended(f"<x>{'x' * 60_000}</x>" * 9),
     "text": "x" * (2 * 1024 * 1024) + EXECUTOR,
     "text_in_bytes": "é" * (1024 * 1024) + EXECUTOR,
-    "text_behind": EXECUTOR + "\n" * (2 * 1024 * 1024),
+    "text_after": EXECUTOR + "\n" * (2 * 1024 * 1024),
 }
 
 

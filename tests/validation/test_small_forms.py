@@ -1,4 +1,4 @@
-"""Small forms that have one reading are read so, listed as a repair, and errors in strict mode (D-101)."""
+"""Small forms with one reading are read, listed as repairs, errors in strict mode (D-101)."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def with_bare_keys(reply: str) -> str:
 
 
 def assert_repaired(text: str, whole: str, rule: str) -> Verdict:
-    """Check that lenient mode reads `text` as it reads `whole`, and lists why strict mode rejects it."""
+    """Check that lenient mode reads `text` like `whole`, and lists why strict mode rejects it."""
     lenient, strict = validate(text), validate(text, mode="strict")
     assert lenient.accepted, lenient.feedback
     assert lenient.envelope == validate(whole).envelope
@@ -76,8 +76,8 @@ def test_braces_of_code_and_prose_are_no_reply(prose: str) -> None:
     assert "envelope/no-envelope" in rules_of(validate(prose), Severity.ERROR)
 
 
-def test_text_with_a_colon_behind_a_comma_keeps_its_letters() -> None:
-    words = 'He said "x", note: y'
+def test_text_with_a_colon_after_a_comma_keeps_its_letters() -> None:
+    words = 'He wrote "x", note: y'
     reply = FACTORY_REPLY.replace('"Designed a data pipeline with four agents"', f'"{words}"')
 
     lenient = validate(reply)

@@ -1,4 +1,4 @@
-"""Whole replies that agents copied from a template, in every family and form, and honest ones that look like them."""
+"""Replies that agents copied from a template, in every form, and real ones that resemble them."""
 
 import json
 import re
@@ -80,7 +80,7 @@ def placeholders(verdict: Verdict) -> list[Any]:
 
 
 def assert_one_finding(verdict: Verdict, severity: Severity, text: str) -> None:
-    """Fail unless exactly one value is template text, and nothing else is said about it."""
+    """Fail unless exactly one value is template text, and nothing else is reported for it."""
     found = placeholders(verdict)
     assert [finding.severity for finding in found] == [severity], (text, verdict.findings)
     assert "template text left" in found[0].message
@@ -157,7 +157,7 @@ def _json_replies() -> dict[str, tuple[str, Any]]:
 
 
 REPLIES = _json_replies()
-# What routes on a status needs one: where it is missing, nothing tells whose reply it is.
+# What routes on a status needs one: where it is missing, nothing shows whose reply it is.
 _UNTOLD = {("status",), ("agent",)}
 # Words and names: no text of their own, so that code in angle brackets is template text there.
 _CLOSED = {
@@ -353,7 +353,7 @@ def test_the_status_of_a_template_is_template_text_in_older_forms(status: str) -
 
 
 def chosen(text: str) -> str:
-    """Return `text` with the first of every listed choice taken, as an agent does that fills in what is listed."""
+    """Return `text` with the first word of every choice, like an agent that fills in a form."""
     text = re.sub(r'"[\w-]+(?:\|[\w-]+)+"', lambda found: found[0].partition("|")[0] + '"', text)
     text = re.sub(r">([\w-]+)(?:\|[\w-]+)+<", r">\1<", text)
     text = re.sub(r'"goop-\[type\][^"]*"', '"goop-tester"', text)
@@ -410,7 +410,7 @@ def test_no_form_that_we_hand_out_is_accepted_when_it_comes_back(
     verdict = validate(fill(form), protocol=protocol)
 
     assert not verdict.accepted
-    # A choice without quotes is no JSON, so that nothing more can be said of the others.
+    # A choice without quotes is not JSON, so no other value can be read.
     unreadable = {finding.rule for finding in verdict.of_severity(Severity.ERROR)} <= {
         "json/malformed",
         "xml/malformed",
@@ -489,7 +489,7 @@ def test_no_case_of_another_protocol_is_rejected_for_it(protocol: str) -> None:
         assert not errors or case["expected"]["lenient"] == "errors", case["file"]
 
 
-# What else is said of the value
+# Other findings for the value
 
 
 def test_a_slot_in_a_sentence_gives_way_to_an_error_of_the_same_value() -> None:

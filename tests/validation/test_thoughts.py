@@ -1,4 +1,4 @@
-"""What stands in a mark of thinking is no answer, whoever's mark it is; a mention of one hides nothing (D-92)."""
+"""Text inside the thinking marks of any vendor is not an answer; mentions hide nothing (D-92)."""
 
 import pytest
 
@@ -116,7 +116,7 @@ def test_request_and_older_forms_in_thinking_are_drafts_too(opener: str) -> None
     ).accepted
 
 
-def test_channels_whose_marks_a_host_removed_are_told_apart() -> None:
+def test_channels_whose_marks_a_host_removed_are_distinguished() -> None:
     text = f"analysisThe user wants a report. Perhaps:\n{DRAFT}\nassistantfinal{EXECUTOR}"
 
     assert judge(text).envelope == judge(EXECUTOR).envelope

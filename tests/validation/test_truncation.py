@@ -41,8 +41,8 @@ def cuts(envelope: str) -> Iterator[tuple[int, str]]:
         yield length, envelope[:length]
 
 
-def errors_of_cut(cut: str, mode: Mode, *, before: str, behind: str) -> set[str]:
-    verdict = judge(before + cut + behind, mode)
+def errors_of_cut(cut: str, mode: Mode, *, before: str, after: str) -> set[str]:
+    verdict = judge(before + cut + after, mode)
     if verdict.accepted:
         assert weighty_rules(verdict) - {"envelope/root-not-closed"} <= weighty_rules(
             judge(cut + ROOT_END)
@@ -67,7 +67,7 @@ def allowed_errors(cut: str, mode: Mode) -> list[set[str]]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
-    ("before", "behind"),
+    ("before", "after"),
     [
         pytest.param("", "", id="bare"),
         pytest.param(PROSE, "", id="in_an_open_fence"),
@@ -76,10 +76,10 @@ def allowed_errors(cut: str, mode: Mode) -> list[set[str]]:
     ],
 )
 def test_executor_report_cut_at_any_character_is_cut_off(
-    before: str, behind: str, mode: Mode
+    before: str, after: str, mode: Mode
 ) -> None:
     for length, cut in cuts(EXECUTOR):
-        errors = errors_of_cut(cut, mode, before=before, behind=behind)
+        errors = errors_of_cut(cut, mode, before=before, after=after)
 
         assert errors in allowed_errors(cut, mode), f"cut after {length} characters: …{cut[-40:]!r}"
 
@@ -107,7 +107,7 @@ def test_executor_report_cut_at_any_character_is_cut_off(
                     "<evidence>a <b>c</b></evidence>\n<note/>\n<note>x</note>\n</goop_report>",
                 ),
             ),
-            id="extensions_behind_the_handoff",
+            id="extensions_after_the_handoff",
         ),
     ],
 )
@@ -178,7 +178,7 @@ def test_cut_off_report_after_a_complete_draft_is_not_answered_with_the_draft(cu
         assert [candidate.chosen for candidate in verdict.candidates] == [False, True]
 
 
-def test_mention_behind_a_complete_report_is_not_taken_for_a_cut_off_one() -> None:
+def test_mention_after_a_complete_report_is_not_a_cut_off_report() -> None:
     verdict = judge(f"{fenced(EXECUTOR)}\n<goop_report> was asked for.\n")
 
     assert verdict.accepted
@@ -192,7 +192,7 @@ def test_report_with_only_its_root_open_after_a_draft_is_closed_and_counts() -> 
 
 
 @pytest.mark.parametrize(
-    "behind",
+    "after",
     [
         "And there is more to say.",
         "```\n\nAnd there is more to say.",
@@ -202,8 +202,8 @@ def test_report_with_only_its_root_open_after_a_draft_is_closed_and_counts() -> 
         "<!-- note",
     ],
 )
-def test_root_is_not_closed_when_more_than_a_fence_follows(behind: str) -> None:
-    for verdict in judge_both(f"{PROSE}{EXECUTOR.removesuffix(ROOT_END)}{behind}"):
+def test_root_is_not_closed_when_more_than_a_fence_follows(after: str) -> None:
+    for verdict in judge_both(f"{PROSE}{EXECUTOR.removesuffix(ROOT_END)}{after}"):
         assert not verdict.accepted
         assert "envelope/truncated" in rules_of(verdict, Severity.ERROR)
 

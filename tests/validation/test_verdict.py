@@ -1,4 +1,4 @@
-"""The one JSON shape of a verdict, and the places its findings point at (INTERFACES, section 2)."""
+"""The one JSON shape of a verdict, and the places its findings point at."""
 
 import json
 from typing import Any
@@ -246,7 +246,7 @@ def test_at_most_a_hundred_findings_are_listed_and_the_rest_is_counted() -> None
     assert places == sorted(places, key=lambda place: (place[0] or 0, place[1] or 0))
 
 
-def test_error_behind_a_hundred_remarks_is_still_listed() -> None:
+def test_error_after_a_hundred_remarks_is_still_listed() -> None:
     edits = [("<state>", f"{'<note>x</note>' * 300}<state>"), ("<ready>true", "<ready>soon")]
 
     verdict = judge(changed(EXECUTOR, *edits))
@@ -257,7 +257,7 @@ def test_error_behind_a_hundred_remarks_is_still_listed() -> None:
     }
 
 
-def test_every_fault_is_reported_at_once() -> None:
+def test_every_error_is_reported_at_once() -> None:
     text = "<goop_report><status>DONE</status><agent>x</agent><state/><summary/></goop_report>"
 
     rules = [finding.rule for finding in judge(text).findings]

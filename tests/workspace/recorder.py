@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from goop_mcp.store.failpoints import Failpoint, install
-from goop_mcp.store.interface import Writing
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import NewEvent
 from goop_mcp.workspace.files import ProjectFiles
@@ -47,7 +47,7 @@ def record(project: Path, name: str, count: int) -> None:
             kind="report", author=name, text=text, created_at=NOW, document="CHRONICLE.md"
         )
 
-        def change(writing: Writing, event: NewEvent = event) -> ProjectionPlan:
+        def change(writing: WriteTransaction, event: NewEvent = event) -> ProjectionPlan:
             writing.add_event(event)
             return plan_projections(writing, files, now=NOW, redact=as_it_is)
 

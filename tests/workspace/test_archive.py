@@ -15,7 +15,7 @@ import pytest
 from goop_mcp.errors import DocumentMissingError, PathRefusedError
 from goop_mcp.services.project_documents import find_project_document, read_archive
 from goop_mcp.store.failpoints import Failpoint
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import NewEvent, Projection
 from goop_mcp.workspace.archive import MOST_ENTRIES, archived_parts
@@ -59,7 +59,7 @@ class Project:
         """Add an entry and show it, as every writer does."""
         event = self.entry(now, document, more)
 
-        def change(writing: Writing) -> ProjectionPlan:
+        def change(writing: WriteTransaction) -> ProjectionPlan:
             writing.add_event(event)
             return plan_projections(writing, self.files, now=now, redact=as_it_is)
 

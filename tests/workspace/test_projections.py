@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import Event, NewEvent
 from goop_mcp.workspace.documents.chronicle import read_chronicle
@@ -44,7 +44,7 @@ class Project:
             kind="report", author="goop-executor", text=text, created_at=NOW, document=document
         )
 
-        def change(writing: Writing) -> ProjectionPlan:
+        def change(writing: WriteTransaction) -> ProjectionPlan:
             writing.add_event(event)
             return plan_projections(writing, self.files, now=NOW, redact=redact)
 
@@ -172,7 +172,7 @@ def test_people_may_write_a_nul(project: Project) -> None:
 def test_what_people_save_while_a_writer_commits_is_not_overwritten(project: Project) -> None:
     project.record("one")
 
-    def change(writing: Writing) -> ProjectionPlan:
+    def change(writing: WriteTransaction) -> ProjectionPlan:
         event = NewEvent(
             kind="report",
             author="goop-executor",
@@ -374,7 +374,7 @@ def test_a_named_session_has_documents_of_its_own(project: Project) -> None:
         kind="report", author="goop-executor", text="one", created_at=NOW, document=name
     )
 
-    def change(writing: Writing) -> ProjectionPlan:
+    def change(writing: WriteTransaction) -> ProjectionPlan:
         writing.add_event(event)
         return plan_projections(writing, project.files, now=NOW, redact=as_it_is, documents=(name,))
 

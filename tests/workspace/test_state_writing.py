@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.errors import IllegalMoveError, StateMovedError
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.workspace.documents.entries import read_adl
 from goop_mcp.workspace.files import ProjectFiles
@@ -50,7 +50,7 @@ def planned(
 
 
 def moved(store: Store, files: ProjectFiles, change: StateChange) -> None:
-    def plan(writing: Writing) -> tuple[StatePlan, ProjectionPlan]:
+    def plan(writing: WriteTransaction) -> tuple[StatePlan, ProjectionPlan]:
         state = plan_state(writing, files, change, now=NOW, author="orchestrator")
         return state, plan_projections(writing, files, now=NOW, redact=as_it_is)
 

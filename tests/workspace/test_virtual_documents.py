@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.errors import DocumentUnreadableError
-from goop_mcp.store.interface import Reading, Store, Writing
+from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import NewEvent
 from goop_mcp.workspace.documents.handoff import Handoff, handoff_text
@@ -62,8 +62,8 @@ def show_in_files(folder: Path) -> None:
     """Record the same with a database in a file."""
     files, store = ProjectFiles(folder), open_store(None, project=folder)
 
-    def change(document: str, text: str) -> Callable[[Writing], ProjectionPlan]:
-        def planned(writing: Writing) -> ProjectionPlan:
+    def change(document: str, text: str) -> Callable[[WriteTransaction], ProjectionPlan]:
+        def planned(writing: WriteTransaction) -> ProjectionPlan:
             writing.add_event(event(document, text))
             return plan_projections(writing, files, now=NOW, redact=as_it_is)
 
@@ -152,7 +152,7 @@ def test_a_file_that_cannot_be_read_hides_its_own_document_only(
     for document, text in ENTRIES:
         record(shared, document, text)
 
-    def ask(reading: Reading) -> list[str]:
+    def ask(reading: ReadTransaction) -> list[str]:
         return [*render_documents(reading, files)]
 
     assert shared.read(ask) == ["ADL.md", "HANDOFF.md"]

@@ -11,9 +11,9 @@ import anyio
 import click
 from mcp import Client, MCPError
 
-from goop_mcp.cli.demo.stage import Stage
-from goop_mcp.cli.demo.steps import Step
-from goop_mcp.cli.demo.story import CHAPTERS, Scene, server_of
+from goop_mcp.cli.demo.stage import DemoTerminal
+from goop_mcp.cli.demo.steps import DemoStep
+from goop_mcp.cli.demo.story import CHAPTERS, DemoContext, server_of
 from goop_mcp.cli.options import COLOUR
 from goop_mcp.cli.streams import complain, emit_json, show, wants_colour
 
@@ -39,8 +39,8 @@ def demo(format: Literal["text", "json"], colour: str) -> int:
     recorded, what it learned is saved and found, and a second session continues from there. The
     demo works in a temporary folder. Exit code: 0 when everything went as expected, else 1.
     """
-    stage = Stage(colour=wants_colour(colour)) if format == "text" else None
-    steps: list[Step] = []
+    stage = DemoTerminal(colour=wants_colour(colour)) if format == "text" else None
+    steps: list[DemoStep] = []
     answered = False
     started = perf_counter()
     try:
@@ -72,12 +72,14 @@ def demo(format: Literal["text", "json"], colour: str) -> int:
     return 0 if passed else 1
 
 
-async def _run(steps: list[Step], stage: Stage | None) -> None:
+async def _run(steps: list[DemoStep], stage: DemoTerminal | None) -> None:
     """Add the steps to `steps`, up to the first unexpected outcome, and show each on `stage`."""
     with TemporaryDirectory(prefix="goop-demo-") as project, anyio.fail_after(_TIMEOUT):
         async with Client(server_of(project)) as client:
             for chapter in CHAPTERS:
-                steps.append(await chapter(Scene(client=client, project=project, earlier=steps)))
+                steps.append(
+                    await chapter(DemoContext(client=client, project=project, earlier=steps))
+                )
                 if stage is not None:
                     stage.present(len(steps), steps[-1])
                 if not steps[-1].as_expected:

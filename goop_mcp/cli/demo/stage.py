@@ -9,16 +9,16 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from goop_mcp.cli.demo.steps import Step
+from goop_mcp.cli.demo.steps import DemoStep
 from goop_mcp.cli.streams import show, terminal_width
 from goop_mcp.server.models import VerdictModel
 
-__all__ = ["Stage"]
+__all__ = ["DemoTerminal"]
 
 _STYLES = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 
-class Stage:
+class DemoTerminal:
     """A terminal that shows the steps one by one."""
 
     def __init__(self, *, colour: bool) -> None:
@@ -26,7 +26,7 @@ class Stage:
         self.colour = colour
         self.width = max(40, min(terminal_width() or 80, 100))
 
-    def present(self, number: int, step: Step) -> None:
+    def present(self, number: int, step: DemoStep) -> None:
         """Show one step."""
         page = StringIO()
         console = Console(
@@ -52,7 +52,7 @@ class Stage:
         )
 
 
-def _parts(step: Step) -> list[RenderableType]:
+def _parts(step: DemoStep) -> list[RenderableType]:
     """Return the parts of a step to show, from top to bottom."""
     parts: list[RenderableType] = []
     if step.reply is not None:

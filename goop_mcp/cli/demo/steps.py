@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from goop_mcp.server.models import DecisionModel, VerdictModel
 
-__all__ = ["Step"]
+__all__ = ["DemoStep"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class DemoStep:
     """The outcome of one step; the last five fields are shown, if they are not None.
 
     The demo ends at a step that is not `as_expected`.

@@ -15,7 +15,7 @@ from mcp.types import INTERNAL_ERROR, TextContent
 from pydantic import JsonValue
 
 from goop_mcp.cli.demo.replies import FIRST_REPLY, MEMORY, QUERIES, SECOND_REPLY
-from goop_mcp.cli.demo.steps import Step
+from goop_mcp.cli.demo.steps import DemoStep
 from goop_mcp.server.memory_models import FoundModel, SavedModel
 from goop_mcp.server.models import (
     DecisionModel,
@@ -25,37 +25,38 @@ from goop_mcp.server.models import (
     VerdictModel,
 )
 
-__all__ = ["CHAPTERS", "Scene", "server_of"]
+__all__ = ["CHAPTERS", "DemoContext", "server_of"]
 
 _HANDOFF: Final = ".goopspec/HANDOFF.md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class DemoContext:
     """What a chapter works with: a client of the server, a temporary project, earlier steps."""
 
     client: Client
     project: str
-    earlier: Sequence[Step]
+    earlier: Sequence[DemoStep]
 
 
-Chapter = Callable[[Scene], Awaitable[Step]]
+Chapter = Callable[[DemoContext], Awaitable[DemoStep]]
 
 
-async def first_reply(scene: Scene) -> Step:
-    return Step(
+async def first_reply(context: DemoContext) -> DemoStep:
+    return DemoStep(
         name="first_reply",
         title="An agent ends its task with this reply",
         words=(
-            f"It goes to a server started for this demo, over MCP {scene.client.protocol_version}."
+            "It goes to a server started for this demo, over MCP"
+            f" {context.client.protocol_version}."
         ),
         reply=FIRST_REPLY,
     )
 
 
-async def first_verdict(scene: Scene) -> Step:
-    verdict = await _judge(scene.client, FIRST_REPLY)
-    return Step(
+async def first_verdict(context: DemoContext) -> DemoStep:
+    verdict = await _judge(context.client, FIRST_REPLY)
+    return DemoStep(
         name="first_verdict",
         title="The verdict",
         words=f"{_summary(verdict)} All errors are reported at once.",
@@ -64,9 +65,9 @@ async def first_verdict(scene: Scene) -> Step:
     )
 
 
-async def show_feedback(scene: Scene) -> Step:
-    verdict = scene.earlier[-1].verdict
-    return Step(
+async def show_feedback(context: DemoContext) -> DemoStep:
+    verdict = context.earlier[-1].verdict
+    return DemoStep(
         name="feedback",
         title="The feedback to the agent",
         words="This goes back to the agent as its next message.",
@@ -74,8 +75,8 @@ async def show_feedback(scene: Scene) -> Step:
     )
 
 
-async def second_reply(_scene: Scene) -> Step:
-    return Step(
+async def second_reply(_context: DemoContext) -> DemoStep:
+    return DemoStep(
         name="second_reply",
         title="The agent sends its report again",
         words="The errors are fixed; a bare & and < are still there.",
@@ -83,9 +84,9 @@ async def second_reply(_scene: Scene) -> Step:
     )
 
 
-async def second_verdict(scene: Scene) -> Step:
-    verdict = await _judge(scene.client, SECOND_REPLY)
-    return Step(
+async def second_verdict(context: DemoContext) -> DemoStep:
+    verdict = await _judge(context.client, SECOND_REPLY)
+    return DemoStep(
         name="second_verdict",
         title="The verdict",
         words=f"{_summary(verdict)} Errors of form are repaired; meaning is never changed.",
@@ -94,11 +95,11 @@ async def second_verdict(scene: Scene) -> Step:
     )
 
 
-async def next_action(scene: Scene) -> Step:
+async def next_action(context: DemoContext) -> DemoStep:
     decision = DecisionModel.model_validate(
-        await _ask(scene.client, "route_next_action", SECOND_REPLY)
+        await _ask(context.client, "route_next_action", SECOND_REPLY)
     )
-    return Step(
+    return DemoStep(
         name="next_action",
         title="What happens next",
         words=(
@@ -109,13 +110,13 @@ async def next_action(scene: Scene) -> Step:
     )
 
 
-async def record(scene: Scene) -> Step:
+async def record(context: DemoContext) -> DemoStep:
     # The file and the commit are made up, so the claims cannot be verified.
     arguments: dict[str, JsonValue] = {"text": SECOND_REPLY, "check_workspace": False}
     recorded = RecordedModel.model_validate(
-        (await _call(scene.client, "record_report", arguments))[1]
+        (await _call(context.client, "record_report", arguments))[1]
     )
-    return Step(
+    return DemoStep(
         name="record",
         title="The report is recorded",
         words=(
@@ -127,10 +128,10 @@ async def record(scene: Scene) -> Step:
     )
 
 
-async def save(scene: Scene) -> Step:
-    text, values = await _call(scene.client, "save_memory", MEMORY)
+async def save(context: DemoContext) -> DemoStep:
+    text, values = await _call(context.client, "save_memory", MEMORY)
     saved = SavedModel.model_validate(values)
-    return Step(
+    return DemoStep(
         name="save",
         title="What an agent learns is kept",
         words=(
@@ -142,12 +143,12 @@ async def save(scene: Scene) -> Step:
     )
 
 
-async def search(scene: Scene) -> Step:
-    text, values = await _call(scene.client, "search_memory", {"queries": [*QUERIES]})
+async def search(context: DemoContext) -> DemoStep:
+    text, values = await _call(context.client, "search_memory", {"queries": [*QUERIES]})
     found = FoundModel.model_validate(values)
     asked = " and ".join(f'"{query}"' for query in QUERIES)
 
-    return Step(
+    return DemoStep(
         name="search",
         title="The next agent finds it",
         words=f"Before it starts, an agent asks in several phrasings: {asked}.",
@@ -156,16 +157,16 @@ async def search(scene: Scene) -> Step:
     )
 
 
-async def hand_over(scene: Scene) -> Step:
+async def hand_over(context: DemoContext) -> DemoStep:
     arguments: dict[str, JsonValue] = {
         "kind": "session",
         "write": True,
         "next_action": "Compare the clocks of API and token store",
     }
-    text, values = await _call(scene.client, "build_handoff", arguments)
+    text, values = await _call(context.client, "build_handoff", arguments)
     handoff = HandoffModel.model_validate(values)
 
-    return Step(
+    return DemoStep(
         name="hand_over",
         title="The session hands over",
         words=("What the next session needs is collected from the records and the memory."),
@@ -174,14 +175,14 @@ async def hand_over(scene: Scene) -> Step:
     )
 
 
-async def resume(scene: Scene) -> Step:
-    async with Client(server_of(scene.project)) as next_session:
+async def resume(context: DemoContext) -> DemoStep:
+    async with Client(server_of(context.project)) as next_session:
         status = StatusModel.model_validate((await _call(next_session, "project_status", {}))[1])
 
-    handoff = await anyio.Path(scene.project, _HANDOFF).read_text(encoding="utf-8")
+    handoff = await anyio.Path(context.project, _HANDOFF).read_text(encoding="utf-8")
     instructions = handoff.partition("## Next Session Instructions\n\n")[2].partition("\n\n---")[0]
 
-    return Step(
+    return DemoStep(
         name="resume",
         title="A new session begins",
         words=(

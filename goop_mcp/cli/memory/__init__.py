@@ -2,9 +2,9 @@
 
 import click
 
-from goop_mcp.cli.memory.exchanging import export, import_command
-from goop_mcp.cli.memory.finding import list_command, search
-from goop_mcp.cli.memory.keeping import forget, save, show_memory
+from goop_mcp.cli.memory.import_export import export, import_command
+from goop_mcp.cli.memory.queries import list_command, search
+from goop_mcp.cli.memory.single_memory import forget, save, show_memory
 from goop_mcp.cli.program import Subcommands
 
 __all__ = ["memory"]

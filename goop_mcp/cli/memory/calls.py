@@ -8,7 +8,7 @@ import click
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application
 from goop_mcp.cli.streams import complain, emit_json, show, wants_colour
 from goop_mcp.memory.drafts import MemoryRefusedError
-from goop_mcp.memory.keeping import MemoryNotFoundError
+from goop_mcp.memory.repository import MemoryNotFoundError
 from goop_mcp.validation.findings import Severity
 
 __all__ = ["FORMAT", "NOT_DONE", "present", "with_store"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from goop_mcp.cli.rendering.source_line import shown
-from goop_mcp.memory.exchange.importing import ImportReport
+from goop_mcp.memory.import_export.importing import ImportReport
 from goop_mcp.memory.searching import FoundMemories, FoundMemory
 from goop_mcp.messages.icons import SEPARATOR
 from goop_mcp.messages.quoting import paragraph

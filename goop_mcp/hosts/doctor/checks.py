@@ -5,10 +5,10 @@ from enum import StrEnum
 
 from goop_mcp.redaction import redact
 
-__all__ = ["Check", "Outcome", "failure", "ok", "warning"]
+__all__ = ["CheckOutcome", "CheckResult", "failure", "ok", "warning"]
 
 
-class Outcome(StrEnum):
+class CheckOutcome(StrEnum):
     """How a check ended; only an error keeps goop-mcp from working."""
 
     OK = "ok"
@@ -17,14 +17,14 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class CheckResult:
     """One check: its subject, what was found, and what to do; `fix` is None when all is well.
 
     Secrets are removed from the texts.
     """
 
     subject: str
-    outcome: Outcome
+    outcome: CheckOutcome
     message: str
     fix: str | None = None
 
@@ -38,23 +38,26 @@ class Check:
         }
 
 
-def ok(subject: str, message: str) -> Check:
+def ok(subject: str, message: str) -> CheckResult:
     """Return a check that found no problem."""
-    return Check(subject=subject, outcome=Outcome.OK, message=redact(message).text)
+    return CheckResult(subject=subject, outcome=CheckOutcome.OK, message=redact(message).text)
 
 
-def warning(subject: str, message: str, fix: str) -> Check:
+def warning(subject: str, message: str, fix: str) -> CheckResult:
     """Return a check that found a problem with which goop-mcp still works."""
-    return Check(
+    return CheckResult(
         subject=subject,
-        outcome=Outcome.WARNING,
+        outcome=CheckOutcome.WARNING,
         message=redact(message).text,
         fix=redact(fix).text,
     )
 
 
-def failure(subject: str, message: str, fix: str) -> Check:
+def failure(subject: str, message: str, fix: str) -> CheckResult:
     """Return a check that found an error which keeps goop-mcp from working."""
-    return Check(
-        subject=subject, outcome=Outcome.ERROR, message=redact(message).text, fix=redact(fix).text
+    return CheckResult(
+        subject=subject,
+        outcome=CheckOutcome.ERROR,
+        message=redact(message).text,
+        fix=redact(fix).text,
     )

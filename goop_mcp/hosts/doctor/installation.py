@@ -7,22 +7,24 @@ from pathlib import Path
 
 from goop_mcp import __version__
 from goop_mcp.errors import StoreError
-from goop_mcp.hosts.doctor.checks import Check, failure, ok, warning
-from goop_mcp.hosts.launch import PROGRAM, Surroundings, find_launch
+from goop_mcp.hosts.doctor.checks import CheckResult, failure, ok, warning
+from goop_mcp.hosts.launch import PROGRAM, PythonEnvironment, find_launch
 
 __all__ = ["check_installation"]
 
 _INSTALL = "uv tool install goop-mcp, or pipx install goop-mcp"
 
 
-def check_installation(around: Surroundings, environment: Mapping[str, str]) -> Iterator[Check]:
+def check_installation(
+    python: PythonEnvironment, environment: Mapping[str, str]
+) -> Iterator[CheckResult]:
     """Yield what is found about versions and the PATH."""
     yield ok("installation", f"goop-mcp {__version__} with Python {platform.python_version()}")
     yield _check_sqlite()
-    yield _check_path(around, environment)
+    yield _check_path(python, environment)
 
 
-def _check_sqlite() -> Check:
+def _check_sqlite() -> CheckResult:
     try:
         import apsw  # noqa: PLC0415 - whether it can be loaded is the check
 
@@ -41,7 +43,7 @@ def _check_sqlite() -> Check:
     return ok("SQLite", f"version {version}")
 
 
-def _check_path(around: Surroundings, environment: Mapping[str, str]) -> Check:
+def _check_path(python: PythonEnvironment, environment: Mapping[str, str]) -> CheckResult:
     # The different programs that a shell would find; a link to one of them is the same program.
     programs: dict[Path, Path] = {}
     for folder in environment.get("PATH", os.defpath).split(os.pathsep):
@@ -52,7 +54,7 @@ def _check_path(around: Surroundings, environment: Mapping[str, str]) -> Check:
 
     found = list(programs.values())
     if not found:
-        launch = find_launch(around, portable=False)
+        launch = find_launch(python, portable=False)
         return warning(
             "PATH",
             f"no {PROGRAM} is found on it, so hosts start it as {' '.join(launch.words)}",
@@ -68,20 +70,20 @@ def _check_path(around: Surroundings, environment: Mapping[str, str]) -> Check:
             "uninstall those that are not needed",
         )
 
-    if not _belongs_to(found[0], around):
+    if not _belongs_to(found[0], python):
         return warning(
             "PATH",
             f"{found[0]} belongs to another installation than the one that runs now"
-            f" ({around.prefix})",
+            f" ({python.prefix})",
             "uninstall one of them, or run the doctor of the one that hosts start",
         )
 
     return ok("PATH", f"{found[0]}")
 
 
-def _belongs_to(program: Path, around: Surroundings) -> bool:
-    """Return whether `program` is of the installation at `around.prefix`, as far as can be seen."""
-    if program.resolve().is_relative_to(around.prefix.resolve()):
+def _belongs_to(program: Path, python: PythonEnvironment) -> bool:
+    """Return whether `program` is of the installation at `python.prefix`, as far as can be seen."""
+    if program.resolve().is_relative_to(python.prefix.resolve()):
         return True
 
     try:
@@ -90,4 +92,4 @@ def _belongs_to(program: Path, around: Surroundings) -> bool:
         return True
 
     # A script that pip wrote to another folder names its interpreter in the first line.
-    return os.fsencode(around.prefix) in first_line
+    return os.fsencode(python.prefix) in first_line

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from goop_mcp.hosts.catalogue import Host
-from goop_mcp.hosts.claude_code.plugins import find_plugins
-from goop_mcp.hosts.doctor.checks import Check, failure, ok, warning
-from goop_mcp.hosts.installing import Seat
+from goop_mcp.hosts.doctor.checks import CheckResult, failure, ok, warning
+from goop_mcp.hosts.hooks.plugins import find_plugins
+from goop_mcp.hosts.installing import Registration
 from goop_mcp.hosts.launch import PROGRAM
 
 __all__ = ["Judging", "check_judging", "plugins_that_judge", "removal"]
@@ -47,7 +47,7 @@ def plugins_that_judge(project: Path, environment: Mapping[str, str]) -> list[Ju
 
 def check_judging(
     host: Host, judges: Sequence[Judging], environment: Mapping[str, str]
-) -> Iterator[Check]:
+) -> Iterator[CheckResult]:
     """Yield whether plugins can start goop-mcp, and whether each event is answered only once."""
     path = environment.get("PATH")
     starter = next((found for name in _STARTERS if (found := shutil.which(name, path=path))), None)
@@ -71,6 +71,6 @@ def check_judging(
         )
 
 
-def removal(seat: Seat) -> str:
+def removal(registration: Registration) -> str:
     """Return the command that removes what was installed in a host."""
-    return f"goop-mcp uninstall {seat.host.name} --scope {seat.scope}"
+    return f"goop-mcp uninstall {registration.host.name} --scope {registration.scope}"

@@ -19,14 +19,14 @@ from goop_mcp.hosts.catalogue import (
     hook_words,
     is_our_element,
 )
-from goop_mcp.hosts.doctor.checks import Check, failure, ok, warning
+from goop_mcp.hosts.doctor.checks import CheckResult, failure, ok, warning
 from goop_mcp.hosts.doctor.handshake import HandshakeError, shake_hands
 from goop_mcp.hosts.doctor.judging import Judging, check_judging, plugins_that_judge, removal
 from goop_mcp.hosts.editing import parse_configuration
-from goop_mcp.hosts.installing import Seat
+from goop_mcp.hosts.installing import Registration
 from goop_mcp.hosts.jsonc import Document
 from goop_mcp.hosts.launch import is_ours, runs_throwaway
-from goop_mcp.hosts.records import Records
+from goop_mcp.hosts.records import InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError, Target
 from goop_mcp.validation.safe_json import JsonValue
 
@@ -41,7 +41,7 @@ _FROM_THE_DESKTOP = frozenset({"cursor", "vscode"})
 class _Found:
     """A server in a host's file: its name, its command line, its environment variables."""
 
-    seat: Seat
+    registration: Registration
     target: Target
     name: str
     words: tuple[str, ...]
@@ -49,15 +49,17 @@ class _Found:
     is_ours: bool
 
 
-def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Check]:
+def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[CheckResult]:
     """Yield what is found in the files of every host, for the project and for the user."""
     registered = False
     for host in HOSTS.values():
         servers: list[_Found] = []
         judges: list[Judging] = []
         for scope in Scope:
-            seat = Seat(host=host, scope=scope, project=project, environment=environment)
-            for check in _check_files(seat, servers, judges):
+            registration = Registration(
+                host=host, scope=scope, project=project, environment=environment
+            )
+            for check in _check_files(registration, servers, judges):
                 registered = True
                 yield check
 
@@ -67,7 +69,7 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Check
 
         if len(servers) > 1:
             places = " and ".join(f"{each.target.shown} as {each.name}" for each in servers)
-            fixes = " or ".join(dict.fromkeys(removal(each.seat) for each in servers))
+            fixes = " or ".join(dict.fromkeys(removal(each.registration) for each in servers))
             yield warning(
                 host.title,
                 f"goop-mcp is registered {len(servers)} times: in {places}",
@@ -91,16 +93,18 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Check
         )
 
 
-def _check_files(seat: Seat, found: list[_Found], judges: list[Judging]) -> Iterator[Check]:
+def _check_files(
+    registration: Registration, found: list[_Found], judges: list[Judging]
+) -> Iterator[CheckResult]:
     """Yield the problems in a host's files.
 
     Adds the servers in them to `found`, and what judges reports there to `judges`.
     """
     before = len(found)
-    for target, parts in seat.files():
+    for target, parts in registration.files():
         if isinstance(parts, Asset):
             yield from _check_asset(
-                seat, target, parts, is_registered=len(found) > before, judges=judges
+                registration, target, parts, is_registered=len(found) > before, judges=judges
             )
             continue
 
@@ -112,25 +116,25 @@ def _check_files(seat: Seat, found: list[_Found], judges: list[Judging]) -> Iter
         except ConfigurationError as error:
             what, _, _ = str(error).partition("; ")
             yield failure(
-                seat.host.title, what, f"fix {target.shown}; the host cannot read it either"
+                registration.host.title, what, f"fix {target.shown}; the host cannot read it either"
             )
             continue
         except UnicodeDecodeError:
             yield failure(
-                seat.host.title,
+                registration.host.title,
                 f"{target.shown} is not UTF-8 text",
                 f"save {target.shown} as UTF-8",
             )
             continue
 
         # A value that installing wrote is ours, whatever program it starts.
-        record = Records().read(target)
+        record = InstallRecords().read(target)
         known = () if record is None else record.written
         if document is not None:
-            found.extend(_servers(seat, target, document, parts, known))
+            found.extend(_servers(registration, target, document, parts, known))
 
         yield from _check_hooks(
-            seat,
+            registration,
             target,
             document,
             parts,
@@ -141,7 +145,11 @@ def _check_files(seat: Seat, found: list[_Found], judges: list[Judging]) -> Iter
 
 
 def _servers(
-    seat: Seat, target: Target, document: Document, parts: list[Part], known: Sequence[JsonValue]
+    registration: Registration,
+    target: Target,
+    document: Document,
+    parts: list[Part],
+    known: Sequence[JsonValue],
 ) -> Iterator[_Found]:
     for part in parts:
         entries = document.get((part.key,)) if isinstance(part, ServerEntry) else None
@@ -161,7 +169,7 @@ def _servers(
                     else {}
                 )
                 yield _Found(
-                    seat=seat,
+                    registration=registration,
                     target=target,
                     name=name,
                     words=words,
@@ -171,7 +179,7 @@ def _servers(
 
 
 def _check_hooks(
-    seat: Seat,
+    registration: Registration,
     target: Target,
     document: Document | None,
     parts: list[Part],
@@ -179,7 +187,7 @@ def _check_hooks(
     known: Sequence[JsonValue],
     is_registered: bool,
     judges: list[Judging],
-) -> Iterator[Check]:
+) -> Iterator[CheckResult]:
     """Yield hooks that are missing, duplicated, or start a program that does not exist."""
     missing = []
     answered = 0
@@ -198,23 +206,28 @@ def _check_hooks(
         if len(ours) > 1:
             fix = f"remove all but one from {target.shown}"
             yield warning(
-                seat.host.title, f"{target.shown} has {len(ours)} entries of ours in {place}", fix
+                registration.host.title,
+                f"{target.shown} has {len(ours)} entries of ours in {place}",
+                fix,
             )
 
         for words in filter(None, map(_hook_words, ours)):
-            if _program(words[0], seat) is None:
+            if _program(words[0], registration) is None:
                 yield failure(
-                    seat.host.title,
+                    registration.host.title,
                     f"{target.shown} starts {words[0]} in {place}, which does not exist",
-                    f"goop-mcp install {seat.host.name} --scope {seat.scope} --replace",
+                    f"goop-mcp install {registration.host.name} --scope {registration.scope}"
+                    " --replace",
                 )
 
     if answered:
-        judges.append(Judging(name=f"the hooks in {target.shown}", fix=removal(seat)))
+        judges.append(Judging(name=f"the hooks in {target.shown}", fix=removal(registration)))
     if missing and is_registered:
-        fix = f"goop-mcp install {seat.host.name} --scope {seat.scope}"
+        fix = f"goop-mcp install {registration.host.name} --scope {registration.scope}"
         yield warning(
-            seat.host.title, f"{target.shown} lacks entries of ours: {', '.join(missing)}", fix
+            registration.host.title,
+            f"{target.shown} lacks entries of ours: {', '.join(missing)}",
+            fix,
         )
 
 
@@ -224,34 +237,43 @@ def _hook_words(element: JsonValue) -> tuple[str, ...]:
 
 
 def _check_asset(
-    seat: Seat, target: Target, asset: Asset, *, is_registered: bool, judges: list[Judging]
-) -> Iterator[Check]:
-    fix = f"goop-mcp install {seat.host.name} --scope {seat.scope}"
+    registration: Registration,
+    target: Target,
+    asset: Asset,
+    *,
+    is_registered: bool,
+    judges: list[Judging],
+) -> Iterator[CheckResult]:
+    fix = f"goop-mcp install {registration.host.name} --scope {registration.scope}"
     try:
         data = target.read()
     except ConfigurationError as error:
-        yield failure(seat.host.title, str(error), fix)
+        yield failure(registration.host.title, str(error), fix)
         return
 
     if data is None:
         if is_registered:
             yield warning(
-                seat.host.title, f"{target.shown} is missing: bad reports are not sent back", fix
+                registration.host.title,
+                f"{target.shown} is missing: bad reports are not sent back",
+                fix,
             )
 
         return
 
-    judges.append(Judging(name=f"the plugin {target.shown}", fix=removal(seat)))
+    judges.append(Judging(name=f"the plugin {target.shown}", fix=removal(registration)))
     if data.decode("utf-8", "replace") != read_asset("plugins", asset.source):
         yield warning(
-            seat.host.title, f"{target.shown} is not the file of goop-mcp {__version__}", fix
+            registration.host.title,
+            f"{target.shown} is not the file of goop-mcp {__version__}",
+            fix,
         )
 
 
-def _check_server(server: _Found) -> Check:
+def _check_server(server: _Found) -> CheckResult:
     """Start a server as its host does, and return the result."""
-    host, where = server.seat.host, f"{server.target.shown}: server {server.name}"
-    fix = f"goop-mcp install {host.name} --scope {server.seat.scope} --replace"
+    host, where = server.registration.host, f"{server.target.shown}: server {server.name}"
+    fix = f"goop-mcp install {host.name} --scope {server.registration.scope} --replace"
     if not server.words:
         return failure(host.title, f"{where} has no command", fix)
     if not server.is_ours:
@@ -261,25 +283,26 @@ def _check_server(server: _Found) -> Check:
             "rename that server",
         )
 
-    program = _program(server.words[0], server.seat)
+    program = _program(server.words[0], server.registration)
     if program is None:
         return failure(
             host.title, f"{where} starts {server.words[0]}, which is not found on the PATH", fix
         )
 
-    words = tuple(_expand_variables(word, server.seat) for word in server.words)
+    words = tuple(_expand_variables(word, server.registration) for word in server.words)
     variables = {
-        name: _expand_variables(value, server.seat) for name, value in server.variables.items()
+        name: _expand_variables(value, server.registration)
+        for name, value in server.variables.items()
     }
-    environment = {**server.seat.environment, **variables}
+    environment = {**server.registration.environment, **variables}
     if host.name == "claude-code":
-        environment["CLAUDE_PROJECT_DIR"] = str(server.seat.project)
+        environment["CLAUDE_PROJECT_DIR"] = str(server.registration.project)
 
     try:
         greeting = shake_hands(
             (program, *words[1:]),
             environment=environment,
-            folder=server.seat.project,
+            folder=server.registration.project,
             timeout=_START_SECONDS,
         )
     except HandshakeError as error:
@@ -314,22 +337,22 @@ def _check_server(server: _Found) -> Check:
     return ok(host.title, answer)
 
 
-def _program(name: str, seat: Seat) -> str | None:
+def _program(name: str, registration: Registration) -> str | None:
     """Return the path of the program that the host starts for `name`, None when not found."""
-    name = _expand_variables(name, seat)
+    name = _expand_variables(name, registration)
     if "/" in name or "\\" in name:
-        path = seat.project / name
+        path = registration.project / name
         return str(path) if path.is_file() else None
 
-    return shutil.which(name, path=seat.environment.get("PATH"))
+    return shutil.which(name, path=registration.environment.get("PATH"))
 
 
-def _expand_variables(text: str, seat: Seat) -> str:
+def _expand_variables(text: str, registration: Registration) -> str:
     """Return `text` with the variables expanded that hosts expand."""
-    text = text.replace("${workspaceFolder}", str(seat.project)).replace(
-        "${CLAUDE_PROJECT_DIR}", str(seat.project)
+    text = text.replace("${workspaceFolder}", str(registration.project)).replace(
+        "${CLAUDE_PROJECT_DIR}", str(registration.project)
     )
-    for name, value in seat.environment.items():
+    for name, value in registration.environment.items():
         for form in (f"${{env:{name}}}", f"{{env:{name}}}", f"${{{name}}}"):
             text = text.replace(form, value)
 

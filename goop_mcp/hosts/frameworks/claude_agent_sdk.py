@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, Unpack, cast
 
 from goop_mcp.errors import PolicyError
-from goop_mcp.hosts.claude_code.events import is_busy
 from goop_mcp.hosts.frameworks.open_reviews import OpenReviews
 from goop_mcp.hosts.frameworks.packages import needing
+from goop_mcp.hosts.hooks.events import is_busy
 from goop_mcp.protocols import validate
 from goop_mcp.retry.jobs import DEFAULT_POLICY
 from goop_mcp.retry.review import Review, ReviewTerms

@@ -137,12 +137,14 @@ class AgentRequestFamily:
 
         if not refused:
             reading.problems += placement_problems(text, block, others, fences)
+
+        root = reading.envelope.root
         return Reading(
             start=block.start,
             problems=reading.problems,
             places=reading.envelope,
             envelope=request,
-            version=_written_version(reading),
+            version=None if root is None else root.get("version"),
             repaired=reading.repaired,
         )
 
@@ -220,12 +222,6 @@ def _control_characters(reading: XmlReading[Request]) -> Iterator[Problem]:
                 offset=place.start + held.start(),
                 found=excerpt(tag),
             )
-
-
-def _written_version(reading: XmlReading[Request]) -> str | None:
-    """Return the version as the request has it, None when it has none."""
-    root = reading.envelope.root
-    return None if root is None else root.get("version")
 
 
 AGENT_REQUEST = AgentRequestFamily()

@@ -51,7 +51,10 @@ def read_prose(text: str) -> ProseClaims:
     suspicious = False
 
     for number, line in enumerate(text.split("\n")):
-        bare = _without_marker(line)
+        bare = line.strip()
+        marker = _MARKER.match(bare)
+        if marker is not None:
+            bare = bare[marker.end() :].strip()
         if not bare:
             continue
 
@@ -140,9 +143,3 @@ def _is_sha(word: str) -> bool:
 
 def _plain(word: str) -> str:
     return word.strip("`*,;")
-
-
-def _without_marker(line: str) -> str:
-    bare = line.strip()
-    marker = _MARKER.match(bare)
-    return bare if marker is None else bare[marker.end() :].strip()

@@ -117,21 +117,16 @@ def _with_request(text: str, block: ContextBlock, end: int, stops: Sequence[int]
     words = text[request.end() : end]
     # A fence that closes without having been opened in the request is the one around the block.
     if "```" not in words.partition("\n")[2].rstrip().rpartition("\n")[0]:
-        words = _without_closing_fence(words)
+        bare = words.rstrip()
+        mark = next((each for each in "`~" if bare.endswith(each * 3)), None)
+        if mark is not None:
+            words = bare.rstrip(mark)
 
     last = request.end() + len(words.rstrip())
 
     return replace(
         block, complete=complete, request=(request.end(), last), end=max(last, block.end)
     )
-
-
-def _without_closing_fence(words: str) -> str:
-    bare = words.rstrip()
-    for mark in "`~":
-        if bare.endswith(mark * 3):
-            return bare.rstrip(mark)
-    return words
 
 
 # Reading

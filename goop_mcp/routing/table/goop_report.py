@@ -198,25 +198,22 @@ def _render_progress(case: Case, filling: Filling) -> str:
 
 
 def _render_handoff(case: Case, filling: Filling) -> str:
+    report = case.report
+    files = [f"{each.action or 'touched'} {each.path}" for each in report.files]
+    commits = [f"commit {each.sha or '?'} {each.message}" for each in report.commits]
+
     return session_handoff(
-        accomplished=_accomplished(case.report),
+        accomplished=[
+            report.summary or report.task_name or "nothing reported",
+            *files,
+            *commits,
+        ],
         phase=_phase(case) or "–",
         spec_locked=case.report.spec_locked,
         wave=_position(case.report.wave),
         next_command=filling.get("next_command"),
         remarks=_remarks(case),
     )
-
-
-def _accomplished(report: ReportView) -> list[str]:
-    files = [f"{each.action or 'touched'} {each.path}" for each in report.files]
-    commits = [f"commit {each.sha or '?'} {each.message}" for each in report.commits]
-    return [report.summary or report.task_name or "nothing reported", *files, *commits]
-
-
-def _render_user(case: Case, filling: Filling) -> str:
-    words = filling.get("instruction") or "How should it go on?"
-    return decision_required(case.report.summary or f"{_task(case)} is COMPLETE", question=words)
 
 
 def _is_done(case: Case) -> bool:
@@ -425,7 +422,10 @@ ROWS.add(
         "state_changes": progressed(case.context.counters),
     },
     reason=lambda case: f"COMPLETE, and the next step is for the {_next_agent(case)}",
-    message=_render_user,
+    message=lambda case, filling: decision_required(
+        case.report.summary or f"{_task(case)} is COMPLETE",
+        question=filling.get("instruction") or "How should it go on?",
+    ),
 )
 
 

@@ -14,7 +14,7 @@ from psycopg.sql import SQL, Composed
 from goop_mcp.errors import StoreBusyError, StoreError
 from goop_mcp.store.postgres.address import ANSWER_WITHIN, Address, Connection, NoAnswerError
 from goop_mcp.store.postgres.errors import outcome_unknown, translated, translating, was_lost
-from goop_mcp.store.postgres.turns import Turns
+from goop_mcp.store.postgres.fifo_semaphore import FifoSemaphore
 
 __all__ = ["Connection", "Connections", "Transaction"]
 
@@ -132,15 +132,15 @@ class Connections:
         self._close_idle()
 
     @property
-    def writers(self) -> Turns:
+    def writers(self) -> FifoSemaphore:
         """The queue of threads that write, one at a time."""
         self._notice_fork()
         return self._writers
 
     def _forget(self) -> None:
         """Start without connections, neither using nor closing those of a parent process."""
-        self._idle, self._writers = [], Turns()
-        self._places = Turns(_PLACES)
+        self._idle, self._writers = [], FifoSemaphore()
+        self._places = FifoSemaphore(_PLACES)
         self._process, self._closed = os.getpid(), False
 
     @contextmanager

@@ -23,14 +23,14 @@ from goop_mcp.store.records import (
     StoredMemory,
     StoredReport,
 )
+from goop_mcp.store.search_text import MOST_WORDS, fold_concept, search_text
 from goop_mcp.store.statistics import Statistics, StatisticsFilter, gather_statistics
 from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
-from goop_mcp.store.words import MOST_WORDS, fold_concept, search_text
 
 __all__ = [
     "LISTS",
-    "PostgresReading",
-    "Project",
+    "PostgresReadTransaction",
+    "ProjectKey",
     "attempt_of",
     "event_of",
     "memory_of",
@@ -44,18 +44,18 @@ _BEST = 200  # candidates by words, which importance then reorders
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
+class ProjectKey:
     """A project of a tenant, which owns rows."""
 
     tenant: str
     name: str
 
 
-class PostgresReading:
+class PostgresReadTransaction:
     """Reads the rows of a project in one transaction."""
 
     def __init__(
-        self, connection: Connection | None, project: Project, *, place: str, revision: int
+        self, connection: Connection | None, project: ProjectKey, *, place: str, revision: int
     ) -> None:
         """Read on `connection`; None stands for a database without tables, which reads as empty.
 

@@ -17,14 +17,14 @@ from psycopg.sql import Composed
 from goop_mcp.errors import StoreBusyError, StoreError
 from goop_mcp.settings import SettingsError
 from goop_mcp.store.failpoints import Failpoint, failpoint
-from goop_mcp.store.interface import Reading, Writing
+from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.postgres import schema
 from goop_mcp.store.postgres.address import ANSWER_WITHIN, parse_address
-from goop_mcp.store.postgres.beginning import Beginning, holder_of_turn
 from goop_mcp.store.postgres.connections import Connection, Connections, Transaction
 from goop_mcp.store.postgres.errors import translating
-from goop_mcp.store.postgres.reading import PostgresReading, Project
-from goop_mcp.store.postgres.writing import Counters, PostgresWriting
+from goop_mcp.store.postgres.reading import PostgresReadTransaction, ProjectKey
+from goop_mcp.store.postgres.transaction_start import TransactionStart, holder_of_turn
+from goop_mcp.store.postgres.writing import IdCounters, PostgresWriteTransaction
 
 __all__ = ["PostgresStore"]
 
@@ -68,10 +68,10 @@ class PostgresStore:
                 "a project id or tenant is text without NUL and not empty; name another one"
             )
 
-        self._project = Project(tenant, project_id)
+        self._project = ProjectKey(tenant, project_id)
         self._connections = Connections(self._address, answer_within=answer_within)
         self._writer: int | None = None
-        self._begin: Beginning | None = None
+        self._begin: TransactionStart | None = None
         self._warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -99,23 +99,27 @@ class PostgresStore:
         """Return whether the database has our tables, without creating them."""
         return self._opened() is not None
 
-    def read(self, ask: Callable[[Reading], T]) -> T:
+    def read(self, ask: Callable[[ReadTransaction], T]) -> T:
         """Run `ask` on one consistent view and return its result.
 
         A database without tables reads as empty.
         """
         begin = self._opened()
         if begin is None:
-            return ask(PostgresReading(None, self._project, place=self.location, revision=0))
+            return ask(
+                PostgresReadTransaction(None, self._project, place=self.location, revision=0)
+            )
 
         with self._reading(begin) as (connection, revision):
             return ask(
-                PostgresReading(connection, self._project, place=self.location, revision=revision)
+                PostgresReadTransaction(
+                    connection, self._project, place=self.location, revision=revision
+                )
             )
 
     def write(
         self,
-        change: Callable[[Writing], T],
+        change: Callable[[WriteTransaction], T],
         *,
         then: Callable[[T], None] | None = None,
         timeout: float = 30.0,
@@ -164,7 +168,7 @@ class PostgresStore:
         """Close the connections, those in use when they are returned; may be called twice."""
         self._connections.close()
 
-    def _opened(self) -> Beginning | None:
+    def _opened(self) -> TransactionStart | None:
         """Return how transactions start, None without tables; migrate older tables first."""
         if self._begin is None:
             with self._connections.outside_transactions(timeout=_PATIENCE) as connection:
@@ -180,7 +184,7 @@ class PostgresStore:
 
         return self._begin
 
-    def _made(self, timeout: float) -> Beginning:
+    def _made(self, timeout: float) -> TransactionStart:
         """Create the tables, unless another process just did."""
         with self._connections.outside_transactions(timeout=timeout) as connection:
             connection.patience = _LONG_PATIENCE
@@ -194,7 +198,7 @@ class PostgresStore:
 
         return begin
 
-    def _beginning(self, connection: Connection) -> Beginning:
+    def _beginning(self, connection: Connection) -> TransactionStart:
         as_app_role = schema.can_become(connection)
         if not as_app_role and schema.bypasses_row_security(connection):
             self._warnings = (
@@ -204,10 +208,10 @@ class PostgresStore:
                 ),
             )
 
-        return Beginning(self._project, as_app_role=as_app_role)
+        return TransactionStart(self._project, as_app_role=as_app_role)
 
     @contextmanager
-    def _reading(self, begin: Beginning) -> Iterator[tuple[Connection, int]]:
+    def _reading(self, begin: TransactionStart) -> Iterator[tuple[Connection, int]]:
         """Lend a connection with one consistent view, and the project's revision in it."""
         with self._connections.transaction(begin.reading, timeout=_PATIENCE) as transaction:
             version, revision = _numbers(transaction)
@@ -216,8 +220,8 @@ class PostgresStore:
 
     def _changed(
         self,
-        change: Callable[[Writing], T],
-        begin: Beginning,
+        change: Callable[[WriteTransaction], T],
+        begin: TransactionStart,
         deadline: float,
         *,
         turn: OneOf["take", "held"],
@@ -229,8 +233,8 @@ class PostgresStore:
             failpoint(Failpoint.BEGIN)
             version, *counts = _numbers(transaction)
             schema.refuse_newer(version, self.location)
-            counters = Counters(*counts)
-            writing = PostgresWriting(
+            counters = IdCounters(*counts)
+            writing = PostgresWriteTransaction(
                 transaction.connection, self._project, place=self.location, counters=counters
             )
             answer = change(writing)

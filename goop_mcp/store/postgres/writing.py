@@ -11,8 +11,8 @@ from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
 from goop_mcp.store.postgres.reading import (
     LISTS,
-    PostgresReading,
-    Project,
+    PostgresReadTransaction,
+    ProjectKey,
     attempt_of,
     event_of,
     memory_of,
@@ -30,16 +30,16 @@ from goop_mcp.store.records import (
     StoredMemory,
     StoredReport,
 )
+from goop_mcp.store.search_text import fold_concept, search_text
 from goop_mcp.store.storable import refuse_unstorable
 from goop_mcp.store.vectors import packed
-from goop_mcp.store.words import fold_concept, search_text
 
-__all__ = ["Counters", "PostgresWriting"]
+__all__ = ["IdCounters", "PostgresWriteTransaction"]
 
 _COUNTED = ("revision", "memory_id", "report_id", "event_id", "attempt_id", "judgement_id")
 
 
-class Counters:
+class IdCounters:
     """The counters in the project's row of goop.meta: its revision and the last id of each kind.
 
     The row is locked for the whole transaction, so ids and revisions have no gaps or duplicates. A
@@ -60,7 +60,7 @@ class Counters:
         self._last[name] += 1
         return self._last[name]
 
-    def statement(self, project: Project) -> SQL | Composed:
+    def statement(self, project: ProjectKey) -> SQL | Composed:
         """Return the statement that writes the counters back, one without effect if unchanged."""
         if self._last == self._first:
             return SQL("SELECT")
@@ -75,14 +75,14 @@ class Counters:
         )
 
 
-class PostgresWriting(PostgresReading):
+class PostgresWriteTransaction(PostgresReadTransaction):
     """One transaction. Its own reading methods see what it adds at once.
 
     `has_forgotten` is whether texts were removed that are still in dead rows of the table.
     """
 
     def __init__(
-        self, connection: Connection, project: Project, *, place: str, counters: Counters
+        self, connection: Connection, project: ProjectKey, *, place: str, counters: IdCounters
     ) -> None:
         """Change on `connection`, which holds the lock of the project's row."""
         super().__init__(connection, project, place=place, revision=counters.last("revision"))

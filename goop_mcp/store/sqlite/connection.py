@@ -17,9 +17,9 @@ from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.file_errors import file_error
 from goop_mcp.store.filesystems import MOUNT_TABLE, network_filesystem
 from goop_mcp.store.migrations import Migration
-from goop_mcp.store.sqlite.companions import SUFFIXES, Companions, FileIdentity, companions_of
 from goop_mcp.store.sqlite.errors import translating
 from goop_mcp.store.sqlite.schema import find_foreign_objects, read_objects
+from goop_mcp.store.sqlite.wal_files import SUFFIXES, FileIdentity, WalFiles, find_wal_files
 
 __all__ = [
     "NEW_FILE_MODE",
@@ -91,9 +91,9 @@ class DatabaseFile:
         """The version of the tables that this program works with."""
         return self.migrations[-1].version
 
-    def companions(self) -> Companions:
+    def wal_files(self) -> WalFiles:
         """Return which log and index of the log are next to the file now."""
-        return companions_of(self.path)
+        return find_wal_files(self.path)
 
     def identity(self) -> FileIdentity | None:
         """Return what distinguishes this file from a replacement, None when it does not exist.
@@ -158,7 +158,7 @@ class DatabaseFile:
             if connection.readonly("main"):
                 # Where the file may not be written, SQLite opens it for reading without an error.
                 # Such a connection stays read-only after the permissions are fixed, and creates
-                # companions that later writers may not write.
+                # WAL files that later writers may not write.
                 raise apsw.ReadOnlyError("the file was opened for reading only")
 
             self.refuse_foreign_objects(connection)
@@ -173,7 +173,7 @@ class DatabaseFile:
         return connection
 
     def open_reader(self) -> apsw.Connection:
-        """Open the existing file for reading; only the companions that SQLite needs are created."""
+        """Open the existing file for reading; only the WAL files that SQLite needs are created."""
         with self._opened(apsw.SQLITE_OPEN_READWRITE) as connection:
             _set(connection, _READER)
             self.refuse_foreign_objects(connection)
@@ -346,7 +346,7 @@ class DatabaseFile:
         return f"{self.name}{suffix}"
 
     def move_aside(self) -> str:
-        """Rename the file and its companions within the folder, and return the file's new name.
+        """Rename the file and its WAL files within the folder, and return the file's new name.
 
         Raises StoreError.
         """

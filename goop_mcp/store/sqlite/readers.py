@@ -6,14 +6,14 @@ from contextlib import contextmanager
 
 import apsw
 
-from goop_mcp.store.sqlite.companions import Companions, FileIdentity
 from goop_mcp.store.sqlite.connection import DatabaseFile
+from goop_mcp.store.sqlite.wal_files import FileIdentity, WalFiles
 
 __all__ = ["SqliteReaders"]
 
 _RESERVE = 4
 
-_Place = tuple[FileIdentity | None, Companions]
+_Place = tuple[FileIdentity | None, WalFiles]
 """Which files a connection reads."""
 
 
@@ -85,8 +85,8 @@ class SqliteReaders:
 
         opened = self._file.open_reader()
 
-        # Opening may have created the companions.
+        # Opening may have created the WAL files.
         return self._place(), opened
 
     def _place(self) -> _Place:
-        return self._file.identity(), self._file.companions()
+        return self._file.identity(), self._file.wal_files()

@@ -26,7 +26,7 @@ from goop_mcp.store.sqlite.search import filtering, search
 from goop_mcp.store.statistics import Dialect, Statistics, StatisticsFilter, gather_statistics
 from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 
-__all__ = ["LISTS", "SqliteReading"]
+__all__ = ["LISTS", "SqliteReadTransaction"]
 
 Record = TypeVar(
     "Record", StoredMemory, MemoryWords, StoredReport, Event, StoredAttempt, Projection
@@ -77,7 +77,7 @@ _BY_SKETCH: Final = (
 )
 
 
-class SqliteReading:
+class SqliteReadTransaction:
     """The queries of `goop_mcp.store.interface.Reading` on one connection."""
 
     def __init__(self, connection: apsw.Connection) -> None:

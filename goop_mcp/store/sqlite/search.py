@@ -7,7 +7,7 @@ from typing import Final
 import apsw
 
 from goop_mcp.store.records import MemoryFilter, Operator
-from goop_mcp.store.words import MOST_WORDS, WORD, fold_concept
+from goop_mcp.store.search_text import MOST_WORDS, WORD, fold_concept
 
 __all__ = ["search"]
 

@@ -18,13 +18,13 @@ import apsw
 
 from goop_mcp.errors import StoreBusyError, StoreCorruptError, StoreError
 from goop_mcp.store.failpoints import Failpoint, failpoint
-from goop_mcp.store.interface import Reading, Writing
-from goop_mcp.store.sqlite.companions import Companions, FileIdentity
+from goop_mcp.store.interface import ReadTransaction, WriteTransaction
+from goop_mcp.store.sqlite.backup import opened_copy, write_copy
 from goop_mcp.store.sqlite.connection import DatabaseFile, OtherProgramError
-from goop_mcp.store.sqlite.copies import opened_copy, write_copy
 from goop_mcp.store.sqlite.readers import SqliteReaders
-from goop_mcp.store.sqlite.reading import SqliteReading
-from goop_mcp.store.sqlite.writing import SqliteWriting
+from goop_mcp.store.sqlite.reading import SqliteReadTransaction
+from goop_mcp.store.sqlite.wal_files import FileIdentity, WalFiles
+from goop_mcp.store.sqlite.writing import SqliteWriteTransaction
 from goop_mcp.store.write_lock import WriteLock
 from goop_mcp.store.write_queue import WriteQueue
 
@@ -53,7 +53,7 @@ class SqliteStore:
         self._queue = WriteQueue(self._lock, name=file.name, finish=self._finish)
         self._writer: apsw.Connection | None = None
         self._writer_of: FileIdentity | None = None
-        self._writer_companions: Companions | None = None
+        self._writer_wal_files: WalFiles | None = None
         self._log_holds_forgotten = False
         _stores.add(self)
 
@@ -76,7 +76,7 @@ class SqliteStore:
         """Return whether the file exists."""
         return self._file.identity() is not None
 
-    def read(self, ask: Callable[[Reading], T]) -> T:
+    def read(self, ask: Callable[[ReadTransaction], T]) -> T:
         """Run `ask` on one consistent view."""
         if self._writer is not None and self._has_lost_its_log():
             # A reader would create a new log at the path. Before that, the commits that are only in
@@ -87,7 +87,7 @@ class SqliteStore:
         with self._file.translating(), self._readers.view() as connection:
             version = self._file.version_of(connection)
             if version == self._file.newest:
-                return ask(SqliteReading(connection))
+                return ask(SqliteReadTransaction(connection))
 
         if version:
             # Opening the file for writing migrates its tables.
@@ -95,11 +95,11 @@ class SqliteStore:
             return self.read(ask)
 
         # Another process is about to create the tables, or was killed before that.
-        return ask(SqliteReading(self._file.open_empty()))
+        return ask(SqliteReadTransaction(self._file.open_empty()))
 
     def write(
         self,
-        change: Callable[[Writing], T],
+        change: Callable[[WriteTransaction], T],
         *,
         then: Callable[[T], None] | None = None,
         timeout: float = 30.0,
@@ -163,7 +163,10 @@ class SqliteStore:
         return left
 
     def _write(
-        self, change: Callable[[Writing], T], then: Callable[[T], None] | None, deadline: float
+        self,
+        change: Callable[[WriteTransaction], T],
+        then: Callable[[T], None] | None,
+        deadline: float,
     ) -> T:
         failpoint(Failpoint.LOCK)
         connection = self._open_writer()
@@ -187,7 +190,9 @@ class SqliteStore:
             self._follow_up(lambda: then(answer))
         return answer
 
-    def _transaction(self, connection: apsw.Connection, change: Callable[[Writing], T]) -> T:
+    def _transaction(
+        self, connection: apsw.Connection, change: Callable[[WriteTransaction], T]
+    ) -> T:
         # IMMEDIATE takes SQLite's write lock at once. A transaction that started as a reader would
         # fail when it wants to write after somebody else did.
         connection.execute("BEGIN IMMEDIATE")
@@ -195,7 +200,7 @@ class SqliteStore:
         try:
             # A newer goop-mcp may have migrated the file since it was opened.
             self._file.version_of(connection)
-            writing = SqliteWriting(connection)
+            writing = SqliteWriteTransaction(connection)
             answer = change(writing)
             connection.execute("COMMIT")
         except BaseException:
@@ -277,15 +282,14 @@ class SqliteStore:
 
         self._close_writer()
         self._writer = self._file.open_writer()
-        self._writer_of, self._writer_companions = self._file.identity(), self._file.companions()
+        self._writer_of, self._writer_wal_files = self._file.identity(), self._file.wal_files()
 
         return self._writer
 
     def _has_lost_its_log(self) -> bool:
         """Return whether the log or its index was removed or replaced after opening the writer."""
         return (
-            self._writer_companions is not None
-            and self._file.companions() != self._writer_companions
+            self._writer_wal_files is not None and self._file.wal_files() != self._writer_wal_files
         )
 
     def _save_open_log(self, connection: apsw.Connection) -> None:
@@ -295,7 +299,7 @@ class SqliteStore:
         writers is held. Raises StoreError when the commits cannot be moved; nothing is lost then,
         and nothing was written.
         """
-        was, now = self._writer_companions, self._file.companions()
+        was, now = self._writer_wal_files, self._file.wal_files()
         if was is None or now.log == was.log or self._file.identity() != self._writer_of:
             # Either the log is still in its place (SQLite rebuilds a missing index from it), or
             # another database was put in place on purpose, which must not get our pages.
@@ -341,7 +345,7 @@ class SqliteStore:
     def _close_writer(self) -> None:
         if self._writer is not None:
             self._writer.close()
-            self._writer = self._writer_companions = None
+            self._writer = self._writer_wal_files = None
 
     def _finish(self) -> None:
         """Close the writer; if no other process is writing, first move the log into the file."""

@@ -20,12 +20,12 @@ from goop_mcp.store.records import (
     StoredMemory,
     StoredReport,
 )
-from goop_mcp.store.sqlite.reading import LISTS, SqliteReading
+from goop_mcp.store.search_text import fold_concept
+from goop_mcp.store.sqlite.reading import LISTS, SqliteReadTransaction
 from goop_mcp.store.storable import refuse_unstorable
 from goop_mcp.store.vectors import packed
-from goop_mcp.store.words import fold_concept
 
-__all__ = ["SqliteWriting"]
+__all__ = ["SqliteWriteTransaction"]
 
 _as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 _CALLER: Final = "INSERT INTO callers (revision, caller, tool, request_id) VALUES (?, ?, ?, ?)"
@@ -47,7 +47,7 @@ SET revision = excluded.revision, sha256 = excluded.sha256, pending_sha256 = exc
 """
 
 
-class SqliteWriting(SqliteReading):
+class SqliteWriteTransaction(SqliteReadTransaction):
     """The changes of `goop_mcp.store.interface.Writing` on one connection.
 
     `has_forgotten` is whether texts were removed that are still in the log, `has_purged` whether a

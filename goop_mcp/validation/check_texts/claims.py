@@ -8,7 +8,7 @@ from goop_mcp.validation.check_texts.results import parse_result
 
 __all__ = ["Claim", "judge_claim", "judge_summary", "summary_failure"]
 
-# Every text that shows no success holds one of these; the others are not looked at further.
+# Every text that contradicts a success contains one of these; other texts need no further parsing.
 _SUSPECTS = (
     *(
         "fail",
@@ -62,14 +62,14 @@ _ELLIPSES = frozenset({"...", "…"})
 
 
 class Claim(NamedTuple):
-    """What speaks against a check that is reported as passed; `shown` is the part of its text."""
+    """Evidence against a check that is reported as passed; `shown` is the part of its text."""
 
     kind: Literal["contradicts", "without result"]
     shown: str
 
 
 def judge_claim(text: str) -> Claim | None:
-    """Return what the text of a passed check says against it; None where it says nothing."""
+    """Return what contradicts a passed check in its text, None if nothing does."""
     lower = text.lower()
     if lower in _CLEAR or text in _ELLIPSES:
         return None

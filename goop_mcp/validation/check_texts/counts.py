@@ -47,10 +47,9 @@ class _Part:
 
 
 def past_flags(tokens: Sequence[Token]) -> list[bool]:
-    """Return for each piece whether it tells of an earlier run or of what was put right."""
+    """Return for each piece whether it describes an earlier run or an error already fixed."""
     flags: list[bool] = []
     past = fixing = False
-
     for at, token in enumerate(tokens):
         text = token.text
         if token.kind == MARK and text in (".", ";", "\n", "→"):
@@ -60,20 +59,17 @@ def past_flags(tokens: Sequence[Token]) -> list[bool]:
         elif text in vocabulary.NOW or text in ("but", "still", "remain", "remaining"):
             past = fixing = False
         elif text in vocabulary.FIXING and _text(tokens, at - 1) not in ("the", "this"):
-            # "After the fix 18 passed": a noun puts nothing right.
+            # "After the fix 18 passed": as a noun, `fix` does not refer to the number.
             fixing = True
         elif text in vocabulary.PAST or (text == "first" and _text(tokens, at + 1) == "run"):
             past = True
-        elif text == "from" and _is_down_from(tokens, at):
+        elif text == "from" and at + 1 < len(tokens) and tokens[at + 1].kind == NUMBER:
+            # "Failures went down from 12 to 0"
             fixing = True
 
         flags.append(past or fixing)
 
     return flags
-
-
-def _is_down_from(tokens: Sequence[Token], at: int) -> bool:
-    return at + 1 < len(tokens) and tokens[at + 1].kind == NUMBER
 
 
 def ends_of_lines(tokens: Sequence[Token]) -> list[int]:
@@ -82,10 +78,9 @@ def ends_of_lines(tokens: Sequence[Token]) -> list[int]:
 
 
 def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
-    """Return what `tokens` count, in order; counts of earlier runs and of other things are left out."""
+    """Return what `tokens` count, in order, except counts of earlier runs and of other things."""
     left_out = 0
     short: list[Count] = []
-
     for chain in _chains(tokens):
         total = _total_in_parentheses(chain, tokens)
         pairs = list(_pairs(chain, tokens))
@@ -109,7 +104,7 @@ def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
 
 
 def _chains(tokens: Sequence[Token]) -> Iterator[list[_Part]]:
-    """Return the runs of numbers and states that no other word interrupts."""
+    """Return the sequences of numbers and states that no other word interrupts."""
     chain: list[_Part] = []
     for at, token in enumerate(tokens):
         part = _part_at(tokens, at, chain)
@@ -169,7 +164,10 @@ def _number_at(tokens: Sequence[Token], at: int) -> _Part:
 def _noun_at(
     tokens: Sequence[Token], at: int, chain: Sequence[_Part], *, separated: bool
 ) -> _Part | None:
-    """Return the noun as a total: "12 tests, 2 failures", "Tests run: 12"; None where it only names a count."""
+    """Return the noun as a total: "12 tests, 2 failures", "Tests run: 12".
+
+    Return None if the noun only names what a number counts.
+    """
     kind = "total" if tokens[at].text in TEST_NOUNS else "other total"
     last = chain[-1] if chain else None
     if last is not None and not last.is_number:
@@ -186,12 +184,11 @@ def _noun_at(
         return _Part(at, kind, separated=True)
 
     follows = tokens[at + 1] if at + 1 < len(tokens) else None
-
     return _Part(at, kind) if follows is not None and follows.kind in (NUMBER, RATIO) else None
 
 
 def _total_in_parentheses(chain: list[_Part], tokens: Sequence[Token]) -> int | None:
-    """Take the total off the end of a chain, as vitest writes it: `11 passed | 1 skipped (12)`."""
+    """Remove the total at the end of a chain, as vitest writes it: `11 passed | 1 skipped (12)`."""
     if len(chain) < _PAIR or not chain[-1].is_number or chain[-2].is_number:
         return None
     if chain[-1].whole is not None:
@@ -199,12 +196,11 @@ def _total_in_parentheses(chain: list[_Part], tokens: Sequence[Token]) -> int | 
 
     at = chain[-1].at
     in_parentheses = _text(tokens, at - 1) == "(" and _text(tokens, at + 1) == ")"
-
     return chain.pop().number if in_parentheses else None
 
 
 def _pairs(chain: Sequence[_Part], tokens: Sequence[Token]) -> Iterator[tuple[_Part, _Part]]:
-    """Return numbers with their states: the state follows its number, or goes before all of them."""
+    """Return numbers with their states, which follow their number or precede all numbers."""
     parts = list(chain)
     if parts and not parts[0].is_number:
         if parts[-1].is_number and _is_state_first(parts, tokens):
@@ -219,7 +215,7 @@ def _pairs(chain: Sequence[_Part], tokens: Sequence[Token]) -> Iterator[tuple[_P
 
 
 def _is_state_first(parts: Sequence[_Part], tokens: Sequence[Token]) -> bool:
-    """Return whether states go before their numbers: `Failures: 2`, or a line `# fail 2`."""
+    """Return whether states precede their numbers: `Failures: 2`, or a line `# fail 2`."""
     if any(first.is_number == second.is_number for first, second in itertools.pairwise(parts)):
         return False
     if parts[0].separated or len(parts) > _PAIR:
@@ -232,7 +228,6 @@ def _is_state_first(parts: Sequence[_Part], tokens: Sequence[Token]) -> bool:
     alone = (start == 0 or tokens[start - 1].text == "\n") and (
         end == len(tokens) or tokens[end].text == "\n"
     )
-
     return alone or parts[1].whole is not None
 
 
@@ -278,14 +273,15 @@ def _count(
 
 
 def _is_put_right(tokens: Sequence[Token], at: int, number: int) -> bool:
-    """Return whether what follows a count says that it is over: "2 failed before", "3 errors fixed"."""
+    """Return whether a count is over by what follows: "2 failed before", "3 errors fixed"."""
     for ahead in range(at, min(at + _LOOK_AHEAD, len(tokens))):
         token = tokens[ahead]
         if token.kind == NUMBER:
             return _text(tokens, ahead + 1) == "fixed" and token.number >= number
         if token.kind == MARK and token.text in (",", ";", ".", "\n", ":"):
             after = _text(tokens, ahead + 1)
-            fixed = after in ("both", "all", "since") and "fixed" in _next_texts(tokens, ahead + 1)
+            next_texts = [each.text for each in tokens[ahead + 1 : ahead + 1 + _LOOK_AHEAD]]
+            fixed = after in ("both", "all", "since") and "fixed" in next_texts
             return fixed or (after == "as" and _text(tokens, ahead + 2) in ("expected", "intended"))
 
         if token.kind == WORD and token.text in vocabulary.AFTER_PAST:
@@ -294,18 +290,15 @@ def _is_put_right(tokens: Sequence[Token], at: int, number: int) -> bool:
     return False
 
 
-def _next_texts(tokens: Sequence[Token], at: int) -> list[str]:
-    return [token.text for token in tokens[at : at + _LOOK_AHEAD]]
-
-
 def _counts_failures(
     number: _Part, state: _Part, chain: Sequence[_Part], tokens: Sequence[Token]
 ) -> bool:
-    """Return whether the number counts failed tests or errors of a tool, and not failed logins."""
+    """Return whether the number counts failed tests or errors of a tool, not failed logins."""
     word = tokens[state.at].text
     if state.at < number.at:
         if word in ("error", "fail", "failure") and not state.separated and len(chain) == _PAIR:
-            return _is_line_start(tokens, state.at)
+            before_state = tokens[max(state.at - 2, 0) : state.at]
+            return all(token.kind == MARK for token in before_state)
         if word == "error":
             return False
         return _may_follow(tokens, number.at + 1)
@@ -334,26 +327,20 @@ def _counts_failures(
         )
 
     if before.text in vocabulary.REPORTING:
-        named = before.text == "found" or _names_tool_before(tokens, number.at)
+        tools = vocabulary.TOOLS - {"test", "tests", "run"}
+        near = tokens[max(number.at - 4, 0) : number.at]
+        named = before.text == "found" or any(token.text in tools for token in near)
         return named or (state.state == "failed" and _text(tokens, state.at + 1) in TEST_NOUNS)
     if state.state == "errors" or word in ("failure", "failures"):
         return before.text in vocabulary.ERROR_CONTEXT
     return before.text not in vocabulary.DESCRIBING
 
 
-def _is_line_start(tokens: Sequence[Token], at: int) -> bool:
-    return all(token.kind == MARK for token in tokens[max(at - 2, 0) : at])
-
-
-def _names_tool_before(tokens: Sequence[Token], at: int) -> bool:
-    return any(
-        token.text in vocabulary.TOOLS - {"test", "tests", "run"}
-        for token in tokens[max(at - 4, 0) : at]
-    )
-
-
 def _may_follow(tokens: Sequence[Token], at: int) -> bool:
-    """Return whether a count ends before the piece at `at`; "3 failed logins" and "2 error paths" go on."""
+    """Return whether a count can end before the piece at `at`.
+
+    "3 failed logins" and "2 error paths" continue with a noun that is not a test.
+    """
     at = _pass_over(tokens, at, TEST_NOUNS | OTHER_NOUNS)
     return at >= len(tokens) or tokens[at].kind != WORD or _text(tokens, at) in _AFTER_COUNT
 
@@ -362,7 +349,7 @@ _AFTER_COUNT = vocabulary.CONNECTIVES | STATES.keys() | vocabulary.NUMBERS.keys(
 
 
 def _pass_over(tokens: Sequence[Token], at: int, words: frozenset[str]) -> int:
-    """Return the place after `words` at `at`; few are looked at, so that the time stays linear."""
+    """Return the place after `words` at `at`; few are examined, to keep the time linear."""
     most = at + _LOOK_AHEAD
     while at < most and _text(tokens, at) in words:
         at += 1
@@ -396,7 +383,7 @@ def _parts_of_a_whole(
     tokens: Sequence[Token],
     past: Sequence[bool],
 ) -> Iterator[Count]:
-    """Return the ratios that count tests: "11/12 tests passed", "2 of 12 failed", a text that is only "11/12"."""
+    """Return the ratios that count tests: "11/12 tests passed", "2 of 12 failed", "11/12"."""
     states = {number.at: state.state for number, state in pairs}
     for part in chain:
         if part.whole is None or past[part.at] or part.number > part.whole:
@@ -424,7 +411,7 @@ def _parts_of_a_whole(
 
 
 _ALWAYS = 10**9
-"""More than any number that is left out."""
+"""Greater than any number of tests that were left out."""
 
 
 def _is_alone(tokens: Sequence[Token], at: int) -> bool:
@@ -433,7 +420,7 @@ def _is_alone(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _ends_or_counts(tokens: Sequence[Token], at: int) -> bool:
-    """Return whether tests are counted, and not positions: no noun of another kind follows the ratio."""
+    """Return whether a ratio counts tests and not positions: no other noun follows it."""
     for after in range(at + 1, min(at + 1 + 2 * _LOOK_AHEAD, len(tokens))):
         token = tokens[after]
         if token.text == "\n":

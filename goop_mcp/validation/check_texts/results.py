@@ -21,11 +21,11 @@ __all__ = ["CheckResult", "parse_result"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """What a text shows. A number is None where the text does not give it; all None: unknown.
+    """The result that a text shows. A number is None if the text does not give it.
 
-    `failure` is the part of the text that shows a failure, None where nothing does. `nothing_ran`
-    tells that the text says so, or counts nothing that ran. `all_passed` marks the claim that
-    every test passed.
+    `failure` is the part of the text that shows a failure, None if there is none. `nothing_ran`:
+    the text states it, or counts nothing that ran. `all_passed` marks the claim that every test
+    passed.
     """
 
     passed: int | None = None
@@ -58,12 +58,11 @@ _BY_FIRST_WORD = {
 
 
 def parse_result(text: str) -> CheckResult:
-    """Return what `text` shows of a run of tests, a linter, a compiler, a build.
+    """Return the result that `text` shows of tests, a linter, a compiler or a build.
 
-    Only counts and fixed forms decide, never a bare word such as "failed". Names, paths and
-    quotations are left out, and so is what the text tells of earlier runs. Linear in the text; of
-    more than 64 Ki characters the first 4 Ki and the last 60 Ki count, as runners end with a
-    summary.
+    Only counts and fixed forms decide, never a bare word such as "failed". Names, paths, quotations
+    and earlier runs are left out. Linear in the text; of more than 64 Ki characters the first 4 Ki
+    and the last 60 Ki count, because runners end with a summary.
     """
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
@@ -90,7 +89,7 @@ def parse_result(text: str) -> CheckResult:
 
 
 def _current(counts: list[Count], tokens: Sequence[Token]) -> list[Count]:
-    """Return the counts of the last run that the text tells of."""
+    """Return the counts of the last run that the text describes."""
     turns = [
         at
         for at, token in enumerate(tokens)
@@ -125,8 +124,8 @@ def _exits(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
 
 
 def _exit_at(tokens: Sequence[Token], at: int) -> Count | None:
-    """Return the exit status named at `at`; None where the text describes how a program behaves."""
-    if not _tells_of_a_run(tokens, at):
+    """Return the exit status at `at`, None if the text describes the behaviour of a program."""
+    if not _describes_run(tokens, at):
         return None
 
     before, number = _word(tokens, at - 1), at + 1
@@ -144,11 +143,10 @@ def _exit_at(tokens: Sequence[Token], at: int) -> Count | None:
         return None
 
     status = tokens[number].number
-
     return Count("exit", status, at, f"exit status {status}", fails=status != 0)
 
 
-def _tells_of_a_run(tokens: Sequence[Token], at: int) -> bool:
+def _describes_run(tokens: Sequence[Token], at: int) -> bool:
     """Return whether an exit is a result: "failed with exit code 1", not "handles exit code 1"."""
     if tokens[at].text == "exited":
         return True
@@ -188,7 +186,7 @@ def _failing_lines(text: str, tokens: Sequence[Token], past: Sequence[bool]) -> 
 
 
 def _failed_file(line: str) -> str | None:
-    """Return "FAIL github.com/acme/auth" or "FAILED tests/test_x.py::test_y" somewhere in a line."""
+    """Return "FAIL github.com/acme/auth" or "FAILED tests/test_x.py::test_y" within a line."""
     if "FAIL" not in line:
         return None
 
@@ -224,7 +222,6 @@ def _nothing_ran(tokens: Sequence[Token], current: Sequence[Count], sums: dict[s
         return True
 
     spans = _hopes(tokens)
-
     return (
         bool(spans)
         and not _is_positive(tokens, spans)
@@ -233,7 +230,7 @@ def _nothing_ran(tokens: Sequence[Token], current: Sequence[Count], sums: dict[s
 
 
 def _is_positive(tokens: Sequence[Token], spans: Sequence[range]) -> bool:
-    """Return whether a word outside of `spans` says that something went well."""
+    """Return whether a word outside of `spans` states a success."""
     spoken_for = {at for span in spans for at in span}
     return any(
         token.kind == WORD and token.text in POSITIVE and at not in spoken_for
@@ -242,7 +239,7 @@ def _is_positive(tokens: Sequence[Token], spans: Sequence[range]) -> bool:
 
 
 def _hopes(tokens: Sequence[Token]) -> list[range]:
-    """Return where the text says that nothing ran, or that something should pass."""
+    """Return where the text states that nothing ran, or that something should pass."""
     begin = next((at for at, token in enumerate(tokens) if token.kind != MARK), 0)
     spans = [_left_out_at(tokens, begin)] if tokens else []
     spans += [
@@ -257,36 +254,25 @@ def _hopes(tokens: Sequence[Token]) -> list[range]:
 def _phrase_at(tokens: Sequence[Token], at: int) -> range | None:
     for phrase in _BY_FIRST_WORD.get(tokens[at].text, ()):
         end = at + len(phrase)
-        if tuple(token.text for token in tokens[at:end]) != phrase or _goes_on(tokens, end):
-            continue
-        if (
-            phrase[0] in ("not", "timed", "assuming")
-            and at > _NEAR_START
-            and not _has_subject(tokens, at)
+        following = _word(tokens, end)
+        if tuple(token.text for token in tokens[at:end]) != phrase or (
+            following in vocabulary.NOT_RUN_INTO or following in ("needed", "required", "affected")
         ):
             continue
+
+        # In the middle of a text these phrases need a subject that is a test or a tool.
+        if phrase[0] in ("not", "timed", "assuming") and at > _NEAR_START:
+            before = tokens[at - 1]
+            if (
+                before.kind != MARK
+                and before.text not in vocabulary.NEGATED_RUN_OF
+                and before.text not in vocabulary.TOOLS
+            ):
+                continue
 
         return range(at, end)
 
     return None
-
-
-def _goes_on(tokens: Sequence[Token], end: int) -> bool:
-    return _word(tokens, end) in vocabulary.NOT_RUN_INTO or _word(tokens, end) in (
-        "needed",
-        "required",
-        "affected",
-    )
-
-
-def _has_subject(tokens: Sequence[Token], at: int) -> bool:
-    """Return whether what is said at `at` is said of the tests, or of nothing else."""
-    before = tokens[at - 1] if at > 0 else None
-    return (
-        before is None
-        or before.kind == MARK
-        or before.text in vocabulary.NEGATED_RUN_OF | vocabulary.TOOLS
-    )
 
 
 def _hope_at(tokens: Sequence[Token], at: int) -> range | None:
@@ -312,7 +298,7 @@ def _hope_at(tokens: Sequence[Token], at: int) -> range | None:
 
 
 def _left_out_at(tokens: Sequence[Token], at: int) -> range | None:
-    """Return the place of "skipped" at the beginning of a text, where it stands for itself."""
+    """Return the place of "skipped" at the beginning of a text, if it is the whole statement."""
     if tokens[at].text not in vocabulary.LEFT_OUT:
         return None
 
@@ -325,7 +311,7 @@ def _left_out_at(tokens: Sequence[Token], at: int) -> range | None:
 
 
 def _says_all_passed(tokens: Sequence[Token]) -> bool:
-    """Return whether the text claims that all tests pass: "All 14 tests pass", "all tests green"."""
+    """Return whether the text claims that all tests pass, as in "All 14 tests pass"."""
     for at, token in enumerate(tokens):
         if token.text not in ("all", "every"):
             continue

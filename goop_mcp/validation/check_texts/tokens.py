@@ -1,4 +1,4 @@
-"""A text in pieces: numbers, ratios, words and marks; names, paths and quotations stay opaque."""
+"""Split a text into numbers, ratios, words and marks; names, paths and quotations stay opaque."""
 
 import re
 from typing import Final, NamedTuple
@@ -45,7 +45,7 @@ def tokens_of(text: str) -> list[Token]:
 
 
 def _is_frame(token: Token) -> bool:
-    """Return whether a piece only introduces a quotation: the whole result is quoted then."""
+    """Return whether a piece only introduces a quotation, which is then the whole result."""
     return token.kind == MARK or token.text in TOOLS or token.text == _QUOTED.strip()
 
 
@@ -63,13 +63,16 @@ def _line_without_quotations(line: str) -> str:
 
     while at < len(line):
         closer = _PAIRS.get(line[at])
-        if closer is None or closer in unclosed or (closer == "'" and _inside_word(line, at)):
+        in_word = closer == "'" and at > 0 and line[at - 1].isalnum()
+        if closer is None or closer in unclosed or in_word:
             at += 1
             continue
 
-        end = _end_of_quotation(line, closer, at + 1)
+        end = line.find(closer, at + 1)
+        while closer == "'" and 0 <= end < len(line) - 1 and line[end + 1].isalnum():
+            end = line.find(closer, end + 1)  # an apostrophe
         if end < 0:
-            # Looked for once a line only: the time stays linear.
+            # A closer that is missing is searched for once per line, which keeps the time linear.
             unclosed.add(closer)
             at += 1
             continue
@@ -78,17 +81,6 @@ def _line_without_quotations(line: str) -> str:
         start = at = end + 1
 
     return "".join([*kept, line[start:]])
-
-
-def _inside_word(line: str, at: int) -> bool:
-    return at > 0 and line[at - 1].isalnum()
-
-
-def _end_of_quotation(line: str, closer: str, at: int) -> int:
-    end = line.find(closer, at)
-    while closer == "'" and 0 <= end < len(line) - 1 and line[end + 1].isalnum():
-        end = line.find(closer, end + 1)
-    return end
 
 
 def _tokens(text: str) -> list[Token]:
@@ -112,7 +104,7 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _goes_on_with_thousands(text: str, at: int, tokens: list[Token]) -> bool:
-    """Return whether the comma before `at` divides a number: three digits follow, and no more."""
+    """Return whether the comma before `at` separates thousands: exactly three digits follow."""
     if not tokens or tokens[-1].kind != NUMBER or tokens[-1].number > 10**_MOST_DIGITS:
         return False
 

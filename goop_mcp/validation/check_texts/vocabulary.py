@@ -50,7 +50,7 @@ def _states(**kinds: str) -> dict[str, str]:
 
 # What a number counts. pytest, unittest, jest, vitest, mocha, node:test, go test, cargo test and
 # nextest, TAP, dotnet, JUnit (Maven, Gradle), bun, rspec, phpunit, playwright, tsc, eslint, ruff,
-# mypy. "other" ran or was left out on purpose and takes part in sums only.
+# mypy. "other" ran or was left out on purpose and counts in sums only.
 STATES: Final = _states(
     passed="pass passed passes passing succeeded successes xpassed green ok",
     failed="fail failed fails failing failure failures crashed broken aborted",
@@ -146,7 +146,7 @@ AFTER_PAST: Final = _words(
     " expected intentional intentionally design deliberately"
 )
 
-# From here on the text tells of a later run; what came before is over when counts follow.
+# The text after these describes a later run; what precedes them is over if counts follow.
 NOW: Final = _words("now then finally afterwards rerun re-run reran re-ran retry retried after")
 
 # "11/12" after one of these is a position.
@@ -317,7 +317,7 @@ FAILURE_TEXTS: Final = (
     *("Some tests failed.", "is less than fail-under"),
 )
 
-# Before a number of errors: the text tells of a result.
+# Before a number of errors: the text reports a result.
 ERROR_CONTEXT: Final = _words(
     "and but has have are were is still only with result got total remain : no"
 )
@@ -325,13 +325,13 @@ ERROR_CONTEXT: Final = _words(
 # "failed with 3 errors".
 ENDED: Final = _words("failed finished completed ended compiled done exited stopped")
 
-# After "no tests": still the whole of what is said.
+# After "no tests": the statement is still complete.
 AFTER_NONE: Final = _words("ran run found executed collected in to tests test and but passed")
 
-# Before "not run": it is said of the tests.
+# Before "not run": the statement is about the tests.
 NEGATED_RUN_OF: Final = _words("was were tests test suite did yet been checks build lint are but")
 
-# After "not run": something else is meant.
+# After "not run": the statement is about something else.
 NOT_RUN_INTO: Final = _words("into as twice when if unless out longer concurrently more anymore")
 
 # Between "exit" and its number.
@@ -340,13 +340,13 @@ EXIT_FILLERS: Final = _words("with code status value a the of was is : = ( non-z
 # Names of an exit status.
 CODE_WORDS: Final = _words("rc returncode exitcode exit-code retcode")
 
-# After an exit status: how a program behaves is described.
+# After an exit status: the behaviour of a program is described.
 AFTER_DESCRIBED_EXIT: Final = _words("on when if for as expected instead means of")
 
 # At the beginning of a text: nothing ran.
 LEFT_OUT: Final = _words("skipped skipping skip pending deferred omitted")
 
-# After "skipped", where it stands for itself.
+# After "skipped" as a complete statement.
 AFTER_LEFT_OUT: Final = _words(
     "because due for as since in on by until ci review run merge here locally per now this out"
 )
@@ -354,7 +354,7 @@ AFTER_LEFT_OUT: Final = _words(
 # "inputs that should pass" is a description.
 RELATIVE: Final = _words("that which who whose what")
 
-# Before an exit status: the run is told of.
+# Before an exit status: a run is described.
 RUN_BEFORE_EXIT: Final = _words(
     "failed finished completed ended terminated died stopped returned got process command"
 )

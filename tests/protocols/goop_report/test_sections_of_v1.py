@@ -13,7 +13,7 @@ from goop_mcp.server.app import create_server
 from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.settings import Settings
 from tests.cli.running import run
-from tests.hosts.claude_code.hooks import Host
+from tests.hosts.hooks.hooks import Host
 from tests.protocols.goop_report.older_replies import SECTIONS
 from tests.requirements import requirement
 from tests.server.connections import PROTOCOL_MODES, connect

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from goop_mcp.store.interface import Reading, Store
+from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.records import MemoryFilter, StoredMemory
 
 __all__ = ["AckFile", "Acknowledged", "find_defects", "read_acks"]
@@ -58,6 +58,6 @@ def find_defects(store: Store, acknowledged: Iterable[Acknowledged]) -> list[str
     return [f"{what}: {found}" for what, found in defects.items() if found]
 
 
-def _all_rows(reading: Reading) -> tuple[list[StoredMemory], int, set[str]]:
+def _all_rows(reading: ReadTransaction) -> tuple[list[StoredMemory], int, set[str]]:
     memories = sorted(reading.memories(MemoryFilter()), key=lambda memory: memory.id)
     return memories, reading.revision(), {event.text for event in reading.events()}

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from goop_mcp.store.failpoints import Failpoint
-from goop_mcp.store.interface import Writing
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import NewEvent
 from goop_mcp.workspace.archive import MOST_ENTRIES
@@ -75,7 +75,7 @@ def _one_project(project: Path, report: ArchiveReport, wanted: int, chance: rand
             break
 
 
-def _add(writing: Writing, number: int) -> None:
+def _add(writing: WriteTransaction, number: int) -> None:
     text = f"- entry first-{number}."
     writing.add_event(
         NewEvent(kind="report", author="first", text=text, created_at=NOW, document=_DOCUMENT)

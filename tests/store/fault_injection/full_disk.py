@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from goop_mcp.errors import StoreFullError
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import StoredMemory
 from tests.store.fault_injection.acknowledged import Acknowledged, find_defects
@@ -103,7 +103,7 @@ def _reading_defects(store: Store, acknowledged: list[Acknowledged]) -> list[str
     )
 
 
-def _save(writing: Writing, number: int) -> StoredMemory:
+def _save(writing: WriteTransaction, number: int) -> StoredMemory:
     memory = writing.add_memory(
         replace(new_memory(str(number)), content=f"word{number} and others " * 40)
     )

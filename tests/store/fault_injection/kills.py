@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from goop_mcp.store.failpoints import Failpoint, install
-from goop_mcp.store.interface import Writing
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import StoredMemory
 from tests.store.fault_injection.acknowledged import AckFile, find_defects, read_acks
@@ -58,7 +58,7 @@ def kill_writers(wanted: int, *, seed: int, folder: Path) -> KillReport:
     return report
 
 
-def save(writing: Writing, name: str) -> StoredMemory:
+def save(writing: WriteTransaction, name: str) -> StoredMemory:
     """Save a memory and its event, as one change."""
     memory = writing.add_memory(new_memory(name))
     writing.add_event(replace(EVENT, text=memory.uid))

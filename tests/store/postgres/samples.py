@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from goop_mcp.store.interface import Writing
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import NewEvent, NewMemory, NewReport, StoredMemory
 from tests.store.rows import EVENT, REPORT, new_memory
 
@@ -26,7 +26,7 @@ def event(number: int = 1) -> NewEvent:
     return replace(EVENT, text=f"Something {number}")
 
 
-def save(new: NewMemory, writing: Writing) -> StoredMemory:
+def save(new: NewMemory, writing: WriteTransaction) -> StoredMemory:
     """Save a memory and its event in one change, or return the memory with its key."""
     saved = writing.memory_by_key(new.idempotency_key)
     if saved is None:

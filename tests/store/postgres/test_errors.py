@@ -13,7 +13,7 @@ from goop_mcp.errors import (
     StoreReadOnlyError,
     StoreUnavailableError,
 )
-from goop_mcp.store.interface import Writing
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.postgres import PostgresStore
 from goop_mcp.store.postgres.errors import translated
 from goop_mcp.store.records import MemoryFilter
@@ -102,7 +102,7 @@ def test_a_database_that_may_only_be_read_is_read(
 def test_a_busy_error_of_a_change_itself_is_passed_on_as_it_is(store: PostgresStore) -> None:
     own = StoreBusyError("something else is busy")
 
-    def fail(_: Writing) -> None:
+    def fail(_: WriteTransaction) -> None:
         raise own
 
     with pytest.raises(StoreBusyError) as caught:
@@ -124,7 +124,7 @@ def test_connections_that_died_unused_are_replaced_unnoticed(
 def test_a_connection_that_dies_within_a_change_loses_the_change_and_nothing_else(
     store: PostgresStore, database: Database
 ) -> None:
-    def cut(rows: Writing) -> None:
+    def cut(rows: WriteTransaction) -> None:
         rows.add_memory(memory(1))
         _end_connections(database)
         rows.add_event(event())
@@ -142,7 +142,7 @@ def test_a_connection_that_dies_within_a_change_loses_the_change_and_nothing_els
 def test_a_commit_without_an_answer_may_be_repeated_with_its_key(
     store: PostgresStore, database: Database
 ) -> None:
-    def cut(rows: Writing) -> None:
+    def cut(rows: WriteTransaction) -> None:
         rows.add_memory(memory(1))
         _end_connections(database)
 
@@ -167,7 +167,7 @@ def test_a_writer_that_stands_still_is_named_after_the_wait(open_store: OpenStor
     holding, waiting = open_store(), open_store()
     held, done = threading.Event(), threading.Event()
 
-    def hold(rows: Writing) -> None:
+    def hold(rows: WriteTransaction) -> None:
         rows.add_event(event())
         held.set()
         assert done.wait(60)
@@ -202,10 +202,10 @@ def test_a_writer_that_stands_still_is_named_after_the_wait(open_store: OpenStor
 def test_a_writer_that_stands_still_for_too_long_is_cut_off_and_others_go_on(
     open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("goop_mcp.store.postgres.beginning._LONGEST_STANDSTILL", "1s")
+    monkeypatch.setattr("goop_mcp.store.postgres.transaction_start._LONGEST_STANDSTILL", "1s")
     holding, waiting = open_store(), open_store()
 
-    def hold(rows: Writing) -> None:
+    def hold(rows: WriteTransaction) -> None:
         rows.add_event(event(1))
         assert waiting.write(lambda others: others.add_event(event(2)), timeout=60).revision == 1
         rows.add_event(event(3))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.errors import StoreError, StoreUnavailableError
-from goop_mcp.store.interface import Writing
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.postgres import PostgresStore
 from goop_mcp.store.records import MemoryFilter
 from tests.postgres import OWNER, Database
@@ -81,7 +81,7 @@ def test_a_server_that_falls_silent_within_a_change_leaves_its_outcome_open(
 ) -> None:
     add_named(store, "before")
 
-    def change(writing: Writing) -> None:
+    def change(writing: WriteTransaction) -> None:
         writing.next_revision()
         relay.silence()
 
@@ -99,7 +99,7 @@ def test_a_wait_for_other_writers_is_no_silence(
     add_named(store, "before")
     begun = threading.Event()
 
-    def slow(writing: Writing) -> None:
+    def slow(writing: WriteTransaction) -> None:
         writing.next_revision()
         begun.set()
         time.sleep(PATIENCE * 2)

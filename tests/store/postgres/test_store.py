@@ -11,11 +11,11 @@ import pytest
 from goop_mcp.errors import StoreBusyError, StoreError, StoreVersionError
 from goop_mcp.settings import SettingsError
 from goop_mcp.store import opening
-from goop_mcp.store.interface import Writing
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.migrations import load_migrations
 from goop_mcp.store.postgres import PostgresStore
 from goop_mcp.store.records import MemoryFilter
-from goop_mcp.store.statistics import Ending, StatisticsFilter
+from goop_mcp.store.statistics import EndingCount, StatisticsFilter
 from tests.postgres import Database
 from tests.store.postgres.conftest import OpenStore
 from tests.store.postgres.samples import event, memory, save
@@ -50,7 +50,7 @@ def test_a_failed_statement_that_the_change_passes_over_is_not_acknowledged(
 ) -> None:
     store.write(lambda rows: rows.add_memory(memory()))
 
-    def pass_over(rows: Writing) -> str:
+    def pass_over(rows: WriteTransaction) -> str:
         rows.add_event(event())
         with pytest.raises(StoreError, match="already"):
             rows.add_memory(memory())
@@ -159,8 +159,8 @@ def test_why_earlier_calls_ended_is_known_of_accepted_ones_only(
         )
 
     assert store.read(lambda rows: rows.statistics(StatisticsFilter())).endings == (
-        Ending("accepted", 2, 1),
-        Ending("unknown", 1, 1),
+        EndingCount("accepted", 2, 1),
+        EndingCount("unknown", 1, 1),
     )
     assert store.check() == []
 

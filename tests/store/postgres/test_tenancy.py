@@ -5,8 +5,8 @@ from functools import partial
 import psycopg
 import pytest
 
-from goop_mcp.store.interface import Reading, Writing
-from goop_mcp.store.postgres.reading import PostgresReading
+from goop_mcp.store.interface import ReadTransaction, WriteTransaction
+from goop_mcp.store.postgres.reading import PostgresReadTransaction
 from goop_mcp.store.records import MemoryFilter, Projection, StoredMemory
 from tests.postgres import Database
 from tests.store.postgres.conftest import OpenStore
@@ -18,7 +18,7 @@ PROJECTS = [("acme", "shop"), ("acme", "blog"), ("rival", "shop"), ("rival", "bl
 TABLES = ("meta", "memories", "memory_sketches", "vectors", "reports", "events", "projections")
 
 
-def _everything(rows: Reading) -> str:
+def _everything(rows: ReadTransaction) -> str:
     """Return all that can be read without a key."""
     found = rows.search(["common"], operator="OR", wanted=ALL, limit=50)
     vectors = [rows.vectors(f"{tenant}{project}", dimensions=1) for tenant, project in PROJECTS]
@@ -27,7 +27,7 @@ def _everything(rows: Reading) -> str:
     )
 
 
-def _change(rows: Writing, *, owner: str, number: int, pick: random.Random) -> int:
+def _change(rows: WriteTransaction, *, owner: str, number: int, pick: random.Random) -> int:
     if pick.random() < 0.6:
         added = rows.add_memory(memory(number, title=f"{owner} common", content=owner))
         rows.set_vector(added.id, owner, [float(number)])
@@ -43,8 +43,8 @@ def _change(rows: Writing, *, owner: str, number: int, pick: random.Random) -> i
     return rows.next_revision()
 
 
-def _ask_without_filter(rows: Reading) -> list[tuple[object, ...]]:
-    assert isinstance(rows, PostgresReading)
+def _ask_without_filter(rows: ReadTransaction) -> list[tuple[object, ...]]:
+    assert isinstance(rows, PostgresReadTransaction)
     assert rows._connection is not None
     return rows._connection.execute(
         "SELECT current_user, (SELECT count(*) FROM goop.events)"
@@ -105,7 +105,7 @@ def test_keys_ids_and_fingerprints_of_another_project_are_unknown(open_store: Op
     assert len(mine.read(lambda rows: rows.memories(ALL))) == 5
 
 
-def _add(number: int, rows: Writing) -> StoredMemory:
+def _add(number: int, rows: WriteTransaction) -> StoredMemory:
     return rows.add_memory(memory(number))
 
 
@@ -131,7 +131,7 @@ def bound_connection(
         admin.execute("DROP ROLE reader")
 
 
-def _fill(rows: Writing) -> None:
+def _fill(rows: WriteTransaction) -> None:
     rows.set_vector(rows.add_memory(memory()).id, "small", [1.0, 2.0])
     rows.add_report(report())
     rows.add_event(event())

@@ -1,0 +1,15 @@
+"""Hooks of Claude Code, Codex and OpenCode, a process for each event (`goop-mcp hook claude-code`).
+
+The modules named here are loaded only by the events that need them.
+"""
+
+from typing import TYPE_CHECKING
+
+from goop_mcp.on_demand import modules_on_demand
+
+__all__ = ["in_project", "transcript"]
+
+if TYPE_CHECKING:
+    from goop_mcp.hosts.hooks import in_project, transcript
+else:
+    __getattr__ = modules_on_demand(__name__, __all__)

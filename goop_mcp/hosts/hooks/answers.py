@@ -1,0 +1,299 @@
+"""Answer the event of a hook in the form that hosts expect; `{}` allows everything."""
+
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from goop_mcp import services
+from goop_mcp.errors import GoopError, RuleFailedError, RuleRefusedError
+from goop_mcp.hosts import hooks
+from goop_mcp.hosts.hooks.events import HookEvent
+from goop_mcp.services import stop_hooks
+from goop_mcp.services.stop_hooks.policy import read_policy
+from goop_mcp.validation.findings import excerpt
+
+if TYPE_CHECKING:
+    from goop_mcp.hosts.hooks.in_project import InProject
+    from goop_mcp.services.stop_hooks.attempt_storage import AttemptFile
+    from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block
+    from goop_mcp.validation.expectations import Profile
+    from goop_mcp.validation.rules import Rule
+
+__all__ = ["EVENTS", "answer_event"]
+
+Answer: TypeAlias = Mapping[str, object]
+_Remarks: TypeAlias = tuple[str, ...]
+"""Sentences for the host's log."""
+
+
+_PROJECT_VARIABLES: Final = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
+_DELEGATING_TOOLS: Final = ("Agent", "Task")
+_LONGEST_ID = 200
+_LONGEST_NAME = 100
+_NOTIFICATION: Final = re.compile(
+    r"\s*<task-notification>\s*<task-id>(?P<id>[^<\s]{1,200})</task-id>"
+)
+
+# platformdirs knows these folders too, but loading it takes too long for a hook.
+_STATE_FOLDERS: Final = {
+    "win32": ("LOCALAPPDATA", ("AppData", "Local")),
+    "darwin": ("", ("Library", "Application Support")),
+}
+_OTHER_STATE_FOLDER: Final = ("XDG_STATE_HOME", (".local", "state"))
+
+
+class _Session:
+    """What an event is answered from: the project, its configuration, the environment."""
+
+    def __init__(
+        self, event: HookEvent, environment: Mapping[str, str], rules: tuple[str, ...]
+    ) -> None:
+        named = next(
+            (environment[name] for name in _PROJECT_VARIABLES if environment.get(name)), None
+        )
+        self.project = named or event.folder or os.curdir
+        self.event, self.environment, self.named_rules = event, environment, rules
+        self.policy, self.remarks = read_policy(self.project)
+
+    @property
+    def profile(self) -> "Profile":
+        """The profile that the project's reports follow."""
+        return stop_hooks.profile.read_profile(self.project)
+
+    @property
+    def rules(self) -> "tuple[Rule, ...]":
+        """The custom rules that the hook's command line names; raise RuleRefusedError.
+
+        A project cannot name rules here: they are code, and it may be somebody else's checkout.
+        """
+        return services.load_rules.load_rules(self.named_rules) if self.named_rules else ()
+
+
+def answer_event(
+    event: HookEvent, environment: Mapping[str, str], *, rules: tuple[str, ...] = ()
+) -> tuple[Answer, _Remarks]:
+    """Return the answer to `event` and sentences for the host's log.
+
+    `rules` name modules or files with custom rules. An unknown event is allowed: hosts add new
+    ones.
+    """
+    answer = _ANSWERS.get(event.name)
+    if answer is None:
+        return {}, ()
+
+    session = _Session(event, environment, rules)
+    response, remarks = answer(session)
+
+    return response, (*session.remarks, *remarks)
+
+
+def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
+    """Judge the last message of an agent that stops, and send it back if it is not accepted."""
+    event, policy = session.event, session.policy
+    if main and event.busy:
+        # The main agent waits for its subagents, and stops again when they are done.
+        return {}, ()
+    if not main and not policy.requires_report(event.agent_type or ""):
+        return {}, ()
+
+    text, remarks = _last_message(event)
+    if text is None:
+        return {}, remarks
+
+    judging = stop_hooks.judging
+    turn = judging.AgentTurn(
+        agent=event.agent_type,
+        text=text,
+        main=main,
+        again=event.active,
+        # The attempts are counted for each agent and prompt: a new prompt starts at 0.
+        key=_agent_key(event, event.agent_id or "main") + (event.prompt_id or "")[:_LONGEST_ID],
+        agents=policy.agents,
+        profile=session.profile,
+    )
+    if not judging.must_report(turn, policy):
+        return {}, remarks
+
+    judge = _in_project(session).judge if policy.check_workspace else None
+
+    try:
+        outcome = judging.judge_turn(
+            turn, policy, attempts=_attempts(session.environment), judge=judge, rules=session.rules
+        )
+    except (RuleFailedError, RuleRefusedError) as error:
+        # Few people read the host's log, but the user has to know that reports are not judged.
+        return {"systemMessage": f"goop-mcp did not judge a report and allows it: {error}"}, ()
+
+    message, problems = _record(session, turn, outcome)
+
+    return judging.hook_answer(outcome) or message, (*remarks, *problems)
+
+
+def _in_project(session: _Session) -> "InProject":
+    return hooks.in_project.InProject(
+        session.project, session.policy, session.environment, rules=session.named_rules
+    )
+
+
+def _record(
+    session: _Session, turn: "AgentTurn", outcome: "Block | Allow"
+) -> tuple[Answer, _Remarks]:
+    """Record an accepted report if the project configures it, and count any other one.
+
+    Returns a message to the user when an accepted report could not be recorded.
+    """
+    if not session.policy.record or outcome.verdict is None or outcome.number is None:
+        return {}, ()
+
+    try:
+        problem = _in_project(session).record(turn, outcome, session=session.event.session)
+    except GoopError as error:
+        return {}, (str(error),)
+
+    return ({"systemMessage": problem} if problem else {}), ()
+
+
+def _last_message(event: HookEvent) -> tuple[str | None, _Remarks]:
+    """Return the agent's last message, from the event or else from the transcript."""
+    if event.message is not None:
+        return event.message, ()
+
+    try:
+        text = hooks.transcript.last_message(event.transcript) if event.transcript else None
+    except OSError as error:
+        reason = error.strerror or error
+        return None, (f"the transcript cannot be read ({reason}); the turn passed unread",)
+
+    if text is None:
+        return None, ("the event holds no message of the agent; the turn passed unread",)
+    return text, ()
+
+
+def _agent_key(event: HookEvent, agent_id: str) -> str:
+    return f"{(event.session or '')[:_LONGEST_ID]}\n{agent_id[:_LONGEST_ID]}\n"
+
+
+def _answer_subagent_start(session: _Session) -> tuple[Answer, _Remarks]:
+    """Give a subagent that must report the form of the report."""
+    agent = session.event.agent_type or ""
+    if not session.policy.inform or not session.policy.requires_report(agent):
+        return {}, ()
+    text = stop_hooks.briefing.brief_subagent(agent, session.policy, project=session.project)
+    return _context(session, text), ()
+
+
+def _answer_session_start(session: _Session) -> tuple[Answer, _Remarks]:
+    """Brief the main agent in a GoopSpec project; report a configuration problem to the user."""
+    message = (
+        {"systemMessage": "goop-mcp: " + "; ".join(session.remarks)} if session.remarks else {}
+    )
+    # A hook is a process an event, and loading pathlib alone would take a noticeable part of it.
+    folder = os.path.join(session.project, ".goopspec")  # noqa: PTH118
+    if not session.policy.inform or not os.path.isdir(folder):  # noqa: PTH112
+        return message, ()
+    return {
+        **message,
+        **_context(session, stop_hooks.briefing.brief_main_agent(session.project)),
+    }, ()
+
+
+def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
+    """Mark the report of a finished subagent if it is not accepted: its task is not done."""
+    event, policy = session.event, session.policy
+    agent = event.result_agent
+    if (
+        event.tool not in _DELEGATING_TOOLS
+        or agent is None
+        or event.result is None
+        or not policy.requires_report(agent)
+    ):
+        return {}, ()
+
+    return _mark_unaccepted(session, agent, event.result), ()
+
+
+def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
+    """Mark the report of a subagent that ran in the background, if it is not accepted.
+
+    Such a report comes as a prompt that holds the task's id and not the agent's name. The id is
+    that of the agent, so the attempts of the agent show whether it had to report.
+    """
+    notification = _NOTIFICATION.match(session.event.prompt or "")
+    if notification is None:
+        return {}, ()
+    if not _attempts(session.environment).passed_unaccepted(
+        _agent_key(session.event, notification["id"])
+    ):
+        return {}, ()
+    return _mark_unaccepted(session, None, session.event.prompt or ""), ()
+
+
+def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answer:
+    turn = stop_hooks.judging.AgentTurn(
+        agent=agent,
+        text=report,
+        main=False,
+        again=False,
+        key="",
+        agents=session.policy.agents,
+        profile=session.profile,
+    )
+    verdict = stop_hooks.judging.judge_text(turn, session.policy, rules=session.rules)
+    if verdict.accepted:
+        return {}
+
+    errors = stop_hooks.judging.describe_errors(verdict)
+    name = excerpt(agent, _LONGEST_NAME) if agent else "this agent"
+    text = (
+        f"goop-mcp: the report of {name} is not accepted: {errors}. Its task is not done, whatever"
+        " the reply says. Give its text to route_next_action, which says who continues, or start"
+        " again."
+    )
+
+    return _context(session, text)
+
+
+def _context(session: _Session, text: str) -> Answer:
+    return {"hookSpecificOutput": {"hookEventName": session.event.name, "additionalContext": text}}
+
+
+def _attempts(environment: Mapping[str, str]) -> "AttemptFile":
+    return stop_hooks.attempt_storage.AttemptFile(state_folder(environment), now=time.time())
+
+
+_ANSWERS: Final[Mapping[str, Callable[[_Session], tuple[Answer, _Remarks]]]] = {
+    "SubagentStop": partial(_answer_stop, main=False),
+    "Stop": partial(_answer_stop, main=True),
+    "SubagentStart": _answer_subagent_start,
+    "SessionStart": _answer_session_start,
+    "PostToolUse": _answer_tool_use,
+    "UserPromptSubmit": _answer_prompt,
+}
+"""The function that answers each event.
+
+A hook is a process an event, so each function loads the modules that only it needs.
+"""
+
+EVENTS: Final = tuple(_ANSWERS)
+"""The names of the events that are answered."""
+
+
+def state_folder(environment: Mapping[str, str]) -> str:
+    """Return the folder that the host gives a plugin, else this program's; it need not exist.
+
+    It is never in the project, which is shared with others and may be read-only or untrusted.
+    """
+    given = environment.get("CLAUDE_PLUGIN_DATA")
+    if given:
+        return given
+
+    variable, parts = _STATE_FOLDERS.get(sys.platform, _OTHER_STATE_FOLDER)
+    named = environment.get(variable)
+    # pathlib is slow to load.
+    home = named or os.path.join(os.path.expanduser("~"), *parts)  # noqa: PTH111, PTH118
+
+    return os.path.join(home, "goop-mcp")  # noqa: PTH118
