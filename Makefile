@@ -89,7 +89,7 @@ faults: $(STAMP)
 	$(PYTHON) -m tests.store.fault_injection $(FAULTS)
 
 # pip always installs the newest versions; uv can resolve to the lowest allowed ones and is installed by pip.
-# Arguments: make lowest TESTS="tests/server -k network"
+# Arguments: make lowest TESTS="tests/server -k http"
 lowest: $(STAMP)
 	@set -e; wanted="$(WANTED)"; \
 	if [ "$$(cat $(LOWEST)/.installed 2>/dev/null)" != "$$wanted" ]; then \
