@@ -77,6 +77,7 @@ class ScriptedAgent:
         return max(0, len(self._script) - len(self.messages))
 
     def _next(self, message: Message) -> ScriptedReply:
+        # Recorded first, so that a test also sees the message for which no reply was left.
         self.messages.append(message)
         number = len(self.messages)
         if self._repeat_last and self._script:
@@ -92,6 +93,5 @@ class ScriptedAgent:
 def _say(reply: ScriptedReply) -> str:
     if reply.failure is not None:
         raise reply.failure
-    return cast(
-        "str", reply.text
-    )  # A reply that is not a str is passed on: the code under test has to refuse it.
+    # A reply that is not a str is passed on: the code under test has to refuse it.
+    return cast("str", reply.text)

@@ -80,6 +80,7 @@ def corrupt(reply: str, kind: str) -> CorruptedReply:
     return CorruptedReply(
         id=f"{good.protocol}/{kind}",
         kind=kind,
+        # A reader that knows the protocol cannot confuse two of them: only detection can.
         protocol="auto" if kind == "two_protocols" else good.protocol,
         what=slip.what,
         wanted=slip.wanted,

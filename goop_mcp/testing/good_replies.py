@@ -17,6 +17,7 @@ DRAFT: Final = "Only a draft, not to be acted upon."
 
 _PROSE: Final = "The work is done and the tests pass; the report follows."
 _NARRATIVE_FIELDS: Final = ("summary", "message")
+# Leaves without markup and escapes: their text is the same in the envelope and to a reader.
 _LEAF: Final[dict[Syntax, re.Pattern[str]]] = {
     "xml": re.compile(r"<([\w.:-]+)(?:\s[^<>]*)?>([^<>&]+)</\1>"),
     "json": re.compile(r'"([^"\\]+)"\s*:\s*"([^"\\]+)"'),

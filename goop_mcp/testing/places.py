@@ -8,10 +8,12 @@ from goop_mcp.testing.good_replies import GoodReply, fenced, unfenced
 
 __all__ = ["JSON_PLACES", "LONG_PROSE", "PLACES", "XML_PLACES"]
 
+# A single sentence, repeated: the corpus stores it once, with its count.
 LONG_PROSE: Final = "We looked at every file and wrote down what we saw. "
 _MEGABYTE: Final = 1_000_000
 
 _OTHER_FENCE: Final = "```python\nprint({'ok': 1 < 2})\n```\n\n"
+# By the syntax of the good reply: the other envelope is of a protocol in the other syntax.
 _OTHER_PROTOCOL: Final = {
     "xml": (
         '{"status": "success", "summary": "Another agent said so", "deliverables": [{"path":'

@@ -13,6 +13,7 @@ __all__ = ["XML_SLIPS"]
 _ROOT: Final = r"^<[\w:-]+"
 _ATTRIBUTE: Final = r'([\w-]+)="([\w./-]+)"'
 _VALUE: Final = r"<(status)>(\w+)</\1>"
+# Small enough for a test that expands it by mistake, and refused for the DOCTYPE alone.
 _BOMB: Final = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>\n'
 
 

@@ -117,6 +117,7 @@ class AgentRequestFamily:
         others = [
             each for each in extraction.blocks if each.why == ANOTHER_REQUEST and each.complete
         ]
+        # A fence with two roots is not a document (D-11): neither request in it can be judged.
         second = shares_fence(block, others, fences)
         if second is not None:
             message = (
@@ -127,6 +128,8 @@ class AgentRequestFamily:
 
         reading = self._read_tree(text, block, expected, limits)
         request, refused = reading.model, reading.envelope.refused
+        # What was cut off is shown but not judged: most findings would be about the missing rest
+        # (D-16).
         if request is not None and reading.partial:
             request = replace(request, partial=True)
         elif request is not None:

@@ -163,6 +163,7 @@ def _syntax_lines(errors: Sequence[Finding], verdict: Verdict) -> Iterator[str]:
             yield f"   Line {source.line_and_column(start + offset)[0]}: {words}"
 
     for each in errors:
+        # The general error adds nothing to the tags listed above, unless content follows the root.
         if each.rule != "xml/malformed" or not mismatches or _EXTRA in each.message:
             message = line(each.message)
             message = message[:1].upper() + message[1:]

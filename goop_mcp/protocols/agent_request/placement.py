@@ -21,6 +21,8 @@ __all__ = ["Fence", "find_fences", "foreign_blocks", "placement_problems", "shar
 
 _MARKDOWN = frozenset({"markdown", "md"})
 _LANGUAGE = re.compile(r"[A-Za-z0-9]*")
+# What may precede the root of a document: blanks, processing instructions, comments, a DOCTYPE.
+# Atomic groups give up at once where one of them is never closed.
 _NO_ELEMENT = r"(?>(?:\s|<\?(?>.*?\?>)|<!--(?>.*?-->)|<!DOCTYPE[^\[<>]*+(?:\[[^\]]*+\]\s*+)?>)*)"
 _ROOT = re.compile(
     rf"{_NO_ELEMENT}<(?:[A-Za-z_][\w.\-]*:)?([A-Za-z_][\w.\-]*)", re.DOTALL | re.IGNORECASE

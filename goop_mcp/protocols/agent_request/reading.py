@@ -57,6 +57,8 @@ _CONTAINERS = frozenset({"agent_request", "constraints", "deliverables"})
 _OF_FILES = frozenset({"path", "required"})
 _ROOT = "/agent_request"
 _OWN = f"{{{NAMESPACE}}}"
+# A slot of our templates. `${{ }}`, `{{{ }}}` and a slot between backticks belong to other
+# languages or are quoted.
 _SLOT = re.compile(r"(?<![$`{])\{\{[a-z][a-z0-9_]*\}\}(?![`}])")
 _DIALECTS = {"spawns": "fan-out", "conversation_message": "conversation"}
 
@@ -148,6 +150,7 @@ class RequestReader(XmlValueReader):
             if name not in _PLACES:
                 self._extension(child, _ROOT)
             elif name in parts:
+                # The first element is still read, so that errors in it are found in the same round.
                 self._doubled.add(name)
                 message = f"<{name}> occurs more than once; expected once"
                 self.report(structure.DUPLICATE_ELEMENT.problem(message, path=f"{_ROOT}/{name}[2]"))
@@ -414,6 +417,7 @@ class RequestReader(XmlValueReader):
     def _name(self, given: Mapping[str, str], name: str, root: Element) -> str:
         """Return a name as written; "" when it is absent or template text."""
         raw = given.get(name, "")
+        # Nearly every name passes here and needs none of the searches for template text.
         if raw.isascii() and raw.replace("-", "").isalnum():
             return raw
         return (self.listed_name(raw, f"{_ROOT}/@{name}", root, name) or "") if raw else ""

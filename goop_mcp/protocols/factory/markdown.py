@@ -32,6 +32,8 @@ __all__ = ["FORM", "find_markdown", "read_markdown"]
 
 FORM = "factory_markdown"
 
+# The four openings of the specification, each alone on its line. Possessive quantifiers keep the
+# search linear in long runs of blanks and marks.
 _OPENING = re.compile(
     r"^[ \t#>*_]*+(?:"
     r"(?P<success>Task complete\.)|(?P<questions>Task paused [-–—] clarification needed\.)"
@@ -47,6 +49,8 @@ _HEADING = re.compile(
 _ITEM = re.compile(
     r"^(?P<indent>[ \t]*+)(?:[-*+]|\d{1,3}[.)])[ \t]++(?P<text>[^\n]++)$", re.MULTILINE
 )
+# A path in backticks, a slot of the template, or the first token. A slot is read as the path, so
+# that it is reported as template text.
 _DELIVERABLE = re.compile(
     r"`(?P<quoted>[^`\n]+)`|(?P<slot>\[[^\[\]\n]*\](?!\()|<[^<>\n]*>|\{[^{}\n]*\})|(?P<bare>\S+)"
 )
@@ -180,6 +184,7 @@ def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
     groups: Mapping[str, str | None] = opening.groupdict() if opening is not None else {}
     sections = _sections(source, opening.end() if opening is not None else 0)
     verdict = groups.get("verdict")
+    # The opening of a critic has a verdict and no status: a review that finds errors has succeeded.
     status = next((name for name in ("questions", "failure") if groups.get(name)), "success")
     values: JsonObjectValue = {"status": status}
     if verdict is not None:

@@ -61,6 +61,7 @@ def read_reply(
     status = _STATUSES.get(str(values.get("status")))
     own = tables.FIELDS[status] if status is not None else ()
     reader.fields(own, values, "")
+    # Most replies hold nothing but the fields of their status, and need no look at the others.
     if not values.keys() <= _OWN_KEYS[status]:
         reader.fields(_OTHER_FIELDS[status], values, "")
 

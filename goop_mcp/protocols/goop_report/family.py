@@ -96,6 +96,8 @@ class GoopReportFamily:
 
         reading = read_xml(block, text, GRAMMAR, limits, read_tree)
         report, problems = reading.model, reading.problems
+        # What was cut off is shown but not judged: most findings would be about the missing rest
+        # (D-16).
         if report is not None and reading.partial:
             report = replace(report, partial=True)
         elif report is not None:

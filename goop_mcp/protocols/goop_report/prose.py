@@ -96,6 +96,7 @@ def _file_in(line: str) -> FileChange | None:
     words = line.split()
     first, rest = words[0], words[1:]
     if (
+        # As git lists changes, `M src/a.py`, or with the action written out before the path.
         (action := _LETTERS.get(first) or action_of(first)) is not None
         and len(rest) == 1
         and is_path(_plain(rest[0]))
@@ -131,6 +132,7 @@ def is_path(word: str) -> bool:
         return False
 
     name = word.rpartition("/")[2]
+    # An extension begins with a letter and follows a name: `1.2` and `.` are not paths.
     dot = name.rfind(".")
     extension = dot > 0 and _EXTENSION.fullmatch(name[dot:]) is not None
     return extension or ("/" in word and word.strip("/.") != "" and word[0] not in "(+")

@@ -228,6 +228,7 @@ class ReportReader(ValueReader):
                 self._in_prose(text, f"{path}/commits/commit[{number}]", _COMMIT_FORM)
             made.append(commit or Commit(sha=sha, message=text))
 
+        # Text between the elements was set aside while they were read, wherever it stood.
         for prose in self._prose:
             changes += prose.files
             made += prose.commits

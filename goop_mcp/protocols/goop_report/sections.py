@@ -248,6 +248,7 @@ class _SectionReader:
         self._places: dict[str, int] = {}
         for section in group:
             self._place(f"/{section.name}", section.heading)
+            # The first section of a name is read; a second one is reported below.
             self._sections.setdefault(section.name, section)
 
         for name, first in self._sections.items():

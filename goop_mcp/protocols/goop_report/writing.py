@@ -174,9 +174,11 @@ def _text(text: str) -> str:
         )
 
     return (
+        # A reader turns a raw carriage return into a line feed; as a reference it is kept.
         text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
     )
 
 
 def _attribute(text: str) -> str:
+    # In attributes, a reader turns line feeds and tabs into blanks unless they are references.
     return _text(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")

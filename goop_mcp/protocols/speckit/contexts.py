@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 WORKFLOW, FEEDBACK = "workflow_context", "feedback_context"
 
+# Hosts print the marker in bold, as a list item or a heading, and with or without a fence. The
+# object must follow directly: prose mentions the name as well.
 _MARKER = re.compile(
     r"^[ \t>#*_`-]*(?P<kind>WORKFLOW|FEEDBACK)_CONTEXT[*_`]*:[*_`]*+(?:(?<=```)\w*+)?\s*+"
     r"(?:(?:`{3,}+|~{3,}+)\w*+\s*+)?(?=\{)",
@@ -185,6 +187,7 @@ def read_contexts(
         user_request=request,
         partial=any(each is not None and each.partial for each in (workflow, feedback)),
     )
+    # Neither could be read: the problems found so far say why, and there is nothing to judge.
     if given.workflow_context is None and given.feedback_context is None:
         return Reading(start=block.start, problems=problems, places=places)
     if not given.partial:

@@ -46,6 +46,8 @@ _LEAST_FIELDS = 2
 
 def _rank(value: Mapping[str, object]) -> int:
     """Rank an object by how much it looks like an answer: whole, in part, or a bare result."""
+    # Three keys of the envelope are no coincidence. Agent or status alone occur in many documents,
+    # so that such an object counts only where nothing better is found.
     keys = len(_ENVELOPE_KEYS & value.keys())
     part = "result" in value or "error" in value
     if keys >= _LEAST_KEYS or (part and "agent" in value):
@@ -133,6 +135,8 @@ class SpeckitFamily:
             read_values=lambda values, strings: read_response(values, bounds, strings),
         )
         response, problems = reading.model, reading.problems
+        # What was cut off is shown but not judged: most findings would be about the missing rest
+        # (D-16).
         if response is not None and reading.partial:
             response = replace(response, partial=True)
         elif response is not None:

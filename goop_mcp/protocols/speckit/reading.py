@@ -141,6 +141,7 @@ def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
     """Read a WORKFLOW_CONTEXT."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
     reader.fields(tables.WORKFLOW, values, "")
+    # Earlier answers may quote template text; they were judged when they came.
     reader.template_texts(values, but="previous_results")
     previous = values.get("previous_results")
     answers = previous if isinstance(previous, dict) else {}

@@ -23,6 +23,8 @@ def response_schema() -> Schema:
             "if": {
                 "required": ["agent"],
                 "properties": {
+                    # In Python, `$` also matches before a final line feed, which the lookahead
+                    # excludes.
                     "agent": {"type": "string", "pattern": f"^(?:{prefixes})?{agent}$(?!\\n)"},
                     "status": {"const": Status.SUCCESS.value},
                 },

@@ -147,6 +147,8 @@ def _together(values: Mapping[str, JsonValue], extensions: Values) -> Values:
 def _json(values: Mapping[str, JsonValue], extensions: Values) -> str:
     together = _together(values, extensions)
     try:
+        # Without allow_nan=False, NaN and Infinity would be written, which no JSON reader has to
+        # accept.
         text = json.dumps(together, indent=2, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise NotWritableError(

@@ -75,6 +75,7 @@ def _missing(case: Case) -> tuple[str, ...]:
             for each in case.request.deliverables
             if each.required
             and each.path
+            # A finding that the caller composed may name the path in its message only.
             and any(finding.found == each.path or each.path in finding.message for finding in lost)
         ]
     )

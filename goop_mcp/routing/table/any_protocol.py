@@ -25,6 +25,7 @@ __all__ = ["FIRST_ROWS", "LAST_ROW"]
 _VALUES = "#"
 
 
+# A prompt is not an answer to anything, and a rejected prompt has separate rows (H-31).
 def _no_response(case: Case) -> bool:
     return not case.context.responded and case.protocol != "agent_request"
 

@@ -227,6 +227,7 @@ def _is_partial(case: Case) -> bool:
 ROWS = RowList()
 
 
+# First, because no later row may go on without a decision that the report leaves to the user.
 @ROWS.row(
     rule="G1",
     protocol=PROTOCOL,
@@ -275,6 +276,7 @@ def _fix_checks(case: Case) -> Filling:
     return {"next_agent": case.same_agent, "instruction": "\n".join([words, *checks])}
 
 
+# Before the rows that go on: a task that is blocked must not start the next step (D-90).
 ROWS.add(
     rule="G2b",
     protocol=PROTOCOL,
@@ -295,6 +297,7 @@ ROWS.add(
 )
 
 
+# Before the rows that resume: once more would repeat what has not helped so far.
 @ROWS.row(
     rule="G7c",
     protocol=PROTOCOL,
@@ -358,6 +361,7 @@ ROWS.add(
 )
 
 
+# A checkpoint asks for a new session unless the report says otherwise.
 ROWS.add(
     rule="G8",
     protocol=PROTOCOL,
@@ -372,6 +376,7 @@ ROWS.add(
 )
 
 
+# A failed check leaves the checkpoint to the user, in the last row.
 ROWS.add(
     rule="G8b",
     protocol=PROTOCOL,

@@ -85,6 +85,8 @@ def _feedback_exhausted(case: Case) -> bool:
 def _source_agent(case: Case) -> str | None:
     """Return who has to run again because of the findings of this agent."""
     agent = case.report.agent
+    # Tests and reviews find errors in the code. An analysis is about the documents: the type of its
+    # worst issue shows which step wrote the document.
     if agent in ("test", "review"):
         return "implement"
     if agent == "analyze" and case.outcome is Outcome.GATE_FAILED:

@@ -1,4 +1,9 @@
-"""The tools that a server offers, with the titles, annotations and schemas that clients read."""
+"""The tools that a server offers, with the titles, annotations and schemas that clients read.
+
+Each tool is a method of the classes that are imported here. It reads the arguments, calls the use
+case and formats the result; clients see its signature as the schema and its docstring as the
+description.
+"""
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterator

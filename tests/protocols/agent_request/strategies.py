@@ -129,7 +129,9 @@ def _extended(draw: st.DrawFn, request: Request) -> Request:
                     tuple
                 )
             ),
-            "extra_attributes": tuple([each for each in draw(_ATTRIBUTES) if each[0] not in taken]),
+            "extra_attributes": tuple(
+                [each for each in draw(_ATTRIBUTES) if each[0].lower() not in taken]
+            ),
             "extensions": extensions,
         }
     )

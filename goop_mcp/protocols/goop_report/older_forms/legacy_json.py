@@ -57,6 +57,7 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
     if braces.ends and unclosed > braces.ends[-1] and text.find('"status"', unclosed) >= 0:
         return None
 
+    # From the end, because agents draft first; the limit bounds how many objects are parsed.
     last = zip(
         reversed(braces.starts[-limits.candidates :]),
         reversed(braces.ends[-limits.candidates :]),

@@ -252,6 +252,7 @@ def _descendant_reader(expected: Expectations) -> "Callable[[etree._Element], Tr
     """Return a reader for `<elefant_report>`: no state, no memory, and the file action read."""
 
     def read_tree(root: "etree._Element") -> TreeReading[Report]:
+        # Files that were only read are not changes: they are kept as extensions.
         read_only = [
             file for file in root.iterfind("artifacts/files/file") if file.get("action") == "read"
         ]
@@ -261,6 +262,7 @@ def _descendant_reader(expected: Expectations) -> "Callable[[etree._Element], Tr
             if parent is not None:
                 parent.remove(file)
 
+        # The reader expects its root: the tree is renamed for the reading and gets its name back.
         native, root.tag = str(root.tag), "goop_report"
         reader = ReportReader(expected)
         report = reader.read(root)

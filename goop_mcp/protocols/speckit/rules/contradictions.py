@@ -47,6 +47,7 @@ def _against_counts(details: Values) -> list[tuple[str, str]]:
         if name in _BAD_COUNTS and (count := number(details, name))
     ]
     if bad:
+        # Failures are named before errors, in whatever order the reply lists them.
         bad.sort(key=lambda each: _BAD_ORDER.index(each[0]))
         return [(name, f"{name} is {count:g}") for name, count in bad if count > 0]
 
