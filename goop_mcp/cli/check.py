@@ -22,7 +22,7 @@ from goop_mcp.cli.rendering.text import render_text
 from goop_mcp.cli.streams import complain, emit, show, standard_input, terminal_width, wants_colour
 from goop_mcp.services.check_files import check_files
 from goop_mcp.services.project_expectations import expect_of_project
-from goop_mcp.services.reading_files import STDIN
+from goop_mcp.services.user_files import STDIN
 from goop_mcp.validation.expectations import Expectations, Profile
 from goop_mcp.validation.rules import Rule
 

@@ -19,7 +19,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import CallToolResult, TextContent, TextResourceContents, Tool
 from pydantic import JsonValue
 
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.settings import Settings
 from tests.repository import ROOT
 from tests.server.http.serving import Served, served

@@ -9,7 +9,7 @@ import pytest
 from mcp.client.stdio import StdioServerParameters
 from mcp.types import ResourceTemplateReference
 
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.server.truncation import MOST_BYTES
 from goop_mcp.settings import Settings
 from tests.repository import ROOT

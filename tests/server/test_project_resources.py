@@ -16,7 +16,7 @@ from mcp.types import INTERNAL_ERROR, ResourceTemplateReference
 from goop_mcp.context import AppContext
 from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.server.etags import ETags
 from goop_mcp.settings import DatabaseUrl, Settings
 from goop_mcp.workspace.documents.handoff import Handoff, handoff_text

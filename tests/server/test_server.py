@@ -11,9 +11,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import INTERNAL_ERROR, CallToolResult, TextContent
 
 from goop_mcp.errors import GoopError
+from goop_mcp.server import GoopServer
 from goop_mcp.server.answers import MOST_CHARACTERS
 from goop_mcp.server.middleware import log_timing, paging
-from goop_mcp.server.server import GoopServer
 from tests.server.connections import PROTOCOL_MODES, Connection, connect, text_of
 
 PRIVATE = "what only the log may say"

@@ -15,7 +15,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPDeprecationWarning
 
 from goop_mcp.errors import StoreUnavailableError
-from goop_mcp.server.server import GoopServer
+from goop_mcp.server import GoopServer
 from goop_mcp.server.subscriptions import Subscriptions
 from tests.server.connections import PATIENCE
 from tests.server.notifications import Heard

@@ -12,9 +12,8 @@ from opentelemetry import propagate, trace
 from opentelemetry.sdk.trace import ReadableSpan
 
 from goop_mcp.current_request import Request, current_request
-from goop_mcp.server.app import create_server
+from goop_mcp.server import GoopServer, create_server
 from goop_mcp.server.middleware import log_timing
-from goop_mcp.server.server import GoopServer
 from goop_mcp.settings import Settings
 from tests.retry.agents import BAD_STATUS, GOOD
 from tests.server.connections import PROTOCOL_MODES, Connection, connect, text_of

@@ -10,7 +10,7 @@ from goop_mcp.cli.json_text import json_text
 from goop_mcp.cli.rendering.source_line import marked_length, shown
 from goop_mcp.protocols import rules_with
 from goop_mcp.services.check_files import FileVerdicts
-from goop_mcp.services.reading_files import STDIN
+from goop_mcp.services.user_files import STDIN
 from goop_mcp.validation.findings import Finding, Severity
 
 __all__ = ["render_github", "render_json", "render_sarif"]

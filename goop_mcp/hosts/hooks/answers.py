@@ -18,7 +18,7 @@ from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
     from goop_mcp.hosts.hooks.in_project import InProject
-    from goop_mcp.services.stop_hooks.attempt_file import AttemptFile
+    from goop_mcp.services.stop_hooks.attempt_storage import AttemptFile
     from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block
     from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
@@ -262,7 +262,7 @@ def _context(session: _Session, text: str) -> Answer:
 
 
 def _attempts(environment: Mapping[str, str]) -> "AttemptFile":
-    return stop_hooks.attempt_file.AttemptFile(state_folder(environment), now=time.time())
+    return stop_hooks.attempt_storage.AttemptFile(state_folder(environment), now=time.time())
 
 
 _ANSWERS: Final[Mapping[str, Callable[[_Session], tuple[Answer, _Remarks]]]] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from goop_mcp.server.scopes import ALL_SCOPES, SCOPES
-from goop_mcp.services.reading_files import read_bytes
+from goop_mcp.services.user_files import read_bytes
 from goop_mcp.settings import DEFAULT_TENANT, SettingsError
 
 __all__ = ["TokenHolder", "Tokens", "read_token_file", "single_token"]

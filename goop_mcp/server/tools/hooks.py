@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from goop_mcp.server.answers import answer
 from goop_mcp.server.telemetry import count_verdict
-from goop_mcp.services.stop_hooks.attempts_in_memory import AttemptsInMemory
+from goop_mcp.services.stop_hooks.attempt_storage import AttemptsInMemory
 from goop_mcp.services.stop_hooks.judging import AgentTurn, hook_answer, judge_turn, must_report
 from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.services.stop_hooks.profile import read_profile

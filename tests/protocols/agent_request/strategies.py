@@ -57,7 +57,7 @@ _ATTRIBUTES = st.dictionaries(
     st.one_of(NAMES, st.builds("{{{}}}{}".format, _SPACES, NAMES)),
     st.text(_CHARACTERS, max_size=8).filter(no_template),
     max_size=3,
-).map(lambda each: tuple(each.items()))
+).map(lambda each: tuple({name.lower(): (name, value) for name, value in each.items()}.values()))
 
 
 def _with_children(
@@ -129,7 +129,9 @@ def _extended(draw: st.DrawFn, request: Request) -> Request:
                     tuple
                 )
             ),
-            "extra_attributes": tuple([each for each in draw(_ATTRIBUTES) if each[0] not in taken]),
+            "extra_attributes": tuple(
+                [each for each in draw(_ATTRIBUTES) if each[0].lower() not in taken]
+            ),
             "extensions": extensions,
         }
     )

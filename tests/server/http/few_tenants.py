@@ -4,8 +4,7 @@ import sys
 from functools import partial
 
 from goop_mcp.cli import main
-from goop_mcp.server.http import application, serving
-from goop_mcp.server.http.tenants import Tenants
+from goop_mcp.server.http import Tenants, application, serving
 from tests.server.http.slow_server import add_waiting
 
 MOST = 3

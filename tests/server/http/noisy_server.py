@@ -6,8 +6,8 @@ import warnings
 from functools import partial
 
 from goop_mcp.cli import main
+from goop_mcp.server import GoopServer
 from goop_mcp.server.http import serving
-from goop_mcp.server.server import GoopServer
 
 
 def make_noise(_: GoopServer) -> None:

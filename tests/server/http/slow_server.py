@@ -7,8 +7,8 @@ import anyio
 from mcp.types import ToolAnnotations
 
 from goop_mcp.cli import main
+from goop_mcp.server import GoopServer
 from goop_mcp.server.http import serving
-from goop_mcp.server.server import GoopServer
 
 
 def add_waiting(server: GoopServer) -> None:

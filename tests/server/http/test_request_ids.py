@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from goop_mcp.current_request import current_request
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.server.http.request_ids import HEADER, RequestIds
 from goop_mcp.server.telemetry import REQUEST_ID_KEY
 from goop_mcp.settings import Settings

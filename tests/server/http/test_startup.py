@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goop_mcp.server.http.options import Options
-from goop_mcp.server.http.settings import NetworkSettings, read_network_settings
+from goop_mcp.server.http import NetworkSettings, Options, read_network_settings
 from goop_mcp.settings import DatabaseUrl, Settings, SettingsError
 from tests.server.http.requests import ask
 from tests.server.http.serving import refused, served

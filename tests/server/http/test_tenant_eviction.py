@@ -12,10 +12,9 @@ import pytest
 from pydantic import JsonValue
 
 from goop_mcp.context import AppContext
-from goop_mcp.server.app import create_server
+from goop_mcp.server import GoopServer, create_server
+from goop_mcp.server.http import Tenants
 from goop_mcp.server.http.fast_path import FastPath
-from goop_mcp.server.http.tenants import Tenants
-from goop_mcp.server.server import GoopServer
 from goop_mcp.settings import Settings
 from tests.postgres import Database, Server
 from tests.server.connections import PROTOCOL_MODES, Transport, connect, target, text_of

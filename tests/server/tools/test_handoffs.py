@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from goop_mcp import validate
 from goop_mcp.protocols.agent_request import Request
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.services.hand_over import REQUEST_FIELDS
 from goop_mcp.services.session_handoff import SESSION_FIELDS
 from goop_mcp.settings import Settings

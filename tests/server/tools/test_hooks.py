@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.settings import Settings
 from tests.server.connections import PROTOCOL_MODES, Connection, connect, text_of
 

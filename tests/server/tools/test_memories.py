@@ -14,7 +14,7 @@ from mcp.types import CallToolResult
 from pydantic import JsonValue
 
 from goop_mcp.memory.drafts import MEMORY_TYPES, SAVED_TYPES
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.server.memory_models import ForgottenModel, FoundModel, MemoryModel, SavedModel
 from goop_mcp.settings import Settings
 from goop_mcp.store.opening import open_store

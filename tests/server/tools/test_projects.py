@@ -9,7 +9,7 @@ import anyio
 import pytest
 from mcp.client.stdio import StdioServerParameters
 
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.server.models import HandoffModel, RecordedModel, StatusModel
 from goop_mcp.settings import Settings
 from tests.server.connections import (

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from goop_mcp import validate
 from goop_mcp.protocols import FAMILIES, RULES
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.server.models import DecisionModel, ProtocolChoice, RulePageModel, VerdictModel
 from goop_mcp.server.truncation import LEFT_OUT
 from goop_mcp.services.rule_pages import rule_page

@@ -1,15 +1,20 @@
-"""Collect what a new session must know of the last one, for the prompt resume_session."""
+"""Collect the values of the prompts resume_session and resolve_blocker; each text is one line."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goop_mcp.messages.quoting import code, line
+from goop_mcp.protocols import validate
+from goop_mcp.routing import Option, RoutingContext, route
 from goop_mcp.workspace.documents.handoff import Handoff, NextTask, read_handoff
 
-__all__ = ["resume_values"]
+__all__ = ["blocker_values", "resume_values"]
 
 _MOST_LISTED = 20
 _LOCKED = {True: "locked", False: "not locked", None: "locked or not is unknown"}
+
+_ARCHITECTURE = 4
+"""The deviation rule by which an agent stops and asks, for instance before it changes a schema."""
 
 
 def resume_values(text: str | None) -> Mapping[str, Any]:
@@ -72,3 +77,42 @@ def _lines(texts: Sequence[str]) -> list[str]:
 
 def _line(text: str | None) -> str:
     return line(text) if text else ""
+
+
+def blocker_values(text: str, protocol: str = "auto") -> Mapping[str, Any]:
+    """Return the values of the prompt resolve_blocker for the reply `text`; each text is one line.
+
+    `feedback` is empty if and only if the reply is accepted; only then its blockers count.
+    `for_user` states that the rules of the agent leave the decision to the user. Raises
+    UnknownNameError for an unknown protocol.
+    """
+    verdict = validate(text, protocol=protocol)
+    decision = route(verdict, RoutingContext())
+    envelope = verdict.envelope.to_dict() if verdict.envelope is not None else {}
+
+    return {
+        "feedback": verdict.feedback or "",
+        "reason": line(decision.reason),
+        "agent": _line_of(envelope.get("agent")),
+        "summary": _line_of(envelope.get("summary")),
+        "blockers": [line(each) for each in decision.blockers],
+        "questions": [
+            {
+                "text": line(each.text),
+                "context": _line_of(each.context),
+                "options": [f"{option.letter}) {_option(option)}" for option in each.options],
+            }
+            for each in decision.questions
+        ],
+        "for_user": any(each.rule == _ARCHITECTURE for each in decision.questions),
+    }
+
+
+def _option(option: Option) -> str:
+    """Return the text of `option`, marked as recommended unless it contains that word already."""
+    marked = option.recommended and "recommended" not in option.text.lower()
+    return line(option.text) + (" (recommended)" if marked else "")
+
+
+def _line_of(value: object) -> str:
+    return line(value) if isinstance(value, str) and value.strip() else ""

@@ -1,6 +1,6 @@
 """The messages that ask an agent again, one form for each strategy."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from goop_mcp.protocols import RULES
 from goop_mcp.retry.attempts import Attempt
@@ -19,9 +19,8 @@ _KEEP_SHORT = (
     "- Keep the reply short, with a brief summary and no long lists: a long one is cut off before"
     " its end."
 )
-_REPEATED_CHARACTERS = (
-    32_000  # of what the agent sent; the end of a longer text is repeated, where reports stand
-)
+# Of what the agent sent. The end of a longer text is repeated, as reports are at the end.
+_REPEATED_CHARACTERS = 32_000
 
 
 def ask_again(task: str, replies: Sequence[Attempt], way: Way, *, attempt: int) -> Message:
@@ -29,22 +28,29 @@ def ask_again(task: str, replies: Sequence[Attempt], way: Way, *, attempt: int) 
 
     An error that the previous reply had as well is marked as repeated, with a correct line.
     """
-    return Message(_FORMS[way](task, replies), way, attempt)
+    if way == "fresh":
+        return Message(_fresh(task, replies), way, attempt)
 
+    text = _feedback(replies)
+    if way == "minimal":
+        # There is no history, so what was sent is repeated: the envelope, or all without one.
+        last = replies[-1]
+        sent = last.reply or ""
+        if last.verdict is not None and last.verdict.span is not None:
+            sent = last.verdict.read_text[slice(*last.verdict.span)]
+        if len(sent) > _REPEATED_CHARACTERS:
+            sent = f"…{sent[-_REPEATED_CHARACTERS:]}"
 
-def _same_conversation(_task: str, replies: Sequence[Attempt]) -> str:
-    return _feedback(replies)
+        text = f"This is what you sent:\n\n{sent}\n\n{text}"
 
-
-def _minimal(_task: str, replies: Sequence[Attempt]) -> str:
-    """Repeat what was sent, as there is no history: the envelope, or all without one."""
-    sent = _sent(replies[-1])
-    cut = f"…{sent[-_REPEATED_CHARACTERS:]}" if len(sent) > _REPEATED_CHARACTERS else sent
-    return f"This is what you sent:\n\n{cut}\n\n{_feedback(replies)}"
+    return Message(text, way, attempt)
 
 
 def _fresh(task: str, replies: Sequence[Attempt]) -> str:
-    """Start afresh with what to mind; the rejected replies, which teach the errors, stay out."""
+    """Return the task with what to avoid.
+
+    The rejected replies are left out: an agent that reads them repeats their errors.
+    """
     errors = _errors(replies[-1])
     if any(finding.rule.endswith("/no-envelope") for finding in errors):
         form = _feedback(replies[-1:]).partition("\n")[2].rpartition("\n")[0].strip()
@@ -80,13 +86,6 @@ def _to_mind(finding: Finding) -> str:
     return f"- {place}{finding.fix}" + (f" One of: {', '.join(values)}." if values else "")
 
 
-_FORMS: dict[Way, Callable[[str, Sequence[Attempt]], str]] = {
-    "same_conversation": _same_conversation,
-    "minimal": _minimal,
-    "fresh": _fresh,
-}
-
-
 def _feedback(replies: Sequence[Attempt]) -> str:
     """Return the verdict's feedback, with repeated errors before its last line.
 
@@ -94,28 +93,26 @@ def _feedback(replies: Sequence[Attempt]) -> str:
     """
     verdict = replies[-1].verdict
     feedback = (verdict.feedback if verdict is not None else None) or ""
-    standing = _standing(replies) if len(replies) > 1 else []
-    if not standing:
+    if len(replies) == 1:
+        return feedback
+
+    # One line for each rule that the last two replies broke at the same place.
+    before = replies[-2].findings_key
+    same = {each.rule: each for each in _errors(replies[-1]) if (each.rule, each.path) in before}
+    repeated = [_describe_repeated(finding) for finding in list(same.values())[:_MOST_EXAMPLES]]
+    if not repeated:
         return feedback
 
     head, _, instruction = feedback.rpartition("\n")
     if not head:
-        return "\n".join([OPENING, *standing, feedback.removeprefix(OPENING).strip()])
-    return "\n".join([head, *standing, instruction])
+        return "\n".join([OPENING, *repeated, feedback.removeprefix(OPENING).strip()])
+    return "\n".join([head, *repeated, instruction])
 
 
-def _standing(replies: Sequence[Attempt]) -> list[str]:
-    """Return a line for each rule that the last two replies broke at the same place."""
-    before = replies[-2].findings_key
-    same = {each.rule: each for each in _errors(replies[-1]) if (each.rule, each.path) in before}
-    return [_stands_again(finding) for finding in list(same.values())[:_MOST_EXAMPLES]]
-
-
-def _stands_again(finding: Finding) -> str:
+def _describe_repeated(finding: Finding) -> str:
     """Say that an error is repeated, and show a correct line.
 
-    Where one of several values is to be chosen all are shown: an example would put words into the
-    agent's mouth.
+    Where one of several values is to be chosen, all are shown: an example would suggest its value.
     """
     again = f"{finding.rule} stands again: the reply before had the same error."
     if finding.expected:
@@ -132,10 +129,3 @@ def _stands_again(finding: Finding) -> str:
 
 def _errors(reply: Attempt) -> tuple[Finding, ...]:
     return reply.verdict.of_severity(Severity.ERROR) if reply.verdict is not None else ()
-
-
-def _sent(reply: Attempt) -> str:
-    """Return the envelope of a rejected reply as it was read, the whole reply without one."""
-    if reply.verdict is None or reply.verdict.span is None:
-        return reply.reply or ""
-    return reply.verdict.read_text[slice(*reply.verdict.span)]

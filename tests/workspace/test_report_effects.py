@@ -9,7 +9,7 @@ from goop_mcp.routing.adapters import ADAPTERS
 from goop_mcp.routing.views import NO_REPORT, FileView, MemoryView, Outcome, ReportView
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
 from goop_mcp.workspace.documents.handoff import Handoff, NextTask, handoff_text
-from goop_mcp.workspace.report_entry import entry_of_report, log_of_report
+from goop_mcp.workspace.report_effects import entry_of_report, log_of_report
 from tests.repository import ROOT
 from tests.requirements import requirement
 from tests.workspace.projects import NOW

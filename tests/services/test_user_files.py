@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from goop_mcp.errors import UnreadableFileError
-from goop_mcp.services.reading_files import read_bytes, read_text
+from goop_mcp.services.user_files import read_bytes, read_text
 from tests.cli.running import ACCEPTED, PROGRAM, run, run_command, run_in_shell
 
 AN_INSTANT, LONG = 0.05, 60.0

@@ -7,8 +7,8 @@ import pytest
 from goop_mcp import Severity, validate
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import RULES
-from goop_mcp.services.documents import list_documents, read_document
 from goop_mcp.services.prompts import render_prompt
+from goop_mcp.services.protocol_pages import list_documents, read_document
 
 PAGE = read_document("goop_report")
 # The element <memory> bears the name of a family of rules.

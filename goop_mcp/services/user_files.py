@@ -1,13 +1,14 @@
-"""Read the input that a person names: a file, a pipe such as `<(command)`, or standard input."""
+"""Read and write what a person names: a file, a pipe such as `<(command)`, or standard input."""
 
 import errno
 import os
 import select
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import BinaryIO
 
-from goop_mcp.errors import GoopError, UnreadableFileError
+from goop_mcp.errors import GoopError, UnreadableFileError, UnwritableFileError
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "read_reply",
     "read_text",
     "shown_name",
+    "write_file",
 ]
 
 PATIENCE = 10.0
@@ -192,4 +194,35 @@ def _decode(raw: bytes, name: str) -> str:
         raise UnreadableFileError(
             f"{name} is not UTF-8 (byte 0x{raw[error.start]:02x} at offset {error.start}); save it"
             " as UTF-8"
+        ) from error
+
+
+def write_file(file: str, document: Iterable[str], *, force: bool) -> None:
+    """Write the pieces of `document` to `file` in UTF-8, atomically; replace a file with `force`.
+
+    Raises UnwritableFileError, whose text names the file and states the fix.
+    """
+    path = Path(file)
+    if not force and os.path.lexists(path):
+        raise UnwritableFileError(
+            f"{file!r} is there already; name another file, or write over it with --force"
+        )
+
+    # Written next to the target and renamed: a failure leaves the old file as it was.
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+
+    try:
+        with temporary.open("x", encoding="utf-8", newline="") as stream:
+            stream.writelines(document)
+
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, GoopError):
+            raise
+
+        reason = (error.strerror or "unknown reason").lower()
+
+        raise UnwritableFileError(
+            f"{file!r} cannot be written ({reason}); name another file"
         ) from error

@@ -1,16 +1,23 @@
 """Ask an agent until its report is accepted, or until the policy says stop."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from time import monotonic
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import anyio
 import anyio.to_thread
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from goop_mcp.retry.agent_records import AgentUnavailableError, find_record, key_of, record_of
-from goop_mcp.retry.attempts import CANCELLED, LONG_REPLY, Attempt, Outcome, StoppedBecause
+from goop_mcp.retry.attempts import (
+    CANCELLED,
+    LONG_REPLY,
+    Attempt,
+    Outcome,
+    StoppedBecause,
+    gave_up,
+)
 from goop_mcp.retry.budget import Budget
 from goop_mcp.retry.calls import (
     AgentInterruptedError,
@@ -22,12 +29,11 @@ from goop_mcp.retry.calls import (
     is_transient,
     usage_of_failure,
 )
-from goop_mcp.retry.course import Ask, Stop, next_step
-from goop_mcp.retry.ending import assumed_usage, outcome_of
 from goop_mcp.retry.hooks import call_hooks
 from goop_mcp.retry.jobs import Job, check_type, judged
-from goop_mcp.retry.pauses import pause_before
+from goop_mcp.retry.policy import RetryPolicy, pause_before
 from goop_mcp.retry.replies import NOTHING_USED, Message, Reply, Usage
+from goop_mcp.retry.strategy import Ask, Stop, next_step
 from goop_mcp.retry.telemetry import (
     attempt_span,
     count_outcome,
@@ -37,16 +43,29 @@ from goop_mcp.retry.telemetry import (
     within,
 )
 
-__all__ = ["Asking"]
+__all__ = ["UNCOUNTED", "RetryLoop", "outcome_of"]
 
 T = TypeVar("T")
 
 _FAREWELL_SECONDS = 1.0
 
+UNCOUNTED: Final = (
+    "the agent does not say what its answers cost, so the limits on tokens and cost could not be"
+    " kept"
+)
+"""Warns of a conversation that somebody else drives: nothing can be reserved for its calls."""
+
+_LAST = "accepted at the last attempt that the policy allows"
+_SHORT = (
+    "the accepted envelope is much shorter than an earlier one; look whether it still says"
+    " everything"
+)
+_FALLBACK = "the answer is the fallback's"
+
 _logger = logging.getLogger(__name__)
 
 
-class Asking:
+class RetryLoop:
     """One call: run it once with `run`; `attempts` and `outcome` may be read at any time.
 
     `clock` gives seconds that never go back; the limits of the policy count from the beginning of
@@ -93,7 +112,7 @@ class Asking:
         Raises RuntimeError when it is called a second time.
         """
         if self._scope is not None:
-            raise RuntimeError("this call was run before; make another Asking to ask again")
+            raise RuntimeError("this call was run before; make another RetryLoop to ask again")
 
         self._budget = Budget(self._job.policy, self._clock)
         self._counts_usage = self._budget.counts_usage
@@ -196,7 +215,15 @@ class Asking:
                 await self._record(message, fallback=fallback)
                 await self._judge_last()
         except AgentUnavailableError as refusal:
-            self._add_refused(message, refusal, fallback=fallback)
+            refused = Attempt(
+                message=message.text,
+                way=message.way,
+                error=describe_failure(refusal),
+                failure=refusal,
+                usage=NOTHING_USED,
+                fallback=fallback,
+            )
+            self.attempts.append(refused)
         finally:
             self._settle(self.attempts[made] if len(self.attempts) > made else None, probe=probe)
 
@@ -253,19 +280,6 @@ class Asking:
             )
             self.attempts.append(attempt)
 
-    def _add_refused(
-        self, message: Message, refusal: AgentUnavailableError, *, fallback: bool
-    ) -> None:
-        attempt = Attempt(
-            message=message.text,
-            way=message.way,
-            error=describe_failure(refusal),
-            failure=refusal,
-            usage=NOTHING_USED,
-            fallback=fallback,
-        )
-        self.attempts.append(attempt)
-
     def _settle(self, attempt: Attempt | None, *, probe: bool) -> None:
         """Count the end of a call, in the budget and in the agent's record.
 
@@ -283,7 +297,16 @@ class Asking:
         if not self._job.policy.circuit:
             return
 
-        failed = None if attempt is None else _shows_failing_agent(attempt)
+        # Whether the next call is likely to fail as well; None where nothing was learned, as from
+        # a call that the deadline ended or an error that only this message causes.
+        failed: bool | None = None
+        if attempt is not None and attempt.reply is not None:
+            failed = False
+        elif attempt is not None and attempt.failure is not None:
+            late = isinstance(attempt.failure, DeadlinePassedError)
+            if not late and (attempt.repeatable or is_transient(attempt.failure)):
+                failed = True
+
         record = record_of(self._agent) if failed else find_record(self._key)
         if record is not None:
             record.settle(self._clock(), failed=failed, probe=probe)
@@ -353,12 +376,35 @@ class Asking:
             _logger.error("a hook lasted beyond the deadline and is left; the call goes on")
 
 
-def _shows_failing_agent(attempt: Attempt) -> bool | None:
-    """Whether the call failed as the next one is likely to; None where nothing was learned."""
-    if attempt.reply is not None:
-        return False
+def outcome_of(
+    attempts: Sequence[Attempt],
+    because: StoppedBecause,
+    policy: RetryPolicy,
+    *,
+    remarks: Sequence[str] = (),
+) -> Outcome:
+    """Return the outcome of a call that made `attempts`, with what should make people look twice.
 
-    failure = attempt.failure
-    if failure is None or isinstance(failure, DeadlinePassedError):
-        return None
-    return True if attempt.repeatable or is_transient(failure) else None
+    `remarks` are added to that.
+    """
+    replies = [each for each in attempts if each.verdict is not None]
+    accepted = because == "accepted"
+    fallback = accepted and replies[-1].fallback
+    last = accepted and not fallback and 1 < len(replies) == policy.max_attempts
+    warnings = {_FALLBACK: fallback, _LAST: last, _SHORT: accepted and gave_up(replies)}
+
+    return Outcome(
+        attempts=tuple(attempts),
+        stopped_because=because,
+        accepted_at_last_attempt=last,
+        warnings=(*(text for text, holds in warnings.items() if holds), *remarks),
+    )
+
+
+def assumed_usage(calls: int) -> str:
+    """Return the remark that `calls` counted in a budget with what was reserved for them."""
+    which = "1 call" if calls == 1 else f"{calls} calls"
+    return (
+        f"the agent does not say what its answers cost: {which} counted with all that was reserved"
+        " in the budget"
+    )

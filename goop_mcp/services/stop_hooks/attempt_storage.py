@@ -1,7 +1,8 @@
-"""The attempts of all running agents in a file, shared by processes that run one check each.
+"""The attempts of all running agents, in a file or in memory.
 
-Each change is a read, a decision and a replacement of the whole file under a lock between
-processes, so that two agents that stop at the same time do not lose a count.
+The file is shared by processes that run one check each. Each change of it is a read, a decision and
+a replacement of the whole file under a lock between processes, so that two agents that stop at the
+same time do not lose a count. A process that runs for a whole session keeps them in memory.
 """
 
 import json
@@ -9,13 +10,14 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Final, TypeVar
 
 from goop_mcp.services.stop_hooks.attempts import Attempt, requests_of
 from goop_mcp.services.stop_hooks.small_files import read_whole
 from goop_mcp.store.file_locks import take_lock_if_free
 
-__all__ = ["NAME", "AttemptFile"]
+__all__ = ["NAME", "AttemptFile", "AttemptsInMemory"]
 
 NAME: Final = "hook-attempts.json"
 _KEPT_SECONDS = 24 * 60 * 60
@@ -146,3 +148,28 @@ def _entries(values: Mapping[str, object]) -> _Entries:
                 continue
 
     return read
+
+
+class AttemptsInMemory:
+    """Attempts by key; may be shared by threads."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._kept: dict[str, Attempt] = {}
+        self._lock = Lock()
+
+    def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
+        """Replace the attempt at `key` by the first result of `decide`, and return the second."""
+        with self._lock:
+            # Removed and added again, so that the order of the dictionary is that of last use.
+            attempt, result = decide(self._kept.pop(key, None))
+            self._kept[key] = attempt
+            while len(self._kept) > _MOST_ENTRIES:
+                del self._kept[next(iter(self._kept))]
+
+        return result
+
+    def forget(self, key: str) -> int:
+        """Remove the attempt at `key`, if any, and return how often its agent was asked."""
+        with self._lock:
+            return requests_of(self._kept.pop(key, None))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from goop_mcp import RetryPolicy, validate
 from goop_mcp.retry import Attempt, Way
 from goop_mcp.retry.calls import DeadlinePassedError
-from goop_mcp.retry.course import Ask, Stop, next_step
+from goop_mcp.retry.strategy import Ask, Stop, next_step
 from tests.retry.agents import BAD_AGENT, BAD_STATUS, CUT_OFF, GOOD, PROSE
 
 TASK = "Do it."
@@ -111,7 +111,7 @@ policies = st.builds(
     max_attempts=st.integers(1, 6),
     call_retries=st.integers(0, 4),
     ways=ways,
-    mend_form=st.booleans(),
+    allow_repairs=st.booleans(),
 )
 
 

@@ -1,6 +1,6 @@
 """What to do after everything that has happened so far: the whole policy as one pure function.
 
-No clock, no call, no task group: who drives it (asking.py) gives the attempts and does what is
+No clock, no call, no task group: who drives it (loop.py) gives the attempts and does what is
 returned.
 """
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from goop_mcp.retry.attempts import Attempt, StoppedBecause
 from goop_mcp.retry.calls import AgentInterruptedError, DeadlinePassedError
 from goop_mcp.retry.policy import RetryPolicy
+from goop_mcp.retry.prompts import ask_again
 from goop_mcp.retry.replies import Message
-from goop_mcp.retry.wording import ask_again
 
 __all__ = ["Ask", "Stop", "next_step"]
 
@@ -39,7 +39,7 @@ def next_step(task: str, attempts: Sequence[Attempt], policy: RetryPolicy) -> As
 
     Limits of time and cost are checked elsewhere.
     The ladder: a reply that is accepted ends the call; a failed call is repeated with the same
-    words while the policy allows it; a reply that brings nothing new changes the strategy, and
+    message while the policy allows it; a reply that brings nothing new changes the strategy, and
     after the last one the call ends.
     """
     if not attempts:
