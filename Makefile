@@ -19,7 +19,7 @@ endif
 help:
 	@echo "make demo    show a complete example; needs no network and no API key"
 	@echo "make test    run the tests"
-	@echo "make check   lint, formatting, types and the layers of the architecture"
+	@echo "make check   lint, formatting, types, vocabulary and the layers of the architecture"
 	@echo "make bench   run the benchmarks"
 	@echo "make bench-peers  compare with other libraries, in a separate environment (.cache/peers)"
 	@echo "make e2e     run the real clients with a scripted model; installs them into .cache first"
@@ -49,6 +49,7 @@ check: $(STAMP)
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 	.venv/bin/lint-imports --no-logo
+	$(PYTHON) -m tests.vocabulary
 
 bench: $(STAMP)
 	$(PYTHON) -m benchmarks
@@ -89,7 +90,7 @@ faults: $(STAMP)
 	$(PYTHON) -m tests.store.fault_injection $(FAULTS)
 
 # pip always installs the newest versions; uv can resolve to the lowest allowed ones and is installed by pip.
-# Arguments: make lowest TESTS="tests/server -k network"
+# Arguments: make lowest TESTS="tests/server -k http"
 lowest: $(STAMP)
 	@set -e; wanted="$(WANTED)"; \
 	if [ "$$(cat $(LOWEST)/.installed 2>/dev/null)" != "$$wanted" ]; then \

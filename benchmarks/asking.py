@@ -11,7 +11,7 @@ from benchmarks.replies import REPLY, TWO_ERRORS
 from benchmarks.tables import Bound, Table
 from benchmarks.timing import Timing, take_turns
 from goop_mcp import Job, RetryPolicy, Verdict, ask_until_accepted, validate
-from goop_mcp.retry import Asking
+from goop_mcp.retry import RetryLoop
 
 __all__ = ["run"]
 
@@ -94,7 +94,7 @@ async def _ask(replies: tuple[str, ...]) -> bool:
 
 async def _ask_judged(replies: tuple[str, ...]) -> bool:
     job = _JudgedBefore(_agent(replies), "Do it.", protocol="goop_report", policy=RetryPolicy())
-    return (await Asking(job).run()).accepted
+    return (await RetryLoop(job).run()).accepted
 
 
 def _agent(replies: tuple[str, ...]) -> Callable[[str], Coroutine[Any, Any, str]]:

@@ -18,7 +18,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from benchmarks.replies import REPLY
 from benchmarks.tables import Bound, Table
 from benchmarks.timing import Clock, clock, take_turns
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.settings import Settings
 
 __all__ = ["run"]

@@ -64,8 +64,8 @@ async def test_a_call_that_has_ended_shows_no_message_and_no_reply() -> None:
     outcome = await ask_until_accepted(agent, LONG, protocol="goop_report")
     assert_short(outcome, outcome.attempts[0], Message(LONG), Reply(LONG))
 
-    journey = await follow({"goop-executor": agent}, "goop-executor", LONG)
-    assert_short(journey, journey.steps[0])
+    workflow = await follow({"goop-executor": agent}, "goop-executor", LONG)
+    assert_short(workflow, workflow.steps[0])
 
 
 def test_what_is_recorded_shows_none_of_the_report(application: AppContext) -> None:

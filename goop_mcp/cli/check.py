@@ -17,14 +17,12 @@ from goop_mcp.cli.options import (
     opened_workspace,
     project_folder,
 )
-from goop_mcp.cli.rendering.github import render_github
-from goop_mcp.cli.rendering.json_list import render_json
-from goop_mcp.cli.rendering.sarif import render_sarif
+from goop_mcp.cli.rendering.program_formats import render_github, render_json, render_sarif
 from goop_mcp.cli.rendering.text import render_text
 from goop_mcp.cli.streams import complain, emit, show, standard_input, terminal_width, wants_colour
 from goop_mcp.services.check_files import check_files
 from goop_mcp.services.project_expectations import expect_of_project
-from goop_mcp.services.reading_files import STDIN
+from goop_mcp.services.user_files import STDIN
 from goop_mcp.validation.expectations import Expectations, Profile
 from goop_mcp.validation.rules import Rule
 

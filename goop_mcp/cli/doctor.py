@@ -8,7 +8,7 @@ from goop_mcp import __version__
 from goop_mcp.cli.options import PROJECT
 from goop_mcp.cli.streams import emit_json, show
 from goop_mcp.context import AppContext
-from goop_mcp.hosts.doctor import CheckOutcome, examine
+from goop_mcp.hosts.doctor import CheckOutcome, run_checks
 from goop_mcp.settings import read_settings
 
 __all__ = ["doctor"]
@@ -31,7 +31,7 @@ def doctor(form: str, project: str | None) -> int:
     """
     checks = []
     with AppContext(read_settings(os.environ, project=project)) as application:
-        for check in examine(application, os.environ):
+        for check in run_checks(application, os.environ):
             checks.append(check)
             if form == "text":
                 fix = "" if check.fix is None else f"         fix: {check.fix}\n"

@@ -10,8 +10,7 @@ from goop_mcp.cli.streams import emit_json, show, standard_input, start_log
 from goop_mcp.context import AppContext
 from goop_mcp.protocols.agent_request.compatibility import as_handoff
 from goop_mcp.protocols.agent_request.model import Request
-from goop_mcp.services.gate import Adoption, Containment, gate_file
-from goop_mcp.services.gate_log import append_to_log
+from goop_mcp.services.gate import Adoption, Containment, append_to_log, gate_file
 from goop_mcp.settings import read_settings
 from goop_mcp.validation.rules import Rule
 
@@ -98,7 +97,7 @@ def gate(
         append_to_log(session_log, answer.log)
     if record:
         with AppContext(settings) as application:
-            services.gate_count.count_gate(application.store, answer)
+            services.judgements.count_gate(application.store, answer)
 
     messages = answer.messages
     if fields and not answer.proceed:

@@ -12,8 +12,8 @@ from goop_mcp.cli.streams import complain, emit, emit_json, show, standard_input
 from goop_mcp.errors import GoopError, StoreError, UnreadableFileError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.services.hand_over import hand_over_request, parse_fields
-from goop_mcp.services.reading_files import STDIN, read_reply
 from goop_mcp.services.session_handoff import build_session_handoff, session_fields
+from goop_mcp.services.user_files import STDIN, read_reply
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.session_archive import archive_session, finished_sessions

@@ -9,7 +9,7 @@ import click
 from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.streams import show
 from goop_mcp.hosts.catalogue import HOSTS, Scope, find_host
-from goop_mcp.hosts.installing import FileAction, FileChange, Registration
+from goop_mcp.hosts.installing import InstallAction, InstallChange, Registration
 from goop_mcp.settings import read_settings
 
 __all__ = ["DRY_RUN", "HOST", "REFUSED", "SCOPE", "find_registration", "show_plan", "show_result"]
@@ -27,11 +27,11 @@ SCOPE = click.option(
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Show the difference and change nothing.")
 
 _DONE = {
-    FileAction.CREATE: "created",
-    FileAction.CHANGE: "changed",
-    FileAction.RESTORE: "restored",
-    FileAction.REMOVE: "removed",
-    FileAction.KEEP: "unchanged",
+    InstallAction.CREATE: "created",
+    InstallAction.CHANGE: "changed",
+    InstallAction.RESTORE: "restored",
+    InstallAction.REMOVE: "removed",
+    InstallAction.KEEP: "unchanged",
 }
 
 
@@ -54,24 +54,24 @@ def find_registration(host: str, scope: str, project: str | None) -> Registratio
     )
 
 
-def show_plan(changes: Sequence[FileChange]) -> None:
+def show_plan(changes: Sequence[InstallChange]) -> None:
     """Print the difference that the changes would make."""
     for change in changes:
         show(change.diff() or _line(change, None))
         show(_notes(change))
 
-    if any(change.action is not FileAction.KEEP for change in changes):
+    if any(change.action is not InstallAction.KEEP for change in changes):
         show("Nothing was written, because of --dry-run.\n")
 
 
-def show_result(changes: Sequence[FileChange], backups: Sequence[Path | None]) -> None:
+def show_result(changes: Sequence[InstallChange], backups: Sequence[Path | None]) -> None:
     """Print one line for each file, and the notes about it."""
     for change, backup in zip(changes, backups, strict=True):
         show(_line(change, backup) + _notes(change))
 
 
-def _line(change: FileChange, backup: Path | None) -> str:
-    if change.after is None and change.action is FileAction.KEEP:
+def _line(change: InstallChange, backup: Path | None) -> str:
+    if change.after is None and change.action is InstallAction.KEEP:
         return ""
 
     kept = ""
@@ -84,5 +84,5 @@ def _line(change: FileChange, backup: Path | None) -> str:
     return f"{_DONE[change.action]:9} {change.target.shown}{kept}\n"
 
 
-def _notes(change: FileChange) -> str:
+def _notes(change: InstallChange) -> str:
     return "".join(f"          {note}\n" for note in change.notes)

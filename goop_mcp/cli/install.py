@@ -19,7 +19,7 @@ from goop_mcp.cli.options import PROJECT, WrongCallError
 from goop_mcp.cli.streams import complain, show
 from goop_mcp.hosts.catalogue import Scope
 from goop_mcp.hosts.hooks.plugins import find_plugins
-from goop_mcp.hosts.installing import FileAction, Registration, carry_out, plan_install
+from goop_mcp.hosts.installing import InstallAction, Registration, carry_out, plan_install
 from goop_mcp.hosts.launch import Launch, current_environment, find_launch
 from goop_mcp.hosts.records import InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError
@@ -88,7 +88,7 @@ def install(
         complain(str(error))
         return REFUSED
 
-    if all(change.action is FileAction.KEEP for change in changes):
+    if all(change.action is InstallAction.KEEP for change in changes):
         show(f"Nothing had to be changed. {_CHECK}")
     else:
         show(_next_steps(registration, launch, instructions=instructions))

@@ -18,8 +18,8 @@ from goop_mcp.cli.options import (
 from goop_mcp.cli.streams import emit_json, show, standard_input, terminal_width
 from goop_mcp.messages.quoting import field, paragraph, quoted
 from goop_mcp.routing import Decision, RoutingContext
-from goop_mcp.services.reading_files import read_reply
 from goop_mcp.services.route_reply import parse_context, route_reply
+from goop_mcp.services.user_files import read_reply
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.rules import Rule
 

@@ -16,7 +16,7 @@ import click
 from goop_mcp import services
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
 from goop_mcp.cli.streams import start_log
-from goop_mcp.server.network.options import Options
+from goop_mcp.server.http.options import Options
 from goop_mcp.settings import Settings, read_settings
 
 __all__ = ["serve"]
@@ -135,7 +135,7 @@ def serve(
     start_log(settings)
     _exit_on_signals()
     with _loading():
-        from goop_mcp.server.transports import serve_stdio  # noqa: PLC0415
+        from goop_mcp.server.serving import serve_stdio  # noqa: PLC0415
 
     return serve_stdio(settings)
 
@@ -143,13 +143,13 @@ def serve(
 def _run_network(settings: Settings, options: Options, *, transport: str) -> int:
     """Serve until a signal comes, finish the open requests, and end as the signal would have."""
     # stdio works without these modules.
-    from goop_mcp.server.network.settings import read_network_settings  # noqa: PLC0415
+    from goop_mcp.server.http.settings import read_network_settings  # noqa: PLC0415
 
     network = read_network_settings(os.environ, settings, options, transport=transport)
     start_log(settings)
     _exit_on_signals()
     with _loading():
-        from goop_mcp.server.network.serving import serve_network  # noqa: PLC0415
+        from goop_mcp.server.http.serving import serve_network  # noqa: PLC0415
 
     # With a database server, the database is all there is to keep: replicas on other machines do
     # not see the files of this one.

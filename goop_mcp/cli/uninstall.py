@@ -13,7 +13,7 @@ from goop_mcp.cli.hosts import (
 )
 from goop_mcp.cli.options import PROJECT
 from goop_mcp.cli.streams import complain, show
-from goop_mcp.hosts.installing import FileAction, carry_out, plan_uninstall
+from goop_mcp.hosts.installing import InstallAction, carry_out, plan_uninstall
 from goop_mcp.hosts.records import InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError
 
@@ -45,7 +45,7 @@ def uninstall(host: str, scope: str, *, dry_run: bool, project: str | None) -> i
         complain(str(error))
         return REFUSED
 
-    if all(change.action is FileAction.KEEP for change in changes):
+    if all(change.action is InstallAction.KEEP for change in changes):
         show(
             f"goop-mcp is not registered in {registration.host.title}"
             f" for {registration.scope} scope.\n"

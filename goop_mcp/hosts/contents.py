@@ -7,7 +7,6 @@ from typing import Protocol
 from goop_mcp.assets import read_asset
 from goop_mcp.hosts.catalogue import Part
 from goop_mcp.hosts.editing import Edited, add_parts, parse_configuration, remove_parts
-from goop_mcp.hosts.instructions import add_block, remove_block
 from goop_mcp.hosts.launch import Launch
 from goop_mcp.hosts.records import InstallRecord
 from goop_mcp.hosts.targets import ConfigurationError
@@ -17,6 +16,9 @@ __all__ = ["Contents", "Entries", "InstructionBlock", "WholeFile"]
 
 _OUR_MARK = "goop-mcp"
 """Part of the first line of every file that is installed as a whole."""
+
+_BEGIN = "<!-- goop-mcp: begin -->"
+_END = "<!-- goop-mcp: end -->"
 
 
 class Contents(Protocol):
@@ -106,3 +108,53 @@ class WholeFile:
 
 def _is_ours(text: str) -> bool:
     return _OUR_MARK in text.partition("\n")[0]
+
+
+def add_block(text: str, block: str, *, shown: str) -> str:
+    """Return `text` with `block` between the markers: where an older block was, or at the end.
+
+    Raises ConfigurationError when the markers do not pair up.
+    """
+    newline = "\r\n" if "\r\n" in text else "\n"
+    marked = newline.join([_BEGIN, *block.strip().splitlines(), _END])
+    span = _block_span(text, shown)
+    if span is not None:
+        return text[: span[0]] + marked + text[span[1] :]
+    if not text.strip("\ufeff \t\r\n"):
+        return f"{text}{marked}{newline}"
+
+    gap = newline if text.endswith("\n") else newline * 2
+
+    return f"{text}{gap}{marked}{newline}"
+
+
+def remove_block(text: str, *, shown: str) -> str:
+    """Return `text` without the block and the blank line before it; raise as add_block."""
+    span = _block_span(text, shown)
+    if span is None:
+        return text
+
+    before, after = text[: span[0]], text[span[1] :]
+    after = after.removeprefix("\r").removeprefix("\n")
+    for newline in ("\r\n", "\n"):
+        if before.endswith(newline * 2):
+            return before[: -len(newline)] + after
+
+    return before + after
+
+
+def _block_span(text: str, shown: str) -> tuple[int, int] | None:
+    """Return start and end of the block with its markers, None when there is no block."""
+    begins, ends = text.count(_BEGIN), text.count(_END)
+    if not begins and not ends:
+        return None
+
+    begin, end = text.find(_BEGIN), text.find(_END)
+    if begins != 1 or ends != 1 or end < begin:
+        line = text.count("\n", 0, min(at for at in (begin, end) if at >= 0)) + 1
+        raise ConfigurationError(
+            f"{shown} has markers of goop-mcp that do not pair up (line {line}); expected one"
+            f" {_BEGIN} and one {_END} after it, remove the others by hand"
+        )
+
+    return begin, end + len(_END)

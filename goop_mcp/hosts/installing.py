@@ -16,8 +16,8 @@ from goop_mcp.hosts.targets import ConfigurationError, Target, find_target
 from goop_mcp.workspace.replacing import sha256
 
 __all__ = [
-    "FileAction",
-    "FileChange",
+    "InstallAction",
+    "InstallChange",
     "Registration",
     "carry_out",
     "plan_install",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-class FileAction(StrEnum):
+class InstallAction(StrEnum):
     """What happens to a file."""
 
     CREATE = "create"
@@ -67,7 +67,7 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class InstallChange:
     """The content of one file `before` and `after` the change; None when the file does not exist.
 
     `record` is kept about the file from then on, None for nothing. `folders` are removed together
@@ -76,7 +76,7 @@ class FileChange:
     """
 
     target: Target
-    action: FileAction
+    action: InstallAction
     before: bytes | None
     after: bytes | None
     record: InstallRecord | None
@@ -109,7 +109,7 @@ def plan_install(
     *,
     replace: bool = False,
     block: str | None = None,
-) -> list[FileChange]:
+) -> list[InstallChange]:
     """Return the changes that register goop-mcp in the host; nothing is written.
 
     `replace` overwrites entries that were written by hand. `block`, if given, is added to the
@@ -132,7 +132,7 @@ def plan_install(
     ]
 
 
-def plan_uninstall(registration: Registration, records: InstallRecords) -> list[FileChange]:
+def plan_uninstall(registration: Registration, records: InstallRecords) -> list[InstallChange]:
     """Return the changes that remove goop-mcp from the host; nothing is written.
 
     Raises ConfigurationError for the first file that cannot be changed safely.
@@ -152,7 +152,7 @@ def plan_uninstall(registration: Registration, records: InstallRecords) -> list[
     ]
 
 
-def carry_out(changes: Sequence[FileChange], records: InstallRecords) -> list[Path | None]:
+def carry_out(changes: Sequence[InstallChange], records: InstallRecords) -> list[Path | None]:
     """Make the changes in order, all or none; return the path of each file's backup, or None.
 
     When a file cannot be written, those before it are restored. Raises ConfigurationError, which
@@ -185,7 +185,9 @@ def carry_out(changes: Sequence[FileChange], records: InstallRecords) -> list[Pa
     return backups
 
 
-def _roll_back(change: FileChange, record: InstallRecord | None, records: InstallRecords) -> bool:
+def _roll_back(
+    change: InstallChange, record: InstallRecord | None, records: InstallRecords
+) -> bool:
     """Restore the file and the earlier record of a change that was begun; return whether it worked.
 
     The file is only touched if it differs from what it was.
@@ -209,14 +211,14 @@ def _roll_back(change: FileChange, record: InstallRecord | None, records: Instal
     return True
 
 
-def _apply(change: FileChange, records: InstallRecords) -> Path | None:
+def _apply(change: InstallChange, records: InstallRecords) -> Path | None:
     backup = None
-    if change.action is not FileAction.KEEP and change.before is not None and not change.ours:
+    if change.action is not InstallAction.KEEP and change.before is not None and not change.ours:
         backup = records.back_up(change.target, change.before)
     # The record is written before the file: after a crash in between, uninstall still works.
     if change.record is not None:
         records.keep(change.target, change.record)
-    if change.action is not FileAction.KEEP:
+    if change.action is not InstallAction.KEEP:
         if change.after is None:
             change.target.remove(change.folders)
         else:
@@ -229,7 +231,7 @@ def _apply(change: FileChange, records: InstallRecords) -> Path | None:
 
 def _plan_install_of(
     registration: Registration, target: Target, content: Contents, records: InstallRecords
-) -> FileChange:
+) -> InstallChange:
     data, record = target.read(), records.read(target)
     known = () if record is None else record.written
     text = None if data is None else _decoded(target, data)
@@ -237,9 +239,9 @@ def _plan_install_of(
     after = edited.text.encode()
     if after == data:
         kept = None if record is None else _with_owner(record, registration)
-        return FileChange(
+        return InstallChange(
             target=target,
-            action=FileAction.KEEP,
+            action=InstallAction.KEEP,
             before=data,
             after=data,
             record=kept,
@@ -248,9 +250,9 @@ def _plan_install_of(
 
     target.refuse_unwritable()
 
-    return FileChange(
+    return InstallChange(
         target=target,
-        action=FileAction.CREATE if data is None else FileAction.CHANGE,
+        action=InstallAction.CREATE if data is None else InstallAction.CHANGE,
         before=data,
         after=after,
         record=_record_of(registration, target, content, data=data, edited=edited, record=record),
@@ -301,7 +303,7 @@ def _with_owner(record: InstallRecord, registration: Registration) -> InstallRec
 
 def _plan_uninstall_of(
     registration: Registration, target: Target, content: Contents, records: InstallRecords
-) -> FileChange:
+) -> InstallChange:
     data, record = target.read(), records.read(target)
     others = (
         ()
@@ -314,27 +316,32 @@ def _plan_uninstall_of(
             None if record is None or data is None else dataclasses.replace(record, owners=others)
         )
         notes = (f"stays as it is for {', '.join(others)}",) if others and data is not None else ()
-        return FileChange(
-            target=target, action=FileAction.KEEP, before=data, after=data, record=kept, notes=notes
+        return InstallChange(
+            target=target,
+            action=InstallAction.KEEP,
+            before=data,
+            after=data,
+            record=kept,
+            notes=notes,
         )
 
     if record is not None and record.is_untouched(data):
         # Nobody edited the file since: the original comes back byte for byte.
-        after, action = record.before, FileAction.RESTORE
+        after, action = record.before, InstallAction.RESTORE
     else:
         left = content.remove(_decoded(target, data), shown=target.shown, record=record)
-        after, action = None if left is None else left.encode(), FileAction.CHANGE
+        after, action = None if left is None else left.encode(), InstallAction.CHANGE
 
     if after == data:
-        return FileChange(
-            target=target, action=FileAction.KEEP, before=data, after=data, record=None
+        return InstallChange(
+            target=target, action=InstallAction.KEEP, before=data, after=data, record=None
         )
 
     target.refuse_unwritable()
 
-    return FileChange(
+    return InstallChange(
         target=target,
-        action=FileAction.REMOVE if after is None else action,
+        action=InstallAction.REMOVE if after is None else action,
         before=data,
         after=after,
         record=None,

@@ -1,24 +1,29 @@
-"""Find memories by words: each query gives a ranked list, and the lists are fused by rank."""
+"""Find memories by words: each query gives a ranked list, and the lists are fused by rank.
 
+Each memory that was found has a snippet that shows why.
+"""
+
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from goop_mcp.errors import GoopError
 from goop_mcp.memory.drafts import MEMORY_TYPES
-from goop_mcp.memory.snippets import snippet
 from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.records import MemoryFilter, StoredMemory
 from goop_mcp.store.search_text import fold_concept, query_words
 from goop_mcp.validation.findings import excerpt
 
 __all__ = [
+    "LONGEST_SNIPPET",
     "FoundMemories",
     "FoundMemory",
     "SearchArgumentError",
     "SearchRequest",
     "how_to_ask",
     "search_memory",
+    "snippet",
     "wanted_memories",
 ]
 
@@ -29,6 +34,13 @@ _DEPTH: Final = 50
 # The usual constant of reciprocal rank fusion. It makes the first place of a list weigh only a
 # little more than the second, so that places in several lists count more than one high place.
 _RANK_OFFSET: Final = 60
+
+LONGEST_SNIPPET: Final = 240
+
+_SNIPPET_BEFORE: Final = 60
+_SHORTEST_STEM: Final = 4
+_LONGEST_ENDING: Final = 3
+_ELLIPSIS: Final = "…"
 
 
 class SearchArgumentError(GoopError, ValueError):
@@ -256,3 +268,43 @@ def _fused(lists: Iterable[_RankedList]) -> list[tuple[StoredMemory, float]]:
     order = sorted(memories.values(), key=lambda memory: (-scores[memory.id], -memory.revision))
 
     return [(memory, scores[memory.id]) for memory in order]
+
+
+def snippet(content: str, words: Sequence[str], limit: int = LONGEST_SNIPPET) -> str:
+    """Return at most `limit` characters of `content` on one line, around the first of `words`.
+
+    Other forms of a word are found by its beginning. Without any of the words the snippet is the
+    start of the content.
+    """
+    first = _first_match(content, words)
+    start = 0 if len(content) <= limit else _snippet_start(content, first)
+    # Runs of white space become one blank, so more characters are taken than can be shown.
+    text = " ".join(content[start : start + 4 * limit].split())
+    shown = f"{_ELLIPSIS}{text}" if start else text
+    if len(shown) <= limit and start + 4 * limit >= len(content):
+        return shown
+
+    cut = shown[: limit - 1]
+
+    return f"{cut.rsplit(' ', 1)[0] if ' ' in cut else cut}{_ELLIPSIS}"
+
+
+def _first_match(content: str, words: Sequence[str]) -> int:
+    stems = dict.fromkeys(
+        word[: max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)] for word in words
+    )
+    if not stems:
+        return 0
+
+    found = re.search(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, stems))})", content, re.IGNORECASE)
+    return found.start() if found else 0
+
+
+def _snippet_start(content: str, place: int) -> int:
+    """Return the start of a word that is a little before `place`."""
+    start = max(place - _SNIPPET_BEFORE, 0)
+    if start == 0:
+        return 0
+
+    blank = content.find(" ", start, place)
+    return blank + 1 if blank >= 0 else place

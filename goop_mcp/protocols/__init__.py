@@ -27,6 +27,8 @@ __all__ = [
     "validate",
 ]
 
+# Repeated here because the models that define the phases are loaded only for a reply of their
+# protocol.
 _PHASES = ("idle", "discuss", "plan", "research", "specify", "execute", "accept")
 
 
@@ -45,6 +47,8 @@ def _on_demand(
     return cast(Family, FamilyOnDemand(name, marks=marks, load=load))
 
 
+# A text without any mark of a family cannot hold its envelope, and the family is not loaded for it.
+# Models also write typographic quotes, or none at all, around keys.
 FAMILIES: tuple[Family, ...] = (
     _on_demand("goop_report", ("goop_report",)),
     _on_demand("agent_request", ("agent_request",)),
@@ -68,7 +72,7 @@ def families_of(profile: Profile) -> tuple[Family, ...]:
 
 
 def _every_rule() -> Iterator[Rule]:
-    # Most starts list no rules
+    # Most processes never list the rules.
     from goop_mcp.protocols.shared_rules import FORM_RULES, PROJECT_RULES  # noqa: PLC0415
 
     yield from FORM_RULES
@@ -103,7 +107,7 @@ NAMESPACES = frozenset(
 def check_rules(rules: Sequence[Rule]) -> None:
     """Raise RuleRefusedError for the first custom rule in `rules` that cannot be used."""
     if rules != ():
-        # Only those who bring rules pay
+        # Imported here, because only callers that pass rules need it.
         from goop_mcp.validation.own_rules import check_own_rules  # noqa: PLC0415
 
         check_own_rules(rules, taken=NAMESPACES)
@@ -169,7 +173,8 @@ def examine(
 
 @cache
 def _pipeline() -> "Callable[..., Examination]":
-    # Most starts judge nothing for now
+    # Many processes never judge a reply: the first verdict pays for the import, the cache saves the
+    # look-up for every later one.
     from goop_mcp.validation import pipeline  # noqa: PLC0415
 
     return pipeline.examine

@@ -21,37 +21,39 @@ _UPPER: Final = "A-Z0-9"
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
-    """What follows one of the prefixes `beginnings` in a token.
+class _TokenFormat:
+    """What follows one of `prefixes` in a token.
 
     `in_run` is for tokens that may hold - and _: they do not start after one of these, and must not
     look like words. `mixed` requires both letters and digits. `rest` is compiled on first use, as
     there are many kinds.
     """
 
-    beginnings: str
+    prefixes: str
     rest: str
     in_run: bool = False
     mixed: bool = False
 
 
-def _open(beginnings: str, alphabet: str, least: int) -> _Kind:
+def _open(prefixes: str, alphabet: str, least: int) -> _TokenFormat:
     """Return a kind with at least `least` more characters of `alphabet`."""
     in_run = "-" in alphabet.replace("A-Z", "").replace("a-z", "").replace("0-9", "")
-    return _Kind(beginnings, rf"[{alphabet}]{{{least},}}", in_run=in_run)
+    return _TokenFormat(prefixes, rf"[{alphabet}]{{{least},}}", in_run=in_run)
 
 
-def _exact(beginnings: str, alphabet: str, length: int, *, in_run: bool = True) -> _Kind:
+def _exact(prefixes: str, alphabet: str, length: int, *, in_run: bool = True) -> _TokenFormat:
     """Return a kind with exactly `length` more characters, for prefixes that are also words."""
-    return _Kind(beginnings, rf"[{alphabet}]{{{length}}}(?![A-Za-z0-9])", in_run=in_run, mixed=True)
+    return _TokenFormat(
+        prefixes, rf"[{alphabet}]{{{length}}}(?![A-Za-z0-9])", in_run=in_run, mixed=True
+    )
 
 
-def _parted(beginnings: str, rest: str) -> _Kind:
+def _parted(prefixes: str, rest: str) -> _TokenFormat:
     """Return a kind of several parts; each part of `rest` is bounded or excludes the next one."""
-    return _Kind(beginnings, rest, in_run=True)
+    return _TokenFormat(prefixes, rest, in_run=True)
 
 
-_KINDS: Final = (
+_TOKEN_FORMATS: Final = (
     # Letters and digits only: one character class up to the end.
     _exact("AKIA ASIA ABIA ACCA", _UPPER, 16, in_run=False),
     _exact("A3T", _UPPER, 17),
@@ -145,7 +147,7 @@ _KINDS: Final = (
     ),
     _parted("eyJ", r"[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}"),
 )
-_BY_BEGINNING: Final = {beginning: kind for kind in _KINDS for beginning in kind.beginnings.split()}
+_BY_PREFIX: Final = {prefix: kind for kind in _TOKEN_FORMATS for prefix in kind.prefixes.split()}
 
 
 def one_of(words: Iterable[str]) -> str:
@@ -174,30 +176,30 @@ def one_of(words: Iterable[str]) -> str:
 
 # A token starts at the start of a word, or after an escape of JSON such as \n. The lookahead skips
 # short words quickly.
-_BEGINNING: Final = re.compile(
-    rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=[A-Za-z0-9_.~+/=-]{{11}})(?:{one_of(_BY_BEGINNING)})"
+_PREFIX: Final = re.compile(
+    rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=[A-Za-z0-9_.~+/=-]{{11}})(?:{one_of(_BY_PREFIX)})"
 )
 
 
 def may_begin_token(text: str) -> bool:
     """Return whether a token may start somewhere in `text`."""
-    return _BEGINNING.search(text) is not None
+    return _PREFIX.search(text) is not None
 
 
 def find_token(text: str, start: int) -> tuple[int, int] | None:
     """Return start and end of the first token at or after `start`, None when there is none."""
     at = start
-    while beginning := _BEGINNING.search(text, at):
-        kind = _BY_BEGINNING[beginning[0]]
-        within_run = kind.in_run and text[beginning.start() - 1 : beginning.start()] in ("-", "_")
-        rest = None if within_run else re.compile(kind.rest).match(text, beginning.end())
+    while prefix := _PREFIX.search(text, at):
+        kind = _BY_PREFIX[prefix[0]]
+        within_run = kind.in_run and text[prefix.start() - 1 : prefix.start()] in ("-", "_")
+        rest = None if within_run else re.compile(kind.rest).match(text, prefix.end())
         if rest is None:
-            at = beginning.end()
+            at = prefix.end()
             continue
 
         # Continue after what was read, even if it is not a token, which keeps this linear.
         at = rest.end()
-        token = text[beginning.start() : at]
+        token = text[prefix.start() : at]
         if kind.mixed:
             is_token = mixes_letters_and_digits(token)
         else:
@@ -205,6 +207,6 @@ def find_token(text: str, start: int) -> tuple[int, int] | None:
             is_token = not kind.in_run or looks_random(token)
 
         if is_token:
-            return beginning.start(), at
+            return prefix.start(), at
 
     return None

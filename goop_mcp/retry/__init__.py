@@ -7,11 +7,11 @@ from goop_mcp.on_demand import names_on_demand
 from goop_mcp.retry.agent_records import AgentUnavailableError
 from goop_mcp.retry.ask import (
     EnvelopedAgent,
+    ask_many,
     ask_until_accepted,
     ask_until_accepted_sync,
     enveloped,
 )
-from goop_mcp.retry.asking import Asking
 from goop_mcp.retry.attempts import (
     Attempt,
     NotAcceptedError,
@@ -23,7 +23,7 @@ from goop_mcp.retry.budget import shared_budget
 from goop_mcp.retry.calls import AgentInterruptedError
 from goop_mcp.retry.hooks import Hooks
 from goop_mcp.retry.jobs import Job
-from goop_mcp.retry.many import ask_many
+from goop_mcp.retry.loop import RetryLoop
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent, Conversation, Message, Reply, Usage, Way
 from goop_mcp.retry.review import Review
@@ -32,15 +32,11 @@ __all__ = [
     "Agent",
     "AgentInterruptedError",
     "AgentUnavailableError",
-    "Asking",
     "Attempt",
     "Conversation",
     "EnvelopedAgent",
-    "Following",
     "Hooks",
     "Job",
-    "Journey",
-    "JourneyEnd",
     "Message",
     "NotAcceptedError",
     "Outcome",
@@ -48,12 +44,16 @@ __all__ = [
     "RecordedError",
     "Reply",
     "ReplyTypeError",
+    "RetryLoop",
     "RetryPolicy",
     "Review",
     "Step",
     "StoppedBecause",
     "Usage",
     "Way",
+    "WorkflowLoop",
+    "WorkflowRun",
+    "WorkflowStopReason",
     "ask_many",
     "ask_until_accepted",
     "ask_until_accepted_sync",
@@ -63,17 +63,23 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from goop_mcp.retry.following import Following, follow
-    from goop_mcp.retry.journey import Journey, JourneyEnd, Step
+    from goop_mcp.retry.workflow import Step, WorkflowLoop, WorkflowRun, WorkflowStopReason, follow
+
+    Asking = RetryLoop
+    Following = WorkflowLoop
+    Journey = WorkflowRun
+    JourneyEnd = WorkflowStopReason
 else:
-    # What needs the router: nobody who only asks pays for it.
+    # What needs the router is imported only when it is used.
     __getattr__ = names_on_demand(
         __name__,
-        {
-            "Following": "following",
-            "Journey": "journey",
-            "JourneyEnd": "journey",
-            "Step": "journey",
-            "follow": "following",
+        dict.fromkeys(
+            ("Step", "WorkflowLoop", "WorkflowRun", "WorkflowStopReason", "follow"), "workflow"
+        ),
+        renamed={
+            "Asking": "RetryLoop",
+            "Following": "WorkflowLoop",
+            "Journey": "WorkflowRun",
+            "JourneyEnd": "WorkflowStopReason",
         },
     )

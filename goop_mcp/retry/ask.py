@@ -1,29 +1,37 @@
 """One line around an agent call: what users import."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial, update_wrapper
 from typing import TypedDict, Unpack, cast, overload
 
 import anyio
 
-from goop_mcp.retry.asking import Asking
 from goop_mcp.retry.attempts import NotAcceptedError, Outcome
 from goop_mcp.retry.calls import call_of
 from goop_mcp.retry.hooks import Hooks
-from goop_mcp.retry.jobs import DEFAULT_POLICY, Job
+from goop_mcp.retry.jobs import DEFAULT_POLICY, Job, check_count, check_type
+from goop_mcp.retry.loop import RetryLoop
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent
+from goop_mcp.retry.telemetry import workflow_span
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
 
-__all__ = ["EnvelopedAgent", "Terms", "ask_until_accepted", "ask_until_accepted_sync", "enveloped"]
+__all__ = [
+    "EnvelopedAgent",
+    "RetryOptions",
+    "ask_many",
+    "ask_until_accepted",
+    "ask_until_accepted_sync",
+    "enveloped",
+]
 
 
 FunctionOrMethod = Callable[..., Awaitable[str] | str]
 
 
-class Terms(TypedDict, total=False):
+class RetryOptions(TypedDict, total=False):
     """The arguments of `ask_until_accepted` by their names."""
 
     protocol: str
@@ -72,13 +80,13 @@ async def ask_until_accepted(
         rules=rules,
         agent_name=agent_name,
     )
-    outcome = await Asking(job).run()
+    outcome = await RetryLoop(job).run()
     if policy.when_exhausted == "raise" and not outcome.accepted:
         raise NotAcceptedError(outcome) from outcome.failure
     return outcome
 
 
-def ask_until_accepted_sync(agent: Agent, prompt: str, **terms: Unpack[Terms]) -> Outcome:
+def ask_until_accepted_sync(agent: Agent, prompt: str, **terms: Unpack[RetryOptions]) -> Outcome:
     """Do what `ask_until_accepted` does, with the same arguments, and wait for it.
 
     Inside a running event loop the work is done on a thread with a loop of its own, while the loop
@@ -107,9 +115,19 @@ class EnvelopedAgent:
     not at the first call.
     """
 
-    def __init__(self, agent: Agent, **terms: Unpack[Terms]) -> None:
+    def __init__(self, agent: Agent, **terms: Unpack[RetryOptions]) -> None:
         call_of(getattr(agent, "__func__", agent))
-        _check_terms(agent, terms)
+        for name in terms.keys() - RetryOptions.__annotations__.keys():
+            known = ", ".join(RetryOptions.__annotations__)
+            hint = (
+                f"policy=RetryPolicy({name}=...)"
+                if name in RetryPolicy.__dataclass_fields__
+                else f"one of {known}"
+            )
+            raise TypeError(f"there is no term {name!r}; expected {hint}")
+
+        # Raises for wrong values what `ask_until_accepted` would raise at the first call.
+        Job(agent, "", **terms)
         self.agent = agent
         self.terms = terms
         # Only the names: the attributes of an agent that is an object stay its own.
@@ -137,30 +155,20 @@ class EnvelopedAgent:
         return EnvelopedAgent(bind(instance, owner), **self.terms)
 
 
-def _check_terms(agent: Agent, terms: Terms) -> None:
-    """Raise what `ask_until_accepted` would raise; for an unknown term, name where it belongs."""
-    for name in terms.keys() - Terms.__annotations__.keys():
-        known = ", ".join(Terms.__annotations__)
-        hint = (
-            f"policy=RetryPolicy({name}=...)"
-            if name in RetryPolicy.__dataclass_fields__
-            else f"one of {known}"
-        )
-        raise TypeError(f"there is no term {name!r}; expected {hint}")
-
-    Job(agent, "", **terms)
+@overload
+def enveloped(
+    agent: FunctionOrMethod | Agent, /, **terms: Unpack[RetryOptions]
+) -> EnvelopedAgent: ...
 
 
 @overload
-def enveloped(agent: FunctionOrMethod | Agent, /, **terms: Unpack[Terms]) -> EnvelopedAgent: ...
-
-
-@overload
-def enveloped(**terms: Unpack[Terms]) -> Callable[[FunctionOrMethod | Agent], EnvelopedAgent]: ...
+def enveloped(
+    **terms: Unpack[RetryOptions],
+) -> Callable[[FunctionOrMethod | Agent], EnvelopedAgent]: ...
 
 
 def enveloped(
-    agent: FunctionOrMethod | Agent | None = None, /, **terms: Unpack[Terms]
+    agent: FunctionOrMethod | Agent | None = None, /, **terms: Unpack[RetryOptions]
 ) -> EnvelopedAgent | Callable[[FunctionOrMethod | Agent], EnvelopedAgent]:
     """Return a decorator for agents, functions or methods, that are always asked on these `terms`.
 
@@ -174,3 +182,35 @@ def enveloped(
         return EnvelopedAgent(agent, **terms)
 
     return envelop
+
+
+async def ask_many(
+    jobs: Iterable[Job], *, limit: int = 8, cancel_others: bool = False
+) -> list[Outcome]:
+    """Run `jobs`, at most `limit` of them at a time, and return their outcomes in the same order.
+
+    A job that fails leaves the others alone. With `cancel_others` the first that is not accepted
+    cancels the rest, whose outcomes then say so. Every job gives an outcome, also where its policy
+    says "raise". The limits of a job count from its turn; `shared_budget` bounds all together. Give
+    each job an agent of its own: jobs that share one share its conversation. Raises ValueError for
+    a limit below 1 and TypeError for what is no job. Works under asyncio and trio.
+    """
+    check_count("limit", limit)
+    check_type("jobs", jobs, Iterable, "several of Job(...)")
+    loops = [RetryLoop(job) for job in jobs]
+    # Shared by all workers: each takes the next loop when it is free.
+    waiting = iter(loops)
+
+    async def work() -> None:
+        for loop in waiting:
+            outcome = await loop.run()
+            if cancel_others and not outcome.accepted:
+                for each in loops:
+                    each.cancel()
+
+    with workflow_span("ask_many"):
+        async with anyio.create_task_group() as group:
+            for _ in range(min(limit, len(loops))):
+                group.start_soon(work)
+
+    return [each.outcome for each in loops if each.outcome is not None]

@@ -338,13 +338,9 @@ def gave_up(replies: Sequence[Attempt]) -> bool:
 
     It may then have been accepted because it says nothing.
     """
-    lengths = [_envelope_length(each) for each in replies]
+    spans = [each.verdict.span if each.verdict is not None else None for each in replies]
+    lengths = [end - start for start, end in (span or (0, 0) for span in spans)]
     return len(lengths) > 1 and lengths[-1] < _GIVEN_UP * max(lengths[:-1])
-
-
-def _envelope_length(attempt: Attempt) -> int:
-    span = attempt.verdict.span if attempt.verdict is not None else None
-    return span[1] - span[0] if span is not None else 0
 
 
 def _lacks_envelope(attempt: Attempt) -> bool:

@@ -13,9 +13,9 @@ from threading import Lock
 from time import monotonic
 from typing import Literal
 
+from goop_mcp.retry.calls import Wakeup
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Usage
-from goop_mcp.retry.threads import Wakeup
 
 __all__ = ["Budget", "shared_budget", "time_left"]
 
@@ -39,17 +39,6 @@ class _Reservation:
         self.others_counted = False
         # How many calls within this one wait for their turn: until then it stands still.
         self.waiting_within = 0
-
-
-def _stand_still(around: "Sequence[_Reservation]") -> None:
-    """Mark calls that wait for one within them, and have all look again who wait for them.
-
-    Otherwise two such calls would wait for each other for ever.
-    """
-    for each in around:
-        each.waiting_within += 1
-        for budget in each.shares:
-            budget._wake()
 
 
 class Budget:
@@ -133,26 +122,28 @@ class Budget:
 
                     if not marked:
                         marked = True
-                        _stand_still(around)
+                        # The calls around this one stand still while it waits. All who wait for
+                        # those look again, or two such calls would wait for each other for ever.
+                        for each in around:
+                            each.waiting_within += 1
+                            for budget in each.shares:
+                                budget._wake()
 
                     turn = Wakeup()
                     full._waiting.append(turn)
 
-                await self._wait(turn, full)
+                try:
+                    await turn.wait()
+                finally:
+                    # A call that is cancelled while it waits must not stay in the queue.
+                    with _reserving:
+                        if turn in full._waiting:
+                            full._waiting.remove(turn)
         finally:
             if marked:
                 with _reserving:
                     for each in around:
                         each.waiting_within -= 1
-
-    async def _wait(self, turn: Wakeup, full: "Budget") -> None:
-        try:
-            await turn.wait()
-        finally:
-            # Whoever is cancelled while it waits must not be kept.
-            with _reserving:
-                if turn in full._waiting:
-                    full._waiting.remove(turn)
 
     def settle(self, usage: Usage | None) -> bool:
         """End the reservation with what the call used; return whether all of it was known.

@@ -1,35 +1,40 @@
-"""One call of an agent, and how its failure is classified."""
+"""One call of an agent, on a thread if it blocks, and how its failure is classified."""
 
 import inspect
 import logging
+import sys
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from contextvars import copy_context
 from functools import partial
-from typing import Any, TypeGuard
+from threading import Thread
+from typing import Any, TypeVar, cast
 
 import anyio
+from anyio.lowlevel import current_token
 
 from goop_mcp.errors import GoopError, ReplyTypeError
-from goop_mcp.retry.cancelling import is_being_cancelled
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import (
     NOTHING_USED,
     Agent,
     Conversation,
     Message,
-    PlainAgent,
     Reply,
     Usage,
 )
-from goop_mcp.retry.threads import call_on_thread
 from goop_mcp.validation.findings import excerpt
 
 __all__ = [
     "AgentCancelledError",
     "AgentInterruptedError",
     "DeadlinePassedError",
+    "Wakeup",
     "answer_within",
     "call_of",
     "describe_failure",
+    "is_being_cancelled",
     "is_repeatable",
     "is_transient",
     "usage_of_failure",
@@ -55,6 +60,8 @@ _TRANSIENT_NAMES = frozenset(
         "TransportError",
     }
 )
+
+T = TypeVar("T")
 
 Call = Callable[[Message], Awaitable[Reply]]
 
@@ -88,38 +95,39 @@ def call_of(agent: Agent, *, named: str = "agent") -> Call:
             " text"
         )
 
-    if _is_conversation(agent):
-        return partial(_ask_conversation, agent, is_async=_is_async(agent.ask))
+    if callable(getattr(agent, "ask", None)):
+        conversation = cast("Conversation", agent)
+        is_async = _is_async(conversation.ask)
+
+        async def ask_conversation(message: Message) -> Reply:
+            reply = await _answer(conversation.ask, message, is_async=is_async)
+            if not isinstance(reply, Reply):
+                raise ReplyTypeError(reply, "a Reply")
+
+            _check_text(reply.text)
+            return reply
+
+        return ask_conversation
+
     if not callable(agent):
         kind = type(agent).__name__
         raise TypeError(
             f"the {named} is {kind}; expected a function of one text, or an object with ask"
         )
 
-    return partial(_ask_function, agent, is_async=_is_async(agent))
+    is_async = _is_async(agent)
 
+    async def ask_function(message: Message) -> Reply:
+        return Reply(text=_check_text(await _answer(agent, message.text, is_async=is_async)))
 
-def _is_conversation(agent: Agent) -> TypeGuard[Conversation]:
-    return callable(getattr(agent, "ask", None))
+    return ask_function
 
 
 def _is_async(function: Callable[..., object]) -> bool:
-    # The method is looked at, not whether there is one
+    # An object whose `__call__` is async is no coroutine function itself.
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004
     )
-
-
-async def _ask_conversation(agent: Conversation, message: Message, *, is_async: bool) -> Reply:
-    reply = await _answer(agent.ask, message, is_async=is_async)
-    if not isinstance(reply, Reply):
-        raise ReplyTypeError(reply, "a Reply")
-    _check_text(reply.text)
-    return reply
-
-
-async def _ask_function(agent: PlainAgent, message: Message, *, is_async: bool) -> Reply:
-    return Reply(text=_check_text(await _answer(agent, message.text, is_async=is_async)))
 
 
 async def _answer(function: Callable[[Any], object], argument: object, *, is_async: bool) -> object:
@@ -226,3 +234,70 @@ def _status(failure: BaseException) -> int | None:
     )
 
     return next((code for code in codes if isinstance(code, int) and code in _STATUSES), None)
+
+
+def is_being_cancelled() -> bool:
+    """Whether the running task is being cancelled, where a cancellation was caught.
+
+    Under asyncio whoever awaits something cancelled gets the same exception without being
+    cancelled. Under trio nobody does.
+    """
+    if anyio.get_cancelled_exc_class().__module__.startswith("trio"):
+        return True
+
+    # Loaded already wherever it runs; under trio it must not be loaded at all.
+    import asyncio  # noqa: PLC0415
+
+    task = asyncio.current_task()
+
+    return task is None or task.cancelling() > 0
+
+
+async def call_on_thread(function: Callable[[], T]) -> T:
+    """Return what `function` returns, called on a new thread in a copy of the context.
+
+    A cancellation abandons the thread, and so does the end of the program: a thread that hangs
+    keeps nothing waiting.
+    """
+    future: Future[T] = Future()
+    done = Wakeup()
+
+    def work() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as raised:
+            future.set_exception(raised)
+        done.set()
+
+    # The event loop belongs to the thread of the caller: with its name in the copied context, the
+    # function would find an event loop where none runs.
+    context = copy_context()
+    if (sniffio := sys.modules.get("sniffio")) is not None:
+        context.run(sniffio.current_async_library_cvar.set, None)
+
+    Thread(target=context.run, args=(work,), name="goop-mcp agent", daemon=True).start()
+    await done.wait()
+
+    return future.result()
+
+
+class Wakeup:
+    """Wakes one task, from any thread and from any event loop.
+
+    To be made in the loop of the task that waits.
+    """
+
+    def __init__(self) -> None:
+        self._event = anyio.Event()
+        loop: Any = current_token().native_token
+        # Of asyncio and of trio; both return at once, so that the thread ends with its work.
+        self._in_loop = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
+
+    def set(self) -> None:
+        """Wake the task. Where its loop has ended meanwhile nobody waits."""
+        with suppress(RuntimeError):
+            self._in_loop(self._event.set)
+
+    async def wait(self) -> None:
+        """Wait until it is set."""
+        await self._event.wait()

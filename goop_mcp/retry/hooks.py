@@ -9,7 +9,7 @@ from typing import TypeVar
 import anyio
 
 from goop_mcp.retry.attempts import Attempt, Outcome
-from goop_mcp.retry.cancelling import is_being_cancelled
+from goop_mcp.retry.calls import is_being_cancelled
 from goop_mcp.retry.replies import Message
 
 __all__ = ["Hooks", "call_hooks"]

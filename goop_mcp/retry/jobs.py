@@ -96,16 +96,24 @@ def judge(
     rules: Sequence[Rule],
 ) -> Verdict:
     """Return the verdict of `validate`, without the repairs that the policy does not accept."""
-    mode: Mode = "lenient" if policy.mend_form else "strict"
+    mode: Mode = "lenient" if policy.allow_repairs else "strict"
     verdict = validate(
         reply, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
     )
-    if not policy.unmended or not verdict.repairs:
+    if not policy.rejected_repairs or not verdict.repairs:
         return verdict
 
-    unwanted = {repair.rule for repair in verdict.repairs} & policy.unmended
+    unwanted = {repair.rule for repair in verdict.repairs} & policy.rejected_repairs
+    if not unwanted:
+        return verdict
 
-    return _rejected(verdict, unwanted, limits) if unwanted else verdict
+    # What the strict mode does for all repairs: the finding of each unwanted one is an error.
+    findings = tuple(
+        replace(finding, severity=Severity.ERROR) if finding.rule in unwanted else finding
+        for finding in verdict.findings
+    )
+    feedback = compose_feedback(findings, no_envelope=False, skeleton="", limits=limits)
+    return replace(verdict, verdict="rejected", findings=findings, feedback=feedback)
 
 
 def judged(attempt: Attempt, verdict_on: Callable[[str], Verdict]) -> Attempt:
@@ -146,12 +154,3 @@ def check_count(name: str, value: object) -> None:
 def check_names(protocol: str, phase: str | None) -> None:
     """Raise UnknownNameError for a protocol or phase that does not exist."""
     validate("", protocol=protocol, expected=Expectations(phase=phase))
-
-
-def _rejected(verdict: Verdict, rules: set[str], limits: Limits) -> Verdict:
-    findings = tuple(
-        replace(finding, severity=Severity.ERROR) if finding.rule in rules else finding
-        for finding in verdict.findings
-    )
-    feedback = compose_feedback(findings, no_envelope=False, skeleton="", limits=limits)
-    return replace(verdict, verdict="rejected", findings=findings, feedback=feedback)

@@ -1,24 +1,68 @@
-"""How often, how long, at what cost and in which way an agent is asked."""
+"""How often, how long, at what cost and by which strategies an agent is asked."""
 
+import random
+import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from datetime import UTC, datetime, timedelta
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from goop_mcp.errors import PolicyError
+from goop_mcp.errors import GoopDeprecationWarning, PolicyError
 from goop_mcp.protocols import RULES
 from goop_mcp.retry.replies import Agent, Way
 
 if TYPE_CHECKING:
     from tenacity.wait import wait_base
 
-__all__ = ["RetryPolicy", "WhenExhausted"]
+__all__ = ["RetryPolicy", "WhenExhausted", "pause_before"]
 
 WhenExhausted = Literal["return", "raise", "fallback"]
 
 _WAYS = ("same_conversation", "minimal", "fresh")
 _MOST_ATTEMPTS = 100
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_LONGEST_NAMED_PAUSE = 3600.0
+_JITTER = 0.2
 
 
+# Until 1.0.
+_FORMER_NAMES = {"mend_form": "allow_repairs", "unmended": "rejected_repairs"}
+
+
+def _accept_former_names(policy_class: "type[RetryPolicy]") -> "type[RetryPolicy]":
+    """Have the constructor accept the former names of fields as well, with a warning.
+
+    They cannot be fields: `replace` and `==` would then have two values for one setting.
+    """
+    create = policy_class.__init__
+
+    @wraps(create)
+    def init(self: "RetryPolicy", /, **values: Any) -> None:  # noqa: ANN401 - of each field's type
+        for former, name in _FORMER_NAMES.items():
+            if former in values:
+                _warn_of_former(former)
+                # Replaces a value under the present name, which `replace(policy, mend_form=False)`
+                # passes as well, from the policy that it copies.
+                values[name] = values.pop(former)
+
+        create(self, **values)
+
+    type.__setattr__(policy_class, "__init__", init)
+    return policy_class
+
+
+def _warn_of_former(former: str) -> None:
+    warnings.warn(
+        f"RetryPolicy.{former} is now called {_FORMER_NAMES[former]}; the old name is removed in"
+        " 1.0",
+        GoopDeprecationWarning,
+        stacklevel=3,
+    )
+
+
+@_accept_former_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
     """What bounds a call.
@@ -34,8 +78,8 @@ class RetryPolicy:
         counting what is reserved for calls under way: the most that the agent's last five answers
         used, all that is left before the first. Where the agent does not say what it used, the
         reservation counts.
-    ways: how to ask again. The first is used until nothing changes, then the next; after the last
-        one the call ends.
+    ways: the strategies of asking again. The first is used until nothing changes, then the next;
+        after the last one the call ends.
     call_retries: how often a call that fails is repeated, 0 to 100, not counted as attempts; the
         circuit may end that sooner.
     retry_call: which failures of a call are worth repeating; None: time-outs, lost connections,
@@ -51,8 +95,8 @@ class RetryPolicy:
         acceptable.
     circuit: whether five failed calls in a row, of all who ask the same agent, end further calls at
         once for 30 s, and after each one more that fails for twice as long, up to 10 min.
-    mend_form: False rejects a reply whose form had to be repaired (strict mode).
-    unmended: rules whose repairs reject the reply although other forms are repaired.
+    allow_repairs: False rejects a reply whose form had to be repaired (strict mode).
+    rejected_repairs: rules whose repairs reject the reply although other forms are repaired.
     """
 
     max_attempts: int = 3
@@ -67,8 +111,8 @@ class RetryPolicy:
     backoff: "wait_base | None" = None
     when_exhausted: WhenExhausted = "return"
     fallback: Agent | Sequence[Agent] | None = None
-    mend_form: bool = True
-    unmended: frozenset[str] = frozenset()
+    allow_repairs: bool = True
+    rejected_repairs: frozenset[str] = frozenset()
     circuit: bool = True
 
     def __post_init__(self) -> None:
@@ -76,14 +120,28 @@ class RetryPolicy:
         # A list or a set of the caller's is copied: what is frozen must not change with it.
         if isinstance(ways := cast("object", self.ways), list):
             object.__setattr__(self, "ways", tuple(ways))
-        if isinstance(unmended := cast("object", self.unmended), set | list | tuple):
-            object.__setattr__(self, "unmended", frozenset(unmended))
+        if isinstance(
+            rejected_repairs := cast("object", self.rejected_repairs), set | list | tuple
+        ):
+            object.__setattr__(self, "rejected_repairs", frozenset(rejected_repairs))
         if isinstance(self.fallback, list):
             object.__setattr__(self, "fallback", tuple(self.fallback))
 
-        errors = [*_numbers(self), *(_kinds(self) or _names(self))] or _contradictions(self)
+        errors = [*_numbers(self), *_others(self)] or _contradictions(self)
         if errors:
             raise PolicyError("the policy cannot be kept: " + "; ".join(errors))
+
+    @property
+    def mend_form(self) -> bool:
+        """The former name of `allow_repairs`, removed in 1.0."""
+        _warn_of_former("mend_form")
+        return self.allow_repairs
+
+    @property
+    def unmended(self) -> frozenset[str]:
+        """The former name of `rejected_repairs`, removed in 1.0."""
+        _warn_of_former("unmended")
+        return self.rejected_repairs
 
     @property
     def fallbacks(self) -> "tuple[Agent, ...]":
@@ -122,38 +180,44 @@ def _numbers(policy: RetryPolicy) -> list[str]:
     return errors
 
 
-def _kinds(policy: RetryPolicy) -> list[str]:
+def _others(policy: RetryPolicy) -> list[str]:
     wanted: list[tuple[str, object, bool, str]] = [
         ("ways", policy.ways, isinstance(policy.ways, tuple), f"one or more of {', '.join(_WAYS)}"),
         (
-            "unmended",
-            policy.unmended,
-            isinstance(policy.unmended, frozenset),
+            "rejected_repairs",
+            policy.rejected_repairs,
+            isinstance(policy.rejected_repairs, frozenset),
             "a set of names of rules",
         ),
-        ("mend_form", policy.mend_form, isinstance(policy.mend_form, bool), "True or False"),
+        (
+            "allow_repairs",
+            policy.allow_repairs,
+            isinstance(policy.allow_repairs, bool),
+            "True or False",
+        ),
         ("circuit", policy.circuit, isinstance(policy.circuit, bool), "True or False"),
         (
             "retry_call",
             policy.retry_call,
-            _is_function(policy.retry_call),
+            policy.retry_call is None or callable(policy.retry_call),
             "a function of one failure, or None",
         ),
-        ("backoff", policy.backoff, _is_function(policy.backoff), "a wait of tenacity, or None"),
+        (
+            "backoff",
+            policy.backoff,
+            policy.backoff is None or callable(policy.backoff),
+            "a wait of tenacity, or None",
+        ),
     ]
-    return [
+    errors = [
         f"{name} is {value!r}; expected {expected}"
         for name, value, fits, expected in wanted
         if not fits
     ]
+    if errors:
+        # The values can be looked at only where the types fit.
+        return errors
 
-
-def _is_function(value: object) -> bool:
-    return value is None or callable(value)
-
-
-def _names(policy: RetryPolicy) -> list[str]:
-    errors: list[str] = []
     if not policy.ways or any(way not in _WAYS for way in policy.ways):
         errors.append(f"ways is {policy.ways!r}; expected one or more of {', '.join(_WAYS)}")
     elif len(set(policy.ways)) < len(policy.ways):
@@ -164,8 +228,8 @@ def _names(policy: RetryPolicy) -> list[str]:
             f"when_exhausted is {policy.when_exhausted!r}; expected return, raise or fallback"
         )
 
-    unknown = sorted(name for name in policy.unmended if name not in RULES)
-    errors += [f"unmended names {name!r}; there is no such rule" for name in unknown]
+    unknown = sorted(name for name in policy.rejected_repairs if name not in RULES)
+    errors += [f"rejected_repairs names {name!r}; there is no such rule" for name in unknown]
 
     return errors
 
@@ -191,9 +255,93 @@ def _contradictions(policy: RetryPolicy) -> list[str]:
         for name, value in repeating.items()
         if value is not None and policy.call_retries == 0
     ]
-    if policy.unmended and not policy.mend_form:
+    if policy.rejected_repairs and not policy.allow_repairs:
         errors.append(
-            "unmended is given and mend_form is False, which repairs nothing; leave one of them out"
+            "rejected_repairs is given and allow_repairs is False, which repairs nothing; leave one"
+            " of them out"
         )
 
     return errors
+
+
+def pause_before(
+    failures: int,
+    failure: Exception | None,
+    policy: RetryPolicy,
+    *,
+    now: Callable[[], float] = time.time,
+    chance: Callable[[], float] = random.random,
+    time_left: float | None = None,
+) -> float:
+    """Return the seconds to wait before a call that has failed `failures` times is repeated.
+
+    A time that the failure names is lengthened by up to a fifth at random: many calls that were
+    refused together must not all come back together. `now` gives the seconds since 1970, against
+    which a time of day is held, and `chance` a number from 0 to 1. `time_left` are the seconds to a
+    deadline.
+    """
+    # Needed only after a failure; every start would pay for it
+    import tenacity  # noqa: PLC0415
+
+    wait: wait_base = policy.backoff or tenacity.wait_random_exponential(
+        multiplier=_FIRST_PAUSE, max=_LONGEST_PAUSE
+    )
+    state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
+    state.attempt_number = failures
+    if failure is not None:
+        state.set_exception((type(failure), failure, None))
+
+    named = min(max(0.0, _seconds(_named(failure), now)), _LONGEST_NAMED_PAUSE)
+    added = _JITTER * named * chance()
+    if time_left is not None and named < time_left:
+        # What would still be in time must not come too late by chance.
+        added = min(added, (time_left - named) / 2)
+
+    return max(wait(state), named + added)
+
+
+def _named(failure: Exception | None) -> object:
+    """Return how long a failure asks to wait, None where it does not.
+
+    It is an attribute of the failure, or the header of its HTTP answer.
+    """
+    named = getattr(failure, "retry_after", None)
+    if named is not None:
+        return named
+
+    # Libraries give a failure its answer, or the headers themselves; a header has no fixed case.
+    answer: Any = getattr(failure, "response", None)
+    items = getattr(
+        getattr(failure if answer is None else answer, "headers", None),
+        "items",
+        dict[str, str]().items,
+    )
+    headers = {str(name).lower(): str(value).strip() for name, value in items()}
+
+    milliseconds = headers.get("retry-after-ms", "")
+    digits = milliseconds.replace(".", "", 1)
+    if digits.isascii() and digits.isdecimal():
+        return float(milliseconds) / 1000
+    return headers.get("retry-after")
+
+
+def _seconds(named: object, now: Callable[[], float]) -> float:
+    """Return the seconds in `named`: a number, a duration, or a time of day as in HTTP."""
+    if isinstance(named, timedelta):
+        return named.total_seconds()
+    if isinstance(named, datetime):
+        return named.timestamp() - now()
+
+    try:
+        return float(named) if isinstance(named, str | int | float) else 0.0
+    except ValueError:
+        # It is a date, which few failures name: the parser is slow to import.
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415
+
+    try:
+        moment = parsedate_to_datetime(str(named))
+    except ValueError:
+        return 0.0
+
+    # HTTP dates are in UTC, also where they do not say so.
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp() - now()

@@ -1,6 +1,6 @@
 """Judge the replies of a conversation that a framework drives by itself.
 
-The same policy, stop rules and words as in `ask_until_accepted`; only who sends them differs.
+Policy, stop rules and messages are those of `ask_until_accepted`; the framework sends them.
 """
 
 import logging
@@ -15,25 +15,27 @@ from goop_mcp.protocols import check_rules
 from goop_mcp.retry.attempts import CANCELLED, Attempt, NotAcceptedError, Outcome, StoppedBecause
 from goop_mcp.retry.budget import Budget
 from goop_mcp.retry.calls import describe_failure, usage_of_failure
-from goop_mcp.retry.course import Stop, next_step
-from goop_mcp.retry.ending import UNCOUNTED, outcome_of
 from goop_mcp.retry.jobs import DEFAULT_POLICY, check_names, check_terms, judge, judged
+from goop_mcp.retry.loop import UNCOUNTED, outcome_of
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Message, Usage, Way
+from goop_mcp.retry.strategy import Stop, next_step
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
 
-__all__ = ["Review", "ReviewTerms", "notify"]
+__all__ = ["Review", "ReviewOptions", "notify"]
 
-_KEPT = frozenset({"max_attempts", "deadline", "when_exhausted", "mend_form", "unmended"})
+_KEPT = frozenset(
+    {"max_attempts", "deadline", "when_exhausted", "allow_repairs", "rejected_repairs"}
+)
 # One conversation, of which nothing can be taken back: a reply that brings nothing new ends it.
 _WAYS: Final[tuple[Way, ...]] = ("same_conversation",)
 
 _logger = logging.getLogger(__name__)
 
 
-class ReviewTerms(TypedDict, total=False):
+class ReviewOptions(TypedDict, total=False):
     """The terms of a review, by their names; see `Review`."""
 
     protocol: str
@@ -49,10 +51,10 @@ class Review:
 
     `protocol`, `expected`, `limits` and `rules` are those of `validate`; a rule that fails ends the
     review with "agent_error". Of `policy` the fields max_attempts, deadline, when_exhausted,
-    mend_form and unmended are kept. `on_stop` is given the outcome once, when the review ends, also
-    by `fail` and `cancel`; what it raises is logged. `clock` gives seconds that never go back. The
-    deadline ends the review at the next reply; the call of the model is the framework's, to be
-    bounded by `time_left`.
+    allow_repairs and rejected_repairs are kept. `on_stop` is given the outcome once, when the
+    review ends, also by `fail` and `cancel`; what it raises is logged. `clock` gives seconds that
+    never go back. The deadline ends the review at the next reply; the call of the model is the
+    framework's, to be bounded by `time_left`.
 
     Raises PolicyError for a policy that only `ask_until_accepted` can keep, UnknownNameError for an
     unknown protocol, TypeError for terms of the wrong kind, RuleRefusedError for a rule that cannot
@@ -73,7 +75,19 @@ class Review:
         check_terms(policy, expected, limits)
         check_names(protocol, None if expected is None else expected.phase)
         check_rules(rules)
-        self._policy = _keepable(policy)
+        other = [
+            field.name
+            for field in fields(policy)
+            if field.name not in _KEPT
+            and getattr(policy, field.name) not in (getattr(DEFAULT_POLICY, field.name), _WAYS)
+        ]
+        if other:
+            names = ", ".join(other)
+            raise PolicyError(
+                f"the framework asks by itself, so {names} cannot be kept; leave it out"
+            )
+
+        self._policy = replace(policy, ways=_WAYS)
         self._judge = partial(
             judge,
             protocol=protocol,
@@ -245,21 +259,3 @@ def notify(on_stop: Callable[[Outcome], None] | None, outcome: Outcome) -> None:
         on_stop(outcome)
     except Exception:
         _logger.exception("on_stop failed; the outcome stays as it is")
-
-
-def _keepable(policy: RetryPolicy) -> RetryPolicy:
-    """Return `policy` for one conversation.
-
-    Raises PolicyError for what somebody else's loop cannot keep.
-    """
-    other = [
-        field.name
-        for field in fields(policy)
-        if field.name not in _KEPT
-        and getattr(policy, field.name) not in (getattr(DEFAULT_POLICY, field.name), _WAYS)
-    ]
-    if other:
-        names = ", ".join(other)
-        raise PolicyError(f"the framework asks by itself, so {names} cannot be kept; leave it out")
-
-    return replace(policy, ways=_WAYS)

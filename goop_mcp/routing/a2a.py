@@ -3,8 +3,8 @@
 from typing import Any
 
 from goop_mcp.routing.adapters import ADAPTERS, protocol_of
-from goop_mcp.routing.task_states import TaskState, verdict_state
-from goop_mcp.routing.views import CommitView, FileView, ReportView
+from goop_mcp.routing.task_states import verdict_state
+from goop_mcp.routing.views import ReportView
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["EXTENSION_URI", "a2a_task"]
@@ -39,37 +39,36 @@ def a2a_task(
     envelope = verdict.envelope.to_dict() if verdict.envelope else None
     ours = {name: value for name, value in {**details, "envelope": envelope}.items() if value}
 
-    return {
-        "status": _status(state),
-        "artifacts": [*map(_of_file, report.files), *map(_of_commit, report.commits)]
-        if report
-        else [],
-        "metadata": {**state.metadata, **({EXTENSION_URI: ours} if ours else {})},
-    }
-
-
-def _status(state: TaskState) -> dict[str, Any]:
     parts: list[dict[str, Any]] = [{"text": state.message}] if state.message else []
     parts += [{"data": dict(part)} for part in state.parts]
     message = {"message": {"role": "ROLE_AGENT", "parts": parts}} if parts else {}
-    return {"state": state.state.value, **message}
 
+    # A2A has no list of changed files: each file and each commit becomes an artifact.
+    artifacts: list[dict[str, Any]] = []
+    if report is not None:
+        artifacts = [
+            {
+                "name": file.path,
+                "description": file.note,
+                "parts": [{"url": file.path}],
+                "metadata": {"action": file.action},
+            }
+            for file in report.files
+        ]
+        artifacts += [
+            {
+                "name": f"commit {commit.sha or '?'}",
+                "description": commit.message,
+                "parts": [{"text": commit.message}],
+                "metadata": {"sha": commit.sha},
+            }
+            for commit in report.commits
+        ]
 
-def _of_file(file: FileView) -> dict[str, Any]:
     return {
-        "name": file.path,
-        "description": file.note,
-        "parts": [{"url": file.path}],
-        "metadata": {"action": file.action},
-    }
-
-
-def _of_commit(commit: CommitView) -> dict[str, Any]:
-    return {
-        "name": f"commit {commit.sha or '?'}",
-        "description": commit.message,
-        "parts": [{"text": commit.message}],
-        "metadata": {"sha": commit.sha},
+        "status": {"state": state.state.value, **message},
+        "artifacts": artifacts,
+        "metadata": {**state.metadata, **({EXTENSION_URI: ours} if ours else {})},
     }
 
 

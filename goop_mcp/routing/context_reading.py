@@ -45,20 +45,16 @@ def _read_fields(values: object, path: str, readers: Mapping[str, Reader]) -> di
     for name, value in _mapping(values, path).items():
         where = f"{path}.{name}" if path else name
         if name not in readers:
-            raise _unknown(name, where, readers)
+            # Imported here: only a misspelled field needs it, and every start would pay for it.
+            from difflib import get_close_matches  # noqa: PLC0415
+
+            near = get_close_matches(name[:80], readers, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(readers)}"
+            raise ContextError(where[:120], f"there is no such field{hint}")
 
         taken[name] = readers[name](value, where)
 
     return taken
-
-
-def _unknown(name: str, path: str, known: Mapping[str, Reader]) -> ContextError:
-    # Imported here because only a misspelled field needs it, and every start would pay for it.
-    from difflib import get_close_matches  # noqa: PLC0415
-
-    near = get_close_matches(name[:80], known, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
-    return ContextError(path[:120], f"there is no such field{hint}")
 
 
 def _wrong(path: str, value: object, expected: str) -> ContextError:

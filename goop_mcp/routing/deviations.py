@@ -10,6 +10,7 @@ _DEVIATION = re.compile(r"\bRULE\s{1,3}([1-4])\s{1,3}DEVIATION\s{0,3}:", re.IGNO
 _RULE_4 = re.compile(r"\bRULE\s{0,3}4\b", re.IGNORECASE)
 _OPTIONS = re.compile(r"\bOptions?\s{0,3}:", re.IGNORECASE)
 _LETTER = re.compile(r"(?<![A-Za-z0-9])([A-Z])\)\s")
+# An option that the agent does not recommend holds the same word.
 _RECOMMENDED = re.compile(r"(?<!not )(?<!n't )\brecommended\b", re.IGNORECASE)
 _JOINTS = " ,;-*•("
 _EMPHASIS = "**"

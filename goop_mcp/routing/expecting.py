@@ -9,18 +9,16 @@ __all__ = ["expectations_of"]
 
 def expectations_of(context: RoutingContext) -> Expectations:
     """Return what agent, phase, session and policy of `context` require of a reply."""
+    # The folder that paths must not leave; None without such a policy or session.
+    folder = None
+    if context.policy.containment == "session" and context.session_id is not None:
+        folder = f"{SESSIONS_FOLDER}/{context.session_id}"
+
     return Expectations(
         agent=context.expected_agent,
         phase=context.phase,
         profile=context.profile,
         session_id=context.session_id,
-        session_folder=_session_folder(context),
+        session_folder=folder,
         markdown=context.policy.markdown,
     )
-
-
-def _session_folder(context: RoutingContext) -> str | None:
-    """Return the folder that paths must not leave, None without such a policy or session."""
-    if context.policy.containment != "session" or context.session_id is None:
-        return None
-    return f"{SESSIONS_FOLDER}/{context.session_id}"

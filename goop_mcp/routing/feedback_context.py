@@ -18,7 +18,18 @@ def compose_feedback_context(
 ) -> str:
     """Return the text block with `issues` in their order, one a line; `iteration` counts from 1."""
     # Line by line: the encoder's own indentation would cost more than the rest of a decision.
-    listed = ",\n".join(f"    {_ENCODE(_values(issue))}" for issue in issues)
+    values = [
+        {
+            "severity": issue.severity,
+            "type": issue.type,
+            "message": issue.message,
+            "location": issue.location or UNKNOWN_LOCATION,
+            "recommendation": issue.fix or "Fix what the message describes.",
+        }
+        for issue in issues
+    ]
+    listed = ",\n".join(f"    {_ENCODE(each)}" for each in values)
+
     return (
         "FEEDBACK_CONTEXT:\n"
         "{\n"
@@ -28,13 +39,3 @@ def compose_feedback_context(
         f'  "issues_to_fix": [\n{listed}\n  ]\n'
         "}\n"
     )
-
-
-def _values(issue: Issue) -> dict[str, str]:
-    return {
-        "severity": issue.severity,
-        "type": issue.type,
-        "message": issue.message,
-        "location": issue.location or UNKNOWN_LOCATION,
-        "recommendation": issue.fix or "Fix what the message describes.",
-    }

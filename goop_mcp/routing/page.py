@@ -128,7 +128,17 @@ def routing_markdown() -> str:
                     for row in BY_SOURCE
                 ],
             ),
-            _table(("first action", "A2A state", "MCP task"), map(_action, Action)),
+            _table(
+                ("first action", "A2A state", "MCP task"),
+                [
+                    (
+                        f"`{action}`",
+                        f"`{states.a2a}`",
+                        f"`{states.mcp}`{' with isError' if states.is_error else ''}",
+                    )
+                    for action, states in ((each, BY_ACTION[each]) for each in Action)
+                ],
+            ),
         ]
     )
 
@@ -155,12 +165,6 @@ def _limit(name: str) -> str:
         if isinstance(value, int)
         else ", ".join(f"{edge} {limit}" for edge, limit in value.items())
     )
-
-
-def _action(action: Action) -> tuple[str, ...]:
-    states = BY_ACTION[action]
-    mcp = f"`{states.mcp}`{' with isError' if states.is_error else ''}"
-    return f"`{action}`", f"`{states.a2a}`", mcp
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

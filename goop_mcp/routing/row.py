@@ -54,11 +54,12 @@ def no_filling(_case: Case) -> Filling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One row: when it fits, what is to be done, what it carries, and its message.
+    """One row: a condition, and the decision when it is true.
 
-    `when` describes the condition, `carries` names the fields that `fill` may set in addition to
-    `state_changes`. `reason` returns a clause with the native terms; the router adds the id.
-    `message` also gets the filling.
+    `fits` is the condition; `when` only describes it on docs/routing.md. `fill` returns the fields
+    of the decision, and `carries` must name each of them except `state_changes`. `reason` returns a
+    clause with the native terms; the router adds the id. `message` also receives what `fill`
+    returned. Earlier rows win, so that a special case stands before the general one.
     """
 
     rule: str

@@ -68,6 +68,8 @@ def open_sessions(wanted: Sequence[str], known: Mapping[str, SessionState]) -> t
         [
             name
             for name in wanted
+            # A dependency counts as over only in a state that is known to be final: a start that is
+            # too early cannot be undone.
             if name not in known or _word(known[name].state) not in _DONE | _FAILED
         ]
     )

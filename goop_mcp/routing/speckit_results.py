@@ -35,6 +35,8 @@ def paths_of(report: ReportView, *names: str) -> tuple[str, ...]:
 
 def issues_of_result(result: Mapping[str, Any], agent: str) -> tuple[Issue, ...]:
     """Return what to fix after a failed gate, worst first; never empty."""
+    # The most precise source first; the counts always give an issue, because an agent cannot act on
+    # feedback without any.
     found = (
         tuple(_listed(result.get("findings")))
         or tuple(_gates(result))

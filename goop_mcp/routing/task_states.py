@@ -156,6 +156,8 @@ def _says_success(source: Source) -> bool:
     return source.report.native_status == "success"
 
 
+# The first row that fits counts: facts of the caller, then rejections, then what the report says.
+# Rows of all protocols stand between those of one, where their order matters.
 BY_SOURCE = (
     SourceState(
         protocol=_ANY,
@@ -189,6 +191,8 @@ BY_SOURCE = (
     ),
     SourceState(
         protocol="goop_report",
+        # Before the rows for rejected verdicts: strict mode rejects this report, but its content
+        # says what to do, and the task continues.
         source="COMPLETE with a failed check",
         fits=_is(Outcome.GATE_FAILED),
         state=A2AState.WORKING,
@@ -272,6 +276,7 @@ BY_SOURCE = (
     ),
     SourceState(
         protocol="speckit",
+        # What is left of the failures: a question to the user, or no strategy that is known.
         source="error, ask_user",
         fits=_is(Outcome.FAILED),
         state=A2AState.INPUT_REQUIRED,

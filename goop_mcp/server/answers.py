@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from mcp.types import CallToolResult, TextContent
 
 from goop_mcp.messages.quoting import fenced, field, paragraph, quoted
-from goop_mcp.server.bounds import LEFT_OUT, fitted
+from goop_mcp.server.truncation import LEFT_OUT, fitted
 from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
 

@@ -9,15 +9,15 @@ from mcp.server.mcpserver import RequestStateSecurity
 
 from goop_mcp import __version__, store
 from goop_mcp.context import AppContext
-from goop_mcp.server.boundary import GoopServer
 from goop_mcp.server.completions import add_completions
+from goop_mcp.server.etags import ETags
 from goop_mcp.server.middleware import PAGE_SIZE, log_timing, paging
-from goop_mcp.server.notices import Notices
 from goop_mcp.server.project_resources import add_project_resources
 from goop_mcp.server.prompts import add_prompts
 from goop_mcp.server.resources import add_resources
-from goop_mcp.server.stamps import Stamps
-from goop_mcp.server.tools import offered_tools
+from goop_mcp.server.server import GoopServer
+from goop_mcp.server.subscriptions import Subscriptions
+from goop_mcp.server.tools.registry import offered_tools
 from goop_mcp.settings import Settings
 
 __all__ = ["create_server"]
@@ -65,7 +65,7 @@ def create_server(
     # A lambda, so that the module of the measuring store is loaded with the first store only.
     application.watch(lambda opened: store.measured.MeasuredStore(opened))  # noqa: PLW0108
     interval = _FILES_INTERVAL if settings.database_in_a_file else _SERVER_INTERVAL
-    notices = Notices(Stamps(application), interval=interval)
+    subscriptions = Subscriptions(ETags(application), interval=interval)
     server = GoopServer(
         "goop-mcp",
         tools=offered_tools(application),
@@ -80,17 +80,17 @@ def create_server(
             "resources/templates/list": _LISTS_ARE_STABLE,
             "prompts/list": _LISTS_ARE_STABLE,
         },
-        middleware=[*middleware, log_timing, notices.watch_streams, paging(PAGE_SIZE)],
+        middleware=[*middleware, log_timing, subscriptions.watch_streams, paging(PAGE_SIZE)],
         request_state_security=request_state,
-        subscriptions=notices.bus,
-        lifespan=notices.watching,
+        subscriptions=subscriptions.bus,
+        lifespan=subscriptions.watching,
     )
     server.observe()
     server.compare_fewer_headers()
     if asks_for_tokens:
         server.ask_for_tokens()
 
-    server.serve_subscriptions(notices)
+    server.serve_subscriptions(subscriptions)
     add_resources(server, application.rule_book)
     add_project_resources(server, application)
     add_prompts(server, application)

@@ -1,11 +1,11 @@
-"""Identify the client of a message, for limits on what one client may use."""
+"""Identify the client of a message, and count what each client has in progress, for limits."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp.server.context import ServerRequestContext
 
-__all__ = ["CLIENT_KEY", "SIZE_KEY", "client_of_message", "size_of_message"]
+__all__ = ["CLIENT_KEY", "SIZE_KEY", "ClientCounter", "client_of_message", "size_of_message"]
 
 CLIENT_KEY: Final = "goop_mcp.client"
 """Key of the ASGI scope for the name of the client."""
@@ -31,3 +31,30 @@ def size_of_message(ctx: ServerRequestContext[Any, Any]) -> int:
 def _scope_value(ctx: ServerRequestContext[Any, Any], key: str) -> object:
     scope = getattr(ctx.request, "scope", None)
     return scope.get(key) if isinstance(scope, Mapping) else None
+
+
+class ClientCounter:
+    """A counter by client, which forgets clients at 0.
+
+    Reading a count or the total takes constant time.
+    """
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._of: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        """Return how many clients have a count other than 0."""
+        return len(self._of)
+
+    def of(self, client: str) -> int:
+        """Return the count of `client`."""
+        return self._of.get(client, 0)
+
+    def add(self, client: str, amount: int = 1) -> None:
+        """Add `amount` to the count of `client`; a negative amount subtracts."""
+        self.total += amount
+        if rest := self.of(client) + amount:
+            self._of[client] = rest
+        else:
+            self._of.pop(client, None)

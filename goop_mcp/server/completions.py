@@ -15,7 +15,7 @@ from mcp.types import (
 
 from goop_mcp import memory
 from goop_mcp.protocols import FAMILIES
-from goop_mcp.services.documents import list_documents
+from goop_mcp.services.protocol_pages import list_documents
 from goop_mcp.services.schemas import list_schemas
 from goop_mcp.services.templates import template_names
 from goop_mcp.validation.rules import RuleBook

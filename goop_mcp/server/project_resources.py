@@ -10,8 +10,8 @@ from mcp.server.mcpserver.resources import FunctionResource
 
 from goop_mcp import memory, services
 from goop_mcp.errors import GoopError
-from goop_mcp.server.boundary import GoopServer
 from goop_mcp.server.memory_answers import memory_text
+from goop_mcp.server.server import GoopServer
 from goop_mcp.workspace.layout import DOCUMENTS, STATE, document_uri
 
 if TYPE_CHECKING:

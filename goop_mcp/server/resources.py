@@ -5,8 +5,8 @@ from functools import partial
 
 from mcp.server.mcpserver.resources import FunctionResource
 
-from goop_mcp.server.boundary import GoopServer
-from goop_mcp.services.documents import list_documents, read_document
+from goop_mcp.server.server import GoopServer
+from goop_mcp.services.protocol_pages import list_documents, read_document
 from goop_mcp.services.rule_pages import rule_page, rules_markdown
 from goop_mcp.services.schemas import Schema, find_schema, list_schemas
 from goop_mcp.services.templates import Template, list_templates, read_template

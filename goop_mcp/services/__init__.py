@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 from goop_mcp.on_demand import modules_on_demand
 
 __all__ = [
-    "blockers",
     "check_workspace",
-    "gate_count",
     "hand_over",
+    "judgements",
     "load_rules",
     "project_context",
     "project_documents",
     "project_status",
+    "prompt_values",
     "record_report",
-    "resuming",
     "route_reply",
     "session_handoff",
     "stats",
@@ -26,16 +25,15 @@ __all__ = [
 
 if TYPE_CHECKING:
     from goop_mcp.services import (
-        blockers,
         check_workspace,
-        gate_count,
         hand_over,
+        judgements,
         load_rules,
         project_context,
         project_documents,
         project_status,
+        prompt_values,
         record_report,
-        resuming,
         route_reply,
         session_handoff,
         stats,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from goop_mcp import services
 from goop_mcp.errors import RuleFailedError, UnreadableFileError
 from goop_mcp.protocols import FAMILIES, validate
-from goop_mcp.services.reading_files import read_reply, shown_name
+from goop_mcp.services.user_files import read_reply, shown_name
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits

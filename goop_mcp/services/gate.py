@@ -1,4 +1,4 @@
-"""The gate before a spawn: whether an agent may be started with a prompt.
+"""The gate before a spawn: whether an agent may be started with a prompt, and its log (H-39).
 
 Messages and log lines have the form of the xml-handoff-protocol, sections 3.3, 3.4 and 7.1.
 """
@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import BinaryIO, Literal
 
+from goop_mcp.errors import GoopError
 from goop_mcp.protocols import check_rules
 from goop_mcp.protocols.agent_request import AGENT_REQUEST, gate_messages
 from goop_mcp.protocols.agent_request.rules.session import SCHEMA_MISSING
 from goop_mcp.protocols.agent_request.sessions import is_session_id
-from goop_mcp.services.reading_files import STDIN, read_reply
+from goop_mcp.services.user_files import STDIN, read_reply
 from goop_mcp.validation import path_rules, pipeline
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Finding, Mode, Severity, excerpt
@@ -22,7 +23,15 @@ from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workspace.claimed_files import links_that_lead_out
 from goop_mcp.workspace.files import ProjectFiles
 
-__all__ = ["Adoption", "Containment", "GateAnswer", "gate", "gate_file"]
+__all__ = [
+    "Adoption",
+    "Containment",
+    "GateAnswer",
+    "SessionLogError",
+    "append_to_log",
+    "gate",
+    "gate_file",
+]
 
 Adoption = Literal["optional", "pilot", "expanded", "mandatory"]
 Containment = Literal["workspace", "session"]
@@ -194,3 +203,19 @@ def _answer(
         findings=tuple(findings),
         verdict=verdict,
     )
+
+
+class SessionLogError(GoopError, OSError):
+    """Raised when the log of a session cannot be written; the text names the file."""
+
+
+def append_to_log(path: str, lines: Sequence[str]) -> None:
+    """Append `lines` to the file `path`, created if necessary. Raises SessionLogError."""
+    try:
+        with open(path, "a", encoding="utf-8") as log:  # noqa: PTH123
+            log.write("".join(f"{line}\n" for line in lines))
+    except OSError as error:
+        reason = (error.strerror or "unknown reason").lower()
+        raise SessionLogError(
+            f"the log {path!r} cannot be written ({reason}); name another file"
+        ) from error

@@ -1,17 +1,22 @@
-"""Count verdicts for statistics where attempts are not recorded."""
+"""Count verdicts and decisions of the gate for statistics where attempts are not recorded."""
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from goop_mcp.errors import StoreError
+from goop_mcp.memory.times import utc_now, written
+from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.redaction import redact
 from goop_mcp.store.interface import Store
 from goop_mcp.store.records import NewJudgement, Surface
 from goop_mcp.validation.findings import Finding, Severity
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["agent_named", "count_judgement", "judgement_of", "storable"]
+if TYPE_CHECKING:
+    from goop_mcp.services.gate import GateAnswer
+
+__all__ = ["agent_named", "count_gate", "count_judgement", "judgement_of", "storable"]
 
 _PATIENCE: Final = 2.0  # seconds; statistics must not delay an answer
 _LONGEST_NAME: Final = 200
@@ -84,3 +89,21 @@ def storable(text: str | None) -> str | None:
 def _name(text: str | None) -> str | None:
     """Return a name from outside, shortened and without secrets; None without a name."""
     return storable(redact(" ".join(text.split())).text[:_LONGEST_NAME]) if text else None
+
+
+def count_gate(store: Store, answer: "GateAnswer") -> None:
+    """Count `answer` in the database, which is created if necessary.
+
+    A failure is only logged, because the gate does not depend on the database.
+    """
+    request = answer.verdict.envelope
+    judgement = judgement_of(
+        answer.verdict,
+        surface="gate",
+        now=written(utc_now()),
+        agent=request.target_agent if isinstance(request, Request) else None,
+        session_id=request.session_id if isinstance(request, Request) else None,
+        result="accepted" if answer.proceed else "rejected",
+        findings=answer.findings,
+    )
+    count_judgement(store, judgement, asked_for=True)

@@ -119,7 +119,7 @@ def render_prompt(
     values = given if prepare is None else prepare(given)
     # Two prompts need more than their arguments: a document of the project, and its rules.
     if name == _RESUMING:
-        values = services.resuming.resume_values(
+        values = services.prompt_values.resume_values(
             None if find_document is None else find_document(_HANDOFF)
         )
 
@@ -227,7 +227,7 @@ def _values_of_start_task(given: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _values_of_resolve_blocker(given: Mapping[str, str]) -> Mapping[str, Any]:
-    return services.blockers.blocker_values(given["text"], given["protocol"].strip() or "auto")
+    return services.prompt_values.blocker_values(given["text"], given["protocol"].strip() or "auto")
 
 
 _PREPARED: Mapping[str, Callable[[Mapping[str, str]], Mapping[str, Any]]] = {

@@ -29,8 +29,7 @@ from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.consistency import find_drift
 from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
 from goop_mcp.workspace.layout import ADL, CHRONICLE, HANDOFF
-from goop_mcp.workspace.progress import progress_of
-from goop_mcp.workspace.report_entry import entry_of_report, log_of_report
+from goop_mcp.workspace.report_effects import entry_of_report, log_of_report, progress_of
 from goop_mcp.workspace.state import ProjectState, read_state
 from goop_mcp.workspace.state_writing import StatePlan, plan_state
 

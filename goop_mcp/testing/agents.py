@@ -40,7 +40,14 @@ class ScriptedAgent:
         self, *replies: str | BaseException | ScriptedReply, repeat_last: bool = False
     ) -> None:
         self.messages: list[Message] = []
-        self._script: Sequence[ScriptedReply] = [_scripted(each) for each in replies]
+        self._script: Sequence[ScriptedReply] = [
+            each
+            if isinstance(each, ScriptedReply)
+            else ScriptedReply(failure=each)
+            if isinstance(each, BaseException)
+            else ScriptedReply(text=each)
+            for each in replies
+        ]
         self._repeat_last = repeat_last
 
     async def ask(self, message: Message) -> Reply:
@@ -70,6 +77,7 @@ class ScriptedAgent:
         return max(0, len(self._script) - len(self.messages))
 
     def _next(self, message: Message) -> ScriptedReply:
+        # Recorded first, so that a test also sees the message for which no reply was left.
         self.messages.append(message)
         number = len(self.messages)
         if self._repeat_last and self._script:
@@ -82,19 +90,8 @@ class ScriptedAgent:
         return self._script[number - 1]
 
 
-def _scripted(reply: str | BaseException | ScriptedReply) -> ScriptedReply:
-    if isinstance(reply, ScriptedReply):
-        return reply
-    return (
-        ScriptedReply(failure=reply)
-        if isinstance(reply, BaseException)
-        else ScriptedReply(text=reply)
-    )
-
-
 def _say(reply: ScriptedReply) -> str:
     if reply.failure is not None:
         raise reply.failure
-    return cast(
-        "str", reply.text
-    )  # A reply that is not a str is passed on: the code under test has to refuse it.
+    # A reply that is not a str is passed on: the code under test has to refuse it.
+    return cast("str", reply.text)

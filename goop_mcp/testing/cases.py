@@ -74,23 +74,21 @@ def corrupt(reply: str, kind: str) -> CorruptedReply:
 
     slip = kinds[kind]
     narrative = f"{good.narrative} {slip.adds}".rstrip()
+    # Kinds are shared by all protocols, and not every protocol has a rule of each name.
+    rules = (rule if "/" in rule else f"{good.protocol}/{rule}" for rule in slip.rules)
 
     return CorruptedReply(
         id=f"{good.protocol}/{kind}",
         kind=kind,
+        # A reader that knows the protocol cannot confuse two of them: only detection can.
         protocol="auto" if kind == "two_protocols" else good.protocol,
         what=slip.what,
         wanted=slip.wanted,
-        rules=_rules_of(slip, good.protocol),
+        rules=tuple([rule for rule in rules if rule in RULES]),
         never=slip.never,
         narrative=None if slip.wanted == "refused" else narrative,
         text=slip.make(good),
     )
-
-
-def _rules_of(slip: Corruption, protocol: str) -> tuple[str, ...]:
-    names = (rule if "/" in rule else f"{protocol}/{rule}" for rule in slip.rules)
-    return tuple(name for name in names if name in RULES)
 
 
 def load_corpus() -> tuple[CorruptedReply, ...]:
@@ -100,15 +98,13 @@ def load_corpus() -> tuple[CorruptedReply, ...]:
 
 @cache
 def _read_corpus() -> tuple[CorruptedReply, ...]:
-    files = sorted(_FOLDER.glob("*.jsonl"))
-    return tuple(
-        _from_line(line) for file in files for line in file.read_text("utf-8").splitlines()
-    )
+    corpus = []
+    for file in sorted(_FOLDER.glob("*.jsonl")):
+        for line in file.read_text("utf-8").splitlines():
+            values: dict[str, Any] = json.loads(line)
+            # A megabyte of prose is stored as its sentence and how often it precedes the text.
+            sentence, times = values.pop("before", ("", 0))
+            values |= {"rules": tuple(values["rules"]), "text": sentence * times + values["text"]}
+            corpus.append(CorruptedReply(**values))
 
-
-def _from_line(line: str) -> CorruptedReply:
-    """Read one line; its `before` is a sentence and how often it precedes the text."""
-    values: dict[str, Any] = json.loads(line)
-    sentence, times = values.pop("before", ("", 0))
-    values |= {"rules": tuple(values["rules"]), "text": sentence * times + values["text"]}
-    return CorruptedReply(**values)
+    return tuple(corpus)

@@ -17,6 +17,7 @@ DRAFT: Final = "Only a draft, not to be acted upon."
 
 _PROSE: Final = "The work is done and the tests pass; the report follows."
 _NARRATIVE_FIELDS: Final = ("summary", "message")
+# Leaves without markup and escapes: their text is the same in the envelope and to a reader.
 _LEAF: Final[dict[Syntax, re.Pattern[str]]] = {
     "xml": re.compile(r"<([\w.:-]+)(?:\s[^<>]*)?>([^<>&]+)</\1>"),
     "json": re.compile(r'"([^"\\]+)"\s*:\s*"([^"\\]+)"'),
@@ -59,7 +60,13 @@ class GoodReply:
 
         envelope = verdict.read_text[slice(*verdict.span)]
         syntax: Syntax = "xml" if envelope.startswith("<") else "json"
-        start, end = _narrative_of(envelope, syntax)
+        # The narrative is a field named like a summary, else the longest sentence.
+        leaves = [leaf for leaf in _LEAF[syntax].finditer(envelope) if " " in leaf[2].strip()]
+        if not leaves:
+            raise NotCorruptibleError("the envelope has no sentence in it; choose a fuller reply")
+
+        named = (leaf for name in _NARRATIVE_FIELDS for leaf in leaves if leaf[1] == name)
+        start, end = next(named, max(leaves, key=lambda leaf: len(leaf[2]))).span(2)
 
         return cls(
             protocol=verdict.protocol, envelope=envelope, syntax=syntax, start=start, end=end
@@ -98,7 +105,8 @@ class GoodReply:
         # The narrative is compared with what a reader returns: a corruption in it would be counted
         # as text lost. A match around the whole narrative leaves its text intact.
         for match in re.finditer(pattern, self.envelope):
-            if self._leaves_narrative(match):
+            apart = match.end() <= self.start or match.start() >= self.end
+            if apart or (match.start() < self.start and self.end < match.end()):
                 new = (
                     match.expand(replacement)
                     if isinstance(replacement, str)
@@ -110,10 +118,6 @@ class GoodReply:
             f"nothing in the envelope looks like {pattern}; choose another kind, or a fuller reply"
         )
 
-    def _leaves_narrative(self, match: re.Match[str]) -> bool:
-        apart = match.end() <= self.start or match.start() >= self.end
-        return apart or (match.start() < self.start and self.end < match.end())
-
 
 def fenced(envelope: str, info: str) -> str:
     """Return a reply of a line of prose and `envelope` in a fence of the language `info`."""
@@ -123,13 +127,3 @@ def fenced(envelope: str, info: str) -> str:
 def unfenced(envelope: str) -> str:
     """Return a reply of a line of prose and `envelope`."""
     return f"{_PROSE}\n\n{envelope}\n"
-
-
-def _narrative_of(envelope: str, syntax: Syntax) -> tuple[int, int]:
-    """Return the span of the narrative: a field named like a summary, else the longest sentence."""
-    leaves = [leaf for leaf in _LEAF[syntax].finditer(envelope) if " " in leaf[2].strip()]
-    if not leaves:
-        raise NotCorruptibleError("the envelope has no sentence in it; choose a fuller reply")
-
-    named = (leaf for name in _NARRATIVE_FIELDS for leaf in leaves if leaf[1] == name)
-    return next(named, max(leaves, key=lambda leaf: len(leaf[2]))).span(2)

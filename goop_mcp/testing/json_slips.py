@@ -12,6 +12,7 @@ __all__ = ["JSON_SLIPS"]
 
 _LOOSE: Final = "json/loose-syntax"
 _STATUS: Final = r'"status":\s*"(\w+)"'
+# The first field with its comma: what is inserted after it stands between two fields.
 _FIRST_KEY: Final = r'^\{\s*"\w+":\s*"[^"]*",\s*'
 
 

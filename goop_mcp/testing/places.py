@@ -8,10 +8,12 @@ from goop_mcp.testing.good_replies import GoodReply, fenced, unfenced
 
 __all__ = ["JSON_PLACES", "LONG_PROSE", "PLACES", "XML_PLACES"]
 
+# A single sentence, repeated: the corpus stores it once, with its count.
 LONG_PROSE: Final = "We looked at every file and wrote down what we saw. "
 _MEGABYTE: Final = 1_000_000
 
 _OTHER_FENCE: Final = "```python\nprint({'ok': 1 < 2})\n```\n\n"
+# By the syntax of the good reply: the other envelope is of a protocol in the other syntax.
 _OTHER_PROTOCOL: Final = {
     "xml": (
         '{"status": "success", "summary": "Another agent said so", "deliverables": [{"path":'
@@ -24,16 +26,6 @@ _OTHER_PROTOCOL: Final = {
 def _as_example(good: GoodReply) -> str:
     quoted = "".join(f"> {line}\n" for line in good.draft.splitlines())
     return f"The task shows this example:\n\n{quoted}\nMine is:\n\n{good.fenced}"
-
-
-def _two_protocols(good: GoodReply) -> str:
-    other = _OTHER_PROTOCOL[good.syntax]
-    return f"{good.fenced}\nThe other agent had said:\n\n{other}\n\nBoth hold, I think.\n"
-
-
-def _indented_by_host(good: GoodReply) -> str:
-    lines = "".join(f"  {line}\n" for line in good.fenced.splitlines())
-    return f"[Subagent hand-back]\n{lines}agentId: a1b2c3\n<usage>tokens: 812</usage>\n"
 
 
 PLACES: Final[tuple[Corruption, ...]] = (
@@ -90,12 +82,21 @@ PLACES: Final[tuple[Corruption, ...]] = (
         "long_prose", "a megabyte of prose comes first", lambda good: long_prose() + good.fenced
     ),
     placed(
-        "indented_by_host", "a host indents the reply and adds lines of its own", _indented_by_host
+        "indented_by_host",
+        "a host indents the reply and adds lines of its own",
+        lambda good: (
+            "[Subagent hand-back]\n"
+            + "".join(f"  {line}\n" for line in good.fenced.splitlines())
+            + "agentId: a1b2c3\n<usage>tokens: 812</usage>\n"
+        ),
     ),
     refused(
         "two_protocols",
         "envelopes of two protocols, and neither ends the text",
-        _two_protocols,
+        lambda good: (
+            f"{good.fenced}\nThe other agent had said:\n\n{_OTHER_PROTOCOL[good.syntax]}\n\n"
+            "Both hold, I think.\n"
+        ),
         "envelope/ambiguous",
         never="one of two taken",
     ),

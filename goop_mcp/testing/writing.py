@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Final
 
-from goop_mcp.testing.cases import KINDS, CorruptedReply, corrupt
+from goop_mcp.testing.cases import KINDS, corrupt
 from goop_mcp.testing.good_replies import GoodReply
 from goop_mcp.testing.places import LONG_PROSE
 from goop_mcp.validation.json_samples import FACTORY_REPLY
@@ -22,14 +22,12 @@ def corpus_lines(protocol: str) -> Iterator[str]:
     """Yield the corpus of `protocol` as lines of JSON, without their ends."""
     reply = GOOD_REPLIES[protocol]
     for kind in KINDS[GoodReply.of(reply).syntax]:
-        yield json.dumps(_values(corrupt(reply, kind)))
-
-
-def _values(case: CorruptedReply) -> dict[str, object]:
-    """Return the fields; long prose as a sentence and its count, so that the file stays small."""
-    times = case.text.count(LONG_PROSE)
-    before = {"before": [LONG_PROSE, times]} if times else {}
-    return asdict(case) | before | {"text": case.text.removeprefix(LONG_PROSE * times)}
+        case = corrupt(reply, kind)
+        # Long prose is written as a sentence and its count, so that the file stays small.
+        times = case.text.count(LONG_PROSE)
+        before = {"before": [LONG_PROSE, times]} if times else {}
+        text = case.text.removeprefix(LONG_PROSE * times)
+        yield json.dumps(asdict(case) | before | {"text": text})
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ __all__ = ["XML_SLIPS"]
 _ROOT: Final = r"^<[\w:-]+"
 _ATTRIBUTE: Final = r'([\w-]+)="([\w./-]+)"'
 _VALUE: Final = r"<(status)>(\w+)</\1>"
+# Small enough for a test that expands it by mistake, and refused for the DOCTYPE alone.
 _BOMB: Final = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>\n'
 
 
@@ -24,16 +25,6 @@ def _slip(
     pattern: str, replacement: str | Callable[[re.Match[str]], str]
 ) -> Callable[[GoodReply], str]:
     return lambda good: fenced(good.changed(pattern, replacement), "xml")
-
-
-def _cdata(good: GoodReply) -> str:
-    narrative = f"<![CDATA[{good.narrative} Login & logout, a < b.]]>"
-    return fenced(good.with_narrative(narrative), "xml")
-
-
-def _without_narrative_end(good: GoodReply) -> str:
-    end = good.envelope.index(">", good.end) + 1
-    return fenced(good.envelope[: good.end] + good.envelope[end:], "xml")
 
 
 def _name(good: GoodReply) -> str:
@@ -56,11 +47,6 @@ def _packed(good: GoodReply) -> str:
     return fenced(packed, "xml")
 
 
-def _degenerate(good: GoodReply) -> str:
-    """Say test everywhere."""
-    return fenced(re.sub(r">[^<>\s][^<>]*<", ">test<", good.envelope), "xml")
-
-
 XML_SLIPS: Final[tuple[Corruption, ...]] = (
     placed(
         "xml_declaration",
@@ -74,7 +60,14 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
             f"Every reply ends with a <{_name(good)}> block, so here is mine.\n\n{good.fenced}"
         ),
     ),
-    placed("cdata", "the narrative stands in CDATA", _cdata, adds="Login & logout, a < b."),
+    placed(
+        "cdata",
+        "the narrative stands in CDATA",
+        lambda good: fenced(
+            good.with_narrative(f"<![CDATA[{good.narrative} Login & logout, a < b.]]>"), "xml"
+        ),
+        adds="Login & logout, a < b.",
+    ),
     placed(
         "fence_inside_text",
         "a fence within the narrative",
@@ -150,7 +143,10 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
     repaired(
         "end_tag_missing",
         "the end tag of the narrative is missing",
-        _without_narrative_end,
+        lambda good: fenced(
+            good.envelope[: good.end] + good.envelope[good.envelope.index(">", good.end) + 1 :],
+            "xml",
+        ),
         "xml/malformed",
     ),
     repaired(
@@ -275,7 +271,7 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
     refused(
         "degenerate_answer",
         "a last try that says nothing",
-        _degenerate,
+        lambda good: fenced(re.sub(r">[^<>\s][^<>]*<", ">test<", good.envelope), "xml"),
         "unknown-status",
         never="empty answer accepted",
     ),

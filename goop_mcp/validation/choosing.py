@@ -53,7 +53,12 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
 
         found = _remarked(family.find(source, limits), remarks, by_host=by_host)
         choices.append(Choice(family, found))
-    live = [choice for choice in choices if _counts(choice, detected=detected)]
+    live = [
+        choice
+        for choice in choices
+        if (chosen := choice.extraction.chosen) is not None
+        and (not detected or choice.family.is_marked(chosen))
+    ]
     if len(live) > 1:
         live = [choice for choice in live if not any(_holds(other, choice) for other in live)]
     if len(live) > 1:
@@ -68,18 +73,19 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
         cut_off = _cut_off_after(live[0], choices)
         return live[0] if cut_off is None else replace(cut_off, others=(live[0],))
 
+    # Candidates of the usual form stay listed next to what the older forms find.
     unchosen = {choice.family.name: replace(choice.extraction, chosen=None) for choice in choices}
     nothing = Extraction(source=source, blocks=(), chosen=None)
-    chosen = _older(
+    older = _older(
         source, [Choice(family, unchosen.get(family.name, nothing)) for family in families], limits
     )
     if (
-        chosen.extraction.chosen is not None
-        and (cut_off := _cut_off_after(chosen, choices)) is not None
+        older.extraction.chosen is not None
+        and (cut_off := _cut_off_after(older, choices)) is not None
     ):
-        return replace(cut_off, others=(chosen,))
+        return replace(cut_off, others=(older,))
 
-    return replace(chosen, extraction=_remarked(chosen.extraction, remarks, by_host=by_host))
+    return replace(older, extraction=_remarked(older.extraction, remarks, by_host=by_host))
 
 
 def _as_read(text: str) -> tuple[SourceText, tuple[Problem, ...], bool]:
@@ -106,11 +112,6 @@ def _remarked(found: Extraction, remarks: tuple[Problem, ...], *, by_host: bool)
         remarks=(*remarks, *found.remarks),
         host_transformed=found.host_transformed or by_host,
     )
-
-
-def _counts(choice: Choice, *, detected: bool) -> bool:
-    chosen = choice.extraction.chosen
-    return chosen is not None and (not detected or choice.family.is_marked(chosen))
 
 
 def _older(source: SourceText, choices: Sequence[Choice], limits: Limits) -> Choice:

@@ -33,7 +33,8 @@ _PIECE = re.compile(
 )
 STRAY = re.compile(
     r"&(?!(?:amp|lt|gt|quot|apos|#(?:9|10|13|3[2-9]|[4-9]\d|[1-9]\d{2,3}|[1-4]\d{4}|5[0-4]\d{3})"
-    r"|#x(?:9|[aAdD]|[2-9a-fA-F][0-9a-fA-F]|[1-9a-fA-F][0-9a-fA-F]{2}|[1-9a-cA-C][0-9a-fA-F]{3}|1[0-9a-fA-F]{4}));)"
+    r"|#x(?:9|[aAdD]|[2-9a-fA-F][0-9a-fA-F]|[1-9a-fA-F][0-9a-fA-F]{2}"
+    r"|[1-9a-cA-C][0-9a-fA-F]{3}|1[0-9a-fA-F]{4}));)"
     r"([A-Za-z][A-Za-z0-9]{1,30};)?|]]>"
 )
 

@@ -35,7 +35,8 @@ _QUOTE = "[\"'“”„‘’]"
 # A brace, the comments after it, and its first key. The atomic group (?>...) and the possessive
 # `++` never give characters back, which keeps the match linear on a run of blanks or comments.
 _OPENING = re.compile(
-    rf"\{{(?>(?:\s|//[^\n]*\n|/\*[^*]*\*/)*)(?:{_QUOTE}(?P<key>[\w\-]*)(?P<closed>{_QUOTE})?|(?P<bare>\w++)\s*+:)?"
+    rf"\{{(?>(?:\s|//[^\n]*\n|/\*[^*]*\*/)*)"
+    rf"(?:{_QUOTE}(?P<key>[\w\-]*)(?P<closed>{_QUOTE})?|(?P<bare>\w++)\s*+:)?"
 )
 # Objects read per candidate listed, because not every object that mentions a key becomes one.
 _OBJECTS_READ = 4

@@ -49,7 +49,8 @@ _FOLLOWS: Final[dict[str, re.Pattern[str]]] = {
     "key": re.compile(r"\s*+(?::|//|/\*|\#|\Z)"),
     "member": re.compile(rf"\s*+(?:,\s*+(?:{_KEY}|{_BARE_KEY}|}}{_REST})|}}{_REST})"),
     "item": re.compile(
-        rf"\s*+(?:,\s*+(?:[\"'\[{{\]\-0-9tfnTFN{_TYPOGRAPHIC_DOUBLE}{_TYPOGRAPHIC_SINGLE}]{_REST})|\]{_REST})"
+        rf"\s*+(?:,\s*+(?:[\"'\[{{\]\-0-9tfnTFN"
+        rf"{_TYPOGRAPHIC_DOUBLE}{_TYPOGRAPHIC_SINGLE}]{_REST})|\]{_REST})"
     ),
 }
 # What follows a text if the comma after it is missing.

@@ -99,9 +99,9 @@ def _take(blocks: _Blocks, rest: str, indent: int, place: tuple[int, int]) -> No
     depth = blocks.matched(indent)
     if blocks.fence is not None:
         if depth >= blocks.fence.depth:
-            if indent - blocks.column(blocks.fence.depth) < _CODE and _closes(
-                rest, blocks.fence.run
-            ):
+            run = blocks.fence.run
+            closes = rest.startswith(run) and not rest.strip(run[0])
+            if closes and indent - blocks.column(blocks.fence.depth) < _CODE:
                 blocks.end_fence(place[0])
 
             return
@@ -163,10 +163,6 @@ def _begin(blocks: _Blocks, rest: str, indent: int, line_end: int) -> None:
 def _opens(rest: str) -> re.Match[str] | None:
     run = _RUN.match(rest)
     return None if run is None or (run[1][0] == "`" and "`" in run[2]) else run
-
-
-def _closes(rest: str, run: str) -> bool:
-    return rest.startswith(run) and not rest.strip(run[0])
 
 
 def _begins_block(rest: str) -> bool:

@@ -83,17 +83,16 @@ def _defect(rule: Rule) -> str | None:
     if not callable(rule.check):
         return "it has no check; expected a function of a model and of what is expected"
     models = rule.model if isinstance(rule.model, tuple) else (rule.model,)
-    if not models or not all(isinstance(each, type) and _is_envelope(each) for each in models):
+    if not models or not all(
+        isinstance(each, type) and hasattr(each, "to_dict") and hasattr(each, "partial")
+        for each in models
+    ):
         return (
             "model is no class of envelopes; expected one of goop_mcp.protocols, such as Report, or"
             " several"
         )
 
     return None
-
-
-def _is_envelope(model: type) -> bool:
-    return hasattr(model, "to_dict") and hasattr(model, "partial")
 
 
 def run_own_rules(

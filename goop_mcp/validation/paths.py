@@ -97,8 +97,10 @@ def read_path(
         return path, _outside(path, way, where)
     if (variable := _VARIABLE.search(relative)) is not None:
         return relative, _variable_left(path, variable[0], where, final=bounds.final)
-    if bounds.session_folder is not None and not _inside(relative, bounds.session_folder):
-        return relative, _outside_session(path, bounds.session_folder, where)
+    if (folder := bounds.session_folder) is not None:
+        parts, root = _parts(relative), _parts(folder)
+        if parts[: len(root)] != root or len(parts) <= len(root):
+            return relative, _outside_session(path, folder, where)
     if filled != path:
         return relative, _variable_filled(path, relative, where)
     return relative, None if relative == filled else _absolute(path, relative, where)
@@ -157,11 +159,6 @@ def _anchor(path: str) -> str:
     """Return what makes `path` absolute: a drive, a share or the root."""
     slashes = path.translate(_SLASHES)
     return "drive" if _DRIVE.match(path) else "share" if slashes.startswith("//") else slashes[:1]
-
-
-def _inside(path: str, folder: str) -> bool:
-    parts, root = _parts(path), _parts(folder)
-    return parts[: len(root)] == root and len(parts) > len(root)
 
 
 def _outside(path: str, way: str, where: str) -> Problem:

@@ -106,6 +106,11 @@ def examine(
 
 
 def _read(choice: Choice, expected: Expectations, limits: Limits, *, named: bool) -> Reading:
+    """Return what the chosen family reads, or why there is no envelope to read.
+
+    A reply without the root tag ends here: `named` (the caller gave the protocol) selects the
+    `no-envelope` rule of that family, otherwise the general one is reported.
+    """
     family, extraction = choice.family, choice.extraction
     if choice.ambiguous is not None:
         return Reading(0, [choice.ambiguous])

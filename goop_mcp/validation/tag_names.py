@@ -83,10 +83,7 @@ def _unclean_names(text: str, grammar: Grammar) -> Iterator[tuple[int, int, str]
         clean = ZERO_WIDTH.sub("", written)
         if clean == written or clean.lower() not in known:
             continue
-        if known is grammar.names or _is_in_tag(text, found.start(1)):
-            yield found.start(1), found.end(1), clean
-
-
-def _is_in_tag(text: str, at: int) -> bool:
-    window = text[max(at - _TAG_WINDOW, 0) : at]
-    return window.rfind("<") > window.rfind(">")
+        at = found.start(1)
+        window = text[max(at - _TAG_WINDOW, 0) : at]
+        if known is grammar.names or window.rfind("<") > window.rfind(">"):
+            yield at, found.end(1), clean

@@ -87,7 +87,8 @@ _PYTHON: Final = words(
 )
 _NAME_SLOT: Final = re.compile(
     r"/?goop-(?:\[[^\[\]\s]{1,30}\]|<[^<>\s]{1,30}>|\{[^{}\s]{1,30}\})"
-    r"|W(?:\[[^\[\]\s]{1,30}\]\.T\[[^\[\]\s]{1,30}\]|<[^<>\s]{1,30}>\.T<[^<>\s]{1,30}>|\{\w{1,30}\}\.T\{\w{1,30}\})"
+    r"|W(?:\[[^\[\]\s]{1,30}\]\.T\[[^\[\]\s]{1,30}\]"
+    r"|<[^<>\s]{1,30}>\.T<[^<>\s]{1,30}>|\{\w{1,30}\}\.T\{\w{1,30}\})"
 )
 _NOTE: Final = re.compile(r"(?:todo|tbd|fixme|xxx)[ :–—-]{1,5}")
 _SUBJECTS: Final = frozenset(
@@ -101,14 +102,16 @@ _OPEN_COUNT: Final = re.compile(
 )
 _ROUTE_FOLDERS: Final = re.compile(r"(?:\A|/)(?:app|pages|routes|api)/")
 _PATH_SLOT: Final = re.compile(
-    r"<[^<>/]{1,60}>|\[[^\[\]/]{1,60}\]|\{[^{}/]{1,60}\}|__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__|%[A-Z_]{1,60}%"
+    r"<[^<>/]{1,60}>|\[[^\[\]/]{1,60}\]|\{[^{}/]{1,60}\}"
+    r"|__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__|%[A-Z_]{1,60}%"
 )
 _FREE_SLOT: Final = re.compile(
     r"\[([^\[\]\n]{2,60})\]|\{\{([^{}\n]{2,60})\}\}|\$?\{([^{}\n]{2,60})\}|<([^<>\n]{2,60})>"
     r"|%([a-z_]{2,60})%|__([a-z]{3,60})__|[\"“”`]"
 )
 _TEMPLATE_LANGUAGE: Final = re.compile(
-    r"(?i:jinja|mustache|handlebars|liquid|helm|twig|django|vue|angular|svelte|interpolat|templat|f-string|icu\b)"
+    r"(?i:jinja|mustache|handlebars|liquid|helm|twig|django|vue|angular|svelte"
+    r"|interpolat|templat|f-string|icu\b)"
 )
 _PREPOSITIONS: Final = frozenset(
     {"at", "in", "to", "for", "of", "by", "with", "on", "from", "because"}

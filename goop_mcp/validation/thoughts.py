@@ -19,7 +19,8 @@ _MARK = re.compile(
     rf"<(?P<ends>/)?(?:[A-Za-z][\w.-]{{0,40}}:)?(?P<tag>{_TAGS})(?=[\s/>])[^<>]*+>"
     r"|(?P<bracket>\[/?THINK\]|◁/?think▷)"
     r"|<\|(?P<special>/?think(?:ing)?|(?:begin|end)_of_thought|(?:START|END)_THINKING)\|>"
-    r"|(?:<\|start\|>\w{1,40})?<\|channel\|>\s*+(?P<channel>\w+)|(?P<message><\|(?:end|return|call|start)\|>)"
+    r"|(?:<\|start\|>\w{1,40})?<\|channel\|>\s*+(?P<channel>\w+)"
+    r"|(?P<message><\|(?:end|return|call|start)\|>)"
     r"|(?P<gemma><\|channel>thought|<channel\|>)",
     re.IGNORECASE,
 )

@@ -39,9 +39,12 @@ def weigh(
     chosen = extraction.chosen
     problems = one_per_value([*_remarks(extraction, reading), *reading.problems])
     rejected = any(problem.rule.severity(mode) is Severity.ERROR for problem in problems)
-    listed = (
-        _worst(problems, mode, limits.findings) if len(problems) > limits.findings else problems
-    )
+    listed = problems
+    if len(problems) > limits.findings:
+        # The worst ones, in the order found among those of one severity.
+        listed = sorted(problems, key=lambda each: _RANKS[each.rule.severity(mode)])
+        listed = listed[: limits.findings]
+
     findings = [_finding(problem, source, reading, mode) for problem in listed]
     repairs = _repairs(listed, findings) if mode == "lenient" else []
     if len(findings) > 1:
@@ -156,11 +159,6 @@ def _repairs(problems: Sequence[Problem], findings: Sequence[Finding]) -> list[R
     repairs.sort(key=lambda repair: repair.line or 0)
 
     return repairs
-
-
-def _worst(problems: Sequence[Problem], mode: Mode, most: int) -> list[Problem]:
-    """Return the `most` worst problems, those of one severity in the order found."""
-    return sorted(problems, key=lambda problem: _RANKS[problem.rule.severity(mode)])[:most]
 
 
 def _candidates(choice: Choice) -> tuple[Candidate, ...]:

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goop_mcp.cli.rendering.github import render_github
-from goop_mcp.cli.rendering.json_list import render_json
-from goop_mcp.cli.rendering.sarif import render_sarif
+from goop_mcp.cli.rendering.program_formats import render_github, render_json, render_sarif
 from goop_mcp.cli.rendering.text import render_text
 from goop_mcp.protocols import RULES, validate
 from goop_mcp.services.check_files import CheckedFile, FileVerdicts, UnreadFile

@@ -14,7 +14,7 @@ from typing import Final
 
 from tests.npm import Installation
 from tests.repository import NOT_TESTED
-from tests.server.network.serving import served
+from tests.server.http.serving import served
 
 _PACKAGE: Final = "@modelcontextprotocol/conformance"
 _SUITE: Final = Installation("conformance", {_PACKAGE: "0.2.0-alpha.12"})

@@ -9,9 +9,8 @@ from mcp.types import EmptyResult, SetLevelRequestParams
 
 from goop_mcp.__main__ import main
 from goop_mcp.context import AppContext
-from goop_mcp.server.boundary import GoopServer
-from goop_mcp.server.network import serving
-from goop_mcp.server.network.application import NetworkApplication
+from goop_mcp.server import GoopServer
+from goop_mcp.server.http import NetworkApplication, serving
 from tests.conformance.contents import add_contents
 from tests.conformance.questions import add_questions
 

@@ -58,6 +58,28 @@ def test_a_command_that_is_shown_exists_with_its_options(words: str) -> None:
     assert not unknown, f"goop-mcp {words}"
 
 
+def test_every_option_of_every_command_is_on_the_page_of_commands() -> None:
+    page = read_page("docs/cli.md")
+    missing = []
+    groups: list[tuple[str, click.Command]] = [("", program)]
+    while groups:
+        name, command = groups.pop()
+        context = click.Context(command)
+        options = {option for each in command.get_params(context) for option in each.opts}
+        missing += [
+            f"goop-mcp{name} {option}"
+            for option in options
+            if option.startswith("--") and not re.search(rf"{option}(?![\w-])", page)
+        ]
+        if isinstance(command, click.Group):
+            for word in command.list_commands(context):
+                inner = command.get_command(context, word)
+                assert inner is not None
+                groups.append((f"{name} {word}", inner))
+
+    assert missing == []
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_word_of_make_that_is_shown_exists(page: str) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")

@@ -30,6 +30,19 @@ def test_every_decision_that_is_referred_to_has_its_heading() -> None:
     assert dangling == set()
 
 
+def test_every_function_that_the_architecture_page_names_in_its_table_exists() -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    table = page[page.index("| step | functions |") :].split("\n\n")[0]
+    functions = [line.split("|")[2] for line in table.splitlines()[2:]]
+    named = {name for cell in functions for name in re.findall(r"`(?:\w+\.)?(\w+)`", cell)}
+    sources = "\n".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "goop_mcp").rglob("*.py")
+    )
+
+    assert len(named) > 10
+    assert {name for name in named if not re.search(rf"(?:def|class) {name}\b", sources)} == set()
+
+
 def test_each_decision_stands_once_and_in_order() -> None:
     numbers = [int(number) for number in re.findall(r"^### D-(\d+)$", DECISIONS, re.MULTILINE)]
     assert numbers == list(range(1, len(numbers) + 1))

@@ -310,7 +310,7 @@ def test_a_run_that_waits_for_a_person_is_counted_across_the_interruption() -> N
 
 
 def test_middleware_that_interrupts_a_call_of_the_model_has_not_failed() -> None:
-    class Asking(AgentMiddleware):
+    class RetryLoop(AgentMiddleware):
         def wrap_model_call(self, request: Any, handler: Any) -> Any:  # noqa: ANN401
             interrupt("May I?")
             return handler(request)
@@ -318,7 +318,7 @@ def test_middleware_that_interrupts_a_call_of_the_model_has_not_failed() -> None
     outcomes: list[Outcome] = []
     check = EnvelopeMiddleware(on_stop=outcomes.append)
     agent = create_agent(
-        scripted(GOOD), tools=[], middleware=[check, Asking()], checkpointer=InMemorySaver()
+        scripted(GOOD), tools=[], middleware=[check, RetryLoop()], checkpointer=InMemorySaver()
     )
     thread: Any = {"configurable": {"thread_id": "1"}}
     assert agent.invoke(TASK, thread)["__interrupt__"]

@@ -6,8 +6,8 @@ from goop_mcp import RetryPolicy
 from goop_mcp.hosts.frameworks import open_reviews
 from goop_mcp.hosts.frameworks.open_reviews import OpenReviews
 from goop_mcp.retry import Outcome
+from goop_mcp.services.stop_hooks.attempt_storage import AttemptsInMemory
 from goop_mcp.services.stop_hooks.attempts import Attempt
-from goop_mcp.services.stop_hooks.attempts_in_memory import AttemptsInMemory
 from tests.retry.agents import BAD_AGENT, BAD_STATUS, GOOD
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from tests.npm import Installation
 from tests.repository import NOT_TESTED, ROOT
-from tests.server.network.serving import serve_command, served
+from tests.server.http.serving import serve_command, served
 
 _PACKAGE: Final = "@modelcontextprotocol/inspector"
 _INSPECTOR: Final = Installation("inspector", {_PACKAGE: "2.12.0"})

@@ -11,12 +11,13 @@ from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.repository import forget_memory
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.memory.searching import (
+    LONGEST_SNIPPET,
     FoundMemories,
     SearchArgumentError,
     SearchRequest,
     search_memory,
+    snippet,
 )
-from goop_mcp.memory.snippets import LONGEST_SNIPPET, snippet
 from goop_mcp.store.interface import Store
 from tests.requirements import requirement
 

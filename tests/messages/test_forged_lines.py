@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mcp.types import CallToolResult, TextContent
 
 from goop_mcp import validate
-from goop_mcp.cli.rendering.github import render_github
 from goop_mcp.cli.rendering.memories import render_found, render_list, render_memory
+from goop_mcp.cli.rendering.program_formats import render_github
 from goop_mcp.cli.rendering.repair_notes import render_repair_notes
 from goop_mcp.cli.rendering.text import render_text
 from goop_mcp.cli.route import _for_people

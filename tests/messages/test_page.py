@@ -6,7 +6,7 @@ import sys
 
 from goop_mcp.messages import STYLE_VERSION, VISUAL_STYLE_RULES, check_message
 from goop_mcp.messages.page import visual_style_markdown
-from goop_mcp.services.documents import read_document
+from goop_mcp.services.protocol_pages import read_document
 from tests.repository import ROOT
 from tests.requirements import requirement
 

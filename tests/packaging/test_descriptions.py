@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from goop_mcp import __version__
-from goop_mcp.server.network.options import Options
-from goop_mcp.server.network.settings import read_network_settings
+from goop_mcp.server.http import Options, read_network_settings
 from goop_mcp.settings import read_settings
 from tests.packaging.bundle import CONTENTS, MANIFEST
 from tests.repository import ROOT

@@ -4,7 +4,20 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 
+from goop_mcp.validation.escaping import ZERO_WIDTH
 from tests.protocols.json_replies import FAMILIES, load_cases
+
+
+def keys(max_size: int) -> st.SearchStrategy[str]:
+    """Return keys of objects that are read unchanged.
+
+    An invisible character in a key of ASCII is a typing error that the reader removes, whether it
+    is written as it is or as an escape. A writer cannot preserve it, and nobody means it.
+    """
+    return st.text(max_size=max_size).filter(
+        lambda key: not (clean := ZERO_WIDTH.sub("", key)) or clean == key or not clean.isascii()
+    )
+
 
 WHOLE = {
     protocol: [

@@ -8,8 +8,8 @@ import pytest
 from goop_mcp.protocols.factory.tables import KEYS
 from goop_mcp.protocols.speckit.model import AGENTS, DERIVED_STRATEGIES, ERROR_TYPES, STRATEGIES
 from goop_mcp.protocols.speckit.tables import ENVELOPE, ERROR, FEEDBACK, RESULTS, WORKFLOW
-from goop_mcp.services.documents import read_document
 from goop_mcp.services.prompts import render_prompt
+from goop_mcp.services.protocol_pages import read_document
 from tests.protocols.json_replies import judge, weighty_rules
 
 FILLED = {

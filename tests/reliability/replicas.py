@@ -15,7 +15,7 @@ import httpx2
 from pydantic import JsonValue
 
 from tests.postgres import Database
-from tests.server.network.serving import PATIENCE, Served, served
+from tests.server.http.serving import PATIENCE, Served, served
 
 __all__ = ["ReplicaReport", "kill_replicas", "replica"]
 

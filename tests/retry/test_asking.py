@@ -1,4 +1,4 @@
-"""Asking until accepted: what is sent, what is kept, and when it ends."""
+"""RetryLoop until accepted: what is sent, what is kept, and when it ends."""
 
 import threading
 from collections.abc import AsyncIterator
@@ -384,7 +384,7 @@ def test_form_is_repaired_unless_the_policy_wants_it_otherwise() -> None:
     rules = frozenset({"xml/unescaped"})
     repaired = ask(Scripted(to_repair))
     assert [repair.rule for repair in repaired.attempts[0].repairs] == list(rules)
-    for policy in (RetryPolicy(mend_form=False), RetryPolicy(unmended=rules)):
+    for policy in (RetryPolicy(allow_repairs=False), RetryPolicy(rejected_repairs=rules)):
         agent = Scripted(to_repair, GOOD)
         assert results(ask(agent, policy=policy)) == ["rejected", "accepted"]
         assert "xml/unescaped" in agent.heard[1]

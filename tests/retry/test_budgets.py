@@ -12,7 +12,7 @@ import trio
 from trio.testing import MockClock
 
 from goop_mcp import Job, RetryPolicy, ask_many, ask_until_accepted, shared_budget
-from goop_mcp.retry import Asking, Message, Outcome, Reply, Usage
+from goop_mcp.retry import Message, Outcome, Reply, RetryLoop, Usage
 from goop_mcp.retry.budget import Budget
 from tests.retry.agents import BAD_STATUS, GOOD, Counting, both_backends, results, run
 
@@ -293,7 +293,7 @@ def test_a_call_that_is_cancelled_while_it_waits_leaves_the_budget_as_it_was(bac
                 return Reply(text=GOOD, usage=THOUSAND)
 
         with shared_budget(max_tokens=5000):
-            first, waiting = Asking(Job(Slow(), "a")), Asking(Job(Model(), "b"))
+            first, waiting = RetryLoop(Job(Slow(), "a")), RetryLoop(Job(Model(), "b"))
             async with anyio.create_task_group() as group:
                 group.start_soon(first.run)
                 await begun.wait()
@@ -320,12 +320,12 @@ def test_nobody_waits_for_the_budget_beyond_the_deadline() -> None:
     async def call() -> tuple[Outcome | None, float]:
         began = trio.current_time()
         with shared_budget(max_tokens=10):
-            waiting = Asking(
+            waiting = RetryLoop(
                 Job(Counting(GOOD, usage=THOUSAND), "b", policy=RetryPolicy(deadline=7)),
                 clock=trio.current_time,
             )
             async with anyio.create_task_group() as group:
-                group.start_soon(Asking(Job(hang, "a")).run)
+                group.start_soon(RetryLoop(Job(hang, "a")).run)
                 await anyio.sleep(1)
                 await waiting.run()
                 group.cancel_scope.cancel()
@@ -377,14 +377,14 @@ def test_whatever_happens_everybody_ends_and_nothing_stays_reserved(
 
     async def call() -> tuple[int, int]:
         with shared_budget(max_tokens=crowd.chance.choice([100, 1000, 100_000])):
-            shared = Asking(crowd.job())
+            shared = RetryLoop(crowd.job())
             async with anyio.create_task_group() as group:
                 for _ in range(crowd.chance.randrange(1, 10)):
-                    asking = Asking(crowd.job())
-                    group.start_soon(asking.run)
+                    loop = RetryLoop(crowd.job())
+                    group.start_soon(loop.run)
                     if crowd.chance.random() < 0.3:
                         await anyio.sleep(0.002)
-                        asking.cancel()
+                        loop.cancel()
 
             await shared.run()
             budget = shared._budget._outer

@@ -8,7 +8,7 @@ import trio
 from anyio.lowlevel import checkpoint
 
 from goop_mcp import RetryPolicy, ask_many
-from goop_mcp.retry import Asking, Attempt, Hooks, Job, Message, Outcome
+from goop_mcp.retry import Attempt, Hooks, Job, Message, Outcome, RetryLoop
 from tests.retry.agents import BAD_STATUS, GOOD, both_backends, results, run
 
 LONG = BAD_STATUS.replace("The work is done.", "The work is done. " * 8_000)
@@ -28,12 +28,12 @@ class Watched:
         self.stopped: list[Outcome] = []
         self.replies = iter([LONG, BAD_STATUS.replace("DONE-ISH", "READY"), GOOD])
         hooks = Hooks(before_ask=self.before, after_attempt=self.after, on_stop=self.at_stop)
-        self.asking = Asking(Job(self.agent, "Do it.", protocol="goop_report", hooks=[hooks]))
+        self.loop = RetryLoop(Job(self.agent, "Do it.", protocol="goop_report", hooks=[hooks]))
 
     def pass_by(self) -> None:
         self.passed += 1
         if self.passed == self.cancel_at:
-            (self.scope or self.asking).cancel()
+            (self.scope or self.loop).cancel()
 
     async def wait(self) -> None:
         self.pass_by()
@@ -65,7 +65,7 @@ def test_no_attempt_is_lost_wherever_the_caller_cancels(place: int, backend: str
     async def call() -> Watched:
         with anyio.CancelScope() as scope:
             watched = Watched(place, scope)
-            await watched.asking.run()
+            await watched.loop.run()
         assert scope.cancelled_caught == (place <= PLACES), "the cancellation goes through"
         return watched
 
@@ -77,14 +77,14 @@ def test_no_attempt_is_lost_wherever_the_caller_cancels(place: int, backend: str
 def test_no_attempt_is_lost_wherever_the_call_itself_is_cancelled(place: int, backend: str) -> None:
     async def call() -> Watched:
         watched = Watched(place, None)
-        assert await watched.asking.run() is watched.asking.outcome
+        assert await watched.loop.run() is watched.loop.outcome
         return watched
 
     check(run(backend, call), cancelled=place <= PLACES)
 
 
 def check(watched: Watched, *, cancelled: bool) -> None:
-    outcome = watched.asking.outcome
+    outcome = watched.loop.outcome
     assert outcome is not None
     assert outcome.stopped_because == ("cancelled" if cancelled else "accepted")
     assert [each.message for each in outcome.attempts] == watched.asked
@@ -106,9 +106,9 @@ def test_a_call_cancelled_before_it_begins_asks_nobody(backend: str) -> None:
         return GOOD
 
     async def call() -> Outcome:
-        asking = Asking(Job(agent, "Do it."))
-        asking.cancel()
-        return await asking.run()
+        loop = RetryLoop(Job(agent, "Do it."))
+        loop.cancel()
+        return await loop.run()
 
     outcome: Outcome = run(backend, call)
     assert (outcome.stopped_because, outcome.attempts, asked) == ("cancelled", (), [])
@@ -125,16 +125,16 @@ def test_a_task_cancelled_by_asyncio_itself_keeps_its_attempts() -> None:
             await asyncio.Event().wait()
             return ""
 
-        asking = Asking(Job(agent, "Do it.", protocol="goop_report"))
-        task = asyncio.create_task(asking.run())
+        loop = RetryLoop(Job(agent, "Do it.", protocol="goop_report"))
+        task = asyncio.create_task(loop.run())
         await waiting.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
-        assert asking.outcome is not None
-        assert asking.outcome.stopped_because == "cancelled"
-        assert results(asking.outcome) == ["rejected", "failed"]
+        assert loop.outcome is not None
+        assert loop.outcome.stopped_because == "cancelled"
+        assert results(loop.outcome) == ["rejected", "failed"]
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(main())
@@ -148,7 +148,7 @@ def test_no_task_is_left_under_trio() -> None:
     async def main() -> int:
         before = trio.lowlevel.current_statistics().tasks_living
         with trio.move_on_after(0.05):
-            await Asking(Job(hang, "Do it.")).run()
+            await RetryLoop(Job(hang, "Do it.")).run()
         return trio.lowlevel.current_statistics().tasks_living - before
 
     assert trio.run(main) == 0
@@ -163,15 +163,15 @@ def test_a_hook_that_hangs_at_the_stop_does_not_hold_up_a_cancelled_call(backend
         await anyio.sleep_forever()
         return ""
 
-    async def call() -> Asking:
-        asking = Asking(Job(agent, "Do it.", policy=RetryPolicy(), hooks=[Hooks(on_stop=hang)]))
+    async def call() -> RetryLoop:
+        loop = RetryLoop(Job(agent, "Do it.", policy=RetryPolicy(), hooks=[Hooks(on_stop=hang)]))
         with anyio.move_on_after(0.01):
-            await asking.run()
-        return asking
+            await loop.run()
+        return loop
 
-    asking: Asking = run(backend, call)
-    assert asking.outcome is not None
-    assert asking.outcome.stopped_because == "cancelled"
+    loop: RetryLoop = run(backend, call)
+    assert loop.outcome is not None
+    assert loop.outcome.stopped_because == "cancelled"
 
 
 async def wait_for_something_cancelled(_message: object = None) -> str:
@@ -193,36 +193,36 @@ def test_an_agent_whose_own_work_was_cancelled_has_failed_and_cancels_nobody() -
 
 def test_a_hook_whose_own_work_was_cancelled_changes_nothing() -> None:
     hooks = Hooks(before_ask=wait_for_something_cancelled, on_stop=wait_for_something_cancelled)  # type: ignore[arg-type]  # returns a text, which nobody reads
-    asking = Asking(Job(lambda _message: GOOD, "Do it.", hooks=hooks))
-    assert run("asyncio", asking.run).accepted
+    loop = RetryLoop(Job(lambda _message: GOOD, "Do it.", hooks=hooks))
+    assert run("asyncio", loop.run).accepted
 
 
 def test_an_agent_that_ends_the_program_is_not_called_cancelled() -> None:
     def agent(_message: str) -> str:
         raise SystemExit(3)
 
-    asking = Asking(Job(agent, "Do it."))
+    loop = RetryLoop(Job(agent, "Do it."))
     with pytest.raises(SystemExit):
-        run("asyncio", asking.run)
+        run("asyncio", loop.run)
 
-    assert [each.error for each in asking.attempts] == ["SystemExit: 3"]
+    assert [each.error for each in loop.attempts] == ["SystemExit: 3"]
 
 
 @both_backends
 def test_a_call_is_made_outside_the_loop_and_run_once(backend: str) -> None:
     stopped: list[Outcome] = []
-    asking = Asking(Job(lambda _message: GOOD, "Do it.", hooks=Hooks(on_stop=stopped.append)))
-    assert run(backend, asking.run).accepted
+    loop = RetryLoop(Job(lambda _message: GOOD, "Do it.", hooks=Hooks(on_stop=stopped.append)))
+    assert run(backend, loop.run).accepted
     with pytest.raises(RuntimeError, match="was run before"):
-        run(backend, asking.run)
+        run(backend, loop.run)
 
-    assert stopped == [asking.outcome]
+    assert stopped == [loop.outcome]
 
 
 @both_backends
 def test_hooks_do_not_hear_of_an_ask_that_is_never_made(backend: str) -> None:
     heard: list[Message] = []
-    asking = Asking(Job(lambda _message: GOOD, "Do it.", hooks=Hooks(before_ask=heard.append)))
-    asking.cancel()
-    assert run(backend, asking.run).stopped_because == "cancelled"
+    loop = RetryLoop(Job(lambda _message: GOOD, "Do it.", hooks=Hooks(before_ask=heard.append)))
+    loop.cancel()
+    assert run(backend, loop.run).stopped_because == "cancelled"
     assert heard == []

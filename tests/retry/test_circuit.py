@@ -13,7 +13,7 @@ import trio
 from trio.testing import MockClock
 
 from goop_mcp import Job, RetryPolicy, ask_many
-from goop_mcp.retry import AgentUnavailableError, Asking, Message, Outcome, Reply
+from goop_mcp.retry import AgentUnavailableError, Message, Outcome, Reply, RetryLoop
 from goop_mcp.retry.agent_records import AgentRecord, find_record, key_of, record_of
 from tests.retry.agents import GOOD, Scripted, both_backends, results, run
 
@@ -46,7 +46,7 @@ def on_test_clock(call: Callable[[], Any]) -> Any:  # noqa: ANN401
 
 # Any agent
 async def ask(agent: Any, policy: RetryPolicy = AT_ONCE) -> Outcome:  # noqa: ANN401
-    return await Asking(Job(agent, "Do it.", policy=policy), clock=trio.current_time).run()
+    return await RetryLoop(Job(agent, "Do it.", policy=policy), clock=trio.current_time).run()
 
 
 @both_backends
@@ -103,15 +103,15 @@ def test_only_one_call_at_a_time_probes() -> None:
     async def call() -> list[Outcome | None]:
         await ask(provider)
         await anyio.sleep(31)
-        askings = [
-            Asking(Job(provider, "Do it.", policy=AT_ONCE), clock=trio.current_time)
+        loops = [
+            RetryLoop(Job(provider, "Do it.", policy=AT_ONCE), clock=trio.current_time)
             for _ in range(5)
         ]
         async with anyio.create_task_group() as group:
-            for each in askings:
+            for each in loops:
                 group.start_soon(each.run)
 
-        return [each.outcome for each in askings]
+        return [each.outcome for each in loops]
 
     on_test_clock(call)
     assert len(provider.calls) == 5 + 1

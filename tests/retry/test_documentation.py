@@ -52,8 +52,8 @@ def test_a_wave_of_jobs_is_accepted_within_its_budget() -> None:
     assert asyncio.run(names()["wave"]()) == [True] * 5
 
 
-def test_the_journey_is_followed_to_its_end() -> None:
-    assert asyncio.run(names()["journey"]())[0] == "finish"
+def test_the_workflow_runs_to_its_end() -> None:
+    assert asyncio.run(names()["workflow"]())[0] == "finish"
 
 
 def test_the_session_forgets_at_a_fresh_start() -> None:

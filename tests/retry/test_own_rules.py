@@ -73,9 +73,9 @@ def test_agents_that_are_wrapped_jobs_and_journeys_are_held_to_the_rules_too() -
             [Job(Scripted(WITHOUT_TICKET, WITH_TICKET), "Build it.", rules=[TICKET])]
         )
         agents = {"goop-executor": Scripted(WITHOUT_TICKET, WITH_TICKET)}
-        journey = await follow(agents, "goop-executor", "Build it.", rules=[TICKET])
+        workflow = await follow(agents, "goop-executor", "Build it.", rules=[TICKET])
 
-        return [wrapped, *many, journey.steps[0].outcome]
+        return [wrapped, *many, workflow.steps[0].outcome]
 
     outcomes: list[Outcome] = run("asyncio", each)
     assert [results(outcome) for outcome in outcomes] == [["rejected", "accepted"]] * 3

@@ -29,17 +29,23 @@ from tests.retry.agents import GOOD, Scripted
         ({"circuit": "off"}, ["circuit", "'off'"]),
         ({"fallback": Scripted(GOOD)}, ["fallback", "when_exhausted"]),
         ({"fallback": Scripted(GOOD), "when_exhausted": "raise"}, ["fallback", "when_exhausted"]),
-        ({"mend_form": False, "unmended": frozenset({"xml/unescaped"})}, ["mend_form", "unmended"]),
+        (
+            {"allow_repairs": False, "rejected_repairs": frozenset({"xml/unescaped"})},
+            ["allow_repairs", "rejected_repairs"],
+        ),
         ({"max_calls": 0}, ["max_calls"]),
         ({"ways": "fresh"}, ["ways", "'fresh'"]),
-        ({"unmended": "xml/unescaped"}, ["unmended is 'xml/unescaped'", "a set"]),
-        ({"mend_form": "no"}, ["mend_form", "'no'"]),
+        ({"rejected_repairs": "xml/unescaped"}, ["rejected_repairs is 'xml/unescaped'", "a set"]),
+        ({"allow_repairs": "no"}, ["allow_repairs", "'no'"]),
         ({"retry_call": 5, "backoff": 2.0}, ["retry_call is 5", "backoff is 2.0"]),
         (
             {"call_retries": 0, "retry_call": bool, "backoff": bool},
             ["retry_call", "backoff", "call_retries"],
         ),
-        ({"unmended": frozenset({"xml/no-such-rule"})}, ["unmended", "xml/no-such-rule"]),
+        (
+            {"rejected_repairs": frozenset({"xml/no-such-rule"})},
+            ["rejected_repairs", "xml/no-such-rule"],
+        ),
     ],
     ids="-".join,
 )
@@ -61,9 +67,9 @@ def test_every_error_is_named_at_once() -> None:
 
 def test_a_list_of_the_callers_is_copied() -> None:
     ways, rules = ["fresh"], {"xml/unescaped"}
-    policy = RetryPolicy(ways=ways, unmended=rules)  # type: ignore[arg-type]  # taken all the same
+    policy = RetryPolicy(ways=ways, rejected_repairs=rules)  # type: ignore[arg-type]  # taken all the same
     ways.append("minimal")
     rules.clear()
     assert policy.ways == ("fresh",)
-    assert policy.unmended == {"xml/unescaped"}
+    assert policy.rejected_repairs == {"xml/unescaped"}
     assert hash(policy)

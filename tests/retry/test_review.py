@@ -9,7 +9,7 @@ import pytest
 from goop_mcp import NotAcceptedError, RetryPolicy, UnknownNameError, ask_until_accepted
 from goop_mcp.errors import PolicyError
 from goop_mcp.retry import Outcome, Review, Usage, shared_budget
-from goop_mcp.retry.review import ReviewTerms
+from goop_mcp.retry.review import ReviewOptions
 from goop_mcp.validation.feedback import OPENING
 from tests.retry.agents import BAD_AGENT, BAD_STATUS, CUT_OFF, GOOD, PROSE, Scripted
 
@@ -132,7 +132,7 @@ def test_the_only_strategy_may_be_named() -> None:
 
 
 def test_an_unknown_protocol_is_refused_before_anything_is_heard() -> None:
-    terms: ReviewTerms = {"protocol": "goop_rapport"}
+    terms: ReviewOptions = {"protocol": "goop_rapport"}
     with pytest.raises(UnknownNameError):
         Review(**terms)
 
@@ -140,7 +140,7 @@ def test_an_unknown_protocol_is_refused_before_anything_is_heard() -> None:
 def test_form_that_must_not_be_repaired_is_an_error() -> None:
     slip = GOOD.replace("login/logout endpoints", "login & logout")
     assert Review().hear(slip) is None
-    assert Review(policy=replace(RetryPolicy(), mend_form=False)).hear(slip)
+    assert Review(policy=replace(RetryPolicy(), allow_repairs=False)).hear(slip)
 
 
 def test_a_review_that_has_ended_hears_no_more() -> None:

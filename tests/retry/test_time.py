@@ -15,9 +15,9 @@ import trio
 from trio.testing import MockClock
 
 from goop_mcp import RetryPolicy
-from goop_mcp.retry import Asking, Hooks, Job, Outcome, Usage, shared_budget
+from goop_mcp.retry import Hooks, Job, Outcome, RetryLoop, Usage, shared_budget
 from goop_mcp.retry.calls import is_repeatable
-from goop_mcp.retry.pauses import pause_before
+from goop_mcp.retry.policy import pause_before
 from tests.retry.agents import BAD_STATUS, GOOD, Counting, Scripted, both_backends, results, run
 
 ONE_SECOND = tenacity.wait_fixed(1)
@@ -37,7 +37,7 @@ def asked(agent: Any, policy: RetryPolicy) -> tuple[Outcome, float]:  # noqa: AN
     async def ask() -> tuple[Outcome, float]:
         began = trio.current_time()
         job = Job(agent, "Do it.", protocol="goop_report", policy=policy)
-        outcome = await Asking(job, clock=trio.current_time).run()
+        outcome = await RetryLoop(job, clock=trio.current_time).run()
         return outcome, trio.current_time() - began
 
     result: tuple[Outcome, float] = on_test_clock(ask)
@@ -169,7 +169,7 @@ def test_a_policy_whose_own_functions_fail_ends_the_call_with_every_attempt() ->
 @both_backends
 def test_a_deadline_holds_on_a_real_clock_too(backend: str) -> None:
     async def ask() -> Outcome:
-        return await Asking(Job(hang, "Do it.", policy=RetryPolicy(deadline=0.05))).run()
+        return await RetryLoop(Job(hang, "Do it.", policy=RetryPolicy(deadline=0.05))).run()
 
     assert run(backend, ask).stopped_because == "deadline"
 
@@ -183,7 +183,7 @@ def test_a_function_on_a_thread_that_hangs_is_abandoned() -> None:
         job = Job(
             lambda _message: str(released.wait(20)), "Do it.", policy=RetryPolicy(deadline=0.05)
         )
-        return await Asking(job).run()
+        return await RetryLoop(job).run()
 
     try:
         assert run("asyncio", ask).stopped_because == "deadline"
@@ -301,8 +301,8 @@ def test_the_deadline_of_a_job_begins_when_its_turn_comes() -> None:
 
     async def ask() -> list[str]:
         job = Job(slow, "Do it.", policy=RetryPolicy(deadline=5))
-        askings = [Asking(job, clock=trio.current_time) for _ in range(3)]
-        return [(await each.run()).stopped_because for each in askings]
+        loops = [RetryLoop(job, clock=trio.current_time) for _ in range(3)]
+        return [(await each.run()).stopped_because for each in loops]
 
     assert on_test_clock(ask) == ["accepted"] * 3
 
@@ -316,7 +316,7 @@ def test_a_hook_that_hangs_is_left_soon_after_the_deadline(place: str) -> None:
         hooks = Hooks(**{place: hang_as_well})
         job = Job(hang, "Do it.", policy=RetryPolicy(deadline=7), hooks=hooks)
         began = trio.current_time()
-        outcome = await Asking(job, clock=trio.current_time).run()
+        outcome = await RetryLoop(job, clock=trio.current_time).run()
         return outcome, trio.current_time() - began
 
     outcome, seconds = on_test_clock(ask)
@@ -330,7 +330,7 @@ def test_nobody_is_asked_when_a_hook_takes_all_the_time_there_is() -> None:
 
     async def ask() -> Outcome:
         hooks = Hooks(before_ask=lambda _message: anyio.sleep(9))
-        return await Asking(
+        return await RetryLoop(
             Job(agent, "a", policy=RetryPolicy(deadline=5), hooks=hooks), clock=trio.current_time
         ).run()
 
@@ -342,13 +342,13 @@ def test_nobody_is_asked_when_a_hook_takes_all_the_time_there_is() -> None:
 def test_nobody_is_asked_when_others_spend_the_budget_during_a_pause() -> None:
     async def ask() -> Outcome:
         with shared_budget(max_tokens=10):
-            waiting = Asking(
+            waiting = RetryLoop(
                 Job(Scripted(ConnectionError(), GOOD), "a", policy=RetryPolicy(backoff=ONE_SECOND))
             )
             async with anyio.create_task_group() as group:
                 group.start_soon(waiting.run)
                 await anyio.sleep(0.5)
-                group.start_soon(Asking(Job(Counting(GOOD, usage=Usage(tokens=10)), "b")).run)
+                group.start_soon(RetryLoop(Job(Counting(GOOD, usage=Usage(tokens=10)), "b")).run)
 
         assert waiting.outcome is not None
         return waiting.outcome

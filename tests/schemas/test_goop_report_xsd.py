@@ -13,7 +13,7 @@ from lxml import etree
 from goop_mcp import validate
 from goop_mcp.protocols import RULES
 from goop_mcp.protocols.goop_report.model import FileAction, MemoryType, Phase, Status
-from goop_mcp.services.documents import read_document
+from goop_mcp.services.protocol_pages import read_document
 from goop_mcp.services.schemas import find_schema
 from goop_mcp.validation.findings import Severity
 from tests.repository import ROOT

@@ -19,10 +19,10 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import CallToolResult, TextContent, TextResourceContents, Tool
 from pydantic import JsonValue
 
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.settings import Settings
 from tests.repository import ROOT
-from tests.server.network.serving import Served, served
+from tests.server.http.serving import Served, served
 
 PROTOCOL_MODES = ("auto", "legacy")
 """Modes of the SDK's client: auto is 2026-07-28 if the server supports it, legacy 2025-11-25."""

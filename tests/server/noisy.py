@@ -6,7 +6,7 @@ import sys
 
 import anyio
 
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.settings import Settings
 from tests.repository import ROOT
 

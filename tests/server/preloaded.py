@@ -20,7 +20,7 @@ from pathlib import Path
 from mcp.client.stdio import StdioServerParameters
 
 from tests.repository import ROOT
-from tests.server.network.serving import environment
+from tests.server.http.serving import environment
 
 __all__ = ["preloading", "starting"]
 

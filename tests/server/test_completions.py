@@ -4,7 +4,7 @@ import pytest
 from mcp.types import Completion, PromptReference, ResourceTemplateReference
 
 from goop_mcp.protocols import FAMILIES, RULES
-from goop_mcp.services.documents import list_documents
+from goop_mcp.services.protocol_pages import list_documents
 from goop_mcp.services.schemas import list_schemas
 from goop_mcp.services.templates import template_names
 from goop_mcp.workspace.document_templates import document_template_names

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from goop_mcp import RoutingContext, route, validate
 from goop_mcp.server.models import DecisionModel, VerdictModel
 from tests.repository import ROOT
-from tests.server.network.serving import environment
+from tests.server.http.serving import environment
 
 STEPS = [
     "first_reply",

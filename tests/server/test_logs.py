@@ -17,7 +17,7 @@ from goop_mcp.logs import LogFormat, configure_logging
 from goop_mcp.redaction import redact
 from goop_mcp.store.opening import open_store
 from tests.repository import ROOT
-from tests.server.network.serving import environment
+from tests.server.http.serving import environment
 
 SECRET = "ghp_" + "a1B2" * 9
 REQUEST = Request("request-1", "save_memory")

@@ -16,8 +16,8 @@ from mcp.types import INTERNAL_ERROR, ResourceTemplateReference
 from goop_mcp.context import AppContext
 from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
-from goop_mcp.server.app import create_server
-from goop_mcp.server.stamps import Stamps
+from goop_mcp.server import create_server
+from goop_mcp.server.etags import ETags
 from goop_mcp.settings import DatabaseUrl, Settings
 from goop_mcp.workspace.documents.handoff import Handoff, handoff_text
 from goop_mcp.workspace.files import MOST_BYTES
@@ -32,9 +32,9 @@ from tests.server.connections import (
     connect,
     text_of,
 )
-from tests.server.hearing import Heard, listening
+from tests.server.notifications import Heard, listening
 from tests.server.preloaded import starting
-from tests.server.test_memories import stdio_server
+from tests.server.tools.test_memories import stdio_server
 from tests.services.reporting import record, report
 from tests.workspace.projects import copied
 
@@ -302,17 +302,17 @@ def test_a_database_that_cannot_be_asked_hides_no_other_resource(
     assert message.startswith("postgresql://goop@127.0.0.1:9/goop cannot be reached")
 
 
-def test_only_what_changed_gets_another_stamp(database: Database, tmp_path: Path) -> None:
+def test_only_what_changed_gets_another_etag(database: Database, tmp_path: Path) -> None:
     settings = Settings(project=tmp_path, database=DatabaseUrl(database.url()), project_id="shop")
     uris = [f"goop://project/{name}" for name in ("CHRONICLE.md", "HANDOFF.md", "SPEC.md")] + [
         MEMORY
     ]
 
     def changed(before: Mapping[str, object]) -> list[str]:
-        return [uri for uri, stamp in take(uris).items() if stamp != before[uri]]
+        return [uri for uri, etag in take(uris).items() if etag != before[uri]]
 
     with AppContext(settings) as here, AppContext(settings) as elsewhere:
-        take, writer = Stamps(here), elsewhere.writing_context()
+        take, writer = ETags(here), elsewhere.writing_context()
         seen = take(uris)
         assert {*seen.values()} == {None}
         record(writer, report("W1.T1"))
@@ -403,11 +403,11 @@ async def test_subscribing_creates_nothing_and_an_unknown_address_is_accepted(
     assert [path.name for path in (tmp_path / ".goopspec").iterdir()] == ["SPEC.md"]
 
 
-def test_a_stamp_loads_no_database_where_none_is_asked_for() -> None:
+def test_an_etag_loads_no_database_where_none_is_asked_for() -> None:
     script = (
         "import sys; from pathlib import Path; from goop_mcp.context import AppContext;from"
-        " goop_mcp.server.stamps import Stamps; from goop_mcp.settings import"
-        " Settings;Stamps(AppContext(Settings(project=Path('.'))))(['goop://project/SPEC.md']);"
+        " goop_mcp.server.etags import ETags; from goop_mcp.settings import"
+        " Settings;ETags(AppContext(Settings(project=Path('.'))))(['goop://project/SPEC.md']);"
         " print('apsw' in sys.modules)"
     )
     done = subprocess.run(

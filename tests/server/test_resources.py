@@ -2,7 +2,7 @@ import pytest
 from mcp import MCPError
 
 from goop_mcp.protocols import FAMILIES, RULES
-from goop_mcp.services.documents import list_documents, read_document
+from goop_mcp.services.protocol_pages import list_documents, read_document
 from goop_mcp.services.rule_pages import rule_page, rules_markdown
 from goop_mcp.services.schemas import find_schema, list_schemas
 from goop_mcp.services.templates import list_templates, read_template

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import Expectations, Severity, validate
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.services.project_expectations import expect_of_project
 from goop_mcp.settings import Settings

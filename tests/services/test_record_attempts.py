@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from goop_mcp import RetryPolicy, ask_until_accepted
-from goop_mcp.retry import Asking, Job, Message, Outcome, Reply, Review, Usage
+from goop_mcp.retry import Job, Message, Outcome, Reply, RetryLoop, Review, Usage
 from goop_mcp.services.count_attempts import count_attempts
 from goop_mcp.services.record_attempts import record_attempts, recording
 from goop_mcp.store.interface import Store
@@ -86,7 +86,7 @@ def test_repairs_failed_calls_and_the_callers_name_of_the_agent_are_recorded(sto
 
 @both_backends
 def test_a_cancelled_call_is_recorded(backend: str, store: Store) -> None:
-    asking: list[Asking] = []
+    asking: list[RetryLoop] = []
 
     class Hanging:
         async def ask(self, _message: Message) -> Reply:
@@ -96,7 +96,7 @@ def test_a_cancelled_call_is_recorded(backend: str, store: Store) -> None:
 
     async def ask() -> None:
         job = Job(Hanging(), "Implement it.", hooks=[recording(store)])
-        asking.append(Asking(job))
+        asking.append(RetryLoop(job))
         await asking[0].run()
 
     run(backend, ask)

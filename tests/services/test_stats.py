@@ -9,7 +9,7 @@ import pytest
 from goop_mcp.messages import check_message
 from goop_mcp.retry import RetryPolicy, Review
 from goop_mcp.services.gate import gate
-from goop_mcp.services.gate_count import count_gate
+from goop_mcp.services.judgements import count_gate
 from goop_mcp.services.record_attempts import record_attempts
 from goop_mcp.services.stats import ProjectStats, project_stats, start_of_week
 from goop_mcp.services.stats_page import stats_page

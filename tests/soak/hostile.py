@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Final
 
-from tests.server.network.large_messages import VERSIONS, fields, large_values
+from tests.server.http.large_messages import VERSIONS, fields, large_values
 from tests.soak.connection import Connection
 
 _PAUSE: Final = 0.05

@@ -14,7 +14,7 @@ from typing import Final
 
 from benchmarks.machine import resident_mb
 from tests.repository import ROOT
-from tests.server.network.serving import Served, environment, served
+from tests.server.http.serving import Served, environment, served
 from tests.soak.connection import Connection
 
 HONEST: Final = 4

@@ -1,4 +1,4 @@
-"""Memories are stored completely, listed, forgotten and purged, the same on every engine."""
+"""Memories are stored completely, listed, counted, forgotten and purged on every engine."""
 
 from dataclasses import asdict, replace
 
@@ -312,3 +312,13 @@ def test_the_sketches_of_a_forgotten_memory_are_gone(
     after = memory(open_again(), gone.id)
     assert sketched(store, 1, 2) == [kept.id]
     assert after is None or after.sketches == ()
+
+
+def test_memories_are_counted_by_type_without_the_forgotten(store: Store) -> None:
+    assert store.read(lambda reading: reading.memory_counts()) == {}
+    first, *_ = add(
+        store, new_memory("a"), new_memory("b"), replace(new_memory("c"), type="decision")
+    )
+    store.write(lambda writing: writing.forget_memory(first.id, forgotten_at=NOW))
+
+    assert store.read(lambda reading: reading.memory_counts()) == {"note": 1, "decision": 1}

@@ -194,8 +194,10 @@ def test_lying_encoding_declaration_has_nothing_to_act_on(name: str) -> None:
 
 
 FORBIDDEN_SETTINGS = re.compile(
-    r"resolve_entities\s*=\s*True|load_dtd\s*=\s*True|dtd_validation\s*=\s*True|attribute_defaults\s*=\s*True"
-    r"|recover\s*=\s*True|huge_tree\s*=\s*True|no_network\s*=\s*False|\.xinclude\(|HTMLParser\(|XMLPullParser\("
+    r"resolve_entities\s*=\s*True|load_dtd\s*=\s*True|dtd_validation\s*=\s*True"
+    r"|attribute_defaults\s*=\s*True"
+    r"|recover\s*=\s*True|huge_tree\s*=\s*True|no_network\s*=\s*False|\.xinclude\("
+    r"|HTMLParser\(|XMLPullParser\("
 )
 
 

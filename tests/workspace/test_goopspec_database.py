@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_status import project_status

@@ -15,8 +15,7 @@ from goop_mcp.memory.import_export.jsonl import write_jsonl
 from goop_mcp.memory.import_export.markdown import write_markdown
 from goop_mcp.memory.importance import ImportanceScale
 from goop_mcp.memory.repository import all_memories
-from goop_mcp.services.reading_files import STDIN, read_lines
-from goop_mcp.services.writing_files import write_file
+from goop_mcp.services.user_files import STDIN, read_lines, write_file
 from goop_mcp.store.interface import Store
 from goop_mcp.store.records import StoredMemory
 

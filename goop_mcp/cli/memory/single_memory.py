@@ -12,7 +12,7 @@ from goop_mcp.cli.streams import standard_input, terminal_width
 from goop_mcp.memory.drafts import SAVED_TYPES, MemoryDraft
 from goop_mcp.memory.repository import forget_memory, get_memory, memory_values
 from goop_mcp.memory.saving import save_memory
-from goop_mcp.services.reading_files import STDIN, read_text
+from goop_mcp.services.user_files import STDIN, read_text
 from goop_mcp.store.interface import Store
 
 __all__ = ["forget", "save", "show_memory"]

@@ -7,7 +7,7 @@ import click
 
 from goop_mcp.cli.rendering.source_line import point_at, shown
 from goop_mcp.services.check_files import CheckedFile
-from goop_mcp.services.reading_files import STDIN
+from goop_mcp.services.user_files import STDIN
 from goop_mcp.validation.findings import Finding, Repair, Severity
 
 __all__ = ["counted", "file_name", "render_findings"]

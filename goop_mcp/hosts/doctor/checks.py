@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from goop_mcp.redaction import redact
 
-__all__ = ["CheckOutcome", "CheckResult", "failure", "ok", "warning"]
+__all__ = ["CheckOutcome", "DoctorCheck", "failure", "ok", "warning"]
 
 
 class CheckOutcome(StrEnum):
@@ -17,7 +17,7 @@ class CheckOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
+class DoctorCheck:
     """One check: its subject, what was found, and what to do; `fix` is None when all is well.
 
     Secrets are removed from the texts.
@@ -38,14 +38,14 @@ class CheckResult:
         }
 
 
-def ok(subject: str, message: str) -> CheckResult:
+def ok(subject: str, message: str) -> DoctorCheck:
     """Return a check that found no problem."""
-    return CheckResult(subject=subject, outcome=CheckOutcome.OK, message=redact(message).text)
+    return DoctorCheck(subject=subject, outcome=CheckOutcome.OK, message=redact(message).text)
 
 
-def warning(subject: str, message: str, fix: str) -> CheckResult:
+def warning(subject: str, message: str, fix: str) -> DoctorCheck:
     """Return a check that found a problem with which goop-mcp still works."""
-    return CheckResult(
+    return DoctorCheck(
         subject=subject,
         outcome=CheckOutcome.WARNING,
         message=redact(message).text,
@@ -53,9 +53,9 @@ def warning(subject: str, message: str, fix: str) -> CheckResult:
     )
 
 
-def failure(subject: str, message: str, fix: str) -> CheckResult:
+def failure(subject: str, message: str, fix: str) -> DoctorCheck:
     """Return a check that found an error which keeps goop-mcp from working."""
-    return CheckResult(
+    return DoctorCheck(
         subject=subject,
         outcome=CheckOutcome.ERROR,
         message=redact(message).text,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from goop_mcp import __version__
 from goop_mcp.errors import StoreError
-from goop_mcp.hosts.doctor.checks import CheckResult, failure, ok, warning
+from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
 from goop_mcp.hosts.launch import PROGRAM, PythonEnvironment, find_launch
 
 __all__ = ["check_installation"]
@@ -17,14 +17,14 @@ _INSTALL = "uv tool install goop-mcp, or pipx install goop-mcp"
 
 def check_installation(
     python: PythonEnvironment, environment: Mapping[str, str]
-) -> Iterator[CheckResult]:
+) -> Iterator[DoctorCheck]:
     """Yield what is found about versions and the PATH."""
     yield ok("installation", f"goop-mcp {__version__} with Python {platform.python_version()}")
     yield _check_sqlite()
     yield _check_path(python, environment)
 
 
-def _check_sqlite() -> CheckResult:
+def _check_sqlite() -> DoctorCheck:
     try:
         import apsw  # noqa: PLC0415 - whether it can be loaded is the check
 
@@ -43,7 +43,7 @@ def _check_sqlite() -> CheckResult:
     return ok("SQLite", f"version {version}")
 
 
-def _check_path(python: PythonEnvironment, environment: Mapping[str, str]) -> CheckResult:
+def _check_path(python: PythonEnvironment, environment: Mapping[str, str]) -> DoctorCheck:
     # The different programs that a shell would find; a link to one of them is the same program.
     programs: dict[Path, Path] = {}
     for folder in environment.get("PATH", os.defpath).split(os.pathsep):

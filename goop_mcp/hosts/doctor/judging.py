@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from goop_mcp.hosts.catalogue import Host
-from goop_mcp.hosts.doctor.checks import CheckResult, failure, ok, warning
+from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
 from goop_mcp.hosts.hooks.plugins import find_plugins
 from goop_mcp.hosts.installing import Registration
 from goop_mcp.hosts.launch import PROGRAM
@@ -47,7 +47,7 @@ def plugins_that_judge(project: Path, environment: Mapping[str, str]) -> list[Ju
 
 def check_judging(
     host: Host, judges: Sequence[Judging], environment: Mapping[str, str]
-) -> Iterator[CheckResult]:
+) -> Iterator[DoctorCheck]:
     """Yield whether plugins can start goop-mcp, and whether each event is answered only once."""
     path = environment.get("PATH")
     starter = next((found for name in _STARTERS if (found := shutil.which(name, path=path))), None)

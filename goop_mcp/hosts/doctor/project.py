@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError, StoreError, StoreVersionError
-from goop_mcp.hosts.doctor.checks import CheckResult, failure, ok, warning
+from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
 from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.settings import SettingsError
 from goop_mcp.validation.findings import excerpt
@@ -19,7 +19,7 @@ __all__ = ["check_database", "check_project"]
 _STATE = f"{FOLDER}/state.json"
 
 
-def check_project(files: ProjectFiles) -> Iterator[CheckResult]:
+def check_project(files: ProjectFiles) -> Iterator[DoctorCheck]:
     """Yield what is found in the project's folder."""
     if files.kind(FOLDER) is not FileKind.FOLDER:
         yield ok("project", f"{files.root} has no {FOLDER}; it is created when something is saved")
@@ -30,7 +30,7 @@ def check_project(files: ProjectFiles) -> Iterator[CheckResult]:
         yield warning("project", remark, "fix the file, or remove it")
 
 
-def check_database(application: AppContext) -> Iterator[CheckResult]:
+def check_database(application: AppContext) -> Iterator[DoctorCheck]:
     """Yield what is found about the database; a missing one is not created."""
     try:
         store = application.store
@@ -72,7 +72,7 @@ def check_database(application: AppContext) -> Iterator[CheckResult]:
                 yield warning("database", what, fix)
 
 
-def _check_state(files: ProjectFiles) -> CheckResult:
+def _check_state(files: ProjectFiles) -> DoctorCheck:
     try:
         state = read_state(files)
     except GoopError as error:

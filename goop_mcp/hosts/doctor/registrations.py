@@ -19,7 +19,7 @@ from goop_mcp.hosts.catalogue import (
     hook_words,
     is_our_element,
 )
-from goop_mcp.hosts.doctor.checks import CheckResult, failure, ok, warning
+from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
 from goop_mcp.hosts.doctor.handshake import HandshakeError, shake_hands
 from goop_mcp.hosts.doctor.judging import Judging, check_judging, plugins_that_judge, removal
 from goop_mcp.hosts.editing import parse_configuration
@@ -49,7 +49,7 @@ class _Found:
     is_ours: bool
 
 
-def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[CheckResult]:
+def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[DoctorCheck]:
     """Yield what is found in the files of every host, for the project and for the user."""
     registered = False
     for host in HOSTS.values():
@@ -95,7 +95,7 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Check
 
 def _check_files(
     registration: Registration, found: list[_Found], judges: list[Judging]
-) -> Iterator[CheckResult]:
+) -> Iterator[DoctorCheck]:
     """Yield the problems in a host's files.
 
     Adds the servers in them to `found`, and what judges reports there to `judges`.
@@ -187,7 +187,7 @@ def _check_hooks(
     known: Sequence[JsonValue],
     is_registered: bool,
     judges: list[Judging],
-) -> Iterator[CheckResult]:
+) -> Iterator[DoctorCheck]:
     """Yield hooks that are missing, duplicated, or start a program that does not exist."""
     missing = []
     answered = 0
@@ -243,7 +243,7 @@ def _check_asset(
     *,
     is_registered: bool,
     judges: list[Judging],
-) -> Iterator[CheckResult]:
+) -> Iterator[DoctorCheck]:
     fix = f"goop-mcp install {registration.host.name} --scope {registration.scope}"
     try:
         data = target.read()
@@ -270,7 +270,7 @@ def _check_asset(
         )
 
 
-def _check_server(server: _Found) -> CheckResult:
+def _check_server(server: _Found) -> DoctorCheck:
     """Start a server as its host does, and return the result."""
     host, where = server.registration.host, f"{server.target.shown}: server {server.name}"
     fix = f"goop-mcp install {host.name} --scope {server.registration.scope} --replace"

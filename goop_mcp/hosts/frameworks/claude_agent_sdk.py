@@ -13,7 +13,7 @@ from goop_mcp.hosts.frameworks.packages import needing
 from goop_mcp.hosts.hooks.events import is_busy
 from goop_mcp.protocols import validate
 from goop_mcp.retry.jobs import DEFAULT_POLICY
-from goop_mcp.retry.review import Review, ReviewTerms
+from goop_mcp.retry.review import Review, ReviewOptions
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 
 with needing("claude_agent_sdk", extra="claude-agent-sdk"):
@@ -37,7 +37,10 @@ _logger = logging.getLogger(__name__)
 
 
 def envelope_hooks(
-    *, agents: str = "goop-.*", main_thread: MainThread = "if_present", **terms: Unpack[ReviewTerms]
+    *,
+    agents: str = "goop-.*",
+    main_thread: MainThread = "if_present",
+    **terms: Unpack[ReviewOptions],
 ) -> dict[HookEvent, list[HookMatcher]]:
     """Return the hooks for `ClaudeAgentOptions(hooks=...)`.
 
@@ -65,7 +68,7 @@ def envelope_hooks(
     return hooks
 
 
-def _check_policy(terms: ReviewTerms) -> None:
+def _check_policy(terms: ReviewOptions) -> None:
     policy = terms.get("policy", DEFAULT_POLICY)
     if policy.max_attempts > _MOST_ATTEMPTS:
         raise PolicyError(

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from goop_mcp.hosts.frameworks.reply_text import reply_text
 from goop_mcp.hosts.frameworks.unaccepted import ending_terms
 from goop_mcp.retry.attempts import NotAcceptedError
-from goop_mcp.retry.review import Review, ReviewTerms
+from goop_mcp.retry.review import Review, ReviewOptions
 from goop_mcp.validation.feedback import OPENING
 
 __all__ = ["envelope_guardrail"]
@@ -25,7 +25,7 @@ Guardrail = Callable[[Any], tuple[bool, Any]]
 
 
 def envelope_guardrail(
-    *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]
+    *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewOptions]
 ) -> Guardrail:
     """Return the function for `Task(guardrail=..., guardrail_max_retries=2)`.
 
@@ -90,7 +90,7 @@ class _Run:
 class _Watch:
     """The runs of tasks under one guardrail; crews that run at once have separate contexts."""
 
-    def __init__(self, terms: ReviewTerms) -> None:
+    def __init__(self, terms: ReviewOptions) -> None:
         self._terms = terms
         self._current: ContextVar[_Run | None] = ContextVar("goop_mcp_crewai_run", default=None)
 

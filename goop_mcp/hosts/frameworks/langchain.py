@@ -21,7 +21,7 @@ from goop_mcp.hosts.frameworks.packages import needing
 from goop_mcp.hosts.frameworks.reply_text import reply_text
 from goop_mcp.hosts.frameworks.unaccepted import ending_terms
 from goop_mcp.retry.attempts import NotAcceptedError, Outcome
-from goop_mcp.retry.review import ReviewTerms, notify
+from goop_mcp.retry.review import ReviewOptions, notify
 
 with needing("langchain", extra="langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
@@ -56,7 +56,7 @@ class EnvelopeMiddleware(AgentMiddleware):
 
     state_schema = EnvelopeState
 
-    def __init__(self, *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]) -> None:
+    def __init__(self, *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewOptions]) -> None:
         super().__init__()
         self._terms = check_terms(ending_terms(terms, hand_on_unaccepted=hand_on_unaccepted))
         self.callback = FailedRunCallback(self._report_unseen)

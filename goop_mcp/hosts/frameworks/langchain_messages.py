@@ -12,7 +12,7 @@ from goop_mcp.hosts.frameworks.packages import needing
 from goop_mcp.retry.attempts import Outcome
 from goop_mcp.retry.jobs import DEFAULT_POLICY
 from goop_mcp.retry.replies import Usage
-from goop_mcp.retry.review import Review, ReviewTerms
+from goop_mcp.retry.review import Review, ReviewOptions
 
 with needing("langchain_core", extra="langchain"):
     from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -42,7 +42,7 @@ class ModelTurn(TypedDict):
     tokens: int | None
 
 
-def check_terms(terms: ReviewTerms) -> ReviewTerms:
+def check_terms(terms: ReviewOptions) -> ReviewOptions:
     """Return `terms`.
 
     Raises PolicyError for a deadline, as messages do not show when the task was given.
@@ -91,7 +91,7 @@ def turns_since_task(messages: Sequence[AnyMessage]) -> list[ModelTurn]:
     ]
 
 
-def recalled(turns: Sequence[ModelTurn], terms: ReviewTerms) -> Review:
+def recalled(turns: Sequence[ModelTurn], terms: ReviewOptions) -> Review:
     """Return the review after the last of the `turns`; it may have ended.
 
     A reply on which another one followed did not end the run: where it ended a review, other
@@ -109,14 +109,14 @@ def recalled(turns: Sequence[ModelTurn], terms: ReviewTerms) -> Review:
     return review
 
 
-def resumed(turns: Sequence[ModelTurn], terms: ReviewTerms) -> Review:
+def resumed(turns: Sequence[ModelTurn], terms: ReviewOptions) -> Review:
     """Return the review of the turns that follow."""
     review = recalled(turns, terms)
     return Review(**terms) if review.stopped else review
 
 
 def fail_unless_ended(
-    turns: Sequence[ModelTurn], terms: ReviewTerms, failure: BaseException
+    turns: Sequence[ModelTurn], terms: ReviewOptions, failure: BaseException
 ) -> None:
     """Report the failure of a run, unless its last reply ended the review and was reported."""
     review = recalled(turns, terms)
@@ -144,7 +144,7 @@ def _usage(turns: Sequence[ModelTurn]) -> Usage | None:
     return Usage(tokens=sum(tokens)) if tokens and len(tokens) == len(turns) else None
 
 
-def outcome_of(turns: Sequence[ModelTurn], terms: ReviewTerms) -> Outcome:
+def outcome_of(turns: Sequence[ModelTurn], terms: ReviewOptions) -> Outcome:
     """Return the outcome of the `turns`, judged again on the same `terms`; times are unknown."""
     return recalled(turns, terms).outcome
 

@@ -16,7 +16,7 @@ from goop_mcp.hosts.frameworks.langchain_messages import (
 )
 from goop_mcp.hosts.frameworks.packages import needing
 from goop_mcp.retry.attempts import Outcome
-from goop_mcp.retry.review import ReviewTerms
+from goop_mcp.retry.review import ReviewOptions
 
 with needing("langgraph", extra="langgraph"):
     from langchain_core.messages import AIMessage, AnyMessage
@@ -34,7 +34,7 @@ class EnvelopeCheck:
     that fails or is cancelled. Raises PolicyError for a deadline.
     """
 
-    def __init__(self, **terms: Unpack[ReviewTerms]) -> None:
+    def __init__(self, **terms: Unpack[ReviewOptions]) -> None:
         self._terms = check_terms(terms)
         self.callback = FailedRunCallback(self._report)
 

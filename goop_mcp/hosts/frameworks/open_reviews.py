@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Final, Unpack
 from weakref import finalize
 
-from goop_mcp.retry.review import Review, ReviewTerms
+from goop_mcp.retry.review import Review, ReviewOptions
 
 __all__ = ["OpenReviews"]
 
@@ -25,7 +25,7 @@ class OpenReviews:
     """
 
     def __init__(
-        self, *, now: Callable[[], float] = monotonic, **terms: Unpack[ReviewTerms]
+        self, *, now: Callable[[], float] = monotonic, **terms: Unpack[ReviewOptions]
     ) -> None:
         Review(**terms)  # refuses terms of no use at once, and not at the first reply
         self._terms = terms
@@ -36,7 +36,7 @@ class OpenReviews:
         finalize(self, _cancel_all, self._reviews)
 
     @contextmanager
-    def of(self, conversation: Hashable, **changed: Unpack[ReviewTerms]) -> Iterator[Review]:
+    def of(self, conversation: Hashable, **changed: Unpack[ReviewOptions]) -> Iterator[Review]:
         """Lend the open review of a conversation, or a new one on the terms as `changed`."""
         review = self._opened(conversation, changed)
         try:
@@ -63,7 +63,7 @@ class OpenReviews:
         if review is not None:
             review.fail(failure)
 
-    def _opened(self, conversation: Hashable, changed: ReviewTerms) -> Review:
+    def _opened(self, conversation: Hashable, changed: ReviewOptions) -> Review:
         now = self._now()
         abandoned: list[Review] = []
         with self._lock:

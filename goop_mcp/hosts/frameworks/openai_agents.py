@@ -7,7 +7,7 @@ from typing import Any, Final, Unpack
 
 from goop_mcp.hosts.frameworks.packages import needing
 from goop_mcp.hosts.frameworks.reply_text import reply_text
-from goop_mcp.retry.ask import Terms, ask_until_accepted
+from goop_mcp.retry.ask import RetryOptions, ask_until_accepted
 from goop_mcp.retry.attempts import NotAcceptedError, Outcome
 from goop_mcp.retry.calls import AgentInterruptedError
 from goop_mcp.retry.hooks import Hooks
@@ -62,7 +62,7 @@ async def run_checked(
     *,
     run_options: dict[str, Any] | None = None,
     on_stop: OnStop | None = None,
-    **terms: Unpack[Terms],
+    **terms: Unpack[RetryOptions],
 ) -> CheckedRun:
     """Run `agent` until its report is accepted, as `ask_until_accepted` does on the same `terms`.
 
@@ -79,17 +79,17 @@ async def run_checked(
     return CheckedRun(outcome, conversation.result)
 
 
-def _reporting(terms: Terms, on_stop: OnStop | None) -> Terms:
+def _reporting(terms: RetryOptions, on_stop: OnStop | None) -> RetryOptions:
     """Return `terms` with `on_stop` as one more of their hooks."""
     if on_stop is None:
         return terms
 
     given = terms.get("hooks", ())
     hooks = (given,) if isinstance(given, Hooks) else given
-    return terms | Terms(hooks=(*hooks, Hooks(on_stop=on_stop)))
+    return terms | RetryOptions(hooks=(*hooks, Hooks(on_stop=on_stop)))
 
 
-async def _outcome_of(conversation: "_Runs", task: str, terms: Terms) -> Outcome:
+async def _outcome_of(conversation: "_Runs", task: str, terms: RetryOptions) -> Outcome:
     """Ask until the report is accepted; the session keeps every turn, also where that raises."""
     try:
         outcome = await ask_until_accepted(conversation, task, **terms)
@@ -122,7 +122,7 @@ def checked_output(
     hand_on_unaccepted: bool = False,
     run_options: dict[str, Any] | None = None,
     on_stop: OnStop | None = None,
-    **terms: Unpack[Terms],
+    **terms: Unpack[RetryOptions],
 ) -> Callable[[RunResult | RunResultStreaming], Awaitable[str]]:
     """Return the extractor for `agent.as_tool(..., custom_output_extractor=...)`.
 

@@ -12,7 +12,7 @@ from goop_mcp.hosts.frameworks.reply_text import reply_text
 from goop_mcp.hosts.frameworks.unaccepted import ending_terms
 from goop_mcp.retry.calls import DeadlinePassedError
 from goop_mcp.retry.replies import Usage
-from goop_mcp.retry.review import Review, ReviewTerms
+from goop_mcp.retry.review import Review, ReviewOptions
 
 with needing("pydantic_ai", extra="pydantic-ai"):
     from pydantic_ai import Agent, ModelRetry, RunContext
@@ -52,7 +52,7 @@ class EnvelopeCheck(AbstractCapability[Any]):
     cancelled.
     """
 
-    def __init__(self, *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]) -> None:
+    def __init__(self, *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewOptions]) -> None:
         super().__init__()
         self._terms = ending_terms(terms, hand_on_unaccepted=hand_on_unaccepted)
         self._runs: dict[str, _Run] = {}
@@ -109,7 +109,7 @@ class EnvelopeCheck(AbstractCapability[Any]):
 
 
 def check_output(
-    agent: Agent[Deps, Output], *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]
+    agent: Agent[Deps, Output], *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewOptions]
 ) -> Agent[Deps, Output]:
     """Have every output of an agent that was made already checked; return the agent.
 

@@ -11,7 +11,7 @@ from goop_mcp.hosts.frameworks.reply_text import reply_text
 from goop_mcp.hosts.frameworks.unaccepted import ending_terms
 from goop_mcp.retry.attempts import NotAcceptedError
 from goop_mcp.retry.replies import Usage
-from goop_mcp.retry.review import Review, ReviewTerms, notify
+from goop_mcp.retry.review import Review, ReviewOptions, notify
 
 with needing("smolagents", extra="smolagents"):
     from smolagents.memory import ActionStep, FinalAnswerStep, PlanningStep, TaskStep
@@ -20,7 +20,7 @@ __all__ = ["EnvelopeCheck", "envelope_check"]
 
 
 def envelope_check(
-    *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]
+    *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewOptions]
 ) -> "EnvelopeCheck":
     """Return what is both the check and the callbacks of an agent; `terms` are those of `Review`.
 
@@ -51,7 +51,7 @@ class EnvelopeCheck:
 
     __name__ = "envelope_check"  # smolagents names a check that failed
 
-    def __init__(self, *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]) -> None:
+    def __init__(self, *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewOptions]) -> None:
         ended = ending_terms(terms, hand_on_unaccepted=hand_on_unaccepted)
         # Reported from here, once the step has ended: only then is it known what the answer cost.
         self._on_stop = ended.pop("on_stop", None)

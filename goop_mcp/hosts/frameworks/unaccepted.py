@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from goop_mcp.retry.jobs import DEFAULT_POLICY
-from goop_mcp.retry.review import Review, ReviewTerms
+from goop_mcp.retry.review import Review, ReviewOptions
 
 __all__ = ["ending_terms"]
 
 
-def ending_terms(terms: ReviewTerms, *, hand_on_unaccepted: bool) -> ReviewTerms:
+def ending_terms(terms: ReviewOptions, *, hand_on_unaccepted: bool) -> ReviewOptions:
     """Return the terms of a review that raises at its end, unless it hands on the last reply.
 
     A bare text does not show whether it was accepted. Raises at once for invalid terms, as `Review`
@@ -18,7 +18,7 @@ def ending_terms(terms: ReviewTerms, *, hand_on_unaccepted: bool) -> ReviewTerms
         terms.get("policy", DEFAULT_POLICY),
         when_exhausted="return" if hand_on_unaccepted else "raise",
     )
-    ended = terms | ReviewTerms(policy=policy)
+    ended = terms | ReviewOptions(policy=policy)
     Review(**ended)
 
     return ended

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,14 +12,13 @@ from goop_mcp import services
 from goop_mcp.errors import GoopError, RuleFailedError, RuleRefusedError
 from goop_mcp.hosts import hooks
 from goop_mcp.hosts.hooks.events import HookEvent
-from goop_mcp.hosts.hooks.state_folder import state_folder
 from goop_mcp.services import stop_hooks
 from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
     from goop_mcp.hosts.hooks.in_project import InProject
-    from goop_mcp.services.stop_hooks.attempt_file import AttemptFile
+    from goop_mcp.services.stop_hooks.attempt_storage import AttemptFile
     from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block
     from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
@@ -37,6 +37,13 @@ _LONGEST_NAME = 100
 _NOTIFICATION: Final = re.compile(
     r"\s*<task-notification>\s*<task-id>(?P<id>[^<\s]{1,200})</task-id>"
 )
+
+# platformdirs knows these folders too, but loading it takes too long for a hook.
+_STATE_FOLDERS: Final = {
+    "win32": ("LOCALAPPDATA", ("AppData", "Local")),
+    "darwin": ("", ("Library", "Application Support")),
+}
+_OTHER_STATE_FOLDER: Final = ("XDG_STATE_HOME", (".local", "state"))
 
 
 class _Session:
@@ -255,7 +262,7 @@ def _context(session: _Session, text: str) -> Answer:
 
 
 def _attempts(environment: Mapping[str, str]) -> "AttemptFile":
-    return stop_hooks.attempt_file.AttemptFile(state_folder(environment), now=time.time())
+    return stop_hooks.attempt_storage.AttemptFile(state_folder(environment), now=time.time())
 
 
 _ANSWERS: Final[Mapping[str, Callable[[_Session], tuple[Answer, _Remarks]]]] = {
@@ -273,3 +280,20 @@ A hook is a process an event, so each function loads the modules that only it ne
 
 EVENTS: Final = tuple(_ANSWERS)
 """The names of the events that are answered."""
+
+
+def state_folder(environment: Mapping[str, str]) -> str:
+    """Return the folder that the host gives a plugin, else this program's; it need not exist.
+
+    It is never in the project, which is shared with others and may be read-only or untrusted.
+    """
+    given = environment.get("CLAUDE_PLUGIN_DATA")
+    if given:
+        return given
+
+    variable, parts = _STATE_FOLDERS.get(sys.platform, _OTHER_STATE_FOLDER)
+    named = environment.get(variable)
+    # pathlib is slow to load.
+    home = named or os.path.join(os.path.expanduser("~"), *parts)  # noqa: PTH111, PTH118
+
+    return os.path.join(home, "goop-mcp")  # noqa: PTH118

@@ -66,7 +66,13 @@ def read_dialect(text: str, *, dialect: Dialect, limits: Limits = DEFAULT_LIMITS
     requests: tuple[DialectRequest, ...] = ()
     if whole is not None:
         read = _fan_out if dialect == "fan-out" else _conversation
-        requests = tuple(DialectRequest(request=each, gaps=_gaps(each)) for each in read(whole))
+        parts = [name for name in REQUIRED_PARTS if not name.startswith("@")]
+        requests = tuple(
+            DialectRequest(
+                request=each, gaps=tuple([name for name in parts if not getattr(each, name)])
+            )
+            for each in read(whole)
+        )
 
     return DialectReading(dialect=dialect, requests=requests, verdict=verdict)
 
@@ -104,8 +110,3 @@ def _text(element: Extension, name: str) -> str | None:
     return next(
         (child.text.strip() or None for child in element.children if child.name == name), None
     )
-
-
-def _gaps(request: Request) -> tuple[str, ...]:
-    parts = [name for name in REQUIRED_PARTS if not name.startswith("@")]
-    return tuple(name for name in parts if not getattr(request, name))

@@ -31,6 +31,8 @@ def _read(element: Element, *, own: str, parent: str = "", mixed: bool = False) 
     name = etree.QName(element)
     namespace = None if name.namespace == own else name.namespace
     words = [element.text, *(child.tail for child in element)]
+    # White space between elements is layout. Where there is text between them as well, every blank
+    # belongs to the content and is kept.
     between = len(element) > 0 and any(word and not word.isspace() for word in words)
     tail = element.tail if mixed and element.tail else ""
 
@@ -65,6 +67,7 @@ def _write(extension: Extension, declared: dict[str | None, str]) -> Iterator[st
 
     prefix = extension.prefix if extension.namespace else None
     new: dict[str | None, str] = {}
+    # A namespace is declared where the meaning of its prefix changes, and not again below that.
     if declared.get(prefix, "") != (extension.namespace or ""):
         new[prefix] = extension.namespace or ""
 
@@ -92,6 +95,7 @@ def _attribute(
     if name.namespace == _XML:
         return f" xml:{name.localname}={write_attribute(value)}"
 
+    # The default namespace does not apply to attributes: one in a namespace always needs a prefix.
     known = {**declared, **new}
     prefix = next((each for each, uri in known.items() if each and uri == name.namespace), None)
     if prefix is None:
@@ -109,11 +113,13 @@ def write_text(text: str) -> str:
         )
 
     return (
+        # A reader turns a raw carriage return into a line feed; as a reference it is kept.
         text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
     )
 
 
 def write_attribute(text: str) -> str:
     """Return `text` as a quoted attribute value."""
+    # In attributes, a reader turns line feeds and tabs into blanks unless they are references.
     escaped = write_text(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")
     return f'"{escaped}"'

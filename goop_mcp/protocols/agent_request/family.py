@@ -117,6 +117,7 @@ class AgentRequestFamily:
         others = [
             each for each in extraction.blocks if each.why == ANOTHER_REQUEST and each.complete
         ]
+        # A fence with two roots is not a document (D-11): neither request in it can be judged.
         second = shares_fence(block, others, fences)
         if second is not None:
             message = (
@@ -127,6 +128,8 @@ class AgentRequestFamily:
 
         reading = self._read_tree(text, block, expected, limits)
         request, refused = reading.model, reading.envelope.refused
+        # What was cut off is shown but not judged: most findings would be about the missing rest
+        # (D-16).
         if request is not None and reading.partial:
             request = replace(request, partial=True)
         elif request is not None:
@@ -137,12 +140,14 @@ class AgentRequestFamily:
 
         if not refused:
             reading.problems += placement_problems(text, block, others, fences)
+
+        root = reading.envelope.root
         return Reading(
             start=block.start,
             problems=reading.problems,
             places=reading.envelope,
             envelope=request,
-            version=_written_version(reading),
+            version=None if root is None else root.get("version"),
             repaired=reading.repaired,
         )
 
@@ -220,12 +225,6 @@ def _control_characters(reading: XmlReading[Request]) -> Iterator[Problem]:
                 offset=place.start + held.start(),
                 found=excerpt(tag),
             )
-
-
-def _written_version(reading: XmlReading[Request]) -> str | None:
-    """Return the version as the request has it, None when it has none."""
-    root = reading.envelope.root
-    return None if root is None else root.get("version")
 
 
 AGENT_REQUEST = AgentRequestFamily()

@@ -27,29 +27,28 @@ def put_in_fence(text: str, span: tuple[int, int], envelope: str) -> str:
     line_end = "\r\n" if "\r\n" in text else "\n"
     fence = next((each for each in find_fences(text) if each.holds(start)), None)
     # Without a fence, a run longer than any in the request is chosen, so that no line closes it.
+    # The opening needs a line of its own: blanks before the request go, other text stays above it.
     if fence is None:
-        return _wrapped(text[:start], envelope, text[end:], line_end)
+        before, after = text[:start], text[end:].lstrip(" \t")
+        begun = before.rpartition("\n")[2]
+        before = before + line_end if begun.strip() else before[: len(before) - len(begun)]
+        run = _longer("`" * (_LEAST - 1), envelope)
+        gap = "" if not after or after.startswith(("\n", "\r\n")) else line_end
+
+        return f"{before}{run}xml{line_end}{envelope}{line_end}{run}{gap}{after}"
 
     # The request reaches past the end of its fence only if a line inside closed it. The closing run
     # that was found then belongs to the request, and a new one must be written after it.
     before, run, longer = _opened(text, fence, envelope, collides=end > fence.end)
-    after = _closed(text[end:], longer, line_end) if longer != run else text[end:]
+    after = text[end:]
+    closing = _CLOSING.match(after)
+    if longer != run and closing is not None:
+        after = closing["before"] + longer + after[closing.end() :]
+    elif longer != run:
+        gap = "" if not after or after.startswith(("\n", "\r\n")) else line_end
+        after = f"{line_end}{longer}{gap}{after}"
 
     return before + text[fence.start : start] + envelope + after
-
-
-def _wrapped(before: str, envelope: str, after: str, line_end: str) -> str:
-    begun = before.rpartition("\n")[2]
-    if begun.strip():
-        before += line_end
-    else:
-        before = before[: len(before) - len(begun)]
-
-    run = _longer("`" * (_LEAST - 1), envelope)
-    rest = after.lstrip(" \t")
-    gap = "" if not rest or rest.startswith(("\n", "\r\n")) else line_end
-
-    return f"{before}{run}xml{line_end}{envelope}{line_end}{run}{gap}{rest}"
 
 
 def _opened(text: str, fence: Fence, envelope: str, *, collides: bool) -> tuple[str, str, str]:
@@ -71,16 +70,6 @@ def _opened(text: str, fence: Fence, envelope: str, *, collides: bool) -> tuple[
         line = line.replace(run, longer, 1)
 
     return text[:at] + line + ending, run, longer
-
-
-def _closed(after: str, run: str, line_end: str) -> str:
-    """Return the text after the request, with the fence closed by `run`."""
-    closing = _CLOSING.match(after)
-    if closing is None:
-        gap = "" if not after or after.startswith(("\n", "\r\n")) else line_end
-        return f"{line_end}{run}{gap}{after}"
-
-    return closing["before"] + run + after[closing.end() :]
 
 
 def _longer(run: str, envelope: str) -> str:

@@ -137,7 +137,14 @@ def for_log(errors: Sequence[Finding], verdict: Verdict, *, file_name: str) -> I
             else:
                 yield f"   {_element_line(finding)}"
 
-        yield from _log_advice(others, file_name)
+        for name in dict.fromkeys(
+            _name(each) for each in others if each.expected and _name(each) in _TYPES
+        ):
+            yield f"ℹ️  Fix {name} value in {file_name} or consult schema documentation"
+
+        if any(each.rule == _MISSING_FIELD for each in others):
+            yield "ℹ️  Add missing field to XML handoff"
+            yield f"ℹ️  Required fields: {_REQUIRED_FIELDS}"
 
 
 def _is_malformed(finding: Finding) -> bool:
@@ -147,29 +154,20 @@ def _is_malformed(finding: Finding) -> bool:
 def _syntax_lines(errors: Sequence[Finding], verdict: Verdict) -> Iterator[str]:
     """Yield one line for each error of form; first the end tags that do not match, if any."""
     malformed = any(each.rule == "xml/malformed" for each in errors)
-    mismatches = list(islice(_mismatches(verdict), _MOST_LINES)) if malformed else []
-    for number, words in mismatches:
-        yield f"   Line {number}: {words}"
+    mismatches = []
+    if malformed and verdict.span is not None:
+        start, end = verdict.span
+        source = SourceText(verdict.read_text)
+        mismatches = list(islice(tag_mismatches(verdict.read_text[start:end]), _MOST_LINES))
+        for offset, words in mismatches:
+            yield f"   Line {source.line_and_column(start + offset)[0]}: {words}"
 
     for each in errors:
+        # The general error adds nothing to the tags listed above, unless content follows the root.
         if each.rule != "xml/malformed" or not mismatches or _EXTRA in each.message:
-            message = _sentence(each)
+            message = line(each.message)
+            message = message[:1].upper() + message[1:]
             yield f"   {message}" if each.line is None else f"   Line {each.line}: {message}"
-
-
-def _mismatches(verdict: Verdict) -> Iterator[tuple[int, str]]:
-    if verdict.span is None:
-        return
-
-    start, end = verdict.span
-    source = SourceText(verdict.read_text)
-    for offset, words in tag_mismatches(verdict.read_text[start:end]):
-        yield source.line_and_column(start + offset)[0], words
-
-
-def _sentence(finding: Finding) -> str:
-    message = line(finding.message)
-    return message[:1].upper() + message[1:]
 
 
 def _placed(finding: Finding) -> str:
@@ -196,15 +194,12 @@ def _schema_block(errors: Sequence[Finding], schema: str) -> Iterator[str]:
     if any(each.rule == _MISSING_FIELD for each in errors):
         yield f"ℹ️  Required fields: {_REQUIRED_FIELDS}"
 
-    yield f"ℹ️  Schema: {_schema_of(errors, schema)}"
-
-
-def _schema_of(errors: Sequence[Finding], schema: str) -> str:
-    """Return the schema of the request; for a version without one, the missing file."""
+    # A version without a schema is shown with the file that is missing, not with the usual one.
     version = next((_found(each) for each in errors if each.rule == _VERSION), "")
-    if not version.replace(".", "").isalnum():
-        return schema
-    return f"{schema.rpartition('/')[0] or '.'}/{schema_files(version)[0]} (not found)"
+    if version.replace(".", "").isalnum():
+        schema = f"{schema.rpartition('/')[0] or '.'}/{schema_files(version)[0]} (not found)"
+
+    yield f"ℹ️  Schema: {schema}"
 
 
 def _element_line(finding: Finding) -> str:
@@ -236,14 +231,3 @@ def _owner(finding: Finding) -> str:
 
     element = path.rpartition("/@")[0].rpartition("/")[2].partition("[")[0]
     return f"'{element}', attribute '{_name(finding)}'"
-
-
-def _log_advice(errors: Sequence[Finding], file_name: str) -> Iterator[str]:
-    for name in dict.fromkeys(
-        _name(each) for each in errors if each.expected and _name(each) in _TYPES
-    ):
-        yield f"ℹ️  Fix {name} value in {file_name} or consult schema documentation"
-
-    if any(each.rule == _MISSING_FIELD for each in errors):
-        yield "ℹ️  Add missing field to XML handoff"
-        yield f"ℹ️  Required fields: {_REQUIRED_FIELDS}"

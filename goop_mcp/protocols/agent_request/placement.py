@@ -21,6 +21,8 @@ __all__ = ["Fence", "find_fences", "foreign_blocks", "placement_problems", "shar
 
 _MARKDOWN = frozenset({"markdown", "md"})
 _LANGUAGE = re.compile(r"[A-Za-z0-9]*")
+# What may precede the root of a document: blanks, processing instructions, comments, a DOCTYPE.
+# Atomic groups give up at once where one of them is never closed.
 _NO_ELEMENT = r"(?>(?:\s|<\?(?>.*?\?>)|<!--(?>.*?-->)|<!DOCTYPE[^\[<>]*+(?:\[[^\]]*+\]\s*+)?>)*)"
 _ROOT = re.compile(
     rf"{_NO_ELEMENT}<(?:[A-Za-z_][\w.\-]*:)?([A-Za-z_][\w.\-]*)", re.DOTALL | re.IGNORECASE
@@ -92,7 +94,9 @@ def placement_problems(
     problems = []
     fence = _fence_of(block, fences)
     if fence is None:
-        problems.append(_unfenced(text, block))
+        tag = excerpt(text[block.start : block.start + 60].partition("\n")[0], 60)
+        message = "the request stands outside a fence; expected a fence marked xml around it"
+        problems.append(UNFENCED.problem(message, offset=0, before=tag, after=f"````xml\n{tag}"))
     else:
         problems += _fence_problems(text, block, fence)
 
@@ -106,12 +110,6 @@ def placement_problems(
 
 def _fence_of(block: Block, fences: Sequence[Fence]) -> Fence | None:
     return next((fence for fence in fences if fence.holds(block.start)), None)
-
-
-def _unfenced(text: str, block: Block) -> Problem:
-    tag = excerpt(text[block.start : block.start + 60].partition("\n")[0], 60)
-    message = "the request stands outside a fence; expected a fence marked xml around it"
-    return UNFENCED.problem(message, offset=0, before=tag, after=f"````xml\n{tag}")
 
 
 def _fence_problems(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
@@ -142,12 +140,9 @@ def _fence_problems(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
             before=excerpt(opening, 40),
             after=f"{run[:1] * 4}xml",
         )
-    else:
-        yield from _after_root(text, block, fence)
+        return
 
-
-def _after_root(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
-    """Yield a problem when the fence holds more than the request: it is one document (D-11)."""
+    # The fence is one document (D-11), and nothing follows the root of a document.
     after = _BLANK.match(text, block.end, fence.end) if block.complete else None
     if after is not None and after.end() < fence.end:
         message = (

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from lxml import etree
 
@@ -57,6 +57,8 @@ _CONTAINERS = frozenset({"agent_request", "constraints", "deliverables"})
 _OF_FILES = frozenset({"path", "required"})
 _ROOT = "/agent_request"
 _OWN = f"{{{NAMESPACE}}}"
+# A slot of our templates. `${{ }}`, `{{{ }}}` and a slot between backticks belong to other
+# languages or are quoted.
 _SLOT = re.compile(r"(?<![$`{])\{\{[a-z][a-z0-9_]*\}\}(?![`}])")
 _DIALECTS = {"spawns": "fan-out", "conversation_message": "conversation"}
 
@@ -148,6 +150,7 @@ class RequestReader(XmlValueReader):
             if name not in _PLACES:
                 self._extension(child, _ROOT)
             elif name in parts:
+                # The first element is still read, so that errors in it are found in the same round.
                 self._doubled.add(name)
                 message = f"<{name}> occurs more than once; expected once"
                 self.report(structure.DUPLICATE_ELEMENT.problem(message, path=f"{_ROOT}/{name}[2]"))
@@ -240,11 +243,11 @@ class RequestReader(XmlValueReader):
             if text:
                 constraints.append(text)
 
-        if not constraints:
-            self._no_constraint(element, path)
-        return tuple(constraints)
+        if constraints:
+            return tuple(constraints)
 
-    def _no_constraint(self, element: Element, path: str) -> None:
+        # An empty list and one that cannot be read look alike in the model, but only the second
+        # hides a rule from the child (D-78).
         words = " ".join("".join(element.itertext()).split())
         if words:
             message = (
@@ -258,6 +261,8 @@ class RequestReader(XmlValueReader):
             message = "constraints holds no <constraint>; the list is empty"
             self.report(task.EMPTY_CONSTRAINTS.problem(message, path=path))
 
+        return ()
+
     def _deliverables(self, element: Element | None) -> tuple[Deliverable, ...] | None:
         path = f"{_ROOT}/deliverables"
         if element is None:
@@ -270,30 +275,30 @@ class RequestReader(XmlValueReader):
         for child in self._items(element, path, _KINDS):
             kind = _own_name(child)
             number = counts[kind] = counts.get(kind, 0) + 1
-            deliverables.append(self._deliverable(child, kind, f"{path}/{kind}[{number}]"))
+            where = f"{path}/{kind}[{number}]"
+            text = self._free_text(child, where) or ""
+            known = _OF_FILES if kind == "file" else frozenset[str]()
+            if not known.issuperset(child.attrib):
+                self._strange_attributes(child, where, known)
+
+            if kind != "file":
+                named: Literal["decision", "report"] = (
+                    "decision" if kind == "decision" else "report"
+                )
+                deliverables.append(Deliverable(kind=named, text=text))
+                continue
+
+            required: bool | None = True
+            if "required" in child.attrib:
+                required = self.attribute_word(child, "required", where, _BOOLEAN)
+            file = self._path(child, f"{where}/@path")
+            deliverables.append(Deliverable(kind="file", path=file, required=required, text=text))
 
         if not deliverables:
             message = "deliverables is empty; expected at least one <file>, <decision> or <report>"
             self.report(task.NO_DELIVERABLES.problem(message, path=path))
 
         return tuple(deliverables)
-
-    def _deliverable(self, element: Element, kind: str, path: str) -> Deliverable:
-        text = self._free_text(element, path) or ""
-        if kind != "file":
-            if element.attrib:
-                self._strange_attributes(element, path, frozenset())
-            return Deliverable(kind="decision" if kind == "decision" else "report", text=text)
-
-        if not _OF_FILES.issuperset(element.attrib):
-            self._strange_attributes(element, path, _OF_FILES)
-
-        required: bool | None = True
-        if "required" in element.attrib:
-            required = self.attribute_word(element, "required", path, _BOOLEAN)
-        return Deliverable(
-            kind="file", path=self._path(element, f"{path}/@path"), required=required, text=text
-        )
 
     def _path(self, element: Element, where: str) -> str | None:
         written = element.get("path")
@@ -344,7 +349,11 @@ class RequestReader(XmlValueReader):
         self._extensions.append(extension)
         name = extension.name
         written = f"{child.prefix}:{name}" if child.prefix and extension.namespace else name
-        where = self._numbered(f"{path}/{written}")
+        where = f"{path}/{written}"
+        number = self._met[where] = self._met.get(where, 0) + 1
+        if number > 1:
+            where = f"{where}[{number}]"
+
         shown = excerpt(written, 60)
         if extension.namespace is not None:
             message = f"element <{shown}> is in a separate namespace; kept"
@@ -358,11 +367,6 @@ class RequestReader(XmlValueReader):
         of_dialect = f"; it belongs to the {dialect} dialect" if dialect else ""
         message = f"element <{shown}> is not in the schema{of_dialect}; kept"
         self.report(structure.UNKNOWN_ELEMENT.problem(message, path=where))
-
-    def _numbered(self, path: str) -> str:
-        """Return `path` with its number when it was met before."""
-        number = self._met[path] = self._met.get(path, 0) + 1
-        return path if number == 1 else f"{path}[{number}]"
 
     def _stray_text(self, text: str, path: str, *, reported: bool = False) -> None:
         words = clean_text(text)
@@ -413,6 +417,7 @@ class RequestReader(XmlValueReader):
     def _name(self, given: Mapping[str, str], name: str, root: Element) -> str:
         """Return a name as written; "" when it is absent or template text."""
         raw = given.get(name, "")
+        # Nearly every name passes here and needs none of the searches for template text.
         if raw.isascii() and raw.replace("-", "").isalnum():
             return raw
         return (self.listed_name(raw, f"{_ROOT}/@{name}", root, name) or "") if raw else ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from goop_mcp.errors import NotWritableError
 from goop_mcp.protocols.agent_request.extensions import write_attribute, write_extension, write_text
-from goop_mcp.protocols.agent_request.model import Deliverable, Request
+from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.protocols.agent_request.reading import NAMESPACE
 from goop_mcp.validation.xml_values import clean_text
 
@@ -106,7 +106,15 @@ def _lines(request: Request, namespace: str) -> Iterator[str]:
         yield from _container("constraints", constraints, request)
 
     if request.deliverables is not None:
-        deliverables = [line for each in request.deliverables for line in _deliverable(each)]
+        deliverables: list[str] = []
+        for each in request.deliverables:
+            attributes = ""
+            if each.kind == "file" and each.path is not None:
+                attributes += f" path={write_attribute(each.path)}"
+            if each.kind == "file" and each.required is not None:
+                attributes += f' required="{str(each.required).lower()}"'
+            deliverables += _leaf(each.kind, each.text, indent="    ", attributes=attributes)
+
         yield from _container("deliverables", deliverables, request)
 
     yield from _leaf("backlog_notes", request.backlog_notes)
@@ -132,10 +140,7 @@ def _attributes(request: Request) -> Iterator[str]:
         if value is not None:
             yield f" {name}={write_attribute(value)}"
 
-    yield from _extra_attributes(request)
-
-
-def _extra_attributes(request: Request) -> Iterator[str]:
+    # A prefix for each attribute with a namespace: sharing them would save nothing in practice.
     for number, (name, value) in enumerate(request.extra_attributes):
         namespace, _, local = name.rpartition("}")
         if not _NAME.fullmatch(local):
@@ -155,18 +160,6 @@ def _container(name: str, lines: list[str], request: Request) -> Iterator[str]:
     yield from lines
     yield from _extensions(request, name, "    ")
     yield f"  </{name}>"
-
-
-def _deliverable(deliverable: Deliverable) -> Iterator[str]:
-    if deliverable.kind != "file":
-        yield from _leaf(deliverable.kind, deliverable.text, indent="    ")
-        return
-
-    path = "" if deliverable.path is None else f" path={write_attribute(deliverable.path)}"
-    required = (
-        "" if deliverable.required is None else f' required="{str(deliverable.required).lower()}"'
-    )
-    yield from _leaf("file", deliverable.text, indent="    ", attributes=path + required)
 
 
 def _leaf(

@@ -1,7 +1,7 @@
 """What a Factory reply says is true of the project (F-15)."""
 
 from goop_mcp.protocols.factory.model import Reply
-from goop_mcp.validation.claims import NO_CLAIMS, Claims, FileClaim, FileClaimKind
+from goop_mcp.validation.claims import NO_CLAIMS, Claims, FileClaim
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.rules import Problem
@@ -20,18 +20,16 @@ def claims_of(reply: Reply) -> Claims:
         files=tuple(
             [
                 FileClaim(
-                    path=each.path, where=f"/deliverables/{number}/path", kind=_kind(each.path)
+                    path=each.path,
+                    where=f"/deliverables/{number}/path",
+                    # A folder may be delivered whole, which the slash after its name shows.
+                    kind="present" if each.path.rstrip().endswith("/") else "created",
                 )
                 for number, each in enumerate(reply.deliverables or ())
                 if each.path and each.path.strip()
             ]
         )
     )
-
-
-def _kind(path: str) -> FileClaimKind:
-    # A folder may be delivered whole, which the slash after its name shows.
-    return "present" if path.rstrip().endswith("/") else "created"
 
 
 def unchecked_files(reply: Reply, expected: Expectations) -> list[Problem]:

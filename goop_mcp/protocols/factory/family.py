@@ -44,6 +44,7 @@ def _rank(value: Mapping[str, object]) -> int:
     if _is_marked(value) or len(tables.KEYS & value.keys()) >= _LEAST_KEYS:
         return _REPLY
 
+    # An object with an agent is an answer of speckit, which has a status as well.
     known = _has_known_status(value) and "agent" not in value
 
     return (
@@ -57,6 +58,7 @@ def _is_marked(value: Mapping[str, object]) -> bool:
     """Return whether `value` has a known status and no agent, and not only foreign keys besides."""
     if "agent" in value or not _has_known_status(value):
         return False
+    # Many documents have a status. Only keys of this protocol next to it show that it is a reply.
     return len(value) == 1 or not _OWN_KEYS.isdisjoint(value)
 
 
@@ -112,6 +114,8 @@ class FactoryFamily:
             read_values=lambda values, strings: read_reply(values, bounds, strings),
         )
         reply, problems = reading.model, reading.problems
+        # What was cut off is shown but not judged: most findings would be about the missing rest
+        # (D-16).
         if reply is not None and reading.partial:
             reply = replace(reply, partial=True)
         elif reply is not None:

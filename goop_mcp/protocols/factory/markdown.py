@@ -24,7 +24,7 @@ from goop_mcp.validation.json_extraction import choose_last
 from goop_mcp.validation.json_reading import written
 from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.pipeline import Reading
-from goop_mcp.validation.rules import Problem, run_checks
+from goop_mcp.validation.rules import run_checks
 from goop_mcp.validation.safe_json import JsonObjectValue
 from goop_mcp.validation.thoughts import hide_thoughts
 
@@ -32,6 +32,8 @@ __all__ = ["FORM", "find_markdown", "read_markdown"]
 
 FORM = "factory_markdown"
 
+# The four openings of the specification, each alone on its line. Possessive quantifiers keep the
+# search linear in long runs of blanks and marks.
 _OPENING = re.compile(
     r"^[ \t#>*_]*+(?:"
     r"(?P<success>Task complete\.)|(?P<questions>Task paused [-–—] clarification needed\.)"
@@ -47,6 +49,8 @@ _HEADING = re.compile(
 _ITEM = re.compile(
     r"^(?P<indent>[ \t]*+)(?:[-*+]|\d{1,3}[.)])[ \t]++(?P<text>[^\n]++)$", re.MULTILINE
 )
+# A path in backticks, a slot of the template, or the first token. A slot is read as the path, so
+# that it is reported as template text.
 _DELIVERABLE = re.compile(
     r"`(?P<quoted>[^`\n]+)`|(?P<slot>\[[^\[\]\n]*\](?!\()|<[^<>\n]*>|\{[^{}\n]*\})|(?P<bare>\S+)"
 )
@@ -154,7 +158,16 @@ def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
     )
     # The form cannot hold every field of the JSON, so that most missing fields are not the agent's
     # error; only findings about values that it can hold are reported (D-21).
-    problems = [named, *(problem for problem in read.problems if _is_known_problem(problem))]
+    problems = [
+        named,
+        *(
+            problem
+            for problem in read.problems
+            if problem.rule.family == "path"
+            or (problem.rule is MISSING_FIELD and problem.hit.path == "/error/message")
+            or problem.rule.id == PLACEHOLDER_LEFT.id
+        ),
+    ]
     problems += [*run_checks(_RULES, read.model, expected), *unchecked_files(read.model, expected)]
 
     return Reading(
@@ -166,17 +179,12 @@ def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
     )
 
 
-def _is_known_problem(problem: Problem) -> bool:
-    missing_message = problem.rule is MISSING_FIELD and problem.hit.path == "/error/message"
-    template_text = problem.rule.id == PLACEHOLDER_LEFT.id
-    return problem.rule.family == "path" or missing_message or template_text
-
-
 def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
     opening = _OPENING.match(source)
     groups: Mapping[str, str | None] = opening.groupdict() if opening is not None else {}
     sections = _sections(source, opening.end() if opening is not None else 0)
     verdict = groups.get("verdict")
+    # The opening of a critic has a verdict and no status: a review that finds errors has succeeded.
     status = next((name for name in ("questions", "failure") if groups.get(name)), "success")
     values: JsonObjectValue = {"status": status}
     if verdict is not None:
@@ -184,7 +192,11 @@ def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
     if status == "questions":
         values["questions"] = _questions(sections, places)
     elif status == "failure":
-        values["error"] = _error(sections, places)
+        values["error"] = {}
+        if "error" in sections:
+            places.places["/error"] = sections["error"].start
+            if message := sections["error"].words():
+                values["error"] = {"message": message}
     else:
         if "summary" in sections and (summary := sections["summary"].words()):
             values["summary"] = summary
@@ -194,7 +206,12 @@ def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
         if "concerns" in sections:
             values["concerns"] = [text for text, _, _ in sections["concerns"].items()]
         if "blocking_issues" in sections:
-            values["blocking_issues"] = _issues(sections["blocking_issues"])
+            values["blocking_issues"] = [
+                {"id": found["id"], "title": text[found.end() :]}
+                if (found := _ISSUE_ID.match(text))
+                else {"id": f"B{number}", "title": text}
+                for number, (text, _, _) in enumerate(sections["blocking_issues"].items(), 1)
+            ]
             places.places["/blocking_issues"] = sections["blocking_issues"].start
 
     for name in ("recommendation", "attempted"):
@@ -268,23 +285,5 @@ def _questions(sections: Mapping[str, _Section], places: _MarkdownPlaces) -> lis
     for each in found:
         if context is not None:
             each["context"] = context
-
-    return found
-
-
-def _error(sections: Mapping[str, _Section], places: _MarkdownPlaces) -> JsonObjectValue:
-    if "error" not in sections:
-        return {}
-    places.places["/error"] = sections["error"].start
-    words = sections["error"].words()
-    return {"message": words} if words else {}
-
-
-def _issues(section: _Section) -> list[JsonObjectValue]:
-    found: list[JsonObjectValue] = []
-    for number, (text, _, _) in enumerate(section.items(), 1):
-        name = _ISSUE_ID.match(text)
-        title = text[name.end() :] if name else text
-        found.append({"id": name["id"] if name else f"B{number}", "title": title})
 
     return found

@@ -21,7 +21,7 @@ from goop_mcp.validation.json_members import count_in, flag_in, others_in, text_
 from goop_mcp.validation.json_reading import ValuesReading
 from goop_mcp.validation.json_values import ValueReader, is_elided
 from goop_mcp.validation.paths import PathBounds
-from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue
+from goop_mcp.validation.safe_json import JsonObjectValue
 
 __all__ = ["read_reply"]
 
@@ -61,26 +61,33 @@ def read_reply(
     status = _STATUSES.get(str(values.get("status")))
     own = tables.FIELDS[status] if status is not None else ()
     reader.fields(own, values, "")
+    # Most replies hold nothing but the fields of their status, and need no look at the others.
     if not values.keys() <= _OWN_KEYS[status]:
         reader.fields(_OTHER_FIELDS[status], values, "")
 
     reader.template_texts(values)
     broken = [problem.rule for problem in reader.problems]
-    whole = not (broken and any(rule in _INCOMPLETE for rule in broken)) and _holds_its_part(
-        values, status
+    # A reply that was cut off may lack what its status promises.
+    whole = (
+        not (broken and any(rule in _INCOMPLETE for rule in broken))
+        and status is not None
+        and bool(values.get(_PARTS[status]) or (status is Status.SUCCESS and values.get("verdict")))
     )
 
-    # What cannot be read has been reported.
-    unreadable = _unreadable(values) if reader.problems else ()
+    # What cannot be read has been reported, so that a clean reply need not be searched for it.
+    unreadable: list[str] = []
+    if reader.problems:
+        unreadable = [
+            name
+            for name in ("deliverables", "questions", "blocking_issues")
+            if (value := values.get(name)) is not None
+            and (not isinstance(value, list) or is_elided(value))
+        ]
+        verdict = values.get("verdict")
+        if verdict is not None and not (isinstance(verdict, str) and verdict in _VERDICTS):
+            unreadable.append("verdict")
 
-    return ValuesReading(_reply(values, status, unreadable), reader.problems, whole)
-
-
-def _holds_its_part(values: Values, status: Status | None) -> bool:
-    """Return whether what the status promises is there; a cut-off reply may lack it."""
-    if status is None:
-        return False
-    return bool(values.get(_PARTS[status]) or (status is Status.SUCCESS and values.get("verdict")))
+    return ValuesReading(_reply(values, status, tuple(unreadable)), reader.problems, whole)
 
 
 def _reply(values: Values, status: Status | None, unreadable: tuple[str, ...]) -> Reply:
@@ -119,22 +126,6 @@ def _reply(values: Values, status: Status | None, unreadable: tuple[str, ...]) -
         extensions=others_in(values, tables.KEYS),
         unreadable=unreadable,
     )
-
-
-def _unreadable(values: Values) -> tuple[str, ...]:
-    lists = ("deliverables", "questions", "blocking_issues")
-    unreadable = [
-        name for name in lists if values.get(name) is not None and not _is_readable(values[name])
-    ]
-    verdict = values.get("verdict")
-    if verdict is not None and not (isinstance(verdict, str) and verdict in _VERDICTS):
-        unreadable.append("verdict")
-    return tuple(unreadable)
-
-
-def _is_readable(value: JsonValue) -> bool:
-    """Return whether `value` is a list, and not the template text of one."""
-    return isinstance(value, list) and not is_elided(value)
 
 
 def _deliverable(values: Values) -> Deliverable:

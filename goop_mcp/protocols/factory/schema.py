@@ -31,22 +31,22 @@ _PARTS: Mapping[Status, Schema] = {
 def reply_schema() -> Schema:
     """Return the schema of a reply."""
     optional = fields_schema(tables.OPTIONAL)["properties"]
+    conditions = [
+        {
+            "if": {"properties": {"status": {"const": status.value}}},
+            "then": {"allOf": [fields_schema(tables.FIELDS[status]), _PARTS[status]]},
+        }
+        for status in Status
+    ]
+
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "goop://schemas/factory/1.0",
         "title": "Reply of a Factory agent",
         "description": "What strict mode takes without an error, as far as one object shows it.",
         **fields_schema(tables.STATUS),
-        "allOf": [{"properties": optional}, *(_on(status) for status in Status)],
+        "allOf": [{"properties": optional}, *conditions],
         "$defs": text_definitions(tables.VALUE_RULES),
-    }
-
-
-def _on(status: Status) -> Schema:
-    """Return what a reply of `status` has to hold."""
-    return {
-        "if": {"properties": {"status": {"const": status.value}}},
-        "then": {"allOf": [fields_schema(tables.FIELDS[status]), _PARTS[status]]},
     }
 
 

@@ -33,9 +33,39 @@ def claims_of(report: Envelope) -> Claims:
 
     artifacts = report.artifacts or Artifacts()
 
+    # The wave says which tasks are meant where the id does not; without an id it stands for all.
+    wave = report.state.wave.current if report.state and report.state.wave else None
+    tasks: tuple[TaskClaim, ...] = ()
+    if report.task_id and report.task_id.strip():
+        tasks = (TaskClaim(id=report.task_id, where="/goop_report/task_id", wave=wave),)
+    elif wave:
+        tasks = (TaskClaim(id=f"W{wave}", where=f"{_STATE}/wave/@current", wave=wave),)
+
     return Claims(
-        files=tuple(_files(artifacts)),
-        commits=tuple(_commits(artifacts)),
+        files=tuple(
+            [
+                FileClaim(
+                    path=file.path,
+                    where=f"/goop_report/artifacts/files/file[{number}]/@path",
+                    kind=_KINDS[file.action],
+                    reported=True,
+                )
+                for number, file in enumerate(artifacts.files, 1)
+                if file.path and file.path.strip()
+            ]
+        ),
+        commits=tuple(
+            [
+                CommitClaim(
+                    # Agents copy a hash together with its Markdown.
+                    sha=commit.sha.strip(" \t\n`"),
+                    where=f"/goop_report/artifacts/commits/commit[{number}]",
+                    message=commit.message,
+                )
+                for number, commit in enumerate(artifacts.commits, 1)
+                if commit.sha and commit.sha.strip()
+            ]
+        ),
         memories=tuple(
             [
                 MemoryClaim(title=saved.title, where=f"/goop_report/memory/saved[{number}]")
@@ -43,35 +73,9 @@ def claims_of(report: Envelope) -> Claims:
                 if saved.title.strip()
             ]
         ),
-        tasks=tuple(_tasks(report)),
+        tasks=tasks,
         state=() if report.state is None else tuple(_state(report.state)),
     )
-
-
-def _files(artifacts: Artifacts) -> Iterator[FileClaim]:
-    for number, file in enumerate(artifacts.files, 1):
-        if file.path and file.path.strip():
-            where = f"/goop_report/artifacts/files/file[{number}]/@path"
-            yield FileClaim(path=file.path, where=where, kind=_KINDS[file.action], reported=True)
-
-
-def _commits(artifacts: Artifacts) -> Iterator[CommitClaim]:
-    for number, commit in enumerate(artifacts.commits, 1):
-        if commit.sha and commit.sha.strip():
-            where = f"/goop_report/artifacts/commits/commit[{number}]"
-            yield CommitClaim(sha=commit.sha.strip(" \t\n`"), where=where, message=commit.message)
-
-
-def _tasks(report: Report) -> Iterator[TaskClaim]:
-    wave = (
-        report.state.wave.current
-        if report.state is not None and report.state.wave is not None
-        else None
-    )
-    if report.task_id and report.task_id.strip():
-        yield TaskClaim(id=report.task_id, where="/goop_report/task_id", wave=wave)
-    elif wave:
-        yield TaskClaim(id=f"W{wave}", where=f"{_STATE}/wave/@current", wave=wave)
 
 
 def _state(state: State) -> Iterator[StateClaim]:

@@ -16,7 +16,7 @@ from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
-from goop_mcp.validation.rules import Problem, run_checks
+from goop_mcp.validation.rules import run_checks
 from goop_mcp.validation.tag_names import clean_tags
 from goop_mcp.validation.verdict import Envelope
 from goop_mcp.validation.xml_reading import TreeReading, read_xml
@@ -96,11 +96,20 @@ class GoopReportFamily:
 
         reading = read_xml(block, text, GRAMMAR, limits, read_tree)
         report, problems = reading.model, reading.problems
+        # What was cut off is shown but not judged: most findings would be about the missing rest
+        # (D-16).
         if report is not None and reading.partial:
             report = replace(report, partial=True)
         elif report is not None:
             problems = [*problems, *run_checks(MODEL_RULES, report, expected)]
-            problems += _text_after(text, block)
+            # "Every agent response MUST include this XML block at the END of their response"
+            at = after_envelope(text, block.end) if block.complete else None
+            if at is not None:
+                found = excerpt(text[at : at + 400], 60)
+                message = (
+                    f"text follows the envelope: {found!r}; expected nothing after </goop_report>"
+                )
+                problems.append(NOT_AT_END.problem(message, offset=at - block.start, found=found))
 
         return Reading(
             start=block.start,
@@ -161,21 +170,6 @@ class GoopReportFamily:
             "<suggest_new_session>true|false</suggest_new_session></handoff>\n"
             "</goop_report>"
         )
-
-
-def _text_after(text: str, block: Block) -> list[Problem]:
-    # "Every agent response MUST include this XML block at the END of their response"
-    if not block.complete:
-        return []
-
-    at = after_envelope(text, block.end)
-    if at is None:
-        return []
-
-    found = excerpt(text[at : at + 400], 60)
-    message = f"text follows the envelope: {found!r}; expected nothing after </goop_report>"
-
-    return [NOT_AT_END.problem(message, offset=at - block.start, found=found)]
 
 
 GOOP_REPORT = GoopReportFamily()

@@ -51,7 +51,10 @@ def read_prose(text: str) -> ProseClaims:
     suspicious = False
 
     for number, line in enumerate(text.split("\n")):
-        bare = _without_marker(line)
+        bare = line.strip()
+        marker = _MARKER.match(bare)
+        if marker is not None:
+            bare = bare[marker.end() :].strip()
         if not bare:
             continue
 
@@ -93,6 +96,7 @@ def _file_in(line: str) -> FileChange | None:
     words = line.split()
     first, rest = words[0], words[1:]
     if (
+        # As git lists changes, `M src/a.py`, or with the action written out before the path.
         (action := _LETTERS.get(first) or action_of(first)) is not None
         and len(rest) == 1
         and is_path(_plain(rest[0]))
@@ -128,6 +132,7 @@ def is_path(word: str) -> bool:
         return False
 
     name = word.rpartition("/")[2]
+    # An extension begins with a letter and follows a name: `1.2` and `.` are not paths.
     dot = name.rfind(".")
     extension = dot > 0 and _EXTENSION.fullmatch(name[dot:]) is not None
     return extension or ("/" in word and word.strip("/.") != "" and word[0] not in "(+")
@@ -140,9 +145,3 @@ def _is_sha(word: str) -> bool:
 
 def _plain(word: str) -> str:
     return word.strip("`*,;")
-
-
-def _without_marker(line: str) -> str:
-    bare = line.strip()
-    marker = _MARKER.match(bare)
-    return bare if marker is None else bare[marker.end() :].strip()

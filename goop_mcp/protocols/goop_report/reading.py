@@ -150,9 +150,15 @@ class ReportReader(ValueReader):
                 )
             )
 
+        version = self.attribute(root, "version") or None
+        status = self.required_word(parts.get("status"), f"{path}/status", _STATUS)
+        if f"{path}/status" in self._doubled:
+            # There are two, and taking either would be a guess.
+            status = None
+
         report = Report(
-            version=self.attribute(root, "version") or None,
-            status=self._status(parts.get("status"), f"{path}/status"),
+            version=version,
+            status=status,
             agent=self.required_name(parts.get("agent"), f"{path}/agent", KNOWN_AGENTS),
             task_id=task_id,
             task_name=self.text(parts.get("task_name")),
@@ -168,11 +174,6 @@ class ReportReader(ValueReader):
 
         return report
 
-    def _status(self, element: Element | None, path: str) -> Status | None:
-        """Return the status; None when there are two, since taking either would be a guess."""
-        status = self.required_word(element, path, _STATUS)
-        return None if path in self._doubled else status
-
     # Sections
 
     def _state(self, element: Element | None) -> State | None:
@@ -183,7 +184,10 @@ class ReportReader(ValueReader):
 
         parts = self._parts(element, path, _STATE_PARTS)
         for name in ("wave", "task"):
-            self._content_of_counter(parts.get(name), path)
+            counter = parts.get(name)
+            # A counter should be empty; what it holds is kept as part of the state.
+            if counter is not None and (counter.text is not None or len(counter) > 0):
+                self._items(counter, path, "")
 
         return State(
             phase=self.required_word(parts.get("phase"), f"{path}/phase", self._phases),
@@ -195,12 +199,6 @@ class ReportReader(ValueReader):
             ),
         )
 
-    def _content_of_counter(self, element: Element | None, path: str) -> None:
-        """Keep the content of a counter, which should be empty, as part of the state."""
-        if element is None or (element.text is None and len(element) == 0):
-            return
-        self._items(element, path, "")
-
     def _artifacts(self, element: Element | None) -> Artifacts | None:
         path = "/goop_report/artifacts"
         if element is None:
@@ -209,11 +207,28 @@ class ReportReader(ValueReader):
         parts = self._parts(element, path, _ARTIFACT_PARTS)
         files = self._items(parts.get("files"), f"{path}/files", "file")
         commits = self._items(parts.get("commits"), f"{path}/commits", "commit")
-        changes = [self._file(file, f"{path}/files/file[{n}]") for n, file in enumerate(files, 1)]
-        made = [
-            self._commit(commit, f"{path}/commits/commit[{n}]")
-            for n, commit in enumerate(commits, 1)
-        ]
+        changes = []
+        for number, file in enumerate(files, 1):
+            where = f"{path}/files/file[{number}]"
+            name = self.attribute(file, "path")
+            if name is None:
+                self.missing(f"{where}/@path")
+            elif not name:
+                self.empty(f"{where}/@path")
+
+            action = self.attribute_word(file, "action", where, _FILE_ACTION)
+            changes.append(FileChange(path=name, action=action, description=self.text(file) or ""))
+
+        made = []
+        for number, each in enumerate(commits, 1):
+            sha, text = self.attribute(each, "sha"), self.text(each) or ""
+            # Agents write `abc1234 message` as the text in place of the attribute.
+            commit = commit_in(text) if sha is None else None
+            if commit is not None:
+                self._in_prose(text, f"{path}/commits/commit[{number}]", _COMMIT_FORM)
+            made.append(commit or Commit(sha=sha, message=text))
+
+        # Text between the elements was set aside while they were read, wherever it stood.
         for prose in self._prose:
             changes += prose.files
             made += prose.commits
@@ -222,47 +237,28 @@ class ReportReader(ValueReader):
             self._gap("commit hash (if applicable)")
         return Artifacts(files=tuple(changes), commits=tuple(made))
 
-    def _file(self, element: Element, path: str) -> FileChange:
-        name = self.attribute(element, "path")
-        if name is None:
-            self.missing(f"{path}/@path")
-        elif not name:
-            self.empty(f"{path}/@path")
-
-        return FileChange(
-            path=name,
-            action=self.attribute_word(element, "action", path, _FILE_ACTION),
-            description=self.text(element) or "",
-        )
-
-    def _commit(self, element: Element, path: str) -> Commit:
-        sha, text = self.attribute(element, "sha"), self.text(element) or ""
-        if sha is None and (commit := commit_in(text)) is not None:
-            self._in_prose(text, path, _COMMIT_FORM)
-            return commit
-        return Commit(sha=sha, message=text)
-
     def _memory(self, element: Element | None) -> tuple[SavedMemory, ...] | None:
         path = "/goop_report/memory"
         if element is None:
             return None
         items = self._items(element, path, "saved")
-        return tuple([self._saved(saved, f"{path}/saved[{n}]") for n, saved in enumerate(items, 1)])
-
-    def _saved(self, element: Element, path: str) -> SavedMemory:
-        if self.attribute(element, "type") is None:
-            self.missing(f"{path}/@type")
+        memories = []
+        for number, saved in enumerate(items, 1):
+            where = f"{path}/saved[{number}]"
             kind = None
-        else:
-            kind = self.attribute_word(element, "type", path, _MEMORY_TYPE)
+            if self.attribute(saved, "type") is None:
+                self.missing(f"{where}/@type")
+            else:
+                kind = self.attribute_word(saved, "type", where, _MEMORY_TYPE)
 
-        return SavedMemory(
-            type=kind,
-            importance=self._importance(
-                self.attribute(element, "importance"), f"{path}/@importance"
-            ),
-            title=self.text(element) or "",
-        )
+            importance = self._importance(
+                self.attribute(saved, "importance"), f"{where}/@importance"
+            )
+            memories.append(
+                SavedMemory(type=kind, importance=importance, title=self.text(saved) or "")
+            )
+
+        return tuple(memories)
 
     def _importance(self, raw: str | None, path: str) -> float | None:
         try:
@@ -289,17 +285,19 @@ class ReportReader(ValueReader):
         if element is None:
             return None
         items = self._items(element, path, "check")
-        return tuple([self._check(check, f"{path}/check[{n}]") for n, check in enumerate(items, 1)])
-
-    def _check(self, element: Element, path: str) -> Check:
-        if self.attribute(element, "passed") is None:
-            self.missing(f"{path}/@passed")
+        checks = []
+        for number, check in enumerate(items, 1):
+            where = f"{path}/check[{number}]"
             passed = None
-        else:
-            passed = self.attribute_word(element, "passed", path, BOOLEAN)
+            if self.attribute(check, "passed") is None:
+                self.missing(f"{where}/@passed")
+            else:
+                passed = self.attribute_word(check, "passed", where, BOOLEAN)
 
-        name = self.attribute(element, "name")
-        return Check(name=name, passed=passed, evidence=self.text(element) or "")
+            name = self.attribute(check, "name")
+            checks.append(Check(name=name, passed=passed, evidence=self.text(check) or ""))
+
+        return tuple(checks)
 
     def _handoff(self, element: Element | None) -> Handoff | None:
         path = "/goop_report/handoff"
@@ -451,19 +449,25 @@ class ReportReader(ValueReader):
             Extension(name=f"{path[13:]}/{name}".lstrip("/"), content=content, is_xml=not plain)
         )
         written = f"{child.prefix}:{name}" if child.prefix else name
-        where = self._numbered(f"{path}/{written}")
+        where = f"{path}/{written}"
+        number = self._met[where] = self._met.get(where, 0) + 1
+        if number > 1:
+            where = f"{where}[{number}]"
+
         message = f"element <{excerpt(written, 60)}> is not in the schema; kept"
         self.report(structure.EXTENSION_ELEMENT.problem(message, path=where))
-
-    def _numbered(self, path: str) -> str:
-        """Return `path` with its number when it was met before."""
-        number = self._met[path] = self._met.get(path, 0) + 1
-        return path if number == 1 else f"{path}[{number}]"
 
     def _stray_text(self, pieces: "list[str]", path: str) -> None:
         text = "\n".join(filter(None, map(clean, pieces)))
         if path in _PLACES_OF_CLAIMS:
-            text = self._claims_in(text, path)
+            # What agents write here as prose often names files and commits. These are taken as
+            # claims, and only the lines left over are kept as text.
+            prose = read_prose(text)
+            if prose.files or prose.commits or (prose.suspicious and path != _ARTIFACTS):
+                self._in_prose(text, f"{path}/text()", _PLACES_OF_CLAIMS[path])
+
+            self._prose.append(prose)
+            text = "\n".join(prose.rest)
         if not text:
             return
 
@@ -475,15 +479,6 @@ class ReportReader(ValueReader):
                 message, path=f"{path}/text()", found=found, fix="Put the text into an element."
             )
         )
-
-    def _claims_in(self, text: str, path: str) -> str:
-        """Take what `text` in the place of elements claims, and return what is left of it."""
-        prose = read_prose(text)
-        if prose.files or prose.commits or (prose.suspicious and path != _ARTIFACTS):
-            self._in_prose(text, f"{path}/text()", _PLACES_OF_CLAIMS[path])
-
-        self._prose.append(prose)
-        return "\n".join(prose.rest)
 
     def _in_prose(self, text: str, path: str, expected: str) -> None:
         found = excerpt(text, 60)

@@ -77,6 +77,7 @@ def lines_of(text: str, start: int, end: int) -> Iterator[SectionLine]:
     for line in text[start:end].splitlines(keepends=True):
         bare = line.strip()
         mark = bare[:3] if bare[:3] in ("```", "~~~") else ""
+        # Only the mark that opened a fence closes it: backticks within tildes are content.
         if mark and (not fence or mark == fence):
             fence = "" if fence else mark
         elif bare:
@@ -100,6 +101,8 @@ def template_weight(text: str) -> Severity | None:
     for after in _AFTER_SLOTS:
         bare = bare.removesuffix(after)
 
+    # The line is tested as a whole, then its path alone: `src/[name].ts` is a slot or the name of a
+    # route, and only the rules for paths distinguish them.
     weight = template_text(bare, prose=SECTIONS_PROSE)
     path, description = _at_dash(bare)
     path = path.strip("` ") if description else path
@@ -139,6 +142,7 @@ def _at_dash(line: str) -> tuple[str, str]:
     """Split a line at the first dash, or at the colon after a path."""
     places = [(line.find(dash), dash) for dash in _DASHES if dash in line]
     if places:
+        # The first dash of any kind separates: a description may hold further dashes.
         at, dash = min(places)
         return line[:at], line[at + len(dash) :]
 
@@ -154,6 +158,7 @@ def _with_action(path: str) -> tuple[str, FileAction | None]:
     if not bracket:
         before, bracket, word = path.rstrip().rstrip("]").rpartition(" [")
 
+    # Brackets may belong to the name: they are removed only around a known action.
     action = action_of(word) if bracket else None
     return (before, action) if action is not None else (path, None)
 
@@ -212,5 +217,6 @@ def shows_no_run(check: Check) -> bool:
 
 def is_code(path: str) -> bool:
     """Return whether a changed file requires a check: it is neither prose nor a picture."""
+    # What is not known as prose counts as code: an unneeded request for a check costs little.
     name = path.rstrip("/").rpartition("/")[2]
     return name.rpartition(".")[2].lower() not in _PROSE

@@ -58,7 +58,7 @@ from goop_mcp.validation.verdict import Envelope
 from goop_mcp.workflow.commands import KNOWN_COMMANDS
 
 if TYPE_CHECKING:
-    from goop_mcp.validation.claims import Claims, FileClaim
+    from goop_mcp.validation.claims import Claims
 
 __all__ = ["GOOP_REPORT_SECTIONS", "SectionsFamily"]
 
@@ -180,12 +180,21 @@ class SectionsFamily(GoopReportFamily):
         artifacts = envelope.artifacts if isinstance(envelope, Report) else None
         changes = {file.path: file for file in (artifacts.files if artifacts is not None else ())}
 
-        return replace(
-            claims,
-            files=tuple(
-                [_claim(claim, changes) for claim in claims.files if not _is_url(claim.path)]
-            ),
-        )
+        files = []
+        for claim in claims.files:
+            if _is_url(claim.path):
+                continue
+
+            change = changes.get(claim.path)
+            first = change.description.split(" ", 1)[0].lower() if change is not None else ""
+            # "deleted" may be about the file or something in it: the line does not say, so that
+            # nothing can be checked. Every other line claims that the file is there.
+            kind = claim.kind
+            if kind == "touched" and first not in ("deleted", "removed"):
+                kind = "present" if claim.path.rstrip().endswith("/") else "created"
+            files.append(replace(claim, kind=kind))
+
+        return replace(claims, files=tuple(files))
 
     def absence(self, text: str) -> str:
         """Return what is there in place of a report."""
@@ -199,17 +208,6 @@ class SectionsFamily(GoopReportFamily):
         """Return the five sections with text to be replaced; they name neither agent nor phase."""
         del expected
         return _SKELETON
-
-
-def _claim(claim: "FileClaim", changes: Mapping[str | None, FileChange]) -> "FileClaim":
-    if claim.kind != "touched":
-        return claim
-
-    change = changes.get(claim.path)
-    first = change.description.split(" ", 1)[0].lower() if change is not None else ""
-    if first in ("deleted", "removed"):
-        return claim  # the file, or something in it: the line does not say
-    return replace(claim, kind="present" if claim.path.rstrip().endswith("/") else "created")
 
 
 def _is_url(path: str) -> bool:
@@ -250,6 +248,7 @@ class _SectionReader:
         self._places: dict[str, int] = {}
         for section in group:
             self._place(f"/{section.name}", section.heading)
+            # The first section of a name is read; a second one is reported below.
             self._sections.setdefault(section.name, section)
 
         for name, first in self._sections.items():
@@ -288,10 +287,16 @@ class _SectionReader:
                 next_command=command[0] if command and command[0] in KNOWN_COMMANDS else None,
             ),
         )
-        problems = [
-            *self._problems,
-            *map(self._in_this_form, run_checks(_RULES, report, self._expected)),
-        ]
+        problems = [*self._problems]
+        for problem in run_checks(_RULES, report, self._expected):
+            # The model's paths lead to the lines of the sections, and its fixes must not ask for
+            # tags, which this form does not have.
+            fix = _FIXES.get(problem.rule.id)
+            if fix is None and "<" in (problem.hit.fix or problem.rule.fix):
+                fix = _CORRECT_LINE
+            problems.append(
+                problem if fix is None else Problem(problem.rule, replace(problem.hit, fix=fix))
+            )
 
         return Reading(
             start=self._block.start,
@@ -424,13 +429,6 @@ class _SectionReader:
             if section is None
             else clean(without_forbidden(self._text[section.start : section.end]))
         )
-
-    def _in_this_form(self, problem: Problem) -> Problem:
-        """Return `problem` with a fix about sections; the model's paths lead to their lines."""
-        fix = _FIXES.get(problem.rule.id)
-        if fix is None and "<" in (problem.hit.fix or problem.rule.fix):
-            fix = _CORRECT_LINE
-        return problem if fix is None else Problem(problem.rule, replace(problem.hit, fix=fix))
 
     def _report(
         self,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from goop_mcp.errors import NotWritableError
-from goop_mcp.protocols.goop_report.model import Counter, Extension, Handoff, Report, State
+from goop_mcp.protocols.goop_report.model import Counter, Extension, Handoff, Report
 from goop_mcp.validation.escaping import FORBIDDEN
 
 __all__ = ["write_report"]
@@ -35,16 +35,27 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _leaf("task_id", report.task_id)
     yield from _leaf("task_name", report.task_name)
     if report.state is not None:
-        yield from _section("state", _state(report.state), report)
+        state = [
+            *_plain_leaf("phase", report.state.phase),
+            *_counter("wave", report.state.wave),
+            *_counter("task", report.state.task),
+            *_plain_leaf("spec_locked", _flag(report.state.spec_locked)),
+            *_plain_leaf("interview_complete", _flag(report.state.interview_complete)),
+        ]
+        yield from _section("state", state, report)
 
     yield from _leaf("summary", report.summary)
     if report.artifacts is not None:
         yield from _section("artifacts", _artifacts(report), report)
     if report.memory is not None:
-        saved = [
-            _item("saved", memory.title, type=memory.type, importance=_number(memory.importance))
-            for memory in report.memory
-        ]
+        saved = []
+        for memory in report.memory:
+            # The short form of a number is written unless it would change the value.
+            importance = None if memory.importance is None else f"{memory.importance:g}"
+            if importance is not None and float(importance) != memory.importance:
+                importance = repr(memory.importance)
+            saved.append(_item("saved", memory.title, type=memory.type, importance=importance))
+
         yield from _section("memory", saved, report)
 
     if report.verification is not None:
@@ -72,14 +83,6 @@ def _section(
 
 
 _PARENTS = {"files": "artifacts", "commits": "artifacts", "files_to_read": "handoff"}
-
-
-def _state(state: State) -> Iterator[str]:
-    yield from _plain_leaf("phase", state.phase)
-    yield from _counter("wave", state.wave)
-    yield from _counter("task", state.task)
-    yield from _plain_leaf("spec_locked", _flag(state.spec_locked))
-    yield from _plain_leaf("interview_complete", _flag(state.interview_complete))
 
 
 def _artifacts(report: Report) -> Iterator[str]:
@@ -164,10 +167,6 @@ def _flag(value: bool | None) -> str | None:
     return None if value is None else str(value).lower()
 
 
-def _number(value: float | None) -> str | None:
-    return None if value is None else f"{value:g}" if float(f"{value:g}") == value else repr(value)
-
-
 def _text(text: str) -> str:
     if FORBIDDEN.search(text):
         raise NotWritableError(
@@ -175,9 +174,11 @@ def _text(text: str) -> str:
         )
 
     return (
+        # A reader turns a raw carriage return into a line feed; as a reference it is kept.
         text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
     )
 
 
 def _attribute(text: str) -> str:
+    # In attributes, a reader turns line feeds and tabs into blanks unless they are references.
     return _text(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")

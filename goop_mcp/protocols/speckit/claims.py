@@ -31,18 +31,17 @@ def claims_of(response: Response) -> Claims:
 
     named = Fields(table).paths(dict(response.result), "/result")
 
-    return Claims(
-        files=tuple(
-            [
-                FileClaim(path=path, where=where, kind=_kind(where), loose=where.startswith(_LISTS))
-                for where, path in named
-                if path.strip()
-            ]
+    files = []
+    for where, path in named:
+        if not path.strip():
+            continue
+
+        kind: FileClaimKind = next(
+            (kind for begin, kind in _MADE.items() if where.startswith(begin)), "present"
         )
-    )
+        # Of a move, the old place is gone and the new one is there.
+        if where.startswith(_GONE) and not where.endswith("/to"):
+            kind = "gone"
+        files.append(FileClaim(path=path, where=where, kind=kind, loose=where.startswith(_LISTS)))
 
-
-def _kind(where: str) -> FileClaimKind:
-    if where.startswith(_GONE) and not where.endswith("/to"):
-        return "gone"
-    return next((kind for begin, kind in _MADE.items() if where.startswith(begin)), "present")
+    return Claims(files=tuple(files))

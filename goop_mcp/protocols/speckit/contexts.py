@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 WORKFLOW, FEEDBACK = "workflow_context", "feedback_context"
 
+# Hosts print the marker in bold, as a list item or a heading, and with or without a fence. The
+# object must follow directly: prose mentions the name as well.
 _MARKER = re.compile(
     r"^[ \t>#*_`-]*(?P<kind>WORKFLOW|FEEDBACK)_CONTEXT[*_`]*:[*_`]*+(?:(?<=```)\w*+)?\s*+"
     r"(?:(?:`{3,}+|~{3,}+)\w*+\s*+)?(?=\{)",
@@ -117,21 +119,16 @@ def _with_request(text: str, block: ContextBlock, end: int, stops: Sequence[int]
     words = text[request.end() : end]
     # A fence that closes without having been opened in the request is the one around the block.
     if "```" not in words.partition("\n")[2].rstrip().rpartition("\n")[0]:
-        words = _without_closing_fence(words)
+        bare = words.rstrip()
+        mark = next((each for each in "`~" if bare.endswith(each * 3)), None)
+        if mark is not None:
+            words = bare.rstrip(mark)
 
     last = request.end() + len(words.rstrip())
 
     return replace(
         block, complete=complete, request=(request.end(), last), end=max(last, block.end)
     )
-
-
-def _without_closing_fence(words: str) -> str:
-    bare = words.rstrip()
-    for mark in "`~":
-        if bare.endswith(mark * 3):
-            return bare.rstrip(mark)
-    return words
 
 
 # Reading
@@ -190,6 +187,7 @@ def read_contexts(
         user_request=request,
         partial=any(each is not None and each.partial for each in (workflow, feedback)),
     )
+    # Neither could be read: the problems found so far say why, and there is nothing to judge.
     if given.workflow_context is None and given.feedback_context is None:
         return Reading(start=block.start, problems=problems, places=places)
     if not given.partial:

@@ -27,7 +27,7 @@ from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.plain_values import model_from
 from goop_mcp.validation.positions import SourceText
-from goop_mcp.validation.rules import Problem, run_checks
+from goop_mcp.validation.rules import run_checks
 from goop_mcp.validation.thoughts import hide_thoughts
 from goop_mcp.validation.verdict import Envelope
 from goop_mcp.workflow.agents import plain_agent_name
@@ -46,6 +46,8 @@ _LEAST_FIELDS = 2
 
 def _rank(value: Mapping[str, object]) -> int:
     """Rank an object by how much it looks like an answer: whole, in part, or a bare result."""
+    # Three keys of the envelope are no coincidence. Agent or status alone occur in many documents,
+    # so that such an object counts only where nothing better is found.
     keys = len(_ENVELOPE_KEYS & value.keys())
     part = "result" in value or "error" in value
     if keys >= _LEAST_KEYS or (part and "agent" in value):
@@ -115,7 +117,14 @@ class SpeckitFamily:
         # A bare result is shown as such: reading it as an answer would report every field as
         # missing.
         if value and _rank(value) == _FRAGMENT and block.complete:
-            return Reading(start=block.start, problems=[_without_envelope(value)])
+            message = (
+                f"these are the fields of a {_agent_of_result(value)} result; expected agent,"
+                " status, timestamp and result around them"
+            )
+            return Reading(
+                start=block.start,
+                problems=[RESULT_WITHOUT_ENVELOPE.problem(message, path="", offset=0)],
+            )
 
         bounds = bounds_of(expected)
         reading = read_json(
@@ -126,6 +135,8 @@ class SpeckitFamily:
             read_values=lambda values, strings: read_response(values, bounds, strings),
         )
         response, problems = reading.model, reading.problems
+        # What was cut off is shown but not judged: most findings would be about the missing rest
+        # (D-16).
         if response is not None and reading.partial:
             response = replace(response, partial=True)
         elif response is not None:
@@ -211,15 +222,6 @@ def _blocks(source: SourceText, limits: Limits) -> list[Block]:
 def _values(block: Block) -> Mapping[str, object]:
     value = block.object.value if isinstance(block, JsonBlock) else None
     return unwrapped(value, "speckit") if value else {}
-
-
-def _without_envelope(value: Mapping[str, object]) -> Problem:
-    agent = _agent_of_result(value)
-    message = (
-        f"these are the fields of a {agent} result; expected agent, status, timestamp and result"
-        " around them"
-    )
-    return RESULT_WITHOUT_ENVELOPE.problem(message, path="", offset=0)
 
 
 SPECKIT = SpeckitFamily()

@@ -55,7 +55,11 @@ def read_response(
     reader.fields(tables.ENVELOPE, values, "")
     status = _STATUSES.get(str(values.get("status")))
     _read_result(values, status, reader)
-    _read_error(values, status, reader)
+    if status is Status.ERROR:
+        reader.fields((_ERROR,), values, "")
+    elif status is None and isinstance(error := values.get("error"), dict):
+        reader.fields(tables.ERROR, error, "/error")
+
     # "status is success or error; success has result and no error, error has error and no result"
     # (S-13)
     wrong = (
@@ -110,13 +114,6 @@ def _read_result(values: JsonObjectValue, status: Status | None, reader: ValueRe
     reader.fields(tables.NEXT_STEPS, result, "/result")
 
 
-def _read_error(values: JsonObjectValue, status: Status | None, reader: ValueReader) -> None:
-    if status is Status.ERROR:
-        reader.fields((_ERROR,), values, "")
-    elif status is None and isinstance(error := values.get("error"), dict):
-        reader.fields(tables.ERROR, error, "/error")
-
-
 def _error(values: Values) -> ErrorDetail:
     details, action = values.get("details"), values.get("suggested_action")
     return ErrorDetail(
@@ -144,6 +141,7 @@ def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
     """Read a WORKFLOW_CONTEXT."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
     reader.fields(tables.WORKFLOW, values, "")
+    # Earlier answers may quote template text; they were judged when they came.
     reader.template_texts(values, but="previous_results")
     previous = values.get("previous_results")
     answers = previous if isinstance(previous, dict) else {}
@@ -152,7 +150,13 @@ def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
         if isinstance(agent, str) and is_template(agent):
             reader.placeholder(agent, "/previous_results", agent, "the name of an agent")
         if isinstance(answer, dict):
-            _check_paths(agent, answer, reader)
+            # An earlier answer was judged when it came; only its paths are checked again, since
+            # the workspace may be another one by now.
+            table, result = tables.RESULTS.get(agent), answer.get("result")
+            if table is not None and isinstance(result, dict):
+                seen = ValueReader(reader.rules, reader.bounds)
+                seen.fields(table, result, f"/previous_results/{agent}/result")
+                reader.problems += [each for each in seen.problems if each.rule.family == "path"]
 
     context = WorkflowContext(
         workflow_id=text_in(values, "workflow_id"),
@@ -165,18 +169,6 @@ def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
     )
 
     return _reading(context, reader)
-
-
-def _check_paths(agent: str, answer: Values, reader: ValueReader) -> None:
-    """Hold the paths of an earlier answer against the workspace; nothing else is asked of it."""
-    table = tables.RESULTS.get(agent)
-    result = answer.get("result")
-    if table is None or not isinstance(result, dict):
-        return
-
-    seen = ValueReader(reader.rules, reader.bounds)
-    seen.fields(table, result, f"/previous_results/{agent}/result")
-    reader.problems += [problem for problem in seen.problems if problem.rule.family == "path"]
 
 
 def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[FeedbackContext]:

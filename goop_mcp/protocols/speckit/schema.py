@@ -17,6 +17,22 @@ __all__ = ["response_schema", "schema_text"]
 def response_schema() -> Schema:
     """Return the schema of an answer; those of the contexts stand among its definitions."""
     prefixes = "|".join(prefix.replace(".", r"\.") for prefix in PREFIXES)
+    # What the result of each agent has to hold; without a success there is none.
+    results = [
+        {
+            "if": {
+                "required": ["agent"],
+                "properties": {
+                    # In Python, `$` also matches before a final line feed, which the lookahead
+                    # excludes.
+                    "agent": {"type": "string", "pattern": f"^(?:{prefixes})?{agent}$(?!\\n)"},
+                    "status": {"const": Status.SUCCESS.value},
+                },
+            },
+            "then": {"properties": {"result": fields_schema(table)}},
+        }
+        for agent, table in tables.RESULTS.items()
+    ]
     feedback = fields_schema(tables.FEEDBACK)
     feedback["properties"]["issues_to_fix"]["minItems"] = 1
 
@@ -29,7 +45,7 @@ def response_schema() -> Schema:
         "allOf": [
             _on(Status.SUCCESS, "result", fields_schema(tables.NEXT_STEPS), "error"),
             _on(Status.ERROR, "error", fields_schema(tables.ERROR), "result"),
-            *(_result_of(agent, prefixes) for agent in tables.RESULTS),
+            *results,
         ],
         "$defs": {
             **text_definitions(tables.VALUE_RULES),
@@ -47,20 +63,6 @@ def _on(status: Status, part: str, schema: Schema, other: str) -> Schema:
             "required": [part],
             "properties": {part: {"type": "object", **schema}, other: {"type": "null"}},
         },
-    }
-
-
-def _result_of(agent: str, prefixes: str) -> Schema:
-    """Return what the result of `agent` has to hold; without a success there is none."""
-    return {
-        "if": {
-            "required": ["agent"],
-            "properties": {
-                "agent": {"type": "string", "pattern": f"^(?:{prefixes})?{agent}$(?!\\n)"},
-                "status": {"const": Status.SUCCESS.value},
-            },
-        },
-        "then": {"properties": {"result": fields_schema(tables.RESULTS[agent])}},
     }
 
 

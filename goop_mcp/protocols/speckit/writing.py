@@ -9,7 +9,6 @@ from goop_mcp.protocols.speckit.model import (
     AgentInput,
     ErrorDetail,
     FeedbackContext,
-    Issue,
     Response,
     Values,
     WorkflowContext,
@@ -66,7 +65,15 @@ def write_input(given: AgentInput) -> str:
     _refuse_partial(partial=given.partial)
     parts = []
     if given.workflow_context is not None:
-        parts.append(f"WORKFLOW_CONTEXT:\n{_workflow(given.workflow_context)}")
+        workflow = given.workflow_context
+        fields: dict[str, JsonValue] = {
+            "workflow_id": workflow.workflow_id,
+            "feature_id": workflow.feature_id,
+            "feature_dir": workflow.feature_dir,
+            "previous_results": workflow.previous_results,
+        }
+        parts.append(f"WORKFLOW_CONTEXT:\n{_json(fields, workflow.extensions)}")
+
     if given.feedback_context is not None:
         parts.append(f"FEEDBACK_CONTEXT:\n{_feedback(given.feedback_context)}")
     if given.user_request is not None:
@@ -85,25 +92,25 @@ def write_input(given: AgentInput) -> str:
     return "\n".join(parts)
 
 
-def _workflow(context: WorkflowContext) -> str:
-    return _json(
-        {
-            "workflow_id": context.workflow_id,
-            "feature_id": context.feature_id,
-            "feature_dir": context.feature_dir,
-            "previous_results": context.previous_results,
-        },
-        context.extensions,
-    )
-
-
 def _feedback(context: FeedbackContext) -> str:
     return _json(
         {
             "feedback_from": context.feedback_from,
             "iteration": context.iteration,
             "max_iterations": context.max_iterations,
-            "issues_to_fix": [_issue(issue) for issue in context.issues_to_fix],
+            "issues_to_fix": [
+                _together(
+                    {
+                        "severity": issue.severity,
+                        "type": issue.type,
+                        "message": issue.message,
+                        "location": issue.location,
+                        "recommendation": issue.recommendation,
+                    },
+                    issue.extensions,
+                )
+                for issue in context.issues_to_fix
+            ],
         },
         context.extensions,
     )
@@ -127,19 +134,6 @@ def _error(error: ErrorDetail) -> Values:
     )
 
 
-def _issue(issue: Issue) -> Values:
-    return _together(
-        {
-            "severity": issue.severity,
-            "type": issue.type,
-            "message": issue.message,
-            "location": issue.location,
-            "recommendation": issue.recommendation,
-        },
-        issue.extensions,
-    )
-
-
 def _together(values: Mapping[str, JsonValue], extensions: Values) -> Values:
     for name in extensions:
         if name in values:
@@ -153,6 +147,8 @@ def _together(values: Mapping[str, JsonValue], extensions: Values) -> Values:
 def _json(values: Mapping[str, JsonValue], extensions: Values) -> str:
     together = _together(values, extensions)
     try:
+        # Without allow_nan=False, NaN and Infinity would be written, which no JSON reader has to
+        # accept.
         text = json.dumps(together, indent=2, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise NotWritableError(

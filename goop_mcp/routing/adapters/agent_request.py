@@ -44,15 +44,14 @@ def _read(verdict: Verdict) -> RequestView:
     request = verdict.envelope
     if not isinstance(request, Request):
         return RequestView(outcome=outcome, text=verdict.read_text)
-    return _view(request, outcome, _text(verdict))
 
+    # What may be handed on is the repaired text, or else the original.
+    text = verdict.repaired_text
+    if text is None:
+        start, end = verdict.span or (0, len(verdict.read_text))
+        text = verdict.read_text[start:end]
 
-def _text(verdict: Verdict) -> str:
-    """Return the request as it may be handed on: the repaired text, or else the original."""
-    if verdict.repaired_text is not None:
-        return verdict.repaired_text
-    start, end = verdict.span or (0, len(verdict.read_text))
-    return verdict.read_text[start:end]
+    return _view(request, outcome, text)
 
 
 def _view(request: Request, outcome: Outcome, text: str) -> RequestView:

@@ -42,6 +42,7 @@ def _read(verdict: Verdict) -> ReportView:
 
     rejected = not verdict.accepted or reply.partial
     outcome = Outcome.INVALID if rejected else first_outcome(OUTCOMES, reply)
+    error = reply.error
 
     return ReportView(
         outcome=outcome,
@@ -58,7 +59,14 @@ def _read(verdict: Verdict) -> ReportView:
         questions=tuple(
             [_question(number, each) for number, each in enumerate(reply.questions or (), 1)]
         ),
-        error=_error(reply),
+        error=None
+        if error is None
+        else ErrorView(
+            type=error.type,
+            message=error.message or "",
+            recoverable=error.recoverable,
+            attempted=reply.attempted,
+        ),
         issues=tuple(
             [
                 Issue(
@@ -96,18 +104,6 @@ def _question(number: int, question: FactoryQuestion) -> Question:
         context=question.context,
         default=question.default,
         options=tuple(options),
-    )
-
-
-def _error(reply: Reply) -> ErrorView | None:
-    error = reply.error
-    if error is None:
-        return None
-    return ErrorView(
-        type=error.type,
-        message=error.message or "",
-        recoverable=error.recoverable,
-        attempted=reply.attempted,
     )
 
 

@@ -42,6 +42,8 @@ OUTCOMES = (
 
 def _asks_for_repair(verdict: Verdict) -> bool:
     errors = {finding.rule for finding in verdict.findings if finding.severity is Severity.ERROR}
+    # Next to another error, or where findings were left out, the envelope itself may be wrong: then
+    # the agent sends it again.
     return errors != {_CONTRADICTED} or bool(verdict.omitted)
 
 

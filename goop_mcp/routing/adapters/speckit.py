@@ -115,11 +115,6 @@ OUTCOMES = (
 )
 
 
-def _asks_for_repair(verdict: Verdict) -> bool:
-    # A context is what an agent was given: no agent can be asked to repair it.
-    return not isinstance(verdict.envelope, AgentInput)
-
-
 def _read(verdict: Verdict) -> ReportView:
     response = verdict.envelope
     if isinstance(response, AgentInput):
@@ -130,6 +125,15 @@ def _read(verdict: Verdict) -> ReportView:
     rejected = not verdict.accepted or response.partial
     outcome = Outcome.INVALID if rejected else first_outcome(OUTCOMES, response)
     error = None if response.error is None else _error(response.error)
+    result = _result(response)
+    confidence = result.get("confidence_level")
+
+    # What another agent or a person has to look at; nothing where all is well.
+    issues: tuple[Issue, ...] = ()
+    if error is not None:
+        issues = issues_of_error(error)
+    elif outcome in (Outcome.GATE_FAILED, Outcome.DONE_WITH_REVIEW):
+        issues = issues_of_result(result, _agent(response))
 
     return ReportView(
         outcome=outcome,
@@ -137,9 +141,9 @@ def _read(verdict: Verdict) -> ReportView:
         agent=plain_agent(response.agent) if response.agent else None,
         next=tuple([NextStep(plain_agent(step)) for step in response.next_steps]),
         error=error,
-        issues=_issues(response, outcome, error),
-        confidence=_text(_result(response).get("confidence_level")),
-        result=_result(response),
+        issues=issues,
+        confidence=confidence if isinstance(confidence, str) else None,
+        result=result,
         extensions=response.extensions,
     )
 
@@ -158,24 +162,12 @@ def _error(error: ErrorDetail) -> ErrorView:
     )
 
 
-def _issues(response: Response, outcome: Outcome, error: ErrorView | None) -> tuple[Issue, ...]:
-    """Return what another agent or a person has to look at; nothing where all is well."""
-    if error is not None:
-        return issues_of_error(error)
-    if outcome in (Outcome.GATE_FAILED, Outcome.DONE_WITH_REVIEW):
-        return issues_of_result(_result(response), _agent(response))
-    return ()
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
 ADAPTER = Adapter(
     protocol="speckit",
     outcomes=OUTCOMES,
     read=_read,
-    asks_for_repair=_asks_for_repair,
+    # A context is what an agent was given: no agent can be asked to repair it.
+    asks_for_repair=lambda verdict: not isinstance(verdict.envelope, AgentInput),
     routed_by_content=frozenset(
         {
             "speckit/success-with-failed-gate",

@@ -35,20 +35,6 @@ def _is_freeform(case: Case) -> bool:
     return case.outcome is Outcome.FREEFORM
 
 
-def _may_be_freeform(case: Case) -> bool:
-    # "mandatory for non-research work" (H-53)
-    return (
-        case.context.policy.adoption != "mandatory"
-        or (case.context.workflow or "").upper() in _RESEARCH
-    )
-
-
-def _is_refused(case: Case) -> bool:
-    if case.outcome is Outcome.INVALID:
-        return True
-    return any(not error.rule.startswith("evidence/") for error in case.errors)
-
-
 def _is_request(case: Case) -> bool:
     return case.outcome is Outcome.REQUEST
 
@@ -89,14 +75,10 @@ def _missing(case: Case) -> tuple[str, ...]:
             for each in case.request.deliverables
             if each.required
             and each.path
+            # A finding that the caller composed may name the path in its message only.
             and any(finding.found == each.path or each.path in finding.message for finding in lost)
         ]
     )
-
-
-def _retry_limit(case: Case) -> int:
-    own = case.request.max_retries
-    return case.context.policy.limits.session_retries if own is None else own
 
 
 def _is_in_batch(case: Case) -> bool:
@@ -116,18 +98,18 @@ def _may_start(case: Case, mode: str) -> bool:
 
 
 def _request(case: Case) -> Filling:
-    return {"instruction": case.request.text, "flags": _flags(case)}
+    # The child needs the flag of its workflow (H5), and a mark where its constraints could not be
+    # read: it would take an empty list for "no constraints" (D-78).
+    flag = _FLAGS.get((case.request.workflow or case.context.workflow or "").upper())
+    unreadable = any(finding.rule == _UNREADABLE_CONSTRAINTS for finding in case.verdict.findings)
+    return {
+        "instruction": case.request.text,
+        "flags": (*((flag,) if flag else ()), *(("constraints_unreadable",) if unreadable else ())),
+    }
 
 
 def _request_to_target(case: Case) -> Filling:
     return {**_request(case), "next_agent": case.request.target}
-
-
-def _flags(case: Case) -> tuple[str, ...]:
-    """Return the flags for the child: the workflow (H5), and unreadable constraints (D-78)."""
-    flag = _FLAGS.get((case.request.workflow or case.context.workflow or "").upper())
-    unreadable = any(finding.rule == _UNREADABLE_CONSTRAINTS for finding in case.verdict.findings)
-    return (*((flag,) if flag else ()), *(("constraints_unreadable",) if unreadable else ()))
 
 
 def _session_in_words(session: SessionResult) -> str:
@@ -167,15 +149,16 @@ def _render_waiting(case: Case, filling: Filling) -> str:
 
 def _render_gathered(_case: Case, filling: Filling) -> str:
     results = filling.get("results") or ()
-    lines = [_session_line(each) for each in results[:10]]
+    icons = [
+        "✗" if has_failed(each.state) else "✓" if each.result is not None else "⚠️"
+        for each in results[:10]
+    ]
+    lines = [
+        f"{icon} {_session_in_words(each)}" for icon, each in zip(icons, results[:10], strict=True)
+    ]
     return notice(
         "Batch Complete", *lines, f"→ {named(filling.get('next_agent'))} gets the results"
     )
-
-
-def _session_line(session: SessionResult) -> str:
-    icon = "✗" if has_failed(session.state) else "✓" if session.result is not None else "⚠️"
-    return f"{icon} {_session_in_words(session)}"
 
 
 def _render_cycle(_case: Case, filling: Filling) -> str:
@@ -185,16 +168,6 @@ def _render_cycle(_case: Case, filling: Filling) -> str:
         f"✗ Sessions wait for each other: {cycle}",
         "→ Take one of the dependencies out",
     )
-
-
-def _render_missing(case: Case, _filling: Filling) -> str:
-    lines = [f"✗ {path} is missing" for path in _missing(case)[:10]]
-    return notice("Deliverables Missing", *lines, f"→ {_target(case)} resumes the session")
-
-
-def _render_given_up(_case: Case, filling: Filling) -> str:
-    words = "; ".join((filling.get("blockers") or ())[:5])
-    return decision_required(words, question="The retries are used up. How should it continue?")
 
 
 _NO_BLOCK = Finding(
@@ -212,7 +185,14 @@ ROWS.add(
     protocol=PROTOCOL,
     when="no XML block, policy not mandatory, or the work is SPIKE or research",
     requirements=("H-30", "H-53"),
-    fits=lambda case: _is_freeform(case) and _may_be_freeform(case),
+    # "mandatory for non-research work" (H-53)
+    fits=lambda case: (
+        _is_freeform(case)
+        and (
+            case.context.policy.adoption != "mandatory"
+            or (case.context.workflow or "").upper() in _RESEARCH
+        )
+    ),
     actions=(Action.PROVIDE_CONTEXT,),
     carries=("instruction",),
     fill=lambda case: {"instruction": case.request.text},
@@ -240,7 +220,10 @@ ROWS.add(
     protocol=PROTOCOL,
     when="verdict rejected",
     requirements=("H-31", "H-32"),
-    fits=_is_refused,
+    fits=lambda case: (
+        case.outcome is Outcome.INVALID
+        or any(not error.rule.startswith("evidence/") for error in case.errors)
+    ),
     actions=(Action.REJECT,),
     reason=lambda case: (
         f"{counted_noun(len(case.errors), 'error')} in the request: the spawn is refused"
@@ -303,12 +286,22 @@ ROWS.add(
     when="the session has ended and a required file deliverable is missing, retries left",
     requirements=("H-10", "H-14"),
     fits=lambda case: (
-        bool(_missing(case)) and case.context.counters.session_retries < _retry_limit(case)
+        bool(_missing(case))
+        and case.context.counters.session_retries
+        < (
+            case.context.policy.limits.session_retries
+            if case.request.max_retries is None
+            else case.request.max_retries
+        )
     ),
     actions=(Action.RESUME_SAME,),
     carries=("next_agent", "instruction"),
     reason=lambda case: f"the session has ended without {_missing(case)[0]}: it continues",
-    message=_render_missing,
+    message=lambda case, _filling: notice(
+        "Deliverables Missing",
+        *(f"✗ {path} is missing" for path in _missing(case)[:10]),
+        f"→ {_target(case)} resumes the session",
+    ),
 )
 def _resume(case: Case) -> Filling:
     lines = "\n".join(f"- {path}" for path in _missing(case))
@@ -333,7 +326,10 @@ def _resume(case: Case) -> Filling:
     reason=lambda case: (
         f"the session has ended without {_missing(case)[0]}, and no retry is left: you decide"
     ),
-    message=_render_given_up,
+    message=lambda _case, filling: decision_required(
+        "; ".join((filling.get("blockers") or ())[:5]),
+        question="The retries are used up. How should it continue?",
+    ),
 )
 def _give_up(case: Case) -> Filling:
     missing = tuple(f"missing deliverable: {path}" for path in _missing(case))

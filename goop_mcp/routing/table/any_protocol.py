@@ -25,6 +25,7 @@ __all__ = ["FIRST_ROWS", "LAST_ROW"]
 _VALUES = "#"
 
 
+# A prompt is not an answer to anything, and a rejected prompt has separate rows (H-31).
 def _no_response(case: Case) -> bool:
     return not case.context.responded and case.protocol != "agent_request"
 
@@ -37,15 +38,6 @@ def _only_evidence(case: Case) -> bool:
 
 def _rejected(case: Case) -> bool:
     return case.rejected and case.protocol != "agent_request"
-
-
-def _repair_may_help(case: Case) -> bool:
-    # "The router stops earlier when the same rules fail twice in a row" (D-89).
-    rounds, limit = (
-        case.context.counters.repair_rounds,
-        case.context.policy.limits.max_repair_rounds,
-    )
-    return rounds < limit and not _failed_the_same(case)
 
 
 def _failed_the_same(case: Case) -> bool:
@@ -72,11 +64,12 @@ def _failed_rules(case: Case) -> set[str]:
     for error in case.errors:
         values.setdefault(error.rule, set()).update([] if error.found is None else [error.found])
 
-    return {f"{rule}{_VALUES}{_digest(found)}" if found else rule for rule, found in values.items()}
-
-
-def _digest(values: set[str]) -> str:
-    return f"{crc32(repr(sorted(values)).encode('utf-8', 'surrogatepass')):08x}"
+    digests = {
+        rule: crc32(repr(sorted(found)).encode("utf-8", "surrogatepass"))
+        for rule, found in values.items()
+        if found
+    }
+    return {f"{rule}{_VALUES}{digests[rule]:08x}" if rule in digests else rule for rule in values}
 
 
 def _feedback(case: Case) -> str:
@@ -105,13 +98,6 @@ def _worst(case: Case) -> str:
         return "the reply was not accepted"
     more = f", and {len(case.errors) - 1} more" if len(case.errors) > 1 else ""
     return f"{excerpt(case.errors[0].message, 160)}{more}"
-
-
-def _given_up_reason(case: Case) -> str:
-    rounds = case.context.counters.repair_rounds
-    if rounds < case.context.policy.limits.max_repair_rounds:
-        return "the same rules failed again, so asking once more would change nothing: you decide"
-    return f"still not accepted after {counted_noun(rounds, 'repair round')}: you decide"
 
 
 def _render_repair(case: Case, filling: Filling) -> str:
@@ -282,7 +268,12 @@ FIRST_ROWS.add(
         " and values again"
     ),
     requirements=("G-01", "G-36", "S-09", "F-10"),
-    fits=lambda case: _rejected(case) and _repair_may_help(case),
+    # "The router stops earlier when the same rules fail twice in a row" (D-89).
+    fits=lambda case: (
+        _rejected(case)
+        and case.context.counters.repair_rounds < case.context.policy.limits.max_repair_rounds
+        and not _failed_the_same(case)
+    ),
     actions=(Action.REQUEST_REPAIR,),
     carries=("next_agent", "instruction", "retry"),
     reason=lambda case: (
@@ -316,7 +307,12 @@ FIRST_ROWS.add(
     actions=(Action.ASK_USER,),
     carries=("blockers",),
     fill=_error_messages,
-    reason=_given_up_reason,
+    reason=lambda case: (
+        "the same rules failed again, so asking once more would change nothing: you decide"
+        if case.context.counters.repair_rounds < case.context.policy.limits.max_repair_rounds
+        else "still not accepted after"
+        f" {counted_noun(case.context.counters.repair_rounds, 'repair round')}: you decide"
+    ),
     message=_render_given_up,
 )
 

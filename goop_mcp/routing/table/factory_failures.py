@@ -30,16 +30,6 @@ def _asks(case: Case) -> bool:
     return case.outcome is Outcome.QUESTIONS
 
 
-def _answers_itself(case: Case) -> bool:
-    """Return whether every question has a default and the policy accepts them as answers."""
-    questions = case.report.questions
-    return (
-        case.context.policy.auto_default
-        and bool(questions)
-        and all(each.default for each in questions)
-    )
-
-
 def _failed(case: Case) -> bool:
     return case.outcome is Outcome.FAILED
 
@@ -83,10 +73,6 @@ def _message(case: Case) -> str:
     return (case.report.error.message if case.report.error else "") or "a failure without a message"
 
 
-def _kind(case: Case) -> str:
-    return (case.report.error.type if case.report.error else None) or "failure"
-
-
 def _words(case: Case) -> str:
     return excerpt(_message(case), 160)
 
@@ -110,16 +96,6 @@ def _render_questions(_case: Case, filling: Filling) -> str:
     return decision_required(words, choices, question=None if choices else "What is your answer?")
 
 
-def _render_defaults(case: Case, _filling: Filling) -> str:
-    answers = [f"✓ {each.id}: {each.default}" for each in case.report.questions[:5]]
-    return notice("Questions", *answers, "→ The agent continues with its own defaults")
-
-
-def _render_failure(_case: Case, filling: Filling) -> str:
-    lines = [f"❌ {blocker}" for blocker in (filling.get("blockers") or ())[:5]]
-    return notice("Manual Resolution", *lines, "→ Resolve this by hand, then run the agent again")
-
-
 def _render_retry(case: Case, filling: Filling) -> str:
     retry = filling.get("retry")
     count = f" (attempt {retry.attempt} of {retry.max_attempts})" if retry else ""
@@ -136,13 +112,23 @@ ROWS = RowList()
     protocol=PROTOCOL,
     when="questions, each with a default, policy auto_default",
     requirements=("F-06", "F-12"),
-    fits=lambda case: _asks(case) and _answers_itself(case),
+    # One question without a default needs a person, who is then asked all of them.
+    fits=lambda case: (
+        _asks(case)
+        and case.context.policy.auto_default
+        and bool(case.report.questions)
+        and all(each.default for each in case.report.questions)
+    ),
     actions=(Action.RESUME_SAME,),
     carries=("questions", "instruction"),
     reason=lambda case: (
         f"{counted_noun(len(case.report.questions), 'question')}: the defaults are the answers"
     ),
-    message=_render_defaults,
+    message=lambda case, _filling: notice(
+        "Questions",
+        *(f"✓ {each.id}: {each.default}" for each in case.report.questions[:5]),
+        "→ The agent continues with its own defaults",
+    ),
 )
 def _take_defaults(case: Case) -> Filling:
     answers = [f"- {each.id}: {each.default}" for each in case.report.questions]
@@ -183,7 +169,11 @@ ROWS.add(
     carries=("blockers",),
     fill=_failure_in_words,
     reason=lambda case: f"failure, not recoverable: {_words(case)}: resolve it by hand",
-    message=_render_failure,
+    message=lambda _case, filling: notice(
+        "Manual Resolution",
+        *(f"❌ {blocker}" for blocker in (filling.get("blockers") or ())[:5]),
+        "→ Resolve this by hand, then run the agent again",
+    ),
 )
 
 
@@ -298,6 +288,9 @@ ROWS.add(
     actions=(Action.ASK_USER,),
     carries=("blockers",),
     fill=_failure_in_words,
-    reason=lambda case: f"{_kind(case)}: {_words(case)}: no automatic way is left, you decide",
+    reason=lambda case: (
+        f"{(case.report.error.type if case.report.error else None) or 'failure'}: {_words(case)}:"
+        " no automatic way is left, you decide"
+    ),
     message=render_blockers,
 )

@@ -47,15 +47,6 @@ def _may_build(case: Case) -> bool:
     return _passes(case) and _hint(case) == "proceed_to_build"
 
 
-def _is_unsure(case: Case) -> bool:
-    # An absent level is neither: the critic has none (D-63).
-    return (
-        _succeeded(case)
-        and case.report.confidence is not None
-        and case.report.confidence not in _CONFIDENT
-    )
-
-
 # What the decision carries
 
 
@@ -84,15 +75,6 @@ def _render_issues(case: Case, filling: Filling) -> str:
         f" {limit})"
     )
     return notice("Feedback Loop", *lines, step)
-
-
-def _render_unsure(case: Case, _filling: Filling) -> str:
-    notes = case.report.confidence_notes or "no notes"
-    return notice(
-        "Human Review",
-        f"⚠️ confidence is {case.report.confidence}: {notes}",
-        "→ Look at the result first",
-    )
 
 
 def _render_next(case: Case, filling: Filling) -> str:
@@ -159,7 +141,12 @@ ROWS.add(
     protocol=PROTOCOL,
     when="success, confidence low or outside its list (absent is neither)",
     requirements=("F-27", "F-28"),
-    fits=_is_unsure,
+    # An absent level is neither low nor high: the critic has none (D-63).
+    fits=lambda case: (
+        _succeeded(case)
+        and case.report.confidence is not None
+        and case.report.confidence not in _CONFIDENT
+    ),
     actions=(Action.HUMAN_REVIEW,),
     carries=("instruction",),
     fill=lambda case: {"instruction": case.report.confidence_notes},
@@ -167,7 +154,11 @@ ROWS.add(
         f"success, but confidence is {excerpt(case.report.confidence or '', 40)}: a person"
         " looks at it"
     ),
-    message=_render_unsure,
+    message=lambda case, _filling: notice(
+        "Human Review",
+        f"⚠️ confidence is {case.report.confidence}: {case.report.confidence_notes or 'no notes'}",
+        "→ Look at the result first",
+    ),
 )
 
 

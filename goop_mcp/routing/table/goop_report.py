@@ -200,25 +200,22 @@ def _render_progress(case: Case, filling: Filling) -> str:
 
 
 def _render_handoff(case: Case, filling: Filling) -> str:
+    report = case.report
+    files = [f"{each.action or 'touched'} {each.path}" for each in report.files]
+    commits = [f"commit {each.sha or '?'} {each.message}" for each in report.commits]
+
     return session_handoff(
-        accomplished=_accomplished(case.report),
+        accomplished=[
+            report.summary or report.task_name or "nothing reported",
+            *files,
+            *commits,
+        ],
         phase=_phase(case) or "–",
         spec_locked=case.report.spec_locked,
         wave=_position(case.report.wave),
         next_command=filling.get("next_command"),
         remarks=_remarks(case),
     )
-
-
-def _accomplished(report: ReportView) -> list[str]:
-    files = [f"{each.action or 'touched'} {each.path}" for each in report.files]
-    commits = [f"commit {each.sha or '?'} {each.message}" for each in report.commits]
-    return [report.summary or report.task_name or "nothing reported", *files, *commits]
-
-
-def _render_user(case: Case, filling: Filling) -> str:
-    words = filling.get("instruction") or "How should it continue?"
-    return decision_required(case.report.summary or f"{_task(case)} is COMPLETE", question=words)
 
 
 def _is_done(case: Case) -> bool:
@@ -232,6 +229,7 @@ def _is_partial(case: Case) -> bool:
 ROWS = RowList()
 
 
+# First, because no later row may go on without a decision that the report leaves to the user.
 @ROWS.row(
     rule="G1",
     protocol=PROTOCOL,
@@ -280,6 +278,7 @@ def _fix_checks(case: Case) -> Filling:
     return {"next_agent": case.same_agent, "instruction": "\n".join([words, *checks])}
 
 
+# Before the rows that go on: a task that is blocked must not start the next step (D-90).
 ROWS.add(
     rule="G2b",
     protocol=PROTOCOL,
@@ -300,6 +299,7 @@ ROWS.add(
 )
 
 
+# Before the rows that resume: once more would repeat what has not helped so far.
 @ROWS.row(
     rule="G7c",
     protocol=PROTOCOL,
@@ -363,6 +363,7 @@ ROWS.add(
 )
 
 
+# A checkpoint asks for a new session unless the report says otherwise.
 ROWS.add(
     rule="G8",
     protocol=PROTOCOL,
@@ -377,6 +378,7 @@ ROWS.add(
 )
 
 
+# A failed check leaves the checkpoint to the user, in the last row.
 ROWS.add(
     rule="G8b",
     protocol=PROTOCOL,
@@ -427,7 +429,10 @@ ROWS.add(
         "state_changes": progressed(case.context.counters),
     },
     reason=lambda case: f"COMPLETE, and the next step is for the {_next_agent(case)}",
-    message=_render_user,
+    message=lambda case, filling: decision_required(
+        case.report.summary or f"{_task(case)} is COMPLETE",
+        question=filling.get("instruction") or "How should it continue?",
+    ),
 )
 
 

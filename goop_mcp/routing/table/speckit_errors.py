@@ -85,6 +85,8 @@ def _feedback_exhausted(case: Case) -> bool:
 def _source_agent(case: Case) -> str | None:
     """Return who has to run again because of the findings of this agent."""
     agent = case.report.agent
+    # Tests and reviews find errors in the code. An analysis is about the documents: the type of its
+    # worst issue shows which step wrote the document.
     if agent in ("test", "review"):
         return "implement"
     if agent == "analyze" and case.outcome is Outcome.GATE_FAILED:
@@ -110,13 +112,6 @@ def _blocked_by_error(case: Case) -> Filling:
     return {
         "blockers": (*_error_in_words(case), *_violations(case)) or ("an error without a message",)
     }
-
-
-def _suggestion(case: Case) -> str | None:
-    error = case.report.error
-    if error is None or not (error.suggested_agent or error.suggested_reason):
-        return None
-    return ": ".join(filter(None, (error.suggested_agent, error.suggested_reason)))
 
 
 def _issue_in_words(issue: Issue) -> str:
@@ -166,11 +161,6 @@ def _people_reason(case: Case) -> str:
     )
 
 
-def _render_manual(_case: Case, filling: Filling) -> str:
-    lines = [f"❌ {blocker}" for blocker in (filling.get("blockers") or ())[:5]]
-    return notice("Manual Resolution", *lines, "→ Resolve this by hand, then run the agent again")
-
-
 def _render_feedback(case: Case, filling: Filling) -> str:
     issues = filling.get("issues") or ()
     lines = [f"✗ {_issue_in_words(issue)}" for issue in issues[:_FIRST_PREVIEWED]]
@@ -185,13 +175,6 @@ def _render_retry(case: Case, filling: Filling) -> str:
     count = f" (attempt {retry.attempt} of {retry.max_attempts})" if retry else ""
     return render_notice(
         "Retry", f"⚠️ {_words(case)}", f"{named(case.same_agent)} tries again{wait}{count}"
-    )
-
-
-def _render_prerequisite(case: Case, filling: Filling) -> str:
-    agent = named(filling.get("next_agent"))
-    return render_notice(
-        "Prerequisite", f"⚠️ {_words(case)}", f"{agent} runs first, then {_agent(case)} again"
     )
 
 
@@ -214,7 +197,11 @@ ROWS.add(
     carries=("blockers",),
     fill=_blocked_by_error,
     reason=_people_reason,
-    message=_render_manual,
+    message=lambda _case, filling: notice(
+        "Manual Resolution",
+        *(f"❌ {blocker}" for blocker in (filling.get("blockers") or ())[:5]),
+        "→ Resolve this by hand, then run the agent again",
+    ),
 )
 
 
@@ -232,7 +219,9 @@ ROWS.add(
 def _ask_about_error(case: Case) -> Filling:
     error = case.report.error
     text = error.message if error and error.message else "The agent asks for a decision."
-    return {"questions": (Question(id="q1", text=text, context=_suggestion(case)),)}
+    suggested = (error.suggested_agent, error.suggested_reason) if error else ()
+    context = ": ".join(filter(None, suggested)) or None
+    return {"questions": (Question(id="q1", text=text, context=context),)}
 
 
 @ROWS.row(
@@ -249,7 +238,11 @@ def _ask_about_error(case: Case) -> Filling:
     reason=lambda case: (
         f"{_kind(case)}: {_prerequisite(case)} runs first, then {_agent(case)} again"
     ),
-    message=_render_prerequisite,
+    message=lambda case, filling: render_notice(
+        "Prerequisite",
+        f"⚠️ {_words(case)}",
+        f"{named(filling.get('next_agent'))} runs first, then {_agent(case)} again",
+    ),
 )
 def _run_prerequisite(case: Case) -> Filling:
     agent, error = _prerequisite(case) or "", case.report.error

@@ -94,7 +94,7 @@ def _refuse_damaged(path: Path, *, name: str) -> None:
     with translating(path, name=name, advice=_NOT_COPIED):
         connection = apsw.Connection(str(path))
         try:
-            # Without WAL mode the copy is one file, which can be moved without companions.
+            # Without WAL mode the copy is one file, which can be moved without WAL files.
             connection.execute("PRAGMA journal_mode=DELETE")
             _refuse_damage(connection, name=name, advice=_NOT_COPIED)
         finally:

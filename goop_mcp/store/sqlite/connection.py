@@ -158,7 +158,7 @@ class DatabaseFile:
             if connection.readonly("main"):
                 # Where the file may not be written, SQLite opens it for reading without an error.
                 # Such a connection stays read-only after the permissions are fixed, and creates
-                # companions that later writers may not write.
+                # WAL files that later writers may not write.
                 raise apsw.ReadOnlyError("the file was opened for reading only")
 
             self.refuse_foreign_objects(connection)
@@ -173,7 +173,7 @@ class DatabaseFile:
         return connection
 
     def open_reader(self) -> apsw.Connection:
-        """Open the existing file for reading; only the companions that SQLite needs are created."""
+        """Open the existing file for reading; only the WAL files that SQLite needs are created."""
         with self._opened(apsw.SQLITE_OPEN_READWRITE) as connection:
             _set(connection, _READER)
             self.refuse_foreign_objects(connection)
@@ -346,7 +346,7 @@ class DatabaseFile:
         return f"{self.name}{suffix}"
 
     def move_aside(self) -> str:
-        """Rename the file and its companions within the folder, and return the file's new name.
+        """Rename the file and its WAL files within the folder, and return the file's new name.
 
         Raises StoreError.
         """

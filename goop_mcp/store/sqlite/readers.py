@@ -85,7 +85,7 @@ class SqliteReaders:
 
         opened = self._file.open_reader()
 
-        # Opening may have created the companions.
+        # Opening may have created the WAL files.
         return self._place(), opened
 
     def _place(self) -> _Place:

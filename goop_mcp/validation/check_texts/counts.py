@@ -393,7 +393,11 @@ def _parts_of_a_whole(
         ):
             continue
 
-        state = states.get(part.at) or ("total" if _is_alone(tokens, part.at) else None)
+        state = states.get(part.at)
+        # A text of "11/12" and marks is a result.
+        if state is None and len(tokens) <= _LOOK_AHEAD and "/" in tokens[part.at].text:
+            others = (token for place, token in enumerate(tokens) if place != part.at)
+            state = "total" if all(token.kind == MARK for token in others) else None
         shown = f"{part.number} of {part.whole}"
         if state in ("passed", "total") and _ends_or_counts(tokens, part.at):
             if part.whole == 0:
@@ -412,11 +416,6 @@ def _parts_of_a_whole(
 
 _ALWAYS = 10**9
 """Greater than any number of tests that were left out."""
-
-
-def _is_alone(tokens: Sequence[Token], at: int) -> bool:
-    few = len(tokens) <= _LOOK_AHEAD and "/" in tokens[at].text
-    return few and all(token.kind == MARK for place, token in enumerate(tokens) if place != at)
 
 
 def _ends_or_counts(tokens: Sequence[Token], at: int) -> bool:

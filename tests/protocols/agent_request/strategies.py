@@ -1,5 +1,7 @@
 """Hypothesis strategies that build whole requests."""
 
+from collections.abc import Iterable, Iterator
+
 from hypothesis import strategies as st
 
 from goop_mcp.protocols.agent_request.attributes import read_duration
@@ -11,6 +13,7 @@ from goop_mcp.protocols.agent_request.model import (
     RequestMode,
     RequestWorkflow,
 )
+from goop_mcp.protocols.agent_request.reading import ROOT_PARTS
 from goop_mcp.protocols.agent_request.writing import normal_text
 from tests.validation.strategies import no_template
 
@@ -54,7 +57,7 @@ _ATTRIBUTES = st.dictionaries(
     st.one_of(NAMES, st.builds("{{{}}}{}".format, _SPACES, NAMES)),
     st.text(_CHARACTERS, max_size=8).filter(no_template),
     max_size=3,
-).map(lambda each: tuple(each.items()))
+).map(lambda each: tuple({name.lower(): (name, value) for name, value in each.items()}.values()))
 
 
 def _with_children(
@@ -101,8 +104,17 @@ def requests(draw: st.DrawFn, *, plain: bool = False) -> Request:
     return request if plain else _extended(draw, request)
 
 
+def _names(extensions: Iterable[Extension]) -> Iterator[str]:
+    for each in extensions:
+        yield each.name
+        yield from _names(each.children)
+
+
 def _extended(draw: st.DrawFn, request: Request) -> Request:
     values = {name: getattr(request, name) for name in request.__dataclass_fields__}
+    extensions = draw(EXTENSIONS)
+    # An attribute of the root that contradicts an element of the same name is reported.
+    taken = {*ROOT_PARTS, *_names(extensions)}
     return Request(
         **{
             **values,
@@ -117,7 +129,9 @@ def _extended(draw: st.DrawFn, request: Request) -> Request:
                     tuple
                 )
             ),
-            "extra_attributes": draw(_ATTRIBUTES),
-            "extensions": draw(EXTENSIONS),
+            "extra_attributes": tuple(
+                [each for each in draw(_ATTRIBUTES) if each[0].lower() not in taken]
+            ),
+            "extensions": extensions,
         }
     )

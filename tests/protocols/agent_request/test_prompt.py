@@ -7,8 +7,8 @@ import pytest
 from goop_mcp.protocols.agent_request.attributes import OWN_ATTRIBUTES
 from goop_mcp.protocols.agent_request.model import RequestMode, RequestWorkflow
 from goop_mcp.protocols.agent_request.rules import RULES
-from goop_mcp.services.documents import read_document
 from goop_mcp.services.prompts import render_prompt
+from goop_mcp.services.protocol_pages import read_document
 from tests.protocols.agent_request.prompts import judge, judge_both, request_of, rules_of
 from tests.requirements import requirement
 

@@ -9,7 +9,7 @@ import pytest
 from goop_mcp import Expectations, Severity, Verdict, validate
 from goop_mcp.protocols import families_of
 from goop_mcp.protocols.goop_report.model import FileAction, Status
-from goop_mcp.server.app import create_server
+from goop_mcp.server import create_server
 from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.settings import Settings
 from tests.cli.running import run

@@ -20,6 +20,7 @@ from goop_mcp.protocols.speckit import (
 from goop_mcp.protocols.speckit.model import SEVERITIES, Issue
 from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, FEEDBACK_INPUT, WORKFLOW_INPUT
 from tests.protocols.json_replies import changed, judge, judge_both, the_finding, weighty_rules
+from tests.protocols.json_strategies import keys
 from tests.requirements import requirement
 
 
@@ -222,9 +223,7 @@ JSON = st.recursive(
     | st.integers(-(10**20), 10**20)
     | st.text(max_size=8)
     | st.floats(-1e9, 1e9),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys(5), inner, max_size=3),
     max_leaves=6,
 )
 ISSUES = st.builds(

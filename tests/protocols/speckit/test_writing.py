@@ -18,6 +18,7 @@ from goop_mcp.protocols.speckit.model import (
     SuggestedAction,
 )
 from tests.protocols.json_replies import JsonCase, judge, load_cases
+from tests.protocols.json_strategies import keys
 from tests.protocols.speckit.test_contexts import JSON, WORDS
 
 ANSWERS = [
@@ -32,7 +33,7 @@ ERRORS = st.builds(
     message=WORDS,
     recoverable=st.booleans(),
     recovery_strategy=st.sampled_from(STRATEGIES),
-    details=st.none() | st.dictionaries(st.text(max_size=5), JSON, max_size=3),
+    details=st.none() | st.dictionaries(keys(5), JSON, max_size=3),
     suggested_action=st.builds(
         SuggestedAction, agent=st.sampled_from(["specify", "tasks"]), reason=st.none() | WORDS
     ),

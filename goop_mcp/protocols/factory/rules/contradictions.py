@@ -36,20 +36,17 @@ def _passed_checks(reply: Reply) -> Iterator[tuple[str, str]]:
             else enumerate(checks if isinstance(checks, list) else ())
         )
         for key, check in named:
-            if isinstance(check, Mapping) and _says_passed(check):
-                yield from _texts_of(check, f"/{name}/{escape_pointer(str(key))}")
+            if not isinstance(check, Mapping):
+                continue
 
-
-def _says_passed(check: Mapping[str, object]) -> bool:
-    status = check.get("status")
-    return check.get("passed") is True or (isinstance(status, str) and status.lower() in _PASSED)
-
-
-def _texts_of(check: Mapping[str, object], path: str) -> Iterator[tuple[str, str]]:
-    for name in _TEXTS:
-        text = check.get(name)
-        if isinstance(text, str):
-            yield f"{path}/{name}", text
+            status = check.get("status")
+            if check.get("passed") is True or (
+                isinstance(status, str) and status.lower() in _PASSED
+            ):
+                for field in _TEXTS:
+                    text = check.get(field)
+                    if isinstance(text, str):
+                        yield f"/{name}/{escape_pointer(str(key))}/{field}", text
 
 
 CONTRADICTION_RULES = RuleList()

@@ -76,6 +76,7 @@ def expected_agent(expected: Expectations) -> str | None:
 def expected_state(expected: Expectations) -> State | None:
     """Return the state with the phase the caller knows, for forms that cannot name one, or None."""
     phase = (expected.phase or "").strip().lower()
+    # In 0.x the discussion belongs to the plan phase: DISCUSS counts from v1 on (D-28).
     if phase == "discuss" and expected.profile == "0.x":
         phase = "plan"
     return State(phase=Phase(phase)) if phase in set(Phase) else None

@@ -30,7 +30,7 @@ from goop_mcp.validation.extraction import Block, spoken_apart
 from goop_mcp.validation.families import Reading
 from goop_mcp.validation.landmarks import in_inline_code
 from goop_mcp.validation.limits import Limits
-from goop_mcp.validation.safe_json import Braces, load_object, pair_braces
+from goop_mcp.validation.safe_json import load_object, pair_braces
 
 __all__ = ["FORM", "find_legacy_json", "read_legacy_json"]
 
@@ -51,10 +51,13 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
 
     apart = spoken_apart(text)
     braces = pair_braces(text)
-    # A draft before a truncated report must not be accepted in its place (D-16).
-    if _is_cut_off(text, braces):
+    # A draft before a truncated report must not be accepted in its place (D-16): the last object
+    # with a status has to be closed, while earlier ones do not count.
+    unclosed = braces.unclosed[-1] if braces.unclosed else -1
+    if braces.ends and unclosed > braces.ends[-1] and text.find('"status"', unclosed) >= 0:
         return None
 
+    # From the end, because agents draft first; the limit bounds how many objects are parsed.
     last = zip(
         reversed(braces.starts[-limits.candidates :]),
         reversed(braces.ends[-limits.candidates :]),
@@ -66,16 +69,22 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
             continue
 
         values = load_object(text[start:end], depth=limits.depth)
-        if values is not None and _is_legacy(values):
+        if values is None:
+            continue
+
+        # The exact spelling only, and neither of the fields that mark a speckit answer: many JSON
+        # objects have a status and a summary.
+        status = values.get("status")
+        if (
+            isinstance(status, str)
+            and isinstance(values.get("summary"), str)
+            and status in _LEGACY_STATUS
+            and "agent" not in values
+            and "result" not in values
+        ):
             return Block(root=FORM, start=start, end=end)
 
     return None
-
-
-def _is_cut_off(text: str, braces: Braces) -> bool:
-    """Return whether the last object with a status is never closed; earlier ones do not count."""
-    last = braces.unclosed[-1] if braces.unclosed else -1
-    return bool(braces.ends) and last > braces.ends[-1] and text.find('"status"', last) >= 0
 
 
 def read_legacy_json(text: str, block: Block, expected: Expectations, limits: Limits) -> Reading:
@@ -92,15 +101,6 @@ def read_legacy_json(text: str, block: Block, expected: Expectations, limits: Li
         start=block.start,
         expected=expected,
     )
-
-
-def _is_legacy(values: Mapping[str, Any]) -> bool:
-    status, summary = values.get("status"), values.get("summary")
-    if not isinstance(status, str) or not isinstance(summary, str):
-        return False
-    # The exact spelling only, and neither of the fields that mark a speckit answer: many JSON
-    # objects have a status and a summary.
-    return status in _LEGACY_STATUS and "agent" not in values and "result" not in values
 
 
 def _from_legacy(values: Mapping[str, Any], expected: Expectations) -> Report:

@@ -1,7 +1,6 @@
 """The Markdown sections STATUS, SUMMARY, ARTIFACTS, VERIFICATION and NEXT of profile v1."""
 
 import re
-from collections.abc import Iterator
 
 from goop_mcp.protocols.goop_report.model import (
     Artifacts,
@@ -73,7 +72,17 @@ def read_sections(text: str, block: Block, expected: Expectations) -> Reading:
     """Convert the sections in `block`."""
     source = without_forbidden(text[block.start : block.end])
     report, problems = _from_sections(source, expected)
-    left = template_left(_values(_split_sections(source)))
+    # Each section's name with its text, line by line where it has several.
+    values = []
+    for name, content in _split_sections(source).items():
+        lines = [line for line in content.split("\n") if line.strip()]
+        values += [
+            (f"/{name}/{number}" if len(lines) > 1 else f"/{name}", line.strip().lstrip("-*+ "))
+            for number, line in enumerate(lines, 1)
+        ]
+
+    left = template_left(values)
+    # Template text in the status is reported as such, and not as an unknown status as well.
     if any(problem.hit.path == "/STATUS" for problem in left):
         problems = []
 
@@ -87,17 +96,6 @@ def read_sections(text: str, block: Block, expected: Expectations) -> Reading:
         start=block.start,
         expected=expected,
     )
-
-
-def _values(sections: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each section's name with its text, line by line where it has several."""
-    for name, text in sections.items():
-        lines = [line for line in text.split("\n") if line.strip()]
-        for number, line in enumerate(lines, 1):
-            yield (
-                (f"/{name}/{number}" if len(lines) > 1 else f"/{name}"),
-                line.strip().lstrip("-*+ "),
-            )
 
 
 def section_headings(text: str) -> list[re.Match[str]]:
@@ -172,30 +170,26 @@ def _items(text: str) -> list[str]:
 def _section_files(text: str) -> Artifacts:
     files = []
     for item in _items(text):
-        path, description = _at_dash(item)
-        files.append(
-            FileChange(path=path.strip("`* "), action=None, description=clean(description))
+        # The first dash separates the path from what was done to it.
+        at, dash = min(
+            ((item.find(dash), dash) for dash in _DASHES if dash in item), default=(len(item), "")
         )
+        path, description = item[:at].strip("`* "), clean(item[at + len(dash) :])
+        files.append(FileChange(path=path, action=None, description=description))
 
     return Artifacts(files=tuple(files))
-
-
-def _at_dash(item: str) -> tuple[str, str]:
-    """Return the text before and after the first dash."""
-    at, dash = min(
-        ((item.find(dash), dash) for dash in _DASHES if dash in item), default=(len(item), "")
-    )
-    return item[:at], item[at + len(dash) :]
 
 
 def _section_checks(text: str) -> tuple[Check, ...]:
     items = _items(text)
     if not items and text.strip().rstrip(".").lower() not in _NOTHING:
         items = [clean(text)]
-    return tuple([Check(name=None, passed=_clear_result(item), evidence=item) for item in items])
 
+    checks = []
+    for item in items:
+        # A line that speaks of both, or of neither, leaves the result open.
+        passed, failed = _PASS.search(item) is not None, _FAIL.search(item) is not None
+        result = passed if passed != failed else None
+        checks.append(Check(name=None, passed=result, evidence=item))
 
-def _clear_result(text: str) -> bool | None:
-    """Return whether a check passed, None where the text is not clear."""
-    passed, failed = _PASS.search(text) is not None, _FAIL.search(text) is not None
-    return passed if passed != failed else None
+    return tuple(checks)

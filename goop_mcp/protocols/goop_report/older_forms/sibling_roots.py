@@ -119,17 +119,19 @@ _RESULTS = {"PASS": True, "FAIL": False}
 def find_other_root(text: str, limits: Limits) -> Extraction | None:
     """Return the blocks with a sibling root; `<response>` needs a status of its table."""
     extraction = extract(SourceText(text), _SIBLING_ROOTS, most=limits.candidates)
-    blocks = tuple([block for block in extraction.blocks if _counts(block, extraction.source.read)])
+    text_read = extraction.source.read
+    blocks = tuple(
+        [
+            block
+            for block in extraction.blocks
+            # A common tag counts only with a status of its table.
+            if (sibling := _SIBLINGS.get(block.root)) is None
+            or not sibling.required
+            or _native_status(text_read[block.start : block.end]) in sibling.statuses
+        ]
+    )
     chosen = next((block for block in reversed(blocks) if block.why is None), None)
     return None if chosen is None else replace(extraction, blocks=blocks, chosen=chosen)
-
-
-def _counts(block: Block, text: str) -> bool:
-    sibling = _SIBLINGS.get(block.root)
-    if sibling is None or not sibling.required:
-        return True
-    status = _native_status(text[block.start : block.end])
-    return status in sibling.statuses
 
 
 def _native_status(text: str) -> str:
@@ -195,13 +197,17 @@ def _sibling_reader(
         own_agent = clean(root.findtext("agent"))
         summary = clean(root.findtext("summary"))
         checks = (*(outcome.checks if outcome is not None else ()), *_item_checks(root))
+        blockers = clean(root.findtext("blockers"))
         report = Report(
             version=None,
             status=status,
             agent=own_agent if is_agent_name(own_agent) else agent,
             summary=summary or None,
             verification=checks or None,
-            handoff=Handoff(blockers=_blockers(root) or reason_to_block(status, summary)),
+            handoff=Handoff(
+                blockers=(real_blocker(blockers) if blockers else None)
+                or reason_to_block(status, summary)
+            ),
             extensions=tuple(
                 [
                     _extension(child)
@@ -214,11 +220,6 @@ def _sibling_reader(
         return TreeReading(report, problems, tangled=False, whole=True)
 
     return read_tree
-
-
-def _blockers(root: etree._Element) -> str | None:
-    text = clean(root.findtext("blockers"))
-    return real_blocker(text) if text else None
 
 
 def _item_checks(root: "etree._Element") -> list[Check]:
@@ -251,6 +252,7 @@ def _descendant_reader(expected: Expectations) -> "Callable[[etree._Element], Tr
     """Return a reader for `<elefant_report>`: no state, no memory, and the file action read."""
 
     def read_tree(root: "etree._Element") -> TreeReading[Report]:
+        # Files that were only read are not changes: they are kept as extensions.
         read_only = [
             file for file in root.iterfind("artifacts/files/file") if file.get("action") == "read"
         ]
@@ -260,28 +262,27 @@ def _descendant_reader(expected: Expectations) -> "Callable[[etree._Element], Tr
             if parent is not None:
                 parent.remove(file)
 
+        # The reader expects its root: the tree is renamed for the reading and gets its name back.
         native, root.tag = str(root.tag), "goop_report"
         reader = ReportReader(expected)
         report = reader.read(root)
         root.tag = native
-        problems = [
-            _under(problem, native)
-            for problem in reader.problems
-            if not (problem.rule is MISSING_FIELD and problem.hit.path == "/goop_report/state")
-        ]
+        problems = []
+        for problem in reader.problems:
+            path = problem.hit.path
+            # Replies in this form have no state.
+            if problem.rule is MISSING_FIELD and path == "/goop_report/state":
+                continue
+
+            # The agent knows the root that it wrote, not the one under which it was read.
+            hit = problem.hit
+            if path is not None:
+                hit = replace(hit, path=path.replace("/goop_report", f"/{native}", 1))
+            problems.append(Problem(problem.rule, hit))
+
         report = replace(report, extensions=(*report.extensions, *kept))
         whole = not any(problem.rule is MISSING_FIELD for problem in problems)
 
         return TreeReading(report, problems, reader.tangled, whole)
 
     return read_tree
-
-
-def _under(problem: Problem, root: str) -> Problem:
-    """Return `problem` with its path below `root`."""
-    path = problem.hit.path
-    if path is None:
-        return problem
-    return Problem(
-        problem.rule, replace(problem.hit, path=path.replace("/goop_report", f"/{root}", 1))
-    )

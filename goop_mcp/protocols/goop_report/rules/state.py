@@ -1,6 +1,6 @@
 """Rules about `<state>` and `<task_id>`: where in the workflow the work belongs."""
 
-from goop_mcp.protocols.goop_report.model import Counter, Report
+from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, Rule, RuleList
@@ -13,14 +13,6 @@ _PHASE = "/goop_report/state/phase"
 _TASK_ID = "/goop_report/task_id"
 _GOOD_PHASE = "<phase>execute</phase>"
 _GOOD_TASK = "<task_id>W1.T2</task_id>"
-
-
-def _over_total_hit(name: str, counter: Counter) -> Hit:
-    return Hit(
-        message=f"{name} is {counter.current} of {counter.total}; expected current not above total",
-        path=f"/goop_report/state/{name}/@current",
-        found=str(counter.current),
-    )
 
 
 STATE_RULES = RuleList()
@@ -109,7 +101,13 @@ def _counter_over_total(report: Report, _expected: Expectations) -> list[Hit] | 
 
     counters = (("wave", report.state.wave), ("task", report.state.task))
     return [
-        _over_total_hit(name, counter)
+        Hit(
+            message=(
+                f"{name} is {counter.current} of {counter.total}; expected current not above total"
+            ),
+            path=f"/goop_report/state/{name}/@current",
+            found=str(counter.current),
+        )
         for name, counter in counters
         if counter
         and counter.current is not None

@@ -11,16 +11,6 @@ __all__ = ["STATUS_RULES", "UNKNOWN_STATUS"]
 _BLOCKERS = "/goop_report/handoff/blockers"
 
 
-def _complete_without_check(report: Report, _expected: Expectations) -> Hit | None:
-    # "If COMPLETE, verification should have at least one check" (Validation Rules)
-    if report.status is not Status.COMPLETE or report.verification:
-        return None
-    return Hit(
-        message="status is COMPLETE and no check is reported; expected at least one <check>",
-        path="/goop_report/verification",
-    )
-
-
 STATUS_RULES = RuleList()
 
 
@@ -45,7 +35,7 @@ UNKNOWN_STATUS = Rule(
 STATUS_RULES.append(UNKNOWN_STATUS)
 
 
-COMPLETE_WITHOUT_CHECK = Rule(
+@STATUS_RULES.rule(
     id="goop_report/complete-without-check",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -61,9 +51,18 @@ COMPLETE_WITHOUT_CHECK = Rule(
         bad="",
         reply=COMPLETE_REPLY,
     ),
-    check=_complete_without_check,
 )
-STATUS_RULES.append(COMPLETE_WITHOUT_CHECK)
+def _complete_without_check(report: Report, _expected: Expectations) -> Hit | None:
+    # "If COMPLETE, verification should have at least one check" (Validation Rules)
+    if report.status is not Status.COMPLETE or report.verification:
+        return None
+    return Hit(
+        message="status is COMPLETE and no check is reported; expected at least one <check>",
+        path="/goop_report/verification",
+    )
+
+
+COMPLETE_WITHOUT_CHECK = STATUS_RULES[-1]
 
 
 @STATUS_RULES.rule(

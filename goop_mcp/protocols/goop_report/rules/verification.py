@@ -15,43 +15,6 @@ _SECTION = (
 _REPLY = BLOCKED_REPLY.replace("  <handoff>", f"{_SECTION}  <handoff>")
 
 
-def _contradicting_checks(report: Report, _expected: Expectations) -> list[Problem]:
-    """Report passed checks whose text shows a failure or no result, and a contradicting summary."""
-    # "COMPLETE: Task fully finished, verified" (Status Values): a check that failed verifies
-    # nothing
-    problems = []
-    for number, check in enumerate(report.verification or (), 1):
-        claim = judge_claim(check.evidence) if check.passed else None
-        if claim is None:
-            continue
-
-        path = f"/goop_report/verification/check[{number}]"
-        passed = (
-            f"check {excerpt(check.name or '', 60)!r} is reported as passed, but its text shows"
-        )
-        if claim.kind == "contradicts":
-            message = f"{passed} {claim.shown!r}; expected both to agree"
-            problems.append(
-                CHECK_CONTRADICTS_ITSELF.problem(message, path=path, found=excerpt(check.evidence))
-            )
-        else:
-            message = f"{passed} no result; expected what was run and what came of it"
-            found = excerpt(check.evidence) or None
-            problems.append(CHECK_WITHOUT_RESULT.problem(message, path=path, found=found))
-
-    shown = _shown_against_summary(report)
-    if shown is not None:
-        problems.append(
-            CHECK_CONTRADICTS_ITSELF.problem(
-                f"{shown}; expected the report to agree with itself",
-                path="/goop_report/summary",
-                found=excerpt(report.summary or ""),
-            )
-        )
-
-    return problems
-
-
 def _shown_against_summary(report: Report) -> str | None:
     """Return what speaks against the summary, or what the summary says against the checks."""
     if not report.summary or not report.verification:
@@ -119,7 +82,7 @@ def _verification_missing(report: Report, expected: Expectations) -> Hit | None:
     )
 
 
-CHECK_CONTRADICTS_ITSELF = Rule(
+@VERIFICATION_RULES.rule(
     id="goop_report/check-contradicts-itself",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -139,9 +102,45 @@ CHECK_CONTRADICTS_ITSELF = Rule(
     example=Example(
         good="pytest: 12 passed", bad="pytest: 10 passed, 2 failed", reply=COMPLETE_REPLY
     ),
-    check=_contradicting_checks,
 )
-VERIFICATION_RULES.append(CHECK_CONTRADICTS_ITSELF)
+def _contradicting_checks(report: Report, _expected: Expectations) -> list[Problem]:
+    """Report passed checks whose text shows a failure or no result, and a contradicting summary."""
+    # "COMPLETE: Task fully finished, verified" (Status Values): a check that failed verifies
+    # nothing
+    problems = []
+    for number, check in enumerate(report.verification or (), 1):
+        claim = judge_claim(check.evidence) if check.passed else None
+        if claim is None:
+            continue
+
+        path = f"/goop_report/verification/check[{number}]"
+        passed = (
+            f"check {excerpt(check.name or '', 60)!r} is reported as passed, but its text shows"
+        )
+        if claim.kind == "contradicts":
+            message = f"{passed} {claim.shown!r}; expected both to agree"
+            problems.append(
+                CHECK_CONTRADICTS_ITSELF.problem(message, path=path, found=excerpt(check.evidence))
+            )
+        else:
+            message = f"{passed} no result; expected what was run and what came of it"
+            found = excerpt(check.evidence) or None
+            problems.append(CHECK_WITHOUT_RESULT.problem(message, path=path, found=found))
+
+    shown = _shown_against_summary(report)
+    if shown is not None:
+        problems.append(
+            CHECK_CONTRADICTS_ITSELF.problem(
+                f"{shown}; expected the report to agree with itself",
+                path="/goop_report/summary",
+                found=excerpt(report.summary or ""),
+            )
+        )
+
+    return problems
+
+
+CHECK_CONTRADICTS_ITSELF = VERIFICATION_RULES[-1]
 
 
 CHECK_WITHOUT_RESULT = Rule(

@@ -47,6 +47,7 @@ def _against_counts(details: Values) -> list[tuple[str, str]]:
         if name in _BAD_COUNTS and (count := number(details, name))
     ]
     if bad:
+        # Failures are named before errors, in whatever order the reply lists them.
         bad.sort(key=lambda each: _BAD_ORDER.index(each[0]))
         return [(name, f"{name} is {count:g}") for name, count in bad if count > 0]
 
@@ -64,17 +65,6 @@ def _against_counts(details: Values) -> list[tuple[str, str]]:
             return [("passed", f"{passed:g} of {total:g} passed{left_out}")]
 
     return []
-
-
-def _criteria_of_test(result: Values) -> Iterator[tuple[str, str, str]]:
-    if result.get("overall_status") != "PASSED":
-        return
-
-    for place, criterion in enumerate(items(result, "success_criteria") or ()):
-        status = criterion.get("status") if isinstance(criterion, dict) else None
-        if status in ("FAILED", "NOT_TESTED"):
-            what = f"overall_status is PASSED, but a criterion is {status}"
-            yield what, f"success_criteria/{place}/status", str(status)
 
 
 def _parts_of_implement(result: Values) -> Iterator[tuple[str, str, str]]:
@@ -95,87 +85,7 @@ def _parts_of_implement(result: Values) -> Iterator[tuple[str, str, str]]:
         yield what, "tests_passed", f"{passed:g}"
 
 
-def _compliance_of_review(result: Values) -> Iterator[tuple[str, str, str]]:
-    compliance = section(result, "constitution_compliance")
-    failed = number(compliance, "failed")
-    if compliance.get("status") == "PASS" and failed is not None and failed > 0:
-        yield (
-            f"compliance is PASS, but failed is {failed:g}",
-            "constitution_compliance/failed",
-            f"{failed:g}",
-        )
-
-
-_STATUSES = {
-    "test": _criteria_of_test,
-    "implement": _parts_of_implement,
-    "review": _compliance_of_review,
-}
-
-
-def _percentages(result: Values) -> Iterator[tuple[str, float]]:
-    coverage = section(section(result, "quality_gates"), "coverage")
-    places: tuple[tuple[str, Values, Sequence[str]], ...] = (
-        ("", result, [name for name in result if name.endswith(("_percentage", "_percent"))]),
-        ("coverage_analysis/", section(result, "coverage_analysis"), ("coverage_percentage",)),
-        ("quality_gates/coverage/details/", section(coverage, "details"), ("overall", "required")),
-    )
-    for path, values, names in places:
-        for name in names:
-            if (percentage := number(values, name)) is not None:
-                yield f"{path}{escape_pointer(name)}", percentage
-
-
 # Texts of checks
-
-
-def _contradicting_texts(response: Response, _expected: Expectations) -> list[Problem]:
-    """Report texts of passed checks that show a failure, and checks whose texts show no result."""
-    problems = []
-    without_result: dict[str, tuple[str, str]] = {}
-    with_result = set()
-
-    for what, path, text in _texts(response):
-        claim = judge_claim(text)
-        if claim is None or claim.kind != "without result":
-            with_result.add(what)
-        else:
-            without_result.setdefault(what, (path, text))
-
-        if claim is not None and claim.kind == "contradicts":
-            message = (
-                f"{what} is PASSED, but its text shows {claim.shown!r}; expected both to agree"
-            )
-            problems.append(
-                CHECK_CONTRADICTS_ITSELF.problem(message, path=path, found=excerpt(text))
-            )
-
-    # One text without a result says nothing as long as another one of the same check has it, or
-    # as long as its details count what ran.
-    for what, (path, text) in without_result.items():
-        if what in with_result or any(
-            what == f"gate {excerpt(name, 40)}" and _counts(gate)
-            for name, gate in _passed_gates(response)
-        ):
-            continue
-
-        message = (
-            f"{what} is PASSED, but its text shows no result; expected what was run and what came"
-            " of it"
-        )
-        problems.append(
-            CHECK_WITHOUT_RESULT.problem(message, path=path, found=excerpt(text) or None)
-        )
-
-    return problems
-
-
-def _counts(gate: Values) -> bool:
-    """Return whether the details of a gate count something that ran."""
-    details = section(gate, "details")
-    return any(number(details, name) is not None for name in details) or any(
-        isinstance(text, str) and parse_result(text).passed for text in details.values()
-    )
 
 
 def _texts(response: Response) -> list[tuple[str, str, str]]:
@@ -263,12 +173,34 @@ def _gate_contradicts_counts(response: Response, _expected: Expectations) -> lis
     ),
 )
 def _criterion_contradicts_status(response: Response, _expected: Expectations) -> list[Hit] | None:
-    look = _STATUSES.get(response.agent or "")
-    if look is None or response.result is None or response.status is not Status.SUCCESS:
+    result = response.result
+    if result is None or response.status is not Status.SUCCESS:
+        return None
+
+    parts: list[tuple[str, str, str]] = []
+    match response.agent:
+        case "test" if result.get("overall_status") == "PASSED":
+            for place, criterion in enumerate(items(result, "success_criteria") or ()):
+                status = criterion.get("status") if isinstance(criterion, dict) else None
+                if status in ("FAILED", "NOT_TESTED"):
+                    what = f"overall_status is PASSED, but a criterion is {status}"
+                    parts.append((what, f"success_criteria/{place}/status", str(status)))
+        case "implement":
+            parts = list(_parts_of_implement(result))
+        case "review":
+            compliance = section(result, "constitution_compliance")
+            failed = number(compliance, "failed")
+            if compliance.get("status") == "PASS" and failed is not None and failed > 0:
+                what = f"compliance is PASS, but failed is {failed:g}"
+                parts.append((what, "constitution_compliance/failed", f"{failed:g}"))
+        case _:
+            return None
+
+    if not parts:
         return None
     return [
         Hit(message=f"{message}; expected both to agree", path=f"/result/{path}", found=found)
-        for message, path, found in look(response.result)
+        for message, path, found in parts
     ]
 
 
@@ -289,10 +221,22 @@ def _value_out_of_range(response: Response, _expected: Expectations) -> list[Hit
         message = f"execution_time_ms is {time:g}; expected 0 or more"
         hits.append(Hit(message=message, path="/execution_time_ms", found=f"{time:g}"))
 
-    for path, percentage in _percentages(response.result or {}):
-        if not 0 <= percentage <= _ALL:
-            message = f"{path.rpartition('/')[2]} is {percentage:g}; expected 0 to 100"
-            hits.append(Hit(message=message, path=f"/result/{path}", found=f"{percentage:g}"))
+    result = response.result or {}
+    coverage = section(section(result, "quality_gates"), "coverage")
+    places: tuple[tuple[str, Values, Sequence[str]], ...] = (
+        ("", result, [name for name in result if name.endswith(("_percentage", "_percent"))]),
+        ("coverage_analysis/", section(result, "coverage_analysis"), ("coverage_percentage",)),
+        ("quality_gates/coverage/details/", section(coverage, "details"), ("overall", "required")),
+    )
+    for path, values, names in places:
+        for name in names:
+            percentage = number(values, name)
+            if percentage is not None and not 0 <= percentage <= _ALL:
+                key = escape_pointer(name)
+                message = f"{key} is {percentage:g}; expected 0 to 100"
+                hits.append(
+                    Hit(message=message, path=f"/result/{path}{key}", found=f"{percentage:g}")
+                )
 
     return hits
 
@@ -345,7 +289,7 @@ def _step_is_itself(response: Response, _expected: Expectations) -> list[Hit] | 
     return hits
 
 
-CHECK_CONTRADICTS_ITSELF = Rule(
+@CONTRADICTION_RULES.rule(
     id="speckit/check-contradicts-itself",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -362,9 +306,54 @@ CHECK_CONTRADICTS_ITSELF = Rule(
         bad='{"docker_compose": "exited with code 1"}',
         reply=TEST_REPLY,
     ),
-    check=_contradicting_texts,
 )
-CONTRADICTION_RULES.append(CHECK_CONTRADICTS_ITSELF)
+def _contradicting_texts(response: Response, _expected: Expectations) -> list[Problem]:
+    """Report texts of passed checks that show a failure, and checks whose texts show no result."""
+    problems = []
+    without_result: dict[str, tuple[str, str]] = {}
+    with_result = set()
+
+    for what, path, text in _texts(response):
+        claim = judge_claim(text)
+        if claim is None or claim.kind != "without result":
+            with_result.add(what)
+        else:
+            without_result.setdefault(what, (path, text))
+
+        if claim is not None and claim.kind == "contradicts":
+            message = (
+                f"{what} is PASSED, but its text shows {claim.shown!r}; expected both to agree"
+            )
+            problems.append(
+                CHECK_CONTRADICTS_ITSELF.problem(message, path=path, found=excerpt(text))
+            )
+
+    # One text without a result says nothing as long as another one of the same check has it, or
+    # as long as its details count what ran.
+    counted = set()
+    for name, gate in _passed_gates(response) if without_result else ():
+        details = section(gate, "details")
+        if any(number(details, key) is not None for key in details) or any(
+            isinstance(text, str) and parse_result(text).passed for text in details.values()
+        ):
+            counted.add(f"gate {excerpt(name, 40)}")
+
+    for what, (path, text) in without_result.items():
+        if what in with_result or what in counted:
+            continue
+
+        message = (
+            f"{what} is PASSED, but its text shows no result; expected what was run and what came"
+            " of it"
+        )
+        problems.append(
+            CHECK_WITHOUT_RESULT.problem(message, path=path, found=excerpt(text) or None)
+        )
+
+    return problems
+
+
+CHECK_CONTRADICTS_ITSELF = CONTRADICTION_RULES[-1]
 
 
 CHECK_WITHOUT_RESULT = Rule(

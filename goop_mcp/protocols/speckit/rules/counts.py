@@ -1,6 +1,6 @@
 """Rules about numbers that have to fit each other (D-50)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 from goop_mcp.protocols.speckit.model import Response, Values
 from goop_mcp.protocols.speckit.result_values import items, number, section
@@ -18,75 +18,6 @@ _ALL = 100
 
 Remark = tuple[str, str]
 """What does not fit, and the field of the result that says it."""
-
-
-def _hits(
-    response: Response, looks: Mapping[str, Callable[[Values], Iterator[Remark]]]
-) -> list[Hit] | None:
-    look = looks.get(response.agent or "")
-    if look is None or response.result is None:
-        return None
-    return [
-        Hit(message=message, path=f"/result/{field}") for message, field in look(response.result)
-    ]
-
-
-def _sums_of_clarify(result: Values) -> Iterator[Remark]:
-    yield from _at_most(result, "clarifications_resolved", "questions_asked")
-
-
-def _sums_of_tasks(result: Values) -> Iterator[Remark]:
-    yield from _sum(result, "phases", "task_count")
-    yield from _at_most(result, "parallelizable_tasks", "task_count")
-
-
-def _sums_of_analyze(result: Values) -> Iterator[Remark]:
-    yield from _sum(result, "findings_by_severity", "total_findings")
-    coverage = section(result, "coverage_analysis")
-    part, whole = "requirements_with_tasks", "total_requirements"
-    for remark, field in (
-        *_at_most(coverage, part, whole),
-        *_percentage(coverage, "coverage_percentage", part, whole),
-    ):
-        yield remark, f"coverage_analysis/{field}"
-
-
-def _sums_of_implement(result: Values) -> Iterator[Remark]:
-    yield from _at_most(result, "tasks_completed", "tasks_total")
-    yield from _at_most(result, "tests_passed", "tests_total")
-    yield from _percentage(result, "completion_percentage", "tasks_completed", "tasks_total")
-
-
-def _lists_of_tasks(result: Values) -> Iterator[Remark]:
-    yield from _length(result, "task_ids", number(result, "task_count"))
-
-
-def _lists_of_analyze(result: Values) -> Iterator[Remark]:
-    yield from _length(result, "findings", number(result, "total_findings"))
-    coverage = section(result, "coverage_analysis")
-    whole, part = (
-        number(coverage, name) for name in ("total_requirements", "requirements_with_tasks")
-    )
-    if whole is not None and part is not None:
-        for remark, field in _length(coverage, "uncovered_requirements", whole - part):
-            yield remark, f"coverage_analysis/{field}"
-
-
-def _lists_of_taskstoissues(result: Values) -> Iterator[Remark]:
-    yield from _length(result, "issues", number(result, "issues_created"))
-
-
-_SUMS: Mapping[str, Callable[[Values], Iterator[Remark]]] = {
-    "clarify": _sums_of_clarify,
-    "tasks": _sums_of_tasks,
-    "analyze": _sums_of_analyze,
-    "implement": _sums_of_implement,
-}
-_LISTS: Mapping[str, Callable[[Values], Iterator[Remark]]] = {
-    "tasks": _lists_of_tasks,
-    "analyze": _lists_of_analyze,
-    "taskstoissues": _lists_of_taskstoissues,
-}
 
 
 def _at_most(values: Values, part: str, whole: str) -> Iterator[Remark]:
@@ -136,7 +67,43 @@ COUNT_RULES = RuleList()
     example=Example(good='"questions_asked": 3', bad='"questions_asked": 2', reply=CLARIFY_REPLY),
 )
 def _numbers_disagree(response: Response, _expected: Expectations) -> list[Hit] | None:
-    return _hits(response, _SUMS)
+    result = response.result
+    if result is None:
+        return None
+
+    remarks: list[Remark] = []
+    match response.agent:
+        case "clarify":
+            remarks = [*_at_most(result, "clarifications_resolved", "questions_asked")]
+        case "tasks":
+            remarks = [
+                *_sum(result, "phases", "task_count"),
+                *_at_most(result, "parallelizable_tasks", "task_count"),
+            ]
+        case "analyze":
+            coverage = section(result, "coverage_analysis")
+            part, whole = "requirements_with_tasks", "total_requirements"
+            of_coverage = (
+                *_at_most(coverage, part, whole),
+                *_percentage(coverage, "coverage_percentage", part, whole),
+            )
+            remarks = [
+                *_sum(result, "findings_by_severity", "total_findings"),
+                *((remark, f"coverage_analysis/{field}") for remark, field in of_coverage),
+            ]
+        case "implement":
+            done, total = "tasks_completed", "tasks_total"
+            remarks = [
+                *_at_most(result, done, total),
+                *_at_most(result, "tests_passed", "tests_total"),
+                *_percentage(result, "completion_percentage", done, total),
+            ]
+        case _:
+            return None
+
+    if not remarks:
+        return None
+    return [Hit(message=remark, path=f"/result/{field}") for remark, field in remarks]
 
 
 @COUNT_RULES.rule(
@@ -150,4 +117,28 @@ def _numbers_disagree(response: Response, _expected: Expectations) -> list[Hit] 
     example=Example(good='["T001", "T002", "T003"]', bad='["T001", "T002"]', reply=TASKS_REPLY),
 )
 def _list_differs_from_count(response: Response, _expected: Expectations) -> list[Hit] | None:
-    return _hits(response, _LISTS)
+    result = response.result
+    if result is None:
+        return None
+
+    remarks: list[Remark] = []
+    match response.agent:
+        case "tasks":
+            remarks = [*_length(result, "task_ids", number(result, "task_count"))]
+        case "analyze":
+            remarks = [*_length(result, "findings", number(result, "total_findings"))]
+            coverage = section(result, "coverage_analysis")
+            whole = number(coverage, "total_requirements")
+            part = number(coverage, "requirements_with_tasks")
+            if whole is not None and part is not None:
+                # The list holds what the two counts leave over.
+                uncovered = _length(coverage, "uncovered_requirements", whole - part)
+                remarks += [(remark, f"coverage_analysis/{field}") for remark, field in uncovered]
+        case "taskstoissues":
+            remarks = [*_length(result, "issues", number(result, "issues_created"))]
+        case _:
+            return None
+
+    if not remarks:
+        return None
+    return [Hit(message=remark, path=f"/result/{field}") for remark, field in remarks]

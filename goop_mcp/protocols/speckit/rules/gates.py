@@ -1,7 +1,5 @@
 """Rules about a success whose content says stop (D-45)."""
 
-from collections.abc import Callable, Iterator, Mapping
-
 from goop_mcp.protocols.speckit.model import Response, Status
 from goop_mcp.protocols.speckit.result_values import items, number, section
 from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, RESEARCH_REPLY, TEST_REPLY
@@ -18,57 +16,6 @@ __all__ = [
 _ALL = 100
 
 
-def _test_stops(response: Response) -> Iterator[tuple[str, str, str]]:
-    if section(response.result, "").get("overall_status") == "FAILED":
-        yield "overall_status is FAILED", "/result/overall_status", "FAILED"
-
-
-def _review_stops(response: Response) -> Iterator[tuple[str, str, str]]:
-    if section(response.result, "").get("overall_status") == "NEEDS_MANUAL_REVIEW":
-        yield (
-            "overall_status is NEEDS_MANUAL_REVIEW",
-            "/result/overall_status",
-            "NEEDS_MANUAL_REVIEW",
-        )
-
-    if section(response.result, "constitution_compliance").get("status") == "FAIL":
-        yield "the constitution is violated", "/result/constitution_compliance/status", "FAIL"
-
-
-def _analyze_stops(response: Response) -> Iterator[tuple[str, str, str]]:
-    critical = number(section(response.result, "findings_by_severity"), "CRITICAL") or 0
-    listed = sum(
-        1
-        for finding in items(response.result, "findings") or ()
-        if isinstance(finding, dict) and finding.get("severity") == "CRITICAL"
-    )
-    if critical > 0 or listed:
-        count = critical or listed
-        yield (
-            f"the number of CRITICAL findings is {count:g}",
-            "/result/findings_by_severity/CRITICAL",
-            f"{count:g}",
-        )
-
-
-def _plan_stops(response: Response) -> Iterator[tuple[str, str, str]]:
-    violations = items(response.result, "constitution_violations")
-    if violations:
-        yield (
-            f"{len(violations)} constitution_violations are named",
-            "/result/constitution_violations",
-            str(len(violations)),
-        )
-
-
-_STOPS: Mapping[str, Callable[[Response], Iterator[tuple[str, str, str]]]] = {
-    "test": _test_stops,
-    "review": _review_stops,
-    "analyze": _analyze_stops,
-    "plan": _plan_stops,
-}
-
-
 def is_unfinished(response: Response) -> bool:
     """Return whether a success leaves work to the same agent."""
     return _left_over(response) is not None
@@ -77,22 +24,21 @@ def is_unfinished(response: Response) -> bool:
 def _left_over(response: Response) -> Hit | None:
     if response.status is not Status.SUCCESS:
         return None
-    if response.agent == "implement":
-        return _tasks_left(response)
 
-    left = number(response.result, "remaining_ambiguities") if response.agent == "clarify" else None
-    if left is not None and left > 0:
+    if response.agent == "clarify":
+        left = number(response.result, "remaining_ambiguities")
+        if left is None or left <= 0:
+            return None
         return Hit(
             message=f"status is success, but {left:g} ambiguities remain",
             path="/result/remaining_ambiguities",
             found=f"{left:g}",
         )
 
-    return None
+    if response.agent != "implement":
+        return None
 
-
-def _tasks_left(response: Response) -> Hit | None:
-    """Return what says that tasks are left: the percentage, or else the counts."""
+    # The percentage decides where it is below the whole, or else the counts.
     percentage, done, total = (
         number(response.result, name)
         for name in ("completion_percentage", "tasks_completed", "tasks_total")
@@ -133,16 +79,52 @@ GATE_RULES = RuleList()
     ),
 )
 def _success_with_failed_gate(response: Response, _expected: Expectations) -> list[Hit] | None:
-    stop = _STOPS.get(response.agent or "")
-    if stop is None or response.status is not Status.SUCCESS:
+    if response.status is not Status.SUCCESS:
+        return None
+
+    result = response.result
+    stops: list[tuple[str, str, str]] = []
+    match response.agent:
+        case "test" | "review":
+            whole = section(result, "").get("overall_status")
+            if whole == ("FAILED" if response.agent == "test" else "NEEDS_MANUAL_REVIEW"):
+                stops.append((f"overall_status is {whole}", "overall_status", str(whole)))
+
+            # A violated constitution stops the work whatever the review says as a whole.
+            compliance = section(result, "constitution_compliance")
+            if response.agent == "review" and compliance.get("status") == "FAIL":
+                path = "constitution_compliance/status"
+                stops.append(("the constitution is violated", path, "FAIL"))
+        case "analyze":
+            # Count and list are both optional; either is enough.
+            critical = number(section(result, "findings_by_severity"), "CRITICAL") or 0
+            listed = sum(
+                1
+                for finding in items(result, "findings") or ()
+                if isinstance(finding, dict) and finding.get("severity") == "CRITICAL"
+            )
+            if critical > 0 or listed:
+                count = f"{critical or listed:g}"
+                path = "findings_by_severity/CRITICAL"
+                stops.append((f"{count} findings are CRITICAL", path, count))
+        case "plan":
+            violations = items(result, "constitution_violations")
+            if violations:
+                count = str(len(violations))
+                what = f"{count} constitution_violations are named"
+                stops.append((what, "constitution_violations", count))
+        case _:
+            return None
+
+    if not stops:
         return None
     return [
         Hit(
             message=f"status is success, but {what}; the work must not go on",
-            path=path,
+            path=f"/result/{path}",
             found=found,
         )
-        for what, path, found in stop(response)
+        for what, path, found in stops
     ]
 
 

@@ -1,0 +1,410 @@
+"""Ask an agent until its report is accepted, or until the policy says stop."""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from time import monotonic
+from typing import Final, TypeVar
+
+import anyio
+import anyio.to_thread
+from anyio.lowlevel import checkpoint_if_cancelled
+
+from goop_mcp.retry.agent_records import AgentUnavailableError, find_record, key_of, record_of
+from goop_mcp.retry.attempts import (
+    CANCELLED,
+    LONG_REPLY,
+    Attempt,
+    Outcome,
+    StoppedBecause,
+    gave_up,
+)
+from goop_mcp.retry.budget import Budget
+from goop_mcp.retry.calls import (
+    AgentInterruptedError,
+    DeadlinePassedError,
+    answer_within,
+    call_of,
+    describe_failure,
+    is_repeatable,
+    is_transient,
+    usage_of_failure,
+)
+from goop_mcp.retry.hooks import call_hooks
+from goop_mcp.retry.jobs import Job, check_type, judged
+from goop_mcp.retry.policy import RetryPolicy, pause_before
+from goop_mcp.retry.replies import NOTHING_USED, Message, Reply, Usage
+from goop_mcp.retry.strategy import Ask, Stop, next_step
+from goop_mcp.retry.telemetry import (
+    attempt_span,
+    count_outcome,
+    describe_call,
+    name_of,
+    start_call_span,
+    within,
+)
+
+__all__ = ["UNCOUNTED", "RetryLoop", "outcome_of"]
+
+T = TypeVar("T")
+
+_FAREWELL_SECONDS = 1.0
+
+UNCOUNTED: Final = (
+    "the agent does not say what its answers cost, so the limits on tokens and cost could not be"
+    " kept"
+)
+"""Warns of a conversation that somebody else drives: nothing can be reserved for its calls."""
+
+_LAST = "accepted at the last attempt that the policy allows"
+_SHORT = (
+    "the accepted envelope is much shorter than an earlier one; look whether it still says"
+    " everything"
+)
+_FALLBACK = "the answer is the fallback's"
+
+_logger = logging.getLogger(__name__)
+
+
+class RetryLoop:
+    """One call: run it once with `run`; `attempts` and `outcome` may be read at any time.
+
+    `clock` gives seconds that never go back; the limits of the policy count from the beginning of
+    `run`. Works under asyncio and trio. Raises TypeError for what cannot be asked.
+    """
+
+    def __init__(self, job: Job, *, clock: Callable[[], float] = monotonic) -> None:
+        check_type("the job", job, Job, "Job(agent, prompt, ...)")
+        self.attempts: list[Attempt] = []
+        self.outcome: Outcome | None = None
+        self._job = job
+        self._agent, self._key = job.agent, key_of(job.agent)
+        self._name = (
+            job.agent_name
+            or (job.expected.agent if job.expected is not None else None)
+            or name_of(job.agent)
+        )
+        self._call = call_of(job.agent)
+        self._fallbacks = [
+            (agent, call_of(agent, named="fallback")) for agent in job.policy.fallbacks
+        ]
+        self._hooks = job.listeners
+        self._clock = clock
+        self._budget: Budget
+        self._counts_usage = False
+        self._scope: anyio.CancelScope | None = None
+        self._cancelled = False
+        self._assumed = 0  # calls that counted with their reservation, as their usage is unknown
+
+    def cancel(self) -> None:
+        """End the call at once; `run` then returns an outcome that was cancelled.
+
+        To be called in the thread of the event loop; before `run`, nobody is asked at all.
+        """
+        self._cancelled = True
+        if self._scope is not None:
+            self._scope.cancel()
+
+    async def run(self) -> Outcome:
+        """Ask, judge, ask again.
+
+        A cancellation from outside goes through; even then `outcome` is there, complete.
+
+        Raises RuntimeError when it is called a second time.
+        """
+        if self._scope is not None:
+            raise RuntimeError("this call was run before; make another RetryLoop to ask again")
+
+        self._budget = Budget(self._job.policy, self._clock)
+        self._counts_usage = self._budget.counts_usage
+        self._scope = anyio.CancelScope()
+        if self._cancelled:
+            self._scope.cancel()
+
+        because: StoppedBecause = "cancelled"
+        span = start_call_span(self._name)
+
+        with within(span):
+            try:
+                with self._scope, self._budget.open():
+                    because = await self._run_attempts()
+            finally:
+                remarks = [assumed_usage(self._assumed)] if self._assumed else []
+                outcome = self.outcome = outcome_of(
+                    self.attempts, because, self._job.policy, remarks=remarks
+                )
+                describe_call(span, outcome)
+                await self._report_outcome(outcome)
+
+        return outcome
+
+    async def _run_attempts(self) -> StoppedBecause:
+        because = await self._ask_until_stopped()
+        for agent, call in self._fallbacks:
+            if because in ("accepted", "interrupted") or self._budget.used_up() is not None:
+                return because
+
+            self._agent, self._call = agent, call
+            self._key, self._name = key_of(agent), name_of(agent)
+            task = Message(self._job.prompt, attempt=len(self.attempts) + 1)
+            if (limit := await self._ask(task, fallback=True)) is not None:
+                return limit
+            if isinstance(self.attempts[-1].failure, DeadlinePassedError):
+                return "deadline"
+            if isinstance(self.attempts[-1].failure, AgentInterruptedError):
+                return "interrupted"
+
+            because = "accepted" if self.attempts[-1].accepted else because
+
+        return because
+
+    async def _ask_until_stopped(self) -> StoppedBecause:
+        while True:
+            step = next_step(self._job.prompt, self.attempts, self._job.policy)
+            if isinstance(step, Stop):
+                return step.because
+            if (limit := self._budget.used_up()) is not None:
+                return limit
+            if step.failures and (because := await self._pause(step)) is not None:
+                return because
+            if (because := await self._ask(step.message)) is not None:
+                return because
+
+    async def _pause(self, step: Ask) -> StoppedBecause | None:
+        """Wait before a failed call is repeated.
+
+        Return at once the limit that forbids the wait, None after it.
+        """
+        left = self._budget.time_left()
+        try:
+            seconds = pause_before(
+                step.failures, self.attempts[-1].failure, self._job.policy, time_left=left
+            )
+        except Exception:
+            _logger.exception("backoff failed; the agent is not called again")
+            return "agent_error"
+
+        if left is not None and seconds >= left:
+            return "deadline"
+
+        await anyio.sleep(seconds)
+
+        return self._budget.used_up()
+
+    async def _ask(self, message: Message, *, fallback: bool = False) -> StoppedBecause | None:
+        """Send `message` and judge the answer.
+
+        Where a limit forbids that, no agent is asked and the limit is returned.
+        """
+        await checkpoint_if_cancelled()
+        if self._counts_usage and (limit := await self._reserve()) is not None:
+            return limit
+
+        made, probe = len(self.attempts), False
+
+        try:
+            record = find_record(self._key) if self._job.policy.circuit else None
+            probe = record is not None and record.admit(self._clock())
+            self._budget.count_call()
+            if self._hooks:
+                await self._call_hooks(
+                    [each.before_ask for each in self._hooks], message, least=0.0
+                )
+                await checkpoint_if_cancelled()
+
+            with attempt_span(message, self.attempts, self._name):
+                await self._record(message, fallback=fallback)
+                await self._judge_last()
+        except AgentUnavailableError as refusal:
+            refused = Attempt(
+                message=message.text,
+                way=message.way,
+                error=describe_failure(refusal),
+                failure=refusal,
+                usage=NOTHING_USED,
+                fallback=fallback,
+            )
+            self.attempts.append(refused)
+        finally:
+            self._settle(self.attempts[made] if len(self.attempts) > made else None, probe=probe)
+
+        await self._call_hooks([each.after_attempt for each in self._hooks], self.attempts[-1])
+
+        return None
+
+    async def _reserve(self) -> StoppedBecause | None:
+        """Reserve what the call may use, and wait for that no longer than there is time."""
+        key, left = self._key, self._budget.time_left()
+
+        def expected() -> Usage:
+            record = find_record(key)
+            return Usage() if record is None else record.expected_usage()
+
+        granted = False
+        with anyio.move_on_after(left) as scope:
+            granted = await self._budget.reserve(expected)
+
+        if granted:
+            return None
+        return "deadline" if scope.cancelled_caught else "budget"
+
+    async def _record(self, message: Message, *, fallback: bool) -> None:
+        """Call the agent and add what becomes of it to the attempts, whatever happens meanwhile."""
+        reply, failure, repeatable, error = None, None, False, CANCELLED
+        began = self._clock()
+
+        try:
+            reply = await self._answer(message)
+        except Exception as raised:
+            failure, error = raised, describe_failure(raised)
+            repeatable = is_repeatable(raised, self._job.policy)
+        except BaseException as raised:
+            error = (
+                CANCELLED
+                if isinstance(raised, anyio.get_cancelled_exc_class())
+                else describe_failure(raised)
+            )
+            raise
+        finally:
+            usage = reply.usage if reply is not None else None
+            attempt = Attempt(
+                message=message.text,
+                way=message.way,
+                reply=None if reply is None else reply.text,
+                error=error if reply is None else None,
+                failure=failure,
+                repeatable=repeatable,
+                seconds=self._clock() - began,
+                usage=usage if failure is None else usage_of_failure(failure),
+                fallback=fallback,
+                conversation_id=None if reply is None else reply.conversation_id,
+            )
+            self.attempts.append(attempt)
+
+    def _settle(self, attempt: Attempt | None, *, probe: bool) -> None:
+        """Count the end of a call, in the budget and in the agent's record.
+
+        None means that no call was made.
+        """
+        if self._counts_usage and attempt is None:
+            self._budget.release()
+        elif self._counts_usage and attempt is not None:
+            # Before the others are woken: what they may reserve depends on it.
+            if attempt.reply is not None and attempt.usage is not None:
+                record_of(self._agent).add_usage(attempt.usage)
+
+            self._assumed += not self._budget.settle(attempt.usage)
+
+        if not self._job.policy.circuit:
+            return
+
+        # Whether the next call is likely to fail as well; None where nothing was learned, as from
+        # a call that the deadline ended or an error that only this message causes.
+        failed: bool | None = None
+        if attempt is not None and attempt.reply is not None:
+            failed = False
+        elif attempt is not None and attempt.failure is not None:
+            late = isinstance(attempt.failure, DeadlinePassedError)
+            if not late and (attempt.repeatable or is_transient(attempt.failure)):
+                failed = True
+
+        record = record_of(self._agent) if failed else find_record(self._key)
+        if record is not None:
+            record.settle(self._clock(), failed=failed, probe=probe)
+
+    async def _answer(self, message: Message) -> Reply:
+        left, limit = self._budget.time_left(), self._job.policy.attempt_timeout
+        if left is not None and left <= 0:
+            raise DeadlinePassedError("the deadline passed before the agent was asked")
+        if left is not None and (limit is None or left <= limit):
+            late = DeadlinePassedError("the deadline passed before the agent answered")
+            return await answer_within(left, self._call(message), late=late)
+        if limit is not None:
+            return await answer_within(
+                limit, self._call(message), late=TimeoutError(f"no answer within {limit:g} s")
+            )
+
+        return await self._call(message)
+
+    async def _judge_last(self) -> None:
+        attempt = self.attempts[-1]
+        if attempt.reply is None:
+            return
+        if len(attempt.reply) < LONG_REPLY:
+            attempt = judged(attempt, self._job.judge)
+        else:
+            # A reply that has come is judged also when the call is being cancelled; that takes less
+            # than a second.
+            with anyio.CancelScope(shield=True):
+                attempt = await anyio.to_thread.run_sync(judged, attempt, self._job.judge)
+
+        self.attempts[-1] = attempt
+
+    async def _report_outcome(self, outcome: Outcome) -> None:
+        count_outcome(outcome)
+        listeners = [each.on_stop for each in self._hooks if each.on_stop is not None]
+        if not listeners:
+            return
+        if outcome.stopped_because != "cancelled":
+            await self._call_hooks(listeners, outcome)
+            return
+
+        # Shielded, as a cancelled call must still call its hooks; briefly, as the caller wants to
+        # be gone.
+        with anyio.move_on_after(_FAREWELL_SECONDS, shield=True):
+            await call_hooks(listeners, outcome)
+
+    async def _call_hooks(
+        self,
+        hooks: "Iterable[Callable[[T], Awaitable[None] | None] | None]",
+        value: T,
+        *,
+        least: float = _FAREWELL_SECONDS,
+    ) -> None:
+        """Call the hooks.
+
+        One that hangs is abandoned at the deadline, but not before `least` seconds.
+        """
+        left = self._budget.time_left()
+        if left is None:
+            await call_hooks(hooks, value)
+            return
+
+        with anyio.move_on_after(max(left, least)) as scope:
+            await call_hooks(hooks, value)
+
+        if scope.cancelled_caught:
+            _logger.error("a hook lasted beyond the deadline and is left; the call continues")
+
+
+def outcome_of(
+    attempts: Sequence[Attempt],
+    because: StoppedBecause,
+    policy: RetryPolicy,
+    *,
+    remarks: Sequence[str] = (),
+) -> Outcome:
+    """Return the outcome of a call that made `attempts`, with what should make people look twice.
+
+    `remarks` are added to that.
+    """
+    replies = [each for each in attempts if each.verdict is not None]
+    accepted = because == "accepted"
+    fallback = accepted and replies[-1].fallback
+    last = accepted and not fallback and 1 < len(replies) == policy.max_attempts
+    warnings = {_FALLBACK: fallback, _LAST: last, _SHORT: accepted and gave_up(replies)}
+
+    return Outcome(
+        attempts=tuple(attempts),
+        stopped_because=because,
+        accepted_at_last_attempt=last,
+        warnings=(*(text for text, holds in warnings.items() if holds), *remarks),
+    )
+
+
+def assumed_usage(calls: int) -> str:
+    """Return the remark that `calls` counted in a budget with what was reserved for them."""
+    which = "1 call" if calls == 1 else f"{calls} calls"
+    return (
+        f"the agent does not say what its answers cost: {which} counted with all that was reserved"
+        " in the budget"
+    )

@@ -1,0 +1,80 @@
+"""ETags of resources: values that differ after each change of a project's document or memory."""
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from goop_mcp import workspace
+from goop_mcp.errors import GoopError
+from goop_mcp.server.project_resources import MEMORIES, memory_id
+from goop_mcp.workspace.layout import ADL, CHRONICLE, DOCUMENTS, HANDOFF, document_uri
+
+if TYPE_CHECKING:
+    from goop_mcp.context import AppContext
+    from goop_mcp.store.interface import ReadTransaction
+
+__all__ = ["ETags"]
+
+_NAMES = {document_uri(name): name for name in DOCUMENTS}
+_RECORDED = {document_uri(name): name for name in (CHRONICLE, ADL, HANDOFF)}
+
+
+class ETags:
+    """Reads the etags of many resources at once; calls from several threads are safe.
+
+    It reads the project's revision, and rows only if the revision has changed. It opens nothing
+    that does not exist.
+    """
+
+    def __init__(self, application: "AppContext") -> None:
+        """Read etags of the resources of `application`."""
+        self._application = application
+        self._last: tuple[int, Mapping[str, object]] = (0, {})
+
+    def __call__(self, uris: Collection[str]) -> Mapping[str, object]:
+        """Return an etag for each of `uris`, None for what does not exist. Raises StoreError."""
+        # Memories are rows; recorded documents are, unless the server writes them to files.
+        shows_rows = not self._application.settings.writes_files
+        in_rows = [
+            uri for uri in uris if uri.startswith(MEMORIES) or (shows_rows and uri in _RECORDED)
+        ]
+        rows = self._of_rows(in_rows) if in_rows else {}
+
+        etags: dict[str, object] = {}
+        for uri in uris:
+            row, file = rows.get(uri), self._of_file(_NAMES[uri]) if uri in _NAMES else None
+            etags[uri] = None if row is None and file is None else (row, file)
+
+        return etags
+
+    def _of_rows(self, uris: Collection[str]) -> Mapping[str, object]:
+        def ask(reading: "ReadTransaction") -> tuple[int, Mapping[str, object]]:
+            revision, known = reading.revision(), self._last
+            if known[0] == revision and known[1].keys() >= set(uris):
+                return known
+
+            etags: dict[str, object] = {}
+            for uri in uris:
+                if uri in _RECORDED:
+                    etags[uri] = reading.document_revision(_RECORDED[uri]) or None
+                    continue
+
+                number = memory_id(uri.removeprefix(MEMORIES))
+                found = None if number is None else reading.memory(number)
+                etags[uri] = None if found is None else (found.revision, found.forgotten_at)
+
+            return revision, etags
+
+        # Revision and etags are kept as one value, because another thread may replace them.
+        self._last = last = self._application.store.read(ask)
+        return last[1]
+
+    def _of_file(self, name: str) -> object:
+        files = self._application.files
+        try:
+            path = workspace.document_lookup.find_current_document(files, name)
+            etag = files.stamp(path)
+        except (GoopError, OSError) as error:
+            # That a document becomes unreadable, or readable again, is a change as well.
+            return str(error)
+
+        return None if etag is None else (path, etag)

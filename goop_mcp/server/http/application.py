@@ -1,0 +1,263 @@
+"""Assemble the network application: middleware, routes and tenants."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+import anyio
+import anyio.to_thread
+from mcp.server.request_state import RequestStateSecurity
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from goop_mcp.context import AppContext
+from goop_mcp.errors import GoopError
+from goop_mcp.server.app import create_server
+from goop_mcp.server.clients import CLIENT_KEY
+from goop_mcp.server.http.auth import BearerAuth, StaticTokens, Verifier, VerifierChain
+from goop_mcp.server.http.body import BODY_BYTES, BodyReader, Judge
+from goop_mcp.server.http.concurrency import ConcurrencyLimiter
+from goop_mcp.server.http.error_responses import JsonErrors, refusal
+from goop_mcp.server.http.host_origin import HostOriginCheck
+from goop_mcp.server.http.jsonrpc import judged, judged_whole
+from goop_mcp.server.http.oauth import IssuedTokens, metadata_route, metadata_url
+from goop_mcp.server.http.principal import caller_of, client_of
+from goop_mcp.server.http.rate_limit import RateLimit, RateLimiter
+from goop_mcp.server.http.request_ids import HEADER as REQUEST_ID
+from goop_mcp.server.http.request_ids import RequestIds
+from goop_mcp.server.http.settings import NetworkSettings
+from goop_mcp.server.http.tenants import Tenant, Tenants, TooManyTenantsError
+from goop_mcp.server.server import GoopServer
+from goop_mcp.settings import Settings
+
+__all__ = ["NetworkApplication"]
+
+_READY_WITHIN = 5.0
+
+_OTHER_METHOD = (
+    "this address accepts GET, POST or DELETE; whether the server runs is shown at /health"
+)
+_TOO_MANY_TENANTS = (
+    "as many tenants are at work as this server holds; try again in a second, or ask another"
+    " replica"
+)
+_METHODS = ("GET", "POST", "DELETE")
+_EXPOSED = ("Mcp-Session-Id", "MCP-Protocol-Version", "Retry-After", "WWW-Authenticate", REQUEST_ID)
+
+
+class NetworkApplication:
+    """The ASGI application that serves MCP; `network` sets the transports and who may connect."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        network: NetworkSettings,
+        *,
+        extend: Callable[[GoopServer], None] | None = None,
+    ) -> None:
+        """Call `extend` with each new server, before it serves."""
+        self._settings, self._network, self._extend = settings, network, extend
+        self._rates = RateLimiter(network.rate)
+        self._traffic = ConcurrencyLimiter()
+        self._verifier = _verifier(network)
+        self.tenants = Tenants(
+            settings, self._server, stateless=network.stateless, body_bytes=BODY_BYTES
+        )
+
+        # From the outside in: request ids go onto every answer; Host and Origin are checked before
+        # anything else is read; CORS; one form for all errors.
+        app: ASGIApp = JsonErrors(self._routes())
+        if network.cors_origins:
+            app = CORSMiddleware(
+                app,
+                allow_origins=network.cors_origins,
+                allow_methods=_METHODS,
+                allow_headers=["*"],
+                expose_headers=_EXPOSED,
+            )
+
+        guard = HostOriginCheck(app, hosts=network.allowed_hosts, origins=network.allowed_origins)
+        self._app = RequestIds(guard)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        await self._app(scope, receive, send)
+
+    async def drain(self, within: float) -> None:
+        """Refuse new requests, let calls end for `within` seconds, then end open streams."""
+        await self._traffic.drain(within)
+
+    def _server(self, application: AppContext) -> GoopServer:
+        keys = self._network.state_keys
+        server = create_server(
+            application.settings,
+            application=application,
+            asks_for_tokens=self._network.asks_for_tokens,
+            request_state=RequestStateSecurity(keys=keys) if keys else None,
+            middleware=[self._traffic.count],
+        )
+        if self._extend is not None:
+            self._extend(server)
+        return server
+
+    def _routes(self) -> ASGIApp:
+        """Return the application for all addresses."""
+        # The addresses of MCP bypass the router, which takes as long as the rest of this package.
+        served: dict[str, ASGIApp] = {}
+        if self._network.streamable:
+            served["/mcp"] = self._endpoint(lambda to: to.streamable)
+        if self._network.sse:
+            served["/sse"] = self._endpoint(lambda to: to.sse)
+            served["/messages/"] = self._endpoint(lambda to: to.sse, judge=judged_whole)
+
+        others = self._other_routes()
+
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            app = served.get(scope["path"], others) if scope["type"] == "http" else others
+            await app(scope, receive, send)
+
+        return serve
+
+    def _other_routes(self) -> Starlette:
+        async def health(_: Request) -> Response:
+            return JSONResponse({"status": "ok"})
+
+        @asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncIterator[None]:
+            async with self.tenants.running():
+                yield
+
+        ready = RateLimit(_Answer(self._ready), self._rates)
+        routes = [
+            Route("/health", health, methods=["GET"]),
+            Route("/ready", ready, methods=["GET"]),
+        ]
+        if self._network.issuer is not None:
+            routes.append(metadata_route(self._network.issuer))
+
+        app = Starlette(
+            routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused}
+        )
+        # A redirect would send clients of a proxy that terminates TLS to plain HTTP, with their
+        # token.
+        app.router.redirect_slashes = False
+
+        return app
+
+    def _endpoint(self, endpoint: Callable[[Tenant], ASGIApp], *, judge: Judge = judged) -> ASGIApp:
+        """Return the application for an address of MCP; the token selects the tenant."""
+        app: ASGIApp = _Dispatch(self.tenants, endpoint, tenant=self._settings.tenant)
+        # Only a request with a whole body counts as in progress: slow bodies must not keep others
+        # out.
+        app = BodyReader(self._traffic.limited(app), judge=judge, charge=self._rates.charge)
+        app = RateLimit(app, self._rates)
+        if self._verifier is not None:
+            issuer = self._network.issuer
+            app = BearerAuth(
+                app,
+                self._verifier,
+                self._rates,
+                metadata_url=metadata_url(issuer) if issuer else None,
+            )
+
+        return app
+
+    async def _ready(self) -> Response:
+        # The database is read on a thread that may be abandoned: a probe must be answered in time
+        # even if the database does not answer at all.
+        own = await self.tenants.tenant(self._settings.tenant)
+        is_ready = False
+        with anyio.move_on_after(_READY_WITHIN):
+            is_ready = await anyio.to_thread.run_sync(
+                _is_readable, own.application, abandon_on_cancel=True
+            )
+
+        return JSONResponse(
+            {"status": "ready" if is_ready else "unavailable"}, status_code=200 if is_ready else 503
+        )
+
+
+def _verifier(network: NetworkSettings) -> Verifier | None:
+    """Return the verifier of tokens, None if no tokens are required."""
+    verifiers: list[Verifier] = []
+    if network.tokens is not None:
+        verifiers.append(StaticTokens(network.tokens))
+    if network.issuer is not None:
+        verifiers.append(IssuedTokens(network.issuer))
+    return VerifierChain(*verifiers) if verifiers else None
+
+
+class _Answer:
+    """Serves an address whose answer does not depend on the request."""
+
+    def __init__(self, make: Callable[[], Awaitable[Response]]) -> None:
+        self._make = make
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (await self._make())(scope, receive, send)
+
+
+class _Dispatch:
+    """Passes a request to the server of the caller's tenant."""
+
+    def __init__(
+        self, tenants: Tenants, endpoint: Callable[[Tenant], ASGIApp], *, tenant: str
+    ) -> None:
+        self._tenants, self._endpoint, self._tenant = tenants, endpoint, tenant
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["method"] not in _METHODS:
+            # The SDK would open a session, and for HEAD a stream that nobody reads.
+            answer = refusal(
+                405, "not_allowed", _OTHER_METHOD, headers={"Allow": ", ".join(_METHODS)}
+            )
+            await answer(scope, receive, send)
+            return
+
+        caller = caller_of(scope)
+
+        try:
+            tenant = await self._tenants.tenant(
+                caller.tenant if caller is not None else self._tenant
+            )
+        except TooManyTenantsError:
+            answer = refusal(
+                503, "too_many_tenants", _TOO_MANY_TENANTS, headers={"Retry-After": "1"}
+            )
+            await answer(scope, receive, send)
+            return
+
+        with tenant:
+            await self._endpoint(tenant)({**scope, CLIENT_KEY: client_of(scope)}, receive, send)
+
+
+def _is_readable(application: AppContext) -> bool:
+    """Whether the database answers; one that does not exist yet counts as readable."""
+    try:
+        application.store.read(lambda reading: reading.revision())
+    except GoopError:
+        return False
+
+    return True
+
+
+def _refused(_: Request, error: Exception) -> Response:
+    """Return the refusal of an unknown address, or of a method that the address does not accept."""
+    if isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        allowed = (error.headers or {}).get("Allow", "GET")
+        return refusal(
+            405,
+            "not_allowed",
+            f"this address accepts {allowed} only",
+            headers={"Allow": allowed},
+        )
+
+    return refusal(
+        404, "not_found", "there is nothing at this address; MCP is served at /mcp or /sse"
+    )

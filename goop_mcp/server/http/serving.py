@@ -1,0 +1,156 @@
+"""Run the network application, from binding its port to the last answer after a signal."""
+
+import logging
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+
+import anyio
+import uvicorn
+from sse_starlette.sse import AppStatus
+
+from goop_mcp.server.http.application import NetworkApplication
+from goop_mcp.server.http.ports import allow_many_sockets, bind
+from goop_mcp.server.http.settings import NetworkSettings
+from goop_mcp.server.http.uvicorn_protocol import TimedProtocol
+from goop_mcp.server.server import GoopServer
+from goop_mcp.server.telemetry_export import start_exporting
+from goop_mcp.settings import Settings
+
+__all__ = ["serve_network"]
+
+_GRACE = 5
+_LAST_GRACE = 1
+_END_AT_LAST = 3
+_KEEP_ALIVE = 30
+_MOST_CONNECTIONS = 4_000
+_LONGEST_HEAD = 32 * 1024
+
+_logger = logging.getLogger(__name__)
+
+
+def serve_network(
+    settings: Settings,
+    network: NetworkSettings,
+    *,
+    extend: Callable[[GoopServer], None] | None = None,
+) -> int:
+    """Serve until a signal comes, let calls end within five seconds, and return the exit code.
+
+    The signal is raised again at the end, for the handler that was there before. The addresses are
+    printed to stderr once clients can connect. `extend` is called with each new server. Raises
+    SettingsError if the port cannot be bound.
+    """
+    if network.is_open_under_other_names:
+        _logger.warning(
+            "clients of other names need no token: whoever reaches the proxy in front may do"
+            " everything; set GOOP_TOKEN or --token-file, or remove --allowed-host"
+        )
+
+    # Bound here and not by uvicorn, so that a port in use is reported with its owner, before
+    # anything else has started.
+    listening = bind(network.host, network.port)
+    allow_many_sockets(_MOST_CONNECTIONS)
+    # Otherwise sse-starlette ends all streams at the signal, and loses answers that are still to be
+    # written to them.
+    AppStatus.enable_automatic_graceful_drain = False
+    application = NetworkApplication(settings, network, extend=extend)
+    config = uvicorn.Config(
+        application,
+        http=TimedProtocol,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        ws="none",
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=_LAST_GRACE,
+        h11_max_incomplete_event_size=_LONGEST_HEAD,
+    )
+    server = _Server(
+        config,
+        application,
+        addresses=_addresses(listening.getsockname()[1], network),
+        as_record=settings.log_format == "json",
+    )
+    exporting = start_exporting(os.environ)
+
+    try:
+        anyio.run(server.serve, [listening])
+    finally:
+        exporting.finish()
+
+    return 0
+
+
+class _Server(uvicorn.Server):
+    """Prints its addresses once it serves, and lets calls end before streams."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        application: NetworkApplication,
+        *,
+        addresses: str,
+        as_record: bool,
+    ) -> None:
+        super().__init__(config)
+        self._application, self._addresses, self._as_record = application, addresses, as_record
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and print the addresses."""
+        await super().startup(sockets)
+        if self._as_record:
+            # Handled directly, whatever the level is: programs that start the server wait for this
+            # record.
+            record = _logger.makeRecord(
+                _logger.name, logging.INFO, "", 0, "serving %s", (self._addresses,), None
+            )
+            _logger.handle(record)
+            return
+
+        sys.stderr.write(f"goop-mcp: serving {self._addresses}\n")
+        sys.stderr.flush()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept no new connections, let calls end, then close everything."""
+        # Uvicorn would wait for open streams first, and they end only after the calls.
+        for server in self.servers:
+            server.close()
+        await self._application.drain(_GRACE)
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; a second signal ends the process at once.
+
+        A timer ends it in any case, as a worker thread may never return.
+        """
+        if self.should_exit:
+            os._exit(128 + sig)
+
+        watch = threading.Timer(_GRACE + _LAST_GRACE + _END_AT_LAST, os._exit, [128 + sig])
+        watch.daemon = True
+        watch.start()
+        super().handle_exit(sig, frame)
+
+
+def _addresses(port: int, network: NetworkSettings) -> str:
+    """Return the addresses for clients; if there are other names, also host, port and all names."""
+    paths = [
+        path for path, served in (("/mcp", network.streamable), ("/sse", network.sse)) if served
+    ]
+    addresses = " and ".join(f"http://{network.name_with(port)}{path}" for path in paths)
+    if not network.other_names:
+        return addresses
+
+    place = "" if network.is_local else f" on {network.host} port {port}"
+
+    return (
+        f"{addresses}{place}; accepts requests that name {' or '.join(network.allowed_hosts)} as"
+        " their host"
+    )

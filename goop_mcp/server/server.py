@@ -1,0 +1,343 @@
+"""The MCP server class: every failure leaves with a message that names its cause and a next step.
+
+The SDK reports only the failures it foresees, and repeats the text of its validator. Therefore each
+public method for calls, reads and prompts is wrapped here once, and tools, resources and prompts
+may raise any exception. This is the only module that uses private parts of the SDK.
+"""
+
+import json
+import logging
+import secrets
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+import anyio
+import anyio.to_thread
+from mcp import MCPError
+from mcp.server import MCPServer
+from mcp.server._otel import OpenTelemetryMiddleware
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.helper_types import ReadResourceContents
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import (
+    ResourceError,
+    ResourceNotFoundError,
+    ToolError,
+    UnexpectedToolError,
+)
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.inbound import X_MCP_HEADER_KEY
+from mcp.shared.uri_template import UriTemplate
+from mcp.types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolResult,
+    EmptyResult,
+    GetPromptResult,
+    InputRequiredResult,
+    Resource,
+    ResourceTemplate,
+    SubscribeRequestParams,
+    UnsubscribeRequestParams,
+)
+from mcp.types import Tool as ListedTool
+from pydantic import AnyUrl, ValidationError
+
+from goop_mcp.current_request import current_request
+from goop_mcp.errors import GoopError, NoClientError, RuleFailedError, UnknownNameError
+from goop_mcp.server.answers import cap, without_secrets
+from goop_mcp.server.arguments import argument_errors, has_unknown_names
+from goop_mcp.server.clients import client_of_message
+from goop_mcp.server.message_limits import forget_answered
+from goop_mcp.server.permissions import is_offered, refusal, scopes_of_caller
+from goop_mcp.server.scopes import ALL_SCOPES
+from goop_mcp.server.stdio import PendingRequests, take_stdin, take_stdout
+from goop_mcp.server.subscriptions import Subscriptions
+from goop_mcp.server.telemetry import identifying, measuring
+
+__all__ = ["GoopServer"]
+
+_LONGEST_NAME = 1_000
+
+_logger = logging.getLogger(__name__)
+
+_AnyContext = Context[Any, Any]
+
+
+class GoopServer(MCPServer[Any]):
+    """An MCP server that checks arguments strictly, bounds its answers and explains failures."""
+
+    _missing: Callable[[Collection[str]], Collection[str]] = staticmethod(lambda _: ())
+    _types: Mapping[str, Callable[..., str]] = {}
+    _without_token: Collection[str] = ALL_SCOPES
+
+    def ask_for_tokens(self) -> None:
+        """Allow nothing to callers without a token."""
+        self._without_token = frozenset()
+
+    def _scopes(self) -> Collection[str]:
+        return scopes_of_caller(without_token=self._without_token)
+
+    def serve_subscriptions(self, subscriptions: Subscriptions) -> None:
+        """Let clients of 2025-11-25 subscribe to resources.
+
+        Clients of 2026-07-28 open a stream, which the SDK serves without a handler.
+        """
+
+        async def subscribe(
+            ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams
+        ) -> EmptyResult:
+            await subscriptions.subscribe(
+                ctx.session._connection, params.uri, of=client_of_message(ctx)
+            )
+            return EmptyResult()
+
+        async def unsubscribe(
+            ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams
+        ) -> EmptyResult:
+            subscriptions.unsubscribe(ctx.session._connection, params.uri)
+            return EmptyResult()
+
+        self._lowlevel_server.add_request_handler(
+            "resources/subscribe", SubscribeRequestParams, subscribe
+        )
+        self._lowlevel_server.add_request_handler(
+            "resources/unsubscribe", UnsubscribeRequestParams, unsubscribe
+        )
+
+    def observe(self) -> None:
+        """Give every message an id, a span and a duration, and clear it once it is answered."""
+        # The spans of the SDK hold names and errors as they came from outside: ours replace them.
+        others = [each for each in self.middleware if not isinstance(each, OpenTelemetryMiddleware)]
+
+        # `forget_answered` is the outermost: for a request for input, the SDK still seals the
+        # arguments of the message after the handler has returned.
+        self.middleware[:] = [
+            forget_answered,
+            identifying(self._has),
+            measuring(self._has),
+            *others,
+        ]
+
+    def direct_manager(
+        self, security: TransportSecuritySettings, body_bytes: int
+    ) -> StreamableHTTPSessionManager:
+        """Return a manager that answers HTTP requests in one JSON message, without sessions."""
+        return StreamableHTTPSessionManager(
+            self._lowlevel_server,
+            json_response=True,
+            stateless=True,
+            security_settings=security,
+            max_request_body_size=body_bytes,
+        )
+
+    def compare_fewer_headers(self) -> None:
+        """Let the SDK compare headers with arguments only for tools whose schema names headers.
+
+        Otherwise it searches the whole schema of the tool twice a call.
+        """
+        # Kept by the identity of the schema, which is replaced when a tool is registered again.
+        compared: dict[str, tuple[object, bool]] = {}
+
+        def schema_with_headers(name: str) -> Mapping[str, Any] | None:
+            tool = self._tool_manager.get_tool(name)
+            if tool is None:
+                return None
+
+            schema, has_headers = compared.get(name, (None, False))
+            if schema is not tool.parameters:
+                has_headers = X_MCP_HEADER_KEY in json.dumps(tool.parameters)
+                compared[name] = tool.parameters, has_headers
+
+            return tool.parameters if has_headers else None
+
+        self._lowlevel_server.get_tool_input_schema = schema_with_headers
+
+    def _has(self, method: str, name: str) -> bool:
+        if method == "tools/call":
+            return self._tool_manager.get_tool(name) is not None
+        return self._prompt_manager.get_prompt(name) is not None
+
+    def open_sessions(self) -> Collection[str]:
+        """Return the ids of the sessions that outlive their requests, which SSE sessions do not."""
+        return self.session_manager._server_instances.keys()
+
+    def list_without(self, missing: Callable[[Collection[str]], Collection[str]]) -> None:
+        """List no resource that `missing` returns for all addresses; it runs on a worker thread."""
+        self._missing = missing
+
+    def declare_types(self, template: str, type_of: Callable[..., str]) -> None:
+        """Give resources read through `template` the media type `type_of(**parameters)`.
+
+        The template itself is then listed without a type, which would hold for all its resources.
+        """
+        self._types = {**self._types, template: type_of}
+
+    async def list_tools(self) -> list[ListedTool]:
+        """Return the tools that the caller may use."""
+        scopes = self._scopes()
+        offered = {
+            tool.name for tool in self._tool_manager.list_tools() if is_offered(tool, scopes)
+        }
+        return [tool for tool in await super().list_tools() if tool.name in offered]
+
+    async def run_stdio_async(self) -> None:
+        """Serve one client on stdin and stdout until its input ends and its requests are answered.
+
+        Raises NoClientError if the input held text but no message.
+        """
+        unanswered = PendingRequests()
+        with (
+            take_stdout(unanswered) as stdout,
+            take_stdin(unanswered, refuse=stdout.write if stdout is not None else None) as stdin,
+        ):
+            # The SDK declares files, and uses only their reading and writing, which these have.
+            streams = cast("Any", {"stdin": stdin, "stdout": stdout})
+            async with stdio_server(**streams) as (incoming, outgoing):
+                options = self._lowlevel_server.create_initialization_options()
+                await self._lowlevel_server.run(incoming, outgoing, options)
+
+        if stdin is not None and stdin.is_no_client:
+            raise NoClientError(
+                "standard input ended without a JSON-RPC message, so no MCP client was served;"
+                " did you mean `goop-mcp check -`?"
+            )
+
+    async def list_resources(self) -> list[Resource]:
+        """Return the resources that exist."""
+        listed = await super().list_resources()
+        missing = await anyio.to_thread.run_sync(self._missing, [str(each.uri) for each in listed])
+        return [each for each in listed if str(each.uri) not in missing]
+
+    async def list_resource_templates(self) -> list[ResourceTemplate]:
+        """Return the templates, with a media type where all their resources have the same."""
+        listed = await super().list_resource_templates()
+        for each in listed:
+            if each.uri_template in self._types:
+                each.mime_type = None
+
+        return listed
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: _AnyContext | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Run a tool. Raises ToolError with a message that the agent can act on."""
+        tool = self._tool_manager.get_tool(name)
+        if tool is None:
+            known = [each.name for each in await self.list_tools()]
+            raise ToolError(
+                _sentence(UnknownNameError("tool", without_secrets(name[:_LONGEST_NAME]), known))
+            )
+
+        if (refused := refusal(tool, arguments, self._scopes())) is not None:
+            raise ToolError(refused)
+        if has_unknown_names(tool, arguments):
+            raise _refusal(tool, arguments)
+
+        try:
+            result = await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            # A validation error inside the tool's own code is an UnexpectedToolError; only one
+            # that arises before the tool runs is about the arguments.
+            if isinstance(error.__cause__, ValidationError) and not isinstance(
+                error, UnexpectedToolError
+            ):
+                raise _refusal(tool, arguments) from error
+
+            raise ToolError(_explain(f"the tool {name}", error)) from error
+
+        return cap(result) if isinstance(result, CallToolResult) else result
+
+    async def read_resource(
+        self, uri: AnyUrl | str, context: _AnyContext | None = None
+    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
+        """Read a resource.
+
+        Raises ResourceNotFoundError if `uri` names none, ResourceError if it cannot be read.
+        """
+        try:
+            contents = await super().read_resource(uri, context)
+        except ResourceNotFoundError as error:
+            known = [str(resource.uri) for resource in await self.list_resources()]
+            raise ResourceNotFoundError(
+                _sentence(
+                    UnknownNameError("resource", without_secrets(str(uri)[:_LONGEST_NAME]), known)
+                )
+            ) from error
+        except ResourceError as error:
+            cause = error.__cause__
+            if isinstance(cause, UnknownNameError) or (
+                isinstance(cause, GoopError) and isinstance(cause, LookupError)
+            ):
+                raise ResourceNotFoundError(_sentence(cause)) from error
+
+            raise ResourceError(_explain(f"the resource {uri}", error)) from error
+
+        if isinstance(contents, InputRequiredResult):
+            return contents
+
+        for template, type_of in self._types.items():
+            if (parameters := UriTemplate.parse(template).match(str(uri))) is not None:
+                media_type = type_of(**parameters)
+                return [replace(each, mime_type=media_type) for each in contents]
+
+        return contents
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: _AnyContext | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """Fill in a prompt. Raises MCPError, because answers of prompts cannot report errors."""
+        prompts = {prompt.name: prompt for prompt in await self.list_prompts()}
+        if name not in prompts:
+            raise MCPError(
+                INVALID_PARAMS,
+                _sentence(
+                    UnknownNameError("prompt", without_secrets(name[:_LONGEST_NAME]), prompts)
+                ),
+            )
+
+        try:
+            return await super().get_prompt(name, arguments, context)
+        except ValueError as error:
+            code = INVALID_PARAMS if isinstance(error.__cause__, GoopError) else INTERNAL_ERROR
+            raise MCPError(code, _explain(f"the prompt {name}", error)) from error
+
+
+def _refusal(tool: Tool, arguments: Mapping[str, Any]) -> ToolError:
+    """Return an error that lists everything wrong with the arguments."""
+    heading = f"{tool.name} was not run; fix the arguments and call it again:"
+    return ToolError(without_secrets("\n- ".join([heading, *argument_errors(tool, arguments)])))
+
+
+def _explain(what: str, failure: Exception) -> str:
+    """Return the message of a foreseen error, else the id under which the log has the cause."""
+    cause = failure.__cause__
+    if isinstance(cause, GoopError) and not isinstance(cause, RuleFailedError):
+        return _sentence(cause)
+    if isinstance(cause, ToolError):
+        return without_secrets(str(cause))
+
+    request = current_request()
+    incident = request.id if request is not None else secrets.token_hex(4)
+    _logger.error("incident %s in %s", incident, what, exc_info=cause or failure)
+    if isinstance(cause, RuleFailedError):
+        # The text of the exception may name files of this machine, and the caller may be remote.
+        return (
+            f"rule {cause.rule} failed: {type(cause.__cause__ or cause).__name__} (incident"
+            f" {incident}). Nothing was validated: the error is in a rule of whoever runs this"
+            " server, whose log says more, and not in the reply."
+        )
+
+    return without_secrets(
+        f"{what} failed because of an error in this server (incident {incident}, see its log). "
+        "Try once more; if it fails again, continue without it and report the incident."
+    )
+
+
+def _sentence(error: GoopError) -> str:
+    text = without_secrets(str(error))
+    return text if text.endswith((".", "?")) else f"{text}."

@@ -1,0 +1,275 @@
+"""Read stdin and write stdout without threads; the SDK hands lines to threads three times a call.
+
+Pipes and sockets report when they are ready, and files always are. Therefore one thread can serve
+them, and no read is left waiting when the server ends. For anything else (a terminal, Windows) the
+SDK's streams are used.
+"""
+
+import json
+import os
+import re
+import select
+import stat
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import anyio
+import anyio.lowlevel
+from mcp.types import INVALID_REQUEST
+
+from goop_mcp.server.message_limits import too_large
+
+__all__ = [
+    "LONGEST_LINE",
+    "LineReader",
+    "LineWriter",
+    "PendingRequests",
+    "take_stdin",
+    "take_stdout",
+]
+
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_MOST_AT_ONCE: Final = getattr(select, "PIPE_BUF", 512)
+"""Bytes that a ready pipe or socket accepts without blocking."""
+_CHUNK: Final = 65_536
+LONGEST_LINE: Final = 32 * 1024 * 1024
+"""Most bytes of a line: more than the longest arguments of a tool with every character escaped."""
+
+_ENDS: Final = 200
+"""Bytes at both ends of a refused line in which its id is searched."""
+_ID: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[\w.-]{1,64}")\s*(?:,|$)')
+_LAST_ANSWERS: Final = 1.0
+"""Seconds that requests in progress have after the end of the input."""
+
+_REQUEST: Final = (b'"id"', b'"method"')
+_STAYS_OPEN: Final = b'"subscriptions/listen"'
+_ANSWER: Final = '{"jsonrpc":"2.0","id":'
+
+
+Refuse = Callable[[str], Awaitable[None]]
+"""Writes the answer to a line that is refused."""
+
+
+class PendingRequests:
+    """Counts requests without an answer: a client that pipes one in and ends waits to read it.
+
+    Lines are only searched for marks of requests and answers, not parsed. A wrong count matters at
+    the end of the input only, where it costs a second at most.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._settled = anyio.Event()
+
+    def note_line(self, line: bytes | bytearray) -> None:
+        """Note an incoming line."""
+        if all(mark in line for mark in _REQUEST) and _STAYS_OPEN not in line:
+            self._count += 1
+
+    def note_answer(self, text: str) -> None:
+        """Note an outgoing line."""
+        if text.startswith(_ANSWER):
+            self._count -= 1
+            self._settled.set()
+
+    async def settle(self) -> None:
+        """Wait until everything is answered, at most for a second."""
+        with anyio.move_on_after(_LAST_ANSWERS):
+            while self._count > 0:
+                self._settled = anyio.Event()
+                await self._settled.wait()
+
+
+class LineReader:
+    """The incoming lines, over which the SDK iterates as over those of a file."""
+
+    def __init__(
+        self, descriptor: int, unanswered: PendingRequests, *, refuse: Refuse | None = None
+    ) -> None:
+        """Read from the open `descriptor` of a pipe, a socket or a file.
+
+        `refuse` is called with the answer to a line that is too large; the line is skipped.
+        """
+        self._descriptor = descriptor
+        self._refuse = refuse
+        self._is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        self._unanswered = unanswered
+        self._heard_text = self._heard_message = False
+
+    @property
+    def is_no_client(self) -> bool:
+        """Whether text but no message came, as when somebody pipes a reply in by mistake."""
+        return self._heard_text and not self._heard_message
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        """Yield each line; bytes that are not UTF-8 become replacement characters."""
+        begun, left_out = bytearray(), bytearray()
+        while True:
+            if self._is_file:
+                await anyio.lowlevel.checkpoint()
+            else:
+                await anyio.wait_readable(self._descriptor)
+
+            try:
+                chunk = os.read(self._descriptor, _CHUNK)
+            except ConnectionError:
+                break
+
+            if not chunk:
+                break
+
+            *ends, rest = chunk.split(b"\n")
+            for end in ends:
+                begun += end
+                if (line := await self._line(begun, left_out)) is not None:
+                    yield line
+
+                begun.clear()
+                left_out.clear()
+
+            begun += rest
+            if len(begun) > LONGEST_LINE:
+                # Only the two ends of a line that is too long are kept: the id is in one of them.
+                left_out = left_out or begun[:_ENDS]
+                del begun[:-_ENDS]
+
+        if begun and (line := await self._line(begun, left_out)) is not None:
+            yield line
+
+        await self._unanswered.settle()
+
+    async def _line(self, line: bytearray, left_out: bytearray) -> str | None:
+        """Return a complete line, None if it is refused; `left_out` is the start of a long one."""
+        # Parsed only until the first message has come, which is nearly always the first line.
+        if not self._heard_message:
+            self._heard_message = not left_out and _is_message(line)
+            self._heard_text = self._heard_text or bool(left_out or line.strip())
+
+        reason = (
+            f"the line has more than {LONGEST_LINE:,} bytes; send less at a time"
+            if left_out
+            else None
+        )
+        reason = reason or too_large(bytes(line))
+        if reason is None or self._refuse is None:
+            self._unanswered.note_line(line)
+            return line.decode(errors="replace")
+
+        error = {"code": INVALID_REQUEST, "message": reason}
+        await self._refuse(
+            json.dumps({"jsonrpc": "2.0", "id": _id(left_out or line, line), "error": error}) + "\n"
+        )
+
+        return None
+
+
+def _id(begin: bytearray, end: bytearray) -> str | int | None:
+    """Return the id of a refused message, None if it is neither before nor after its params."""
+    # Ids within the params are those of other things, so both ends are cut at the params.
+    before = bytes(begin[:_ENDS]).partition(b'"params"')[0]
+    after = bytes(end[-_ENDS:]).rstrip().removesuffix(b"}").rpartition(b"}")[2]
+    found = _ID.search(before) or _ID.search(after)
+    id: str | int | None = json.loads(found[1]) if found is not None else None
+    return id
+
+
+def _is_message(line: bytes | bytearray) -> bool:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(message, dict) and message.get("jsonrpc") == "2.0"
+
+
+class LineWriter:
+    """The outgoing lines; the SDK writes to it as to a file.
+
+    Waiting for a client that does not read blocks no other task.
+    """
+
+    def __init__(self, descriptor: int, unanswered: PendingRequests) -> None:
+        """Write to the open `descriptor` of a pipe, a socket or a file."""
+        self._descriptor = descriptor
+        self._unanswered = unanswered
+        # Refusals are written by the reading task, all other answers by another task.
+        self._turn = anyio.Lock(fast_acquire=True)
+        self._ready = select.poll()
+        self._ready.register(descriptor, select.POLLOUT)
+
+    async def write(self, text: str) -> None:
+        """Write all of `text`. Raises BrokenPipeError if the client has closed its end."""
+        rest = memoryview(text.encode())
+        async with self._turn:
+            while rest:
+                if not self._ready.poll(0):
+                    await anyio.wait_writable(self._descriptor)
+
+                # In pieces that never block: the descriptor may be shared with other processes,
+                # and must not be switched to non-blocking writes.
+                rest = rest[os.write(self._descriptor, rest[:_MOST_AT_ONCE]) :]
+
+        self._unanswered.note_answer(text)
+
+    async def flush(self) -> None:
+        """Do nothing: `write` buffers nothing."""
+
+
+@contextmanager
+def take_stdin(
+    unanswered: PendingRequests, *, refuse: Refuse | None = None
+) -> Iterator[LineReader | None]:
+    """Reserve stdin for the client: other readers, child processes too, meet its end.
+
+    None: this stdin cannot be served without threads.
+    """
+    with _taken(_STDIN, lambda: os.open(os.devnull, os.O_RDONLY)) as descriptor:
+        yield None if descriptor is None else LineReader(descriptor, unanswered, refuse=refuse)
+
+
+@contextmanager
+def take_stdout(unanswered: PendingRequests) -> Iterator[LineWriter | None]:
+    """Reserve stdout for the client: anything else that is printed goes to stderr.
+
+    None: this stdout cannot be served without threads.
+    """
+
+    def stderr_or_null() -> int:
+        try:
+            return os.dup(_STDERR)
+        except OSError:
+            return os.open(os.devnull, os.O_WRONLY)
+
+    with _taken(_STDOUT, stderr_or_null) as descriptor:
+        yield None if descriptor is None else LineWriter(descriptor, unanswered)
+
+
+@contextmanager
+def _taken(standard: int, open_substitute: Callable[[], int]) -> Iterator[int | None]:
+    """Yield a duplicate of `standard`, with a substitute in its place until the context is left."""
+    if not _reports_readiness(standard):
+        yield None
+        return
+
+    substitute = open_substitute()
+    ours = os.dup(standard)
+    os.dup2(substitute, standard)
+    os.close(substitute)
+
+    try:
+        yield ours
+    finally:
+        os.dup2(ours, standard)
+        os.close(ours)
+
+
+def _reports_readiness(descriptor: int) -> bool:
+    if not hasattr(select, "poll"):
+        return False
+
+    try:
+        kind = os.fstat(descriptor).st_mode
+    except OSError:
+        return False
+
+    return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or stat.S_ISREG(kind)

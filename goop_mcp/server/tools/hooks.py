@@ -1,0 +1,90 @@
+"""The tool for hooks of hosts, which ask the running server instead of starting a process."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from mcp.types import CallToolResult
+from pydantic import BaseModel, Field
+
+from goop_mcp.server.answers import answer
+from goop_mcp.server.telemetry import count_verdict
+from goop_mcp.services.stop_hooks.attempt_storage import AttemptsInMemory
+from goop_mcp.services.stop_hooks.judging import AgentTurn, hook_answer, judge_turn, must_report
+from goop_mcp.services.stop_hooks.policy import read_policy
+from goop_mcp.services.stop_hooks.profile import read_profile
+
+if TYPE_CHECKING:
+    from goop_mcp.context import AppContext
+
+__all__ = ["HookAnswerModel", "HookTools"]
+
+_LONGEST_TEXT = 4 * 1024 * 1024
+_Event = Annotated[
+    Literal["SubagentStop", "Stop"],
+    Field(
+        description=(
+            "Whose turn ends: SubagentStop for an agent that was started, Stop for the main one."
+        )
+    ),
+]
+_Text = Annotated[str, Field(description="The agent's last message.", max_length=_LONGEST_TEXT)]
+_Word = Annotated[
+    str, Field(description="As the host gives it; empty where it gives none.", max_length=1_000)
+]
+
+
+class HookAnswerModel(BaseModel):
+    """What the host does: nothing, continue the agent with a reason, or show the user a message."""
+
+    decision: Literal["block"] | None = Field(
+        default=None, description="block: the agent continues; null: it may stop."
+    )
+    reason: str | None = Field(default=None, description="The agent's prompt when it continues.")
+    # The host defines this name.
+    systemMessage: str | None = Field(default=None, description="Shown to the user.")  # noqa: N815
+
+
+class HookTools:
+    """Judges turns for one host; attempts are counted for as long as the server runs."""
+
+    def __init__(self, application: "AppContext") -> None:
+        """Judge by the policy and the rules of the project of `application`."""
+        self._application = application
+        self._attempts = AttemptsInMemory()
+
+    def hook_check(
+        self,
+        event: _Event,
+        text: _Text,
+        *,
+        agent_id: _Word = "",
+        agent_type: _Word = "",
+        active: _Word = "",
+        session_id: _Word = "",
+        prompt_id: _Word = "",
+    ) -> Annotated[CallToolResult, HookAnswerModel]:
+        """Answer a hook of the host.
+
+        For hooks of type mcp_tool only; agents use validate_report.
+        """
+        project = str(self._application.settings.project)
+        policy, _ = read_policy(project)
+        turn = AgentTurn(
+            agent=agent_type or None,
+            text=text,
+            main=event == "Stop",
+            again=active == "true",
+            key="\n".join((session_id, agent_id or "main", prompt_id)),
+            agents=policy.agents,
+            profile=read_profile(project),
+        )
+        if not must_report(turn, policy):
+            return answer("{}", {})
+
+        outcome = judge_turn(turn, policy, attempts=self._attempts, rules=self._application.rules)
+        if outcome.verdict is not None and outcome.number is not None:
+            count_verdict(outcome.verdict, expected_agent=turn.expected.agent)
+
+        output = hook_answer(outcome)
+
+        return answer(json.dumps(output), output)

@@ -1,0 +1,116 @@
+"""The tools for the project as a whole: record what an agent did, and show the project's status."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult
+from pydantic import Field
+
+from goop_mcp import services
+from goop_mcp.memory.times import utc_now, written
+from goop_mcp.server.answers import answer, recorded_answer
+from goop_mcp.server.models import RecordedModel, StatusModel
+from goop_mcp.server.telemetry import count_verdict
+from goop_mcp.server.tools.progress import progress_reporter
+from goop_mcp.server.tools.replies import (
+    LOOKING,
+    AgentName,
+    Attempt,
+    Iteration,
+    JudgingMode,
+    Known,
+    MaxIterations,
+    PhaseName,
+    PreviousRules,
+    ProtocolName,
+    ReplyText,
+    routing_context,
+)
+
+if TYPE_CHECKING:
+    from goop_mcp.context import AppContext
+
+__all__ = ["ProjectTools"]
+
+_ClaimsChecked = Annotated[
+    bool,
+    Field(
+        description=(
+            "Record it only if the files, commits, task, state and memories it names are real;"
+            " false: do not verify, for example when the project is on another machine."
+        ),
+        strict=True,
+    ),
+]
+
+
+class ProjectTools:
+    """Records reports and shows the project's status; clients read the methods' docstrings."""
+
+    def __init__(self, application: "AppContext") -> None:
+        """Work on the project of `application`."""
+        self._application = application
+
+    def record_report(
+        self,
+        text: ReplyText,
+        *,
+        protocol: ProtocolName = "auto",
+        mode: JudgingMode = "lenient",
+        expected_agent: AgentName = None,
+        expected_phase: PhaseName = None,
+        attempt: Attempt = 1,
+        iteration: Iteration = 0,
+        max_iterations: MaxIterations = None,
+        previous_rules: PreviousRules = None,
+        context: Known = None,
+        check_workspace: _ClaimsChecked = True,
+        ctx: Context[Any, Any],
+    ) -> Annotated[CallToolResult, RecordedModel]:
+        """Validate an agent's reply, decide what happens next, and record it if it is accepted.
+
+        Use it instead of route_next_action when you are the orchestrator of a GoopSpec project and
+        the agent has done its work. One call keeps the report, adds an entry to CHRONICLE.md, logs
+        deviations in ADL.md, sets the counters in state.json, advances the phase only if its gate
+        is open, and writes HANDOFF.md when a new session is due. What is reported as recorded is on
+        disk. A rejected reply is only counted, and the same report again is a duplicate. Secrets
+        are redacted. What people wrote is never overwritten. Where machines share the database, no
+        file is written, not even state.json: the documents are then read at
+        goop://project/CHRONICLE.md, ADL.md and HANDOFF.md.
+        """
+        if check_workspace:
+            self._application.require_folder()
+
+        known = routing_context(
+            expected_agent=expected_agent,
+            phase=expected_phase,
+            attempt=attempt,
+            iteration=iteration,
+            max_iterations=max_iterations,
+            previous_rules=previous_rules or [],
+            context=context,
+        )
+        recorded = services.record_report.record_report(
+            text,
+            known,
+            self._application.writing_context(),
+            protocol=protocol,
+            mode=mode,
+            check_workspace=check_workspace,
+            looked=progress_reporter(ctx, LOOKING),
+            rules=self._application.rules,
+            now=written(utc_now()),
+        )
+        count_verdict(recorded.verdict, expected_agent=known.expected_agent)
+
+        return recorded_answer(recorded)
+
+    def project_status(self) -> Annotated[CallToolResult, StatusModel]:
+        """Show the project's status: phase, gates, waves, tasks, blockers and what to run next.
+
+        Use it when you begin, and whenever you are not sure where the work is. It also shows what
+        each gate lacks, and where state.json, the documents and the recorded reports disagree. It
+        changes nothing.
+        """
+        status = services.project_status.project_status(self._application.project_context)
+        return answer(status.to_markdown(), status.to_dict())

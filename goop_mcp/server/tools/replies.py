@@ -1,0 +1,255 @@
+"""The tools that judge a reply: by itself, and by the project it was written in."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import anyio.to_thread
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult
+from pydantic import Field
+
+import goop_mcp
+from goop_mcp import services
+from goop_mcp.protocols import validate
+from goop_mcp.server.answers import decision_answer, verdict_answer
+from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, VerdictModel
+from goop_mcp.server.telemetry import count_verdict
+from goop_mcp.server.tools.progress import progress_reporter
+from goop_mcp.services.project_expectations import expect_of_project
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.limits import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from goop_mcp.context import AppContext
+    from goop_mcp.routing import RoutingContext
+
+__all__ = [
+    "JUDGED_AT_ONCE",
+    "LONGEST_AT_ONCE",
+    "LOOKING",
+    "WORKSPACE_ARGUMENT",
+    "AgentName",
+    "Attempt",
+    "Iteration",
+    "JudgingMode",
+    "Known",
+    "MaxIterations",
+    "PhaseName",
+    "PreviousRules",
+    "ProtocolName",
+    "ReplyText",
+    "ReplyTools",
+    "routing_context",
+]
+
+LOOKING: Final = "looking for the files that the reply names"
+
+ReplyText = Annotated[
+    str,
+    Field(
+        description="The agent's complete reply, unchanged.",
+        max_length=DEFAULT_LIMITS.text_bytes,
+    ),
+]
+ProtocolName = Annotated[
+    ProtocolChoice, Field(description="The protocol of the envelope; auto detects it.")
+]
+JudgingMode = Annotated[
+    Literal["lenient", "strict"],
+    Field(
+        description="lenient repairs errors of form and warns; strict makes each of them an error."
+    ),
+]
+AgentName = Annotated[
+    str | None,
+    Field(
+        description="The agent that was asked, for example goop-executor; null: any.",
+        max_length=200,
+    ),
+]
+PhaseName = Annotated[
+    str | None,
+    Field(
+        description="The current workflow phase, for example execute; null: any.", max_length=200
+    ),
+]
+WithClaims = Annotated[
+    bool,
+    Field(
+        description=(
+            "Also verify that the files, commits, task, state and memories it names are real."
+        ),
+        strict=True,
+    ),
+]
+Attempt = Annotated[
+    int, Field(description="Which attempt at the same request this is.", ge=1, le=1000)
+]
+Iteration = Annotated[
+    int, Field(description="How often feedback was given on this edge.", ge=0, le=1000)
+]
+MaxIterations = Annotated[
+    int | None,
+    Field(description="The limit in the feedback that was sent; null: the default.", ge=0, le=1000),
+]
+PreviousRules = Annotated[
+    list[Annotated[str, Field(max_length=200)]] | None,
+    Field(description="Rules that the last rejected reply broke; null: none.", max_length=100),
+]
+Known = Annotated[
+    AnyObject | None,
+    Field(
+        description=(
+            "What else you know, above all the state_changes you stored: counters, policy,"
+            " evidence, dependencies, batch and so on; a name in it wins over the argument. null:"
+            " nothing."
+        )
+    ),
+]
+
+
+JUDGED_AT_ONCE: Final = frozenset({"validate_report", "route_next_action"})
+"""Tools that judge on the event loop, except long replies, claims to verify or custom rules."""
+WORKSPACE_ARGUMENT: Final = "check_workspace"
+LONGEST_AT_ONCE: Final = 16_384
+"""Characters of a reply that takes less time to judge than to hand to another thread.
+
+It takes 20 ms at worst, where every part of it is repaired.
+"""
+
+
+class ReplyTools:
+    """Judges replies of agents that work on a project; clients read the methods' docstrings."""
+
+    def __init__(self, application: "AppContext") -> None:
+        """Verify claims by the project and the memory of `application`."""
+        self._application = application
+
+    async def validate_report(
+        self,
+        text: ReplyText,
+        *,
+        protocol: ProtocolName = "auto",
+        mode: JudgingMode = "lenient",
+        expected_agent: AgentName = None,
+        expected_phase: PhaseName = None,
+        check_workspace: WithClaims = False,
+        ctx: Context[Any, Any],
+    ) -> Annotated[CallToolResult, VerdictModel]:
+        """Validate the envelope of a reply: <goop_report>, <agent_request>, speckit or Factory.
+
+        Use it on every reply of a subagent before acting on it, and on your own report before
+        sending it. Reports every error at once, with line, reason and fix. When the reply is
+        rejected, send the feedback back to the agent, or fix your own report by it. Errors of form
+        are repaired in lenient mode; a missing or unknown status, a missing field or a reply that
+        was cut off never are. With check_workspace a false claim, such as a file that does not
+        exist, is an error too. It changes nothing, and never opens a file that the reply names.
+        """
+        expected = expect_of_project(
+            self._application.settings.project,
+            Expectations(agent=expected_agent, phase=expected_phase),
+        )
+        here, rules = self._application, self._application.rules
+
+        def judged() -> CallToolResult:
+            if check_workspace:
+                here.require_folder()
+                verdict = services.check_workspace.check_workspace(
+                    text,
+                    here.settings.project,
+                    store=here.store,
+                    protocol=protocol,
+                    mode=mode,
+                    expected=expected,
+                    rules=rules,
+                    looked=progress_reporter(ctx, LOOKING),
+                )
+            else:
+                verdict = validate(
+                    text, protocol=protocol, mode=mode, expected=expected, rules=rules
+                )
+
+            return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
+
+        return await self._answered(judged, text, check_workspace=check_workspace)
+
+    async def route_next_action(
+        self,
+        text: ReplyText,
+        *,
+        protocol: ProtocolName = "auto",
+        mode: JudgingMode = "lenient",
+        expected_agent: AgentName = None,
+        expected_phase: PhaseName = None,
+        attempt: Attempt = 1,
+        iteration: Iteration = 0,
+        max_iterations: MaxIterations = None,
+        previous_rules: PreviousRules = None,
+        context: Known = None,
+        check_workspace: WithClaims = False,
+        ctx: Context[Any, Any],
+    ) -> Annotated[CallToolResult, DecisionModel]:
+        """Validate an agent's reply and decide what happens next: who continues, with which prompt.
+
+        Use it instead of validate_report when you are the orchestrator and have to act on the
+        reply. Never continues after a rejected reply, a failed check or a blocking verdict; if the
+        user has to decide, it is ask_user, with the reason. It remembers nothing: store
+        state_changes and give what you stored as context with the next call. It starts no agent and
+        changes nothing.
+        """
+        known = routing_context(
+            expected_agent=expected_agent,
+            phase=expected_phase,
+            attempt=attempt,
+            iteration=iteration,
+            max_iterations=max_iterations,
+            previous_rules=previous_rules or [],
+            context=context,
+        )
+        route = partial(
+            services.route_reply.route_reply,
+            text,
+            known,
+            protocol=protocol,
+            mode=mode,
+            home=self._application.settings.project,
+            rules=self._application.rules,
+        )
+
+        def routed() -> CallToolResult:
+            if check_workspace:
+                here = self._application
+                here.require_folder()
+                decision = route(
+                    project=here.settings.project,
+                    store=here.store,
+                    looked=progress_reporter(ctx, LOOKING),
+                )
+            else:
+                decision = route()
+
+            count_verdict(decision.verdict, expected_agent=known.expected_agent)
+            return decision_answer(decision)
+
+        return await self._answered(routed, text, check_workspace=check_workspace)
+
+    async def _answered(
+        self, judge: Callable[[], CallToolResult], text: str, *, check_workspace: bool
+    ) -> CallToolResult:
+        """Return the result of `judge`, run on a worker thread unless it is known to be quick."""
+        # How long custom rules take is not known.
+        at_once = (
+            len(text) <= LONGEST_AT_ONCE and not check_workspace and not self._application.rules
+        )
+        return judge() if at_once else await anyio.to_thread.run_sync(judge)
+
+
+def routing_context(
+    *, context: Mapping[str, object] | None, **arguments: object
+) -> "RoutingContext":
+    """Return the routing context of a tool call; names in `context` override the arguments.
+
+    Raises ContextError if a value cannot be used.
+    """
+    return goop_mcp.RoutingContext.from_dict({**arguments, **(context or {})})

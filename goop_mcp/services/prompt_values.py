@@ -1,0 +1,118 @@
+"""Collect the values of the prompts resume_session and resolve_blocker; each text is one line."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from goop_mcp.messages.quoting import code, line
+from goop_mcp.protocols import validate
+from goop_mcp.routing import Option, RoutingContext, route
+from goop_mcp.workspace.documents.handoff import Handoff, NextTask, read_handoff
+
+__all__ = ["blocker_values", "resume_values"]
+
+_MOST_LISTED = 20
+_LOCKED = {True: "locked", False: "not locked", None: "locked or not is unknown"}
+
+_ARCHITECTURE = 4
+"""The deviation rule by which an agent stops and asks, for instance before it changes a schema."""
+
+
+def resume_values(text: str | None) -> Mapping[str, Any]:
+    """Return the values of the prompt for `text`, that of HANDOFF.md; each value is one line.
+
+    `found` is False without a text.
+    """
+    if text is None:
+        return {"found": False}
+
+    handoff = read_handoff(text)
+
+    return {
+        "found": True,
+        "generated": _line(handoff.generated),
+        "phase": _line(handoff.phase),
+        "locked": _LOCKED[handoff.spec_locked],
+        "wave": _line(handoff.wave),
+        "task": _line(handoff.task),
+        "command": handoff.command,
+        "context": _line(handoff.context),
+        "next_task": _next_task(handoff.next_task),
+        "files": [code(path) for path in handoff.files_to_read[:_MOST_LISTED]],
+        "blockers": _lines(handoff.blockers),
+        "lists": _lists(handoff),
+    }
+
+
+def _lists(handoff: Handoff) -> list[tuple[str, list[str]]]:
+    """Return the other lists of the handoff, each with a title, without empty ones."""
+    commits = [f"{each.sha} {each.subject}" for each in handoff.commits]
+    lists = [
+        ("Done in the last session", [each.name for each in handoff.completed]),
+        ("Decided", handoff.decisions),
+        ("Still to be decided", handoff.pending_decisions),
+        ("Beware", handoff.gotchas),
+        ("Commits", commits),
+        ("Memories saved", handoff.memories),
+    ]
+
+    return [(title, _lines(texts)) for title, texts in lists if texts]
+
+
+def _next_task(task: NextTask | None) -> str:
+    if task is None:
+        return ""
+
+    parts = [
+        ("", task.task),
+        ("files: ", ", ".join(task.files)),
+        ("do: ", task.action),
+        ("verify: ", task.verify),
+    ]
+    return "; ".join(f"{name}{line(text)}" for name, text in parts if text)
+
+
+def _lines(texts: Sequence[str]) -> list[str]:
+    return [line(text) for text in texts[:_MOST_LISTED]]
+
+
+def _line(text: str | None) -> str:
+    return line(text) if text else ""
+
+
+def blocker_values(text: str, protocol: str = "auto") -> Mapping[str, Any]:
+    """Return the values of the prompt resolve_blocker for the reply `text`; each text is one line.
+
+    `feedback` is empty if and only if the reply is accepted; only then its blockers count.
+    `for_user` states that the rules of the agent leave the decision to the user. Raises
+    UnknownNameError for an unknown protocol.
+    """
+    verdict = validate(text, protocol=protocol)
+    decision = route(verdict, RoutingContext())
+    envelope = verdict.envelope.to_dict() if verdict.envelope is not None else {}
+
+    return {
+        "feedback": verdict.feedback or "",
+        "reason": line(decision.reason),
+        "agent": _line_of(envelope.get("agent")),
+        "summary": _line_of(envelope.get("summary")),
+        "blockers": [line(each) for each in decision.blockers],
+        "questions": [
+            {
+                "text": line(each.text),
+                "context": _line_of(each.context),
+                "options": [f"{option.letter}) {_option(option)}" for option in each.options],
+            }
+            for each in decision.questions
+        ],
+        "for_user": any(each.rule == _ARCHITECTURE for each in decision.questions),
+    }
+
+
+def _option(option: Option) -> str:
+    """Return the text of `option`, marked as recommended unless it contains that word already."""
+    marked = option.recommended and "recommended" not in option.text.lower()
+    return line(option.text) + (" (recommended)" if marked else "")
+
+
+def _line_of(value: object) -> str:
+    return line(value) if isinstance(value, str) and value.strip() else ""

@@ -1,0 +1,65 @@
+"""`hook_check`: what a hook of type mcp_tool asks the server that runs anyway."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from goop_mcp.server import create_server
+from goop_mcp.settings import Settings
+from tests.server.connections import PROTOCOL_MODES, Connection, connect, text_of
+
+BAD = "I did the work but forgot the envelope."
+
+
+@pytest.fixture(params=PROTOCOL_MODES)
+def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
+    with connect(
+        create_server(Settings(project=tmp_path, hook_tool=True)), request.param
+    ) as opened:
+        yield opened
+
+
+def answer_of(host: Connection, text: str, **values: str) -> dict[str, object]:
+    arguments = {
+        "event": "SubagentStop",
+        "agent_id": "a",
+        "agent_type": "goop-executor",
+        "active": "false",
+        **values,
+    }
+    result = host.tool("hook_check", text=text, **arguments)
+    output = json.loads(text_of(result))
+    assert isinstance(output, dict)
+
+    return output
+
+
+def test_a_bad_report_is_sent_back_once_and_then_passes_when_nothing_changes(
+    host: Connection,
+) -> None:
+    assert answer_of(host, BAD)["decision"] == "block"
+    again = answer_of(host, BAD, active="true")
+    assert "sent the same reply again" in str(again["systemMessage"])
+
+
+def test_an_agent_without_a_required_report_passes(host: Connection) -> None:
+    assert answer_of(host, BAD, agent_type="Explore") == {}
+    assert answer_of(host, "All done.", event="Stop", agent_type="", agent_id="") == {}
+
+
+def test_the_tool_is_offered_only_on_request(tmp_path: Path) -> None:
+    with connect(create_server(Settings(project=tmp_path)), "auto") as opened:
+        assert "hook_check" not in opened.tools()
+
+
+def test_the_tool_describes_all_it_takes_and_gives_and_owns_that_it_counts(
+    host: Connection,
+) -> None:
+    tool = host.tools()["hook_check"]
+    assert tool.annotations is not None
+    assert tool.annotations.idempotent_hint is False
+    assert tool.output_schema is not None
+    fields = [*tool.input_schema["properties"].items(), *tool.output_schema["properties"].items()]
+    assert [name for name, field in fields if not field.get("description")] == []

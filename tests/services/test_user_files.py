@@ -1,0 +1,101 @@
+"""Files, pipes and devices are read up to a limit; a pipe is waited for only if it has a writer."""
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from goop_mcp.errors import UnreadableFileError
+from goop_mcp.services.user_files import read_bytes, read_text
+from tests.cli.running import ACCEPTED, PROGRAM, run, run_command, run_in_shell
+
+AN_INSTANT, LONG = 0.05, 60.0
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    """Make a pipe with a name."""
+    path = tmp_path / "reply.pipe"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_pipe_without_a_writer_differs_from_one_with_a_slow_writer(
+    pipe: Path,
+) -> None:
+    with pytest.raises(TimeoutError, match="a pipe that nobody writes to"):
+        read_bytes(str(pipe), most=100, patience=AN_INSTANT)
+
+
+def test_a_writer_may_be_silent_for_longer_than_one_is_waited_for(pipe: Path) -> None:
+    read: list[bytes] = []
+    late = b"late, and whole"
+    reader = Thread(
+        target=lambda: read.append(read_bytes(str(pipe), most=len(late), patience=AN_INSTANT))
+    )
+    end = os.open(pipe, os.O_RDWR)
+    reader.start()
+    reader.join(10 * AN_INSTANT)
+    assert reader.is_alive()
+
+    os.write(end, late)
+    reader.join(LONG)
+    os.close(end)
+
+    assert read == [late]
+
+
+def test_a_writer_that_comes_later_is_waited_for(pipe: Path) -> None:
+    read: list[bytes] = []
+    reader = Thread(target=lambda: read.append(read_bytes(str(pipe), most=100, patience=LONG)))
+    reader.start()
+    pipe.write_bytes(b"here it is")
+    reader.join(LONG)
+
+    assert read == [b"here it is"]
+
+
+def test_no_more_is_read_from_a_pipe_than_from_a_file(pipe: Path) -> None:
+    def write_without_end() -> None:
+        with pipe.open("wb", buffering=0) as end, suppress(BrokenPipeError):
+            while True:
+                end.write(b"x" * 1000)
+
+    endless = Thread(target=write_without_end)
+    endless.start()
+
+    with pytest.raises(
+        UnreadableFileError, match="has more than 5,000 bytes, the most that is read; cut it"
+    ):
+        read_text(str(pipe), stdin=None, most_bytes=5_000, advice="cut it")
+
+    endless.join(LONG)
+
+    assert not endless.is_alive()
+
+
+def test_a_pipe_without_a_writer_is_refused_and_the_other_files_are_judged(pipe: Path) -> None:
+    ended = run("check", "reply.pipe", ACCEPTED, cwd=pipe.parent)
+
+    assert ended.code == 2
+    assert ended.out.endswith("2 files: 1 accepted, 1 not read\n")
+    assert (
+        ended.err
+        == "goop-mcp: 'reply.pipe' is a pipe that nobody writes to; start what writes to it first,"
+        " or name a file.\n"
+    )
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the shell here has no <(command)")
+@pytest.mark.parametrize(("command", "code"), [(f"cat '{ACCEPTED}'", 0), ("true", 1)])
+def test_what_a_command_writes_is_judged_by_process_substitution(command: str, code: int) -> None:
+    ended = run_command(["bash", "-c", f'"$@" check <({command})', "bash", *PROGRAM])
+
+    assert (ended.code, ended.err) == (code, "")
+
+
+def test_a_pipe_on_standard_input_may_be_named_as_a_file() -> None:
+    assert run_in_shell(f"cat '{ACCEPTED}' | \"$@\" check /dev/fd/0").code == 0
