@@ -106,7 +106,7 @@ def _success_with_failed_gate(response: Response, _expected: Expectations) -> li
             if critical > 0 or listed:
                 count = f"{critical or listed:g}"
                 path = "findings_by_severity/CRITICAL"
-                stops.append((f"{count} findings are CRITICAL", path, count))
+                stops.append((f"the number of CRITICAL findings is {count}", path, count))
         case "plan":
             violations = items(result, "constitution_violations")
             if violations:
