@@ -57,7 +57,7 @@ _ATTRIBUTES = st.dictionaries(
     st.one_of(NAMES, st.builds("{{{}}}{}".format, _SPACES, NAMES)),
     st.text(_CHARACTERS, max_size=8).filter(no_template),
     max_size=3,
-).map(lambda each: tuple(each.items()))
+).map(lambda each: tuple({name.lower(): (name, value) for name, value in each.items()}.values()))
 
 
 def _with_children(
