@@ -13,7 +13,7 @@ from goop_mcp.hosts.frameworks.packages import needing
 from goop_mcp.hosts.hooks.events import is_busy
 from goop_mcp.protocols import validate
 from goop_mcp.retry.jobs import DEFAULT_POLICY
-from goop_mcp.retry.review import Review, ReviewOptions
+from goop_mcp.retry.review import ReviewOptions
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 
 with needing("claude_agent_sdk", extra="claude-agent-sdk"):
@@ -28,9 +28,8 @@ MainThread = Literal["if_present", "always", "never"]
 Event = Mapping[str, Any]
 """The data of an event; newer hosts send more fields than the types of the SDK declare."""
 
-_MOST_ATTEMPTS: Final = (
-    8  # the host cuts a ninth block in a row short, and the final text may then be lost
-)
+# The host cuts a ninth block in a row short, and the final text may then be lost.
+_MOST_ATTEMPTS: Final = 8
 _TAIL_BYTES: Final = 4_000_000
 
 _logger = logging.getLogger(__name__)
@@ -54,21 +53,6 @@ def envelope_hooks(
     deadline is checked when a reply comes, counted from the first one. Raises PolicyError for more
     than 8 attempts and for `when_exhausted="raise"`, as a hook has nobody to raise to.
     """
-    _check_policy(terms)
-    hook = _StopHook(OpenReviews(**terms), terms.get("expected") or NOTHING_EXPECTED, main_thread)
-
-    hooks: dict[Any, list[HookMatcher]] = {
-        "SubagentStop": [HookMatcher(matcher=agents, hooks=[hook.on_subagent])],
-        "Stop": [HookMatcher(hooks=[hook.on_main])],
-        "UserPromptSubmit": [HookMatcher(hooks=[hook.on_prompt])],
-        # The host calls it; the types of the SDK do not name it yet.
-        "StopFailure": [HookMatcher(hooks=[hook.on_failure])],
-    }
-
-    return hooks
-
-
-def _check_policy(terms: ReviewOptions) -> None:
     policy = terms.get("policy", DEFAULT_POLICY)
     if policy.max_attempts > _MOST_ATTEMPTS:
         raise PolicyError(
@@ -80,6 +64,18 @@ def _check_policy(terms: ReviewOptions) -> None:
             "when_exhausted is raise; a hook has nobody to raise to, so expected return and an"
             " on_stop"
         )
+
+    hook = _StopHook(OpenReviews(**terms), terms.get("expected") or NOTHING_EXPECTED, main_thread)
+
+    hooks: dict[Any, list[HookMatcher]] = {
+        "SubagentStop": [HookMatcher(matcher=agents, hooks=[hook.on_subagent])],
+        "Stop": [HookMatcher(hooks=[hook.on_main])],
+        "UserPromptSubmit": [HookMatcher(hooks=[hook.on_prompt])],
+        # The host calls it; the types of the SDK do not name it yet.
+        "StopFailure": [HookMatcher(hooks=[hook.on_failure])],
+    }
+
+    return hooks
 
 
 class _StopHook:
@@ -154,7 +150,14 @@ class _StopHook:
             feedback = review.hear(text, conversation_id=event.get("session_id"))
         if feedback is not None:
             return {"decision": "block", "reason": feedback}
-        return _farewell(review)
+
+        outcome = review.outcome
+        if outcome.accepted:
+            return {}
+
+        last = review.attempts[-1]
+        why = last.error or ", ".join(sorted({rule for rule, _ in last.findings_key}))
+        return {"systemMessage": f"the report was not accepted ({outcome.stopped_because}): {why}"}
 
 
 def _conversation(event: Event) -> tuple[Hashable, Hashable, Hashable]:
@@ -169,12 +172,13 @@ def _last_text(event: Event) -> str:
         return text
 
     path = event.get("agent_transcript_path") or event.get("transcript_path")
-    return _last_in_transcript(Path(path)) if path else ""
+    if not path:
+        return ""
 
-
-def _last_in_transcript(path: Path) -> str:
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+    # Only the tail is read, as a long session has a large transcript. Its first line may be the
+    # rest of one.
+    with Path(path).open("rb") as file:
+        file.seek(max(0, Path(path).stat().st_size - _TAIL_BYTES))
         lines = file.read().splitlines()
 
     for line in reversed(lines):
@@ -185,13 +189,3 @@ def _last_in_transcript(path: Path) -> str:
             return "\n".join(block["text"] for block in blocks if block.get("type") == "text")
 
     return ""
-
-
-def _farewell(review: Review) -> HookJSONOutput:
-    outcome = review.outcome
-    if outcome.accepted:
-        return {}
-
-    last = review.attempts[-1]
-    why = last.error or ", ".join(sorted({rule for rule, _ in last.findings_key}))
-    return {"systemMessage": f"the report was not accepted ({outcome.stopped_because}): {why}"}

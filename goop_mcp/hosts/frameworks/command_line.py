@@ -97,7 +97,9 @@ class CommandLineAgent:
             self._session_cost = None
 
         try:
-            answer = self.read(await self._run(_sendable(text), session))
+            # A command line can hold neither lone surrogates nor NUL.
+            sendable = text.encode(errors="replace").decode().replace("\0", "\ufffd")
+            answer = self.read(await self._run(sendable, session))
         except CommandFailedError as failure:
             failure.usage = self._used(failure)
             if failure.session is not None:
@@ -165,11 +167,6 @@ class CommandLineAgent:
             return None
 
         return None
-
-
-def _sendable(text: str) -> str:
-    """Return `text` with what a command line cannot hold, NUL and lone surrogates, replaced."""
-    return text.encode(errors="replace").decode().replace("\0", "\ufffd")
 
 
 def _why_not(error: OSError, program: str) -> str:
@@ -274,33 +271,30 @@ def _read_claude(output: str) -> Answer:
     """
     result = _parsed(output, "claude")
     session, usage = _text(result.get("session_id")), _used_by_claude(result)
-    sums_cost = _sums_cost(result, usage)
+    # After `--resume`, `total_cost_usd` is the cost of the session (Claude Code 2.1). `modelUsage`
+    # is its breakdown by model: it then counts more tokens than `usage`, which covers this call.
+    models = [_object(each) for each in _object(result.get("modelUsage")).values()]
+    counts = [_number(each.get(name)) or 0 for each in models for name in _COUNTED_BY_MODEL]
+    sums_cost = usage is not None and sum(counts) > (usage.tokens or 0)
+
     text = result.get("result")
     if not result.get("is_error") and isinstance(text, str):
         return Answer(text=text, session=session, usage=usage, sums_cost=sums_cost)
 
     subtype = _text(result.get("subtype")) or "no subtype"
     why = text if isinstance(text, str) and text else subtype
+    # The time in `Claude AI usage limit reached|1753077600`.
+    until = why.partition(_USAGE_LIMIT)[2][:10]
+    is_time = until.isascii() and until.isdecimal()
 
     raise CommandFailedError(
         f"claude gave no result ({excerpt(why, 200)})",
         status_code=_number(result.get("api_error_status")) or _refused_with(why),
-        retry_after=_limited_until(why),
+        retry_after=datetime.fromtimestamp(int(until), UTC) if is_time else None,
         session=session,
         usage=usage,
         sums_cost=sums_cost,
     )
-
-
-def _sums_cost(result: Mapping[str, Any], usage: Usage | None) -> bool:
-    """Whether `total_cost_usd` is that of the session, as after `--resume` with Claude Code 2.1.
-
-    `modelUsage` is its breakdown by model: it then counts more tokens than `usage`, which covers
-    this call only.
-    """
-    models = [_object(each) for each in _object(result.get("modelUsage")).values()]
-    counts = [_number(each.get(name)) or 0 for each in models for name in _COUNTED_BY_MODEL]
-    return usage is not None and sum(counts) > (usage.tokens or 0)
 
 
 def _used_by_claude(result: Mapping[str, Any]) -> Usage | None:
@@ -326,16 +320,6 @@ def _refused_with(text: str) -> int | None:
             return int(digits)
 
     return None if _USAGE_LIMIT not in text else _TOO_MANY_REQUESTS
-
-
-def _limited_until(text: str) -> datetime | None:
-    """Return the time in `Claude AI usage limit reached|1753077600`."""
-    digits = text.partition(_USAGE_LIMIT)[2][:10]
-    return (
-        datetime.fromtimestamp(int(digits), UTC)
-        if digits.isascii() and digits.isdecimal()
-        else None
-    )
 
 
 def _read_opencode(output: str) -> Answer:

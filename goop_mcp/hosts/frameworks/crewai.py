@@ -44,7 +44,10 @@ def envelope_guardrail(
     def guardrail(output: Any) -> tuple[bool, Any]:  # noqa: ANN401
         run = watch.run_of(output)
         try:
-            feedback = run.review.hear(_reply(output))
+            # Of structured output, the fields that the model sent.
+            model = getattr(output, "pydantic", None)
+            structured = model is not None and output.raw == model.model_dump_json()
+            feedback = run.review.hear(reply_text(model) if structured else str(output.raw))
         finally:
             if run.review.stopped:
                 _open.discard(run)
@@ -110,8 +113,12 @@ class _Watch:
     def run_of(self, output: Any) -> _Run:  # noqa: ANN401 - crewai's
         """Return the run that made `output`; a new one where crewai did not announce the task."""
         run = self._innermost()
-        if run is None or (run.task is None and _is_first(output)):
-            # A run that broke off must not count for the next.
+        if run is None or (
+            run.task is None
+            and not any(OPENING in str(each.get("content")) for each in output.messages)
+        ):
+            # Nothing was sent back before this output, so it is the first of a run. An earlier run
+            # that broke off must not count for it.
             run = _Run(Review(**self._terms))
             self._current.set(run)
 
@@ -137,19 +144,6 @@ class _Watch:
 
 _watches: "WeakKeyDictionary[Guardrail, _Watch]" = WeakKeyDictionary()
 _open: set[_Run] = set()
-
-
-def _is_first(output: Any) -> bool:  # noqa: ANN401 - as above
-    """Whether nothing was sent back before this output."""
-    return not any(OPENING in str(message.get("content")) for message in output.messages)
-
-
-def _reply(output: Any) -> str:  # noqa: ANN401 - as above
-    """Return the agent's reply; of structured output the fields that the model sent."""
-    model = getattr(output, "pydantic", None)
-    if model is not None and output.raw == model.model_dump_json():
-        return reply_text(model)
-    return str(output.raw)
 
 
 @cache

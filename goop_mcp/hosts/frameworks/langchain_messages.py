@@ -84,11 +84,14 @@ def turns_since_task(messages: Sequence[AnyMessage]) -> list[ModelTurn]:
     since = messages[tasks[-1] + 1 :] if tasks else messages
     following = [*since[1:], None][: len(since)]
 
-    return [
-        turn_of(message, text=str(message.text) if _is_judged(message, after) else None)
-        for message, after in zip(since, following, strict=True)
-        if isinstance(message, AIMessage)
-    ]
+    turns: list[ModelTurn] = []
+    for message, after in zip(since, following, strict=True):
+        if isinstance(message, AIMessage):
+            # A reply is judged where it is the last message, and was where feedback follows it.
+            is_judged = not message.tool_calls and (after is None or is_feedback(after))
+            turns.append(turn_of(message, text=str(message.text) if is_judged else None))
+
+    return turns
 
 
 def recalled(turns: Sequence[ModelTurn], terms: ReviewOptions) -> Review:
@@ -147,7 +150,3 @@ def _usage(turns: Sequence[ModelTurn]) -> Usage | None:
 def outcome_of(turns: Sequence[ModelTurn], terms: ReviewOptions) -> Outcome:
     """Return the outcome of the `turns`, judged again on the same `terms`; times are unknown."""
     return recalled(turns, terms).outcome
-
-
-def _is_judged(message: AIMessage, after: AnyMessage | None) -> bool:
-    return not message.tool_calls and (after is None or is_feedback(after))

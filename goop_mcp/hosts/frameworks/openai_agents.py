@@ -320,7 +320,12 @@ class _Runs:
             context = options.get("context")
             usage = None if context is None else _tokens(_total(context.usage) - before)
             if isinstance(failure, ModelBehaviorError) and progress.invalid_response is not None:
-                await self._end_invalid(progress)
+                # The run has ended, with a response that the framework could not parse.
+                self._failed, self._state, self._invalid_run = None, None, progress
+                if self._session is not None and not self._is_outside_session:
+                    # The framework saves a turn only when it is complete.
+                    await self._session.add_items(progress.invalid_response.to_input_items())
+
                 return usage
 
             self._failed = message, progress
@@ -333,13 +338,6 @@ class _Runs:
         self._failed = self._state = self._invalid_run = None
 
         return _tokens(_total(self.result.context_wrapper.usage) - before)
-
-    async def _end_invalid(self, progress: _Progress) -> None:
-        """Take the run for ended with the response that the framework could not parse."""
-        self._failed, self._state, self._invalid_run = None, None, progress
-        if self._session is not None and not self._is_outside_session and progress.invalid_response:
-            # The framework saves a turn only when it is complete.
-            await self._session.add_items(progress.invalid_response.to_input_items())
 
     def _next_run(self, message: Message) -> tuple[Agent[Any], Any, dict[str, Any]]:
         """Return the agent to run, its input, and the options that differ from the caller's."""
@@ -376,12 +374,12 @@ class _Runs:
         if self._session is not None and not self._is_outside_session:
             return agent, message.text, {}
         if any(self._options.get(name) for name in _KEPT_BY_PROVIDER):
-            changed = (
-                {}
-                if self._options.get("conversation_id")
-                else {"previous_response_id": self._last_response_id()}
-            )
-            return agent, message.text, changed
+            if self._options.get("conversation_id"):
+                return agent, message.text, {}
+
+            invalid = None if self._invalid_run is None else self._invalid_run.invalid_response
+            last = self.result.last_response_id if invalid is None else invalid.response_id
+            return agent, message.text, {"previous_response_id": last}
 
         return agent, [*self._history(), _user(message)], self._outside_session()
 
@@ -390,11 +388,6 @@ class _Runs:
         if self._invalid_run is not None:
             return self._invalid_run.history
         return list(self.result.to_input_list())
-
-    def _last_response_id(self) -> Any:  # noqa: ANN401 - the framework's
-        if self._invalid_run is not None and self._invalid_run.invalid_response is not None:
-            return self._invalid_run.invalid_response.response_id
-        return self.result.last_response_id
 
     def _outside_session(self) -> dict[str, Any]:
         return {"session": None} if self._is_outside_session else {}

@@ -59,7 +59,14 @@ async def run_program(
                 exit_code = await process.wait()
                 group.cancel_scope.deadline = anyio.current_time() + _GRACE_SECONDS
         except BaseException:
-            _end(process)
+            # With the group ends all that the program has started. Windows has no groups.
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    if hasattr(os, "killpg"):
+                        os.killpg(process.pid, signal.SIGKILL)
+                    else:
+                        process.kill()
+
             raise
 
     return Finished(exit_code, output, errors)
@@ -77,14 +84,3 @@ async def _give(process: Process, given: bytes) -> None:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await process.stdin.send(given)
         await process.stdin.aclose()
-
-
-def _end(process: Process) -> None:
-    if process.returncode is not None:
-        return
-
-    with suppress(ProcessLookupError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()

@@ -1,7 +1,6 @@
 """smolagents: a check of the final answer that sends a report back until it is accepted."""
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 from weakref import WeakKeyDictionary
@@ -100,7 +99,12 @@ class EnvelopeCheck:
         self._last_step[agent] = step
         run = self._run_of(agent)
 
-        usage = _usage_of([*agent.memory.steps[run.counted :], step])
+        # What the steps since the last answer used, planning included; None if one is unknown.
+        steps = [*agent.memory.steps[run.counted :], step]
+        used = [each.token_usage for each in steps if isinstance(each, ActionStep | PlanningStep)]
+        tokens = [0 if each is None else each.total_tokens for each in used]
+        usage = Usage(tokens=sum(tokens)) if tokens and all(tokens) else None
+
         if run.is_answered:
             if usage is not None:
                 run.review.settle(usage)
@@ -126,13 +130,6 @@ class EnvelopeCheck:
         if run is None or run.task is not steps[place]:
             run = self._runs[agent] = _Run(steps[place], Review(**self._terms), place)
         return run
-
-
-def _usage_of(steps: Sequence[object]) -> Usage | None:
-    """Return what `steps` used together, planning included; None if one of them is unknown."""
-    used = [each.token_usage for each in steps if isinstance(each, ActionStep | PlanningStep)]
-    tokens = [0 if each is None else each.total_tokens for each in used]
-    return Usage(tokens=sum(tokens)) if tokens and all(tokens) else None
 
 
 def _is_raised_by_smolagents(failure: BaseException) -> bool:
