@@ -273,7 +273,15 @@ class _Scanner:
 
     def never_closed(self, element: _Open, at: int, before: str) -> _StopScan:
         """Return the failure of an element that is open at `at`; it names a misspelt end tag."""
-        misspelt = _END_TAG.search(self.source, element.start, at)
+        # The element's own end tag is there only if it is hidden, as in a comment.
+        misspelt = next(
+            (
+                tag
+                for tag in _END_TAG.finditer(self.source, element.start, at)
+                if self.local(tag[1]).lower() != element.name.lower()
+            ),
+            None,
+        )
         if misspelt is not None and element.kind == "text":
             message = (
                 f"<{element.name}> opened here ends with {excerpt(misspelt[0], 40)}; expected"

@@ -41,6 +41,11 @@ def test_tag_named_in_a_text_is_text(old: str, new: str) -> None:
     [
         ("</agent>", "</agnet>", "ends with </agnet>; expected </agent>"),
         ("Login endpoint</file>", "Login endpoint", "<file> opened here is not closed before"),
+        (
+            "Login endpoint</file>",
+            "Login endpoint<!-- </file> is missing -->",
+            "<file> opened here is not closed before",
+        ),
         ('name="tests"', 'name="a" name="tests"', "attribute name stands twice"),
         ('name="tests"', "name", "attribute name of <check> has no value"),
     ],
