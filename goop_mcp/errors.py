@@ -32,7 +32,7 @@
     └── StoreError           the database cannot do what was requested; nothing was half done
         ├── StoreBusyError         others wrote for too long; retryable
         ├── StoreUnavailableError  the database server cannot be reached or went away; retryable
-        ├── StoreFullError         no room left on the disk
+        ├── StoreFullError         no space left on the disk
         ├── StoreReadOnlyError     the folder or the file may not be written
         ├── StoreCorruptError      the file is not a database, or is damaged; it is left as it is
         └── StoreVersionError      the database was made by a newer goop-mcp

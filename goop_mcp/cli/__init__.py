@@ -25,7 +25,7 @@ INTERRUPTED = 130
 )
 @click.pass_context
 def program(context: click.Context) -> int:
-    """Find, judge and repair the envelope at the end of an agent's reply.
+    """Find, validate and repair the envelope at the end of an agent's reply.
 
     Without a command and with a pipe on stdin: the MCP server on stdio.
     """

@@ -1,4 +1,4 @@
-"""`goop-mcp check`: judge the reply in each file."""
+"""`goop-mcp check`: validate the reply in each file."""
 
 import sys
 
@@ -31,7 +31,7 @@ __all__ = ["check"]
 _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_github}
 
 
-@click.command(short_help="Judge the envelope in each reply.")
+@click.command(short_help="Validate the envelope in each reply.")
 @click.argument("files", nargs=-1, metavar="[FILE…|-]")
 @PROTOCOL
 @click.option("--strict", is_flag=True, help="Report every error of form instead of repairing it.")
@@ -40,13 +40,13 @@ _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_gi
 )
 @click.option("--phase", metavar="NAME", help="The current phase, for example execute.")
 @click.option(
-    "--files-changed", is_flag=True, default=None, help="Files were changed: ask for <artifacts>."
+    "--files-changed", is_flag=True, default=None, help="Files were changed: require <artifacts>."
 )
 @click.option(
-    "--memory-saved", is_flag=True, default=None, help="Memory was saved: ask for <memory>."
+    "--memory-saved", is_flag=True, default=None, help="Memory was saved: require <memory>."
 )
 @click.option(
-    "--checks-run", is_flag=True, default=None, help="Checks were run: ask for <verification>."
+    "--checks-run", is_flag=True, default=None, help="Checks were run: require <verification>."
 )
 @click.option(
     "--profile",
@@ -93,7 +93,7 @@ def check(
     format: str,
     colour: str,
 ) -> int:
-    """Judge the envelope in each FILE, or in standard input.
+    """Validate the envelope in each FILE, or in standard input.
 
     Exit code: 0 accepted, 1 any rejected, 2 a file could not be read, or a usage error. An empty
     file is a reply without an envelope: rejected.

@@ -17,7 +17,7 @@ from goop_mcp.validation.rules import Rule
 __all__ = ["gate"]
 
 
-@click.command(short_help="Say whether an agent may be started with a prompt.")
+@click.command(short_help="Check whether an agent may be started with a prompt.")
 @click.argument("file", metavar="FILE|-")
 @click.option(
     "--strict", is_flag=True, help="Also refuse errors of form, instead of warning about them."
@@ -72,7 +72,7 @@ def gate(
     database: str | None,
     project_id: str | None,
 ) -> int:
-    """Say whether an agent may be started with the prompt in FILE; the messages go to stderr.
+    """Check whether an agent may be started with the prompt in FILE; messages go to stderr.
 
     Exit code: 0 proceed, also without a request in the prompt, 1 refused, 2 the file could not be
     read, or a usage error.

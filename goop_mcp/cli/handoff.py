@@ -53,7 +53,7 @@ def handoff() -> None:
     help="Project folder for --write; the default is the current folder.",
 )
 def agent_request(source: str | None, *, write: bool, form: str, project: str | None) -> int:
-    """Build the prompt for a task from its fields, judge it in strict mode, and print it.
+    """Build the prompt for a task from its fields, validate it in strict mode, and print it.
 
     The fields are one JSON object. Required are original_intent, current_task_summary, task_details
     and deliverables, a list of objects with kind (file, decision or report), path, required and
@@ -120,7 +120,7 @@ def session(
     The fields are one JSON object, all optional: summary, next_action, next_agent, next_command,
     and the lists files_to_read, blockers and warnings. What is left out is taken from the reports,
     the plan and the memory since the last handoff. A HANDOFF.md that goop-mcp did not write is
-    kept; ours is then written next to it.
+    kept; the new one is then written next to it.
 
     Exit code: 0 built, 1 the fields make no valid handoff, or it cannot be written, 2 the fields
     could not be read, the database cannot be used, or a usage error.

@@ -17,7 +17,7 @@ __all__ = ["hook"]
     "--rules",
     multiple=True,
     metavar="WHERE",
-    help="Also judge by custom rules; see check --help.",
+    help="Also apply custom rules; see check --help.",
 )
 def hook(host: tuple[str, ...], *, rules: tuple[str, ...]) -> int:
     """Answer an event of HOST's hooks: JSON on standard input, JSON on standard output.

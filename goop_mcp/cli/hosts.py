@@ -61,7 +61,7 @@ def show_plan(changes: Sequence[InstallChange]) -> None:
         show(_notes(change))
 
     if any(change.action is not InstallAction.KEEP for change in changes):
-        show("Nothing was written; without --dry-run it is.\n")
+        show("Nothing was written, because of --dry-run.\n")
 
 
 def show_result(changes: Sequence[InstallChange], backups: Sequence[Path | None]) -> None:

@@ -130,7 +130,7 @@ def _next_steps(registration: Registration, launch: Launch, *, instructions: boo
     )
     if registration.scope is Scope.PROJECT and PurePath(launch.command).is_absolute():
         text += (
-            "  Others who share these files lack that path; if all have goop-mcp on theirs:"
+            "  Others who share these files lack that path; if all have goop-mcp on their PATH:"
             " --command goop-mcp\n"
         )
 

@@ -118,7 +118,7 @@ RULES = click.option(
     metavar="WHERE",
     callback=_loaded,
     help=(
-        "Also judge by custom rules: FILE.py or package.module, and :NAME unless it is RULES."
+        "Also apply custom rules: FILE.py or package.module, and :NAME unless it is RULES."
         " Runs that code."
     ),
 )

@@ -10,13 +10,13 @@ from goop_mcp.errors import UnknownNameError
 __all__ = ["COMMANDS", "Program", "Subcommands", "run_command"]
 
 COMMANDS: Final = {
-    "check": "Judge the envelope in each reply.",
+    "check": "Validate the envelope in each reply.",
     "repair": "Print a reply with the form of its envelope repaired.",
-    "gate": "Say whether an agent may be started with a prompt.",
-    "route": "Say what happens next after a reply.",
+    "gate": "Check whether an agent may be started with a prompt.",
+    "route": "Decide what happens next after a reply.",
     "handoff": "Build what one agent hands to another, or a session to the next.",
     "status": "Print the status of the project.",
-    "stats": "Print how the agents do: failures, retries, adoption.",
+    "stats": "Print statistics of the agents: failures, retries, adoption.",
     "init": "Create the documents of a project.",
     "memory": "Save, find and forget what agents learned.",
     "backup": "Write the database to one file.",
@@ -29,7 +29,7 @@ COMMANDS: Final = {
     "install": "Register goop-mcp in a host.",
     "uninstall": "Remove goop-mcp from a host.",
     "doctor": "Check installation, database and hosts.",
-    "demo": "Show the main job on real input, without network or key.",
+    "demo": "Show a complete example; no network, no API key.",
 }
 """Every command and what it does; the command `x` is `goop_mcp.cli.x.x`."""
 

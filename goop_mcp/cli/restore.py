@@ -21,15 +21,15 @@ def restore(
     """Replace the content of the project's database by FILE, which goop-mcp backup wrote.
 
     FILE is checked first: if it is damaged, newer than this program or not a database of goop-mcp,
-    nothing changes. The old content is kept next to the database. Running servers continue with the
-    restored content. The documents of the project do not change; goop-mcp status shows whether they
-    are newer than the database.
+    nothing changes. The previous content is kept next to the database. Running servers
+    continue with the restored content. The documents of the project do not change; goop-mcp status
+    shows whether they are newer than the database.
 
     Exit code: 0 restored, 2 not restored.
     """
     with opened_application(project, database=database, project_id=project_id) as application:
         kept = application.store.restore(file)
-        before = f"; what it held before is in {kept}" if kept is not None else ""
-        show(f"{application.store.location} holds what is in {file}{before}\n")
+        before = f"; the previous content is in {kept}" if kept is not None else ""
+        show(f"{application.store.location} restored from {file}{before}\n")
 
     return 0

@@ -28,16 +28,16 @@ __all__ = ["route"]
 _WIDEST = 100
 
 
-@click.command(short_help="Say what happens next after a reply.")
+@click.command(short_help="Decide what happens next after a reply.")
 @click.argument("file", metavar="FILE|-")
 @click.option(
     "--context",
     "context_file",
     metavar="FILE",
-    help="What you know, as a JSON object; see docs/routing.md.",
+    help="The routing context, a JSON object; see docs/routing.md.",
 )
 @PROTOCOL
-@click.option("--strict", is_flag=True, help="Judge the reply in strict mode.")
+@click.option("--strict", is_flag=True, help="Validate the reply in strict mode.")
 @RULES
 @WORKSPACE
 @PROJECT
@@ -59,7 +59,7 @@ def route(
     project_id: str | None,
     form: str,
 ) -> int:
-    """Judge the reply in FILE and print the decision: who continues, with what, and why.
+    """Validate the reply in FILE and print the decision: who continues, with what, and why.
 
     Exit code: 0 decided, 1 the reply is rejected, 2 a file could not be read, or a usage error.
     """

@@ -86,7 +86,7 @@ _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
     "--rules",
     multiple=True,
     metavar="WHERE",
-    help="Also judge by custom rules; see goop-mcp check --help.",
+    help="Also apply custom rules; see goop-mcp check --help.",
 )
 @click.option("--hook-tool", is_flag=True, help="Offer hook_check, for hooks of type mcp_tool.")
 def serve(
@@ -106,7 +106,7 @@ def serve(
     rate: float | None,
     stateless: bool | None,
 ) -> int:
-    """Serve MCP clients until they close the connection, or on a network until a signal comes."""
+    """Serve MCP clients until they close the connection, or on a network until a signal arrives."""
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     settings = replace(
         settings, goopspec_aliases=goopspec_aliases, hook_tool=hook_tool, rules=rules

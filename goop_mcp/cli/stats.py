@@ -34,7 +34,7 @@ def _time(_context: click.Context, _option: click.Parameter, given: str | None) 
         ) from error
 
 
-@click.command(short_help="Print how the agents do: failures, retries, adoption.")
+@click.command(short_help="Print statistics of the agents: failures, retries, adoption.")
 @click.option(
     "--since",
     metavar="TIME",
@@ -68,7 +68,7 @@ def stats(
 ) -> int:
     """Print how the agents of a project do: adoption, failures, errors and retries.
 
-    A reply that never came counts neither as accepted nor as failed. Nothing is changed.
+    A reply that never arrived counts neither as accepted nor as failed. Nothing is changed.
 
     Exit code: 0, also when nothing is recorded; 2 a usage error, or the database cannot be read.
     """

@@ -350,7 +350,7 @@ _CURSOR = Host(
 _VSCODE = Host(
     name="vscode",
     title="VS Code",
-    then="Run 'MCP: List Servers' in it, choose goop and start it.",
+    then="In VS Code, run 'MCP: List Servers', choose goop and start it.",
     instructions={Scope.PROJECT: FileLocation(names=("AGENTS.md",))},
     parts={
         Scope.PROJECT: (

@@ -93,7 +93,7 @@ def find_launch(python: PythonEnvironment, *, portable: bool) -> Launch:
         # the program from another folder is permanent.
         only_while_active = in_environment and Path(found).parent == python.programs
         if not only_while_active:
-            why = f"{PROGRAM} is installed for good and found on the PATH"
+            why = f"{PROGRAM} is installed permanently and found on the PATH"
             return Launch(command=PROGRAM if portable else found, why=why)
 
     scripts = [python.programs / f"{PROGRAM}{ending}" for ending in ("", *_WINDOWS_ENDINGS)]

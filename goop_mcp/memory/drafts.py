@@ -246,7 +246,7 @@ def _refuse_unstorable(draft: MemoryDraft, reading: _Reading) -> None:
 def _refuse_blank(draft: MemoryDraft, reading: _Reading) -> None:
     for name, text in (("title", draft.title), ("content", draft.content)):
         if not any(c.isprintable() and not c.isspace() for c in text):
-            reading.say(EMPTY_FIELD, f"{name} is blank; expected words", path=name, found=text)
+            reading.say(EMPTY_FIELD, f"{name} is blank; expected text", path=name, found=text)
 
 
 def _with_short_title(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:

@@ -156,5 +156,5 @@ def _not_found(id: int, found: StoredMemory | None) -> MemoryNotFoundError:
         )
 
     return MemoryNotFoundError(
-        f"there is no memory {id}; search for its words, the answer has the ids"
+        f"there is no memory {id}; search for its text, results show the ids"
     )

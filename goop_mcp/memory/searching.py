@@ -180,9 +180,7 @@ def how_to_ask(request: SearchRequest, store: Store) -> str:
     used = [name for name, is_used in filters.items() if is_used]
     without = f"leave out {', '.join(used)}, and " if used else ""
 
-    return (
-        f"nothing fits; {without}ask in 2 to 4 other phrasings, with names as they are in the code"
-    )
+    return f"nothing found; {without}try 2 to 4 other phrasings, with names as in the code"
 
 
 def wanted_memories(

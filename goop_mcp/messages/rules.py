@@ -143,7 +143,7 @@ def _header_form(message: Message, _expected: Expectations) -> list[Hit]:
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="message does not end with `---`",
-    why="The divider shows where the message ends and the talk goes on.",
+    why="The divider shows where the message ends and the talk continues.",
     fix=f"End the message with a blank line and '{DIVIDER}'.",
     requirements=("V-02", "V-17"),
     example=Example(good="\n\n---", bad="", reply=_SAMPLE),

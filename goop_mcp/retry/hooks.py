@@ -45,10 +45,10 @@ async def call_hooks(
             if inspect.isawaitable(answer):
                 await answer
         except Exception:
-            _logger.exception("a hook failed; the call goes on")
+            _logger.exception("a hook failed; the call continues")
         # Under asyncio, a hook that awaits a cancelled task raises the same as a cancelled call.
         except anyio.get_cancelled_exc_class():
             if is_being_cancelled():
                 raise
 
-            _logger.exception("what a hook waited for was cancelled; the call goes on")
+            _logger.exception("what a hook waited for was cancelled; the call continues")

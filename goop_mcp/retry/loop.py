@@ -382,7 +382,7 @@ class RetryLoop:
             await call_hooks(hooks, value)
 
         if scope.cancelled_caught:
-            _logger.error("a hook lasted beyond the deadline and is left; the call goes on")
+            _logger.error("a hook lasted beyond the deadline and is left; the call continues")
 
 
 def outcome_of(

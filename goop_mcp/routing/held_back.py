@@ -15,7 +15,7 @@ def is_held_back(outcome: Outcome, report: ReportView) -> bool:
 
 
 def waits_for_decision(outcome: Outcome, report: ReportView) -> bool:
-    """Return whether unfinished work cannot go on before the user has decided."""
+    """Return whether unfinished work cannot continue before the user has decided."""
     return outcome in (Outcome.PARTIAL, Outcome.CHECKPOINT) and names_decision(
         report.blockers or ""
     )

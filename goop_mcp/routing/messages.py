@@ -41,7 +41,7 @@ def render_blockers(case: Case, filling: Filling) -> str:
     topics = [*(question.text for question in questions), *blockers] or [
         case.report.summary or "no row fits"
     ]
-    return decision_required("; ".join(topics[:3]), question="How should it go on?")
+    return decision_required("; ".join(topics[:3]), question="How should it continue?")
 
 
 def render_review(text: str, filling: Filling) -> str:
@@ -73,4 +73,4 @@ def render_question(_case: Case, filling: Filling) -> str:
     """Return the first question of a filling, followed by its context in parentheses."""
     question = (filling.get("questions") or (Question(id="q1", text="?"),))[0]
     text = f"{question.text} ({question.context})" if question.context else question.text
-    return decision_required(text, question="How should it go on?")
+    return decision_required(text, question="How should it continue?")

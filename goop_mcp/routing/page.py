@@ -48,11 +48,11 @@ _READINGS = """\
 
 - Whatever the row, the decision carries the blockers of the report: no blocker is ever dropped.
   "None", "No blockers at this time", "Keine", "[]" and the like do not count as blockers.
-- The work goes on only with an agent that can be started: a name of the form `goop-[type]`,
+- The work continues only with an agent that can be started: a name of the form `goop-[type]`,
   `memory-distiller`, one of the eleven speckit agents, or one of `known_agents`. G6 and S14 leave
   every other name, and a report that names no agent, to the user (R9). An unknown prerequisite is
-  not run (S7b). G8b also accepts the orchestrator. A CHECKPOINT with a failed check does not go on
-  either (R9).
+  not run (S7b). G8b also accepts the orchestrator. A CHECKPOINT with a failed check does not
+  continue either (R9).
 - Where the percentage and the counts of an implementation differ, the one that leaves tasks counts
   (S10).
 - Only execution ends with its last task (G5): a verifier that continues the same numbering does not
@@ -66,7 +66,7 @@ _READINGS = """\
 - Missing deliverables (`evidence/*`) concern the session that has ended (H6); the request is not
   refused for them.
 - A session that has ended is not started again (H4, H4b, H4c): with nothing missing the user
-  decides (R9). A batch goes on only from an accepted request (H7).
+  decides (R9). A batch continues only from an accepted request (H7).
 """
 
 _LIMITS = """\

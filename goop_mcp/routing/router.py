@@ -91,7 +91,7 @@ def _decide(row: Row, case: Case) -> Decision:
         and case.outcome is not Outcome.INVALID
         and blocker not in (listed := filling.get("blockers", ()))
     ):
-        # A blocker reaches the caller whatever the row, or the work would go on without it (D-90).
+        # A blocker reaches the caller whatever the row, or work would continue without it (D-90).
         filling = {**filling, "blockers": (*listed, blocker)}
 
     return Decision(

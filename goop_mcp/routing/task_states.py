@@ -192,7 +192,7 @@ BY_SOURCE = (
     SourceState(
         protocol="goop_report",
         # Before the rows for rejected verdicts: strict mode rejects this report, but its content
-        # says what to do, and the task goes on.
+        # says what to do, and the task continues.
         source="COMPLETE with a failed check",
         fits=_is(Outcome.GATE_FAILED),
         state=A2AState.WORKING,

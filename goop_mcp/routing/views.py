@@ -149,7 +149,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """Something to fix before the work goes on.
+    """Something to fix before the work continues.
 
     `id` is the reply's own, None where it gives none.
     """

@@ -82,12 +82,12 @@ class CandidateModel(BaseModel):
 
     protocol: str = Field(description="Protocol of the block.")
     line: int = Field(ge=1, description="Line where it begins, from 1.")
-    chosen: bool = Field(description="Whether this is the block that was judged.")
+    chosen: bool = Field(description="Whether this is the block that was validated.")
     why: str = Field(description="Why it was taken or passed over.")
 
 
 class VerdictModel(BaseModel):
-    """The judgement on one reply."""
+    """The verdict on one reply."""
 
     verdict: Literal["accepted", "rejected"] = Field(
         description="Rejected exactly when a finding is an error."
@@ -138,7 +138,7 @@ class DecisionModel(BaseModel):
     next_command: str | None = Field(description="The command that continues the work, or null.")
     files_to_read: list[str] = Field(description="What the next agent reads first.")
     new_session: bool | None = Field(description="Whether to begin a new session; null: unknown.")
-    blockers: list[str] = Field(description="What stands in the way.")
+    blockers: list[str] = Field(description="What blocks the work.")
     questions: list[AnyObject] = Field(description="Questions to the user, with options.")
     retry: RetryModel | None = Field(
         description="Attempt, most attempts, delay in seconds; null: no retry."
@@ -146,7 +146,7 @@ class DecisionModel(BaseModel):
     rule: str = Field(description="Id of the row of the routing table.")
     reason: str = Field(description="One sentence: which row was taken and why.")
     message: str = Field(description="Ready to be shown to people, in Markdown.")
-    verdict: VerdictModel = Field(description="The judgement on the reply.")
+    verdict: VerdictModel = Field(description="The verdict on the reply.")
     state_changes: AnyObject = Field(description="Counters and fields to give with the next call.")
     steps: list[str] = Field(description="The order in which the reply was read.")
     flags: list[str] = Field(
@@ -184,7 +184,7 @@ class HandoffModel(BaseModel):
         )
     )
     verdict: VerdictModel = Field(
-        description="The judgement on the text in strict mode; always accepted."
+        description="The verdict on the text in strict mode; always accepted."
     )
     revision: int | None = Field(
         default=None, description="Of the recording; null: nothing was recorded."
@@ -246,7 +246,7 @@ class RecordedModel(BaseModel):
             " written."
         )
     )
-    verdict: VerdictModel = Field(description="The judgement on the reply, secrets redacted.")
+    verdict: VerdictModel = Field(description="The verdict on the reply, secrets redacted.")
     decision: DecisionModel = Field(description="What to do now, as in route_next_action.")
     written: WrittenModel = Field(description="What was written.")
     findings: list[FindingModel] = Field(
@@ -263,7 +263,7 @@ class GateModel(BaseModel):
     """One gate of the workflow."""
 
     gate: str = Field(description="Discovery, Spec, Execution or Acceptance.")
-    before: str = Field(description="The step it stands before.")
+    before: str = Field(description="The step that it guards.")
     passed: bool = Field(description="Whether it is open.")
     missing: list[str] = Field(description="What it asks for and does not find.")
     sentence: str | None = Field(description="A message for people; null: it is open.")

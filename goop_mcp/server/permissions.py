@@ -42,8 +42,8 @@ def refusal(tool: Tool, arguments: Mapping[str, JsonValue], scopes: Collection[s
     if not is_offered(tool, scopes):
         missing = WRITE if READ in scopes else READ
         return (
-            f"{tool.name} needs the scope {missing}, which this token does not have; go on without"
-            " it, or ask whoever runs the server for a token that has it."
+            f"{tool.name} needs the scope {missing}, which this token does not have; continue"
+            " without it, or ask whoever runs the server for a token that has it."
         )
 
     schema = tool.parameters.get("properties", {}).get(_WORKSPACE_ARGUMENT, {})

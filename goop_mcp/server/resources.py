@@ -85,7 +85,7 @@ def _document_resource(name: str) -> FunctionResource:
         name,
         (
             f"How {name} works",
-            f"What an envelope of {name} holds and how it is judged, for authors of agents.",
+            f"What an envelope of {name} contains and how it is validated, for authors of agents.",
         ),
     )
     return FunctionResource(
@@ -139,7 +139,7 @@ def _add_patterns(server: GoopServer, book: RuleBook) -> None:
         "goop://docs/{protocol}",
         name="docs",
         title="One protocol",
-        description="What an envelope of a protocol holds and how it is judged; also visual_style.",
+        description="Content and validation of the envelopes of a protocol; also visual_style.",
         mime_type=_MARKDOWN,
     )
     def document(protocol: str) -> str:

@@ -14,7 +14,7 @@ WORKSPACE: Final = "workspace"
 
 SCOPES: Final[Mapping[str, str]] = {
     READ: (
-        "judge replies, read documents, memories and the state of the project; every caller"
+        "validate replies, read documents, memories and the state of the project; every caller"
         " needs it"
     ),
     WRITE: (

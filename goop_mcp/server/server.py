@@ -203,7 +203,7 @@ class GoopServer(MCPServer[Any]):
 
         if stdin is not None and stdin.is_no_client:
             raise NoClientError(
-                "standard input ended without one JSON-RPC message, so no MCP client was served;"
+                "standard input ended without a JSON-RPC message, so no MCP client was served;"
                 " did you mean `goop-mcp check -`?"
             )
 
@@ -328,13 +328,13 @@ def _explain(what: str, failure: Exception) -> str:
         # The text of the exception may name files of this machine, and the caller may be remote.
         return (
             f"rule {cause.rule} failed: {type(cause.__cause__ or cause).__name__} (incident"
-            f" {incident}). Nothing was judged: the error is in a rule of whoever runs this server,"
-            " whose log says more, and not in the reply."
+            f" {incident}). Nothing was validated: the error is in a rule of whoever runs this"
+            " server, whose log says more, and not in the reply."
         )
 
     return without_secrets(
         f"{what} failed because of an error in this server (incident {incident}, see its log). "
-        "Try once more; if it fails again, go on without it and report the incident."
+        "Try once more; if it fails again, continue without it and report the incident."
     )
 
 

@@ -34,7 +34,7 @@ _LONGEST_URI: Final = 2_000
 # Bytes. A stream holds the message that opened it for as long as it is open.
 _MOST_KEPT_OF_A_CLIENT: Final = 16 * 1024 * 1024
 _NO_SESSION = (
-    "no session is kept here through which a change could be sent; read the resource again when you"
+    "this server keeps no sessions, so it cannot send changes; read the resource again when you"
     " need it, connect to /sse, or listen as a client of 2026-07-28"
 )
 _END_SOME: Final = "end some, or read the resource again"

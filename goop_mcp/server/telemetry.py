@@ -51,7 +51,7 @@ _durations = _meter.create_histogram(
     explicit_bucket_boundaries_advisory=_SECONDS,
 )
 _verdicts = _meter.create_counter(
-    "goop.verdicts", unit="{verdict}", description="Replies judged by tools."
+    "goop.verdicts", unit="{verdict}", description="Replies validated by tools."
 )
 _broken = _meter.create_counter(
     "goop.broken_rules", unit="{rule}", description="Rules that replies broke."

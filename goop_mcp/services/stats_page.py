@@ -11,11 +11,11 @@ _MOST_ROWS: Final = 15
 _NOT_NAMED: Final = "(not named)"
 _HOW: Final = (
     (
-        "Reports: the tool `record_report` counts what it judges, and so do hooks where"
+        "Reports: the tool `record_report` counts what it validates, and so do hooks where"
         ' .goopspec/hooks.json says "record": true.'
     ),
-    "Prompts: `goop-mcp gate --record` counts those that it judges.",
-    "Attempts: the hook `recording(store)` keeps those of `ask_until_accepted`.",
+    "Prompts: `goop-mcp gate --record` counts those that it validates.",
+    "Attempts: the hook `recording(store)` stores those of `ask_until_accepted`.",
 )
 _REASONS: Final = {
     "accepted": "a reply was accepted",

@@ -200,22 +200,26 @@ def _decode(raw: bytes, name: str) -> str:
 def write_file(file: str, document: Iterable[str], *, force: bool) -> None:
     """Write the pieces of `document` to `file` in UTF-8, atomically; replace a file with `force`.
 
-    Raises UnwritableFileError, whose text names the file and states the fix.
+    A device or a pipe, such as /dev/stdout, is written to and stays what it is. Raises
+    UnwritableFileError, whose text names the file and states the fix.
     """
     path = Path(file)
-    if not force and os.path.lexists(path):
+    in_place = path.exists() and not path.is_file() and not path.is_dir()
+    if not force and not in_place and os.path.lexists(path):
         raise UnwritableFileError(
-            f"{file!r} is there already; name another file, or write over it with --force"
+            f"{file!r} exists already; name another file, or overwrite it with --force"
         )
 
     # Written next to the target and renamed: a failure leaves the old file as it was.
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
 
     try:
-        with temporary.open("x", encoding="utf-8", newline="") as stream:
+        target = path if in_place else temporary
+        with target.open("w" if in_place else "x", encoding="utf-8", newline="") as stream:
             stream.writelines(document)
 
-        temporary.replace(path)
+        if not in_place:
+            temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, GoopError):

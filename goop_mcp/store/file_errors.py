@@ -6,10 +6,8 @@ from goop_mcp.errors import StoreError, StoreFullError, StoreReadOnlyError
 
 __all__ = ["file_error"]
 
-_FULL = "there is no room left for {name}; nothing was written: make room on the disk and try again"
-_READ_ONLY = (
-    "{name} must not be written; give this user write permission on the file and on its folder"
-)
+_FULL = "no space is left for {name}; nothing was written: free some disk space and try again"
+_READ_ONLY = "{name} is not writable; give this user write permission on the file and on its folder"
 _TOO_MANY = (
     "too many files are open to use {name}; close some, or raise the limit (ulimit -n), and try"
     " again"

@@ -81,8 +81,8 @@ class WriteQueue:
 
                 holder = self._lock.holder() or "another program"
                 raise StoreBusyError(
-                    f"{self._name} is held by {holder}, longer than the {timeout:g} s that were"
-                    " waited; nothing was written: try again, or end that process if it hangs"
+                    f"{self._name} is locked by {holder} for longer than the {timeout:g} s that"
+                    " were waited; nothing was written: try again, or end that process if it hangs"
                 ) from None
             except BaseException:
                 # A caller that was interrupted (KeyboardInterrupt) believes that nothing was

@@ -29,7 +29,7 @@ class Bypass(StrEnum):
     QUICK_TASK = "quick task"
     OBVIOUS_FIX = "obvious bug fix"
     DOCUMENTATION = "documentation only"
-    USER_SAYS_SO = "the user says so"
+    USER_SAYS_SO = "request of the user"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,7 +55,7 @@ EMPTY_FIELD = _error(
     "empty-field",
     catches="title or content blank",
     why="A memory without words is never found again.",
-    fix="Write what was learned in the content, and its gist in the title.",
+    fix="Write what was learned in the content, and a summary in the title.",
     requirements=("P-18",),
     example=Example(good=_TITLE, bad='"title": " "', reply=_CALL),
 )
@@ -158,7 +158,7 @@ KEY_REUSED = _error(
 TOO_LARGE = _error(
     "too-large",
     catches="more than a field holds: content 64 KiB, 32 concepts, 32 facts, 64 source files",
-    why="Nothing is cut in silence; a memory that large belongs into a file.",
+    why="Nothing is cut in silence; a memory that large belongs in a file.",
     fix="Split it into several memories, or save where the file is.",
     requirements=("P-18",),
     example=Example(good=_CONTENT, bad=f'"content": "{"x" * (_LARGEST_CONTENT + 1)}"', reply=_CALL),

@@ -117,7 +117,7 @@ def _rule(
 @_rule(
     "state-corrupt",
     severity=Severity.ERROR,
-    catches="state.json cannot be read; it is left as it is",
+    catches="state.json cannot be read; it was not changed",
     why="A file that is reset loses the lock on the specification; nobody would notice.",
     fix=("Fix state.json by hand at the place named, or put the newest checkpoint in its place."),
     requirements=("P-05", "P-16"),
@@ -129,7 +129,7 @@ def _state_corrupt(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
         return None
     message, line, column = facts.state_defect
     where = f"state.json cannot be read at line {line}, column {column}: {message}"
-    return Hit(message=f"{where}; it is left as it is, expected a JSON object", path="state.json")
+    return Hit(message=f"{where}; it was not changed, expected a JSON object", path="state.json")
 
 
 @_rule(

@@ -194,7 +194,7 @@ def _not_checked(claims: Sequence[CommitClaim], why: str) -> Problem:
         if len(claims) == 1
         else f"{len(claims)} commits from {first!r} on were"
     )
-    message = f"{what} not looked up: {why}; expected a commit of the project's repository"
+    message = f"{what} not verified: {why}; expected a commit of the project's repository"
 
     return NOT_CHECKED.problem(
         message, path=f"{claims[0].where}/@sha", found=excerpt(claims[0].sha)

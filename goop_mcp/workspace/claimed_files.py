@@ -316,7 +316,7 @@ def _plain(name: str) -> str:
 
 def _not_checked(claim: FileClaim, why: str) -> Problem:
     message = (
-        f"file {excerpt(claim.path, _SHOWN)!r} was not looked for: {why}; expected a file of the"
+        f"file {excerpt(claim.path, _SHOWN)!r} was not verified: {why}; expected a file of the"
         " project"
     )
     return NOT_CHECKED.problem(message, path=claim.where, found=excerpt(claim.path))

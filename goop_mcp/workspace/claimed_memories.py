@@ -80,5 +80,5 @@ def _compared(title: str) -> str:
 
 def _not_checked(claims: Sequence[MemoryClaim], why: str) -> Problem:
     what = "a memory was" if len(claims) == 1 else f"{len(claims)} memories were"
-    message = f"{what} not looked up: {why}; expected a memory of the project"
+    message = f"{what} not verified: {why}; expected a memory of the project"
     return NOT_CHECKED.problem(message, path=claims[0].where, found=excerpt(claims[0].title))

@@ -131,7 +131,7 @@ def _is_planned(claim: TaskClaim, blueprint: Blueprint) -> bool:
 
 def _task_not_checked(claim: TaskClaim, why: str) -> Problem:
     message = (
-        f"{excerpt(claim.id, _SHOWN)!r} was not looked up: {why}; expected a plan that names the"
+        f"{excerpt(claim.id, _SHOWN)!r} was not verified: {why}; expected a plan that names the"
         " task"
     )
     return NOT_CHECKED.problem(message, path=claim.where, found=excerpt(claim.id))

@@ -147,7 +147,7 @@ def place_file(
         or files.read_bytes(path) != data
     ):
         raise UnwritableFileError(
-            f"{files.relative(path)} is there already and says something else; {advice}"
+            f"{files.relative(path)} exists already with other content; {advice}"
         )
 
 

@@ -102,7 +102,7 @@ def current_state(
     if isinstance(state, StateDefect):
         raise StateCorruptError(
             f"{name} cannot be read at line {state.line}, column {state.column}: {state.message};"
-            " it is left as it is, fix it by hand or take the newest checkpoint"
+            " it was not changed, fix it by hand or take the newest checkpoint"
         )
 
     if not state.writable:
@@ -167,7 +167,7 @@ def plan_change(
 def _written(text: str, values: Mapping[str, Scalar], *, revision: int | None, phase: str) -> str:
     top = {member.key: member for member in members(text)}
     if "workflow" not in top:
-        raise StateCorruptError(f"{STATE} has no object workflow; it is left as it is, add one")
+        raise StateCorruptError(f"{STATE} has no object workflow; it was not changed, add one")
 
     found = {member.key for member in members(text, top["workflow"].start)}
     changes: list[_Change] = []

@@ -54,7 +54,7 @@ def test_a_running_server_continues_with_the_restored_content(backup: Path) -> N
 
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(
-        f"{NAME} holds what is in copy.db; what it held before is in {NAME}.2"
+        f"{NAME} restored from copy.db; the previous content is in {NAME}.2"
     )
     assert uids(running) == {"uid-a", "uid-b", "uid-c"}
     add_named(running, "f")
@@ -126,12 +126,12 @@ def newer(backup: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "expected"),
     [
-        (ruin_pages, "; nothing was put back: name another copy that goop-mcp backup has written"),
+        (ruin_pages, "; nothing was restored: name another copy that goop-mcp backup wrote"),
         (
             ruin_head,
             (
-                "is not a database; nothing was put back: name another copy that goop-mcp backup"
-                " has written"
+                "is not a database; nothing was restored: name another copy that goop-mcp backup"
+                " wrote"
             ),
         ),
         (foreign, "belongs to another program"),
@@ -155,7 +155,7 @@ def test_an_invalid_backup_changes_nothing(
 
 
 def test_a_backup_overwrites_nothing_unless_asked_to(backup: Path) -> None:
-    for name, expected in (("copy.db", "is there already"), (NAME, "is the database itself")):
+    for name, expected in (("copy.db", "exists already"), (NAME, "is the database itself")):
         ended = in_project(backup.parent, "backup", name)
         assert (ended.code, ended.out) == (2, "")
         assert expected in ended.err

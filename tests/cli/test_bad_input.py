@@ -204,7 +204,7 @@ def test_a_database_that_cannot_be_used_is_one_exit_code_for_all_commands(
 ) -> None:
     (tmp_path / ".goopspec").mkdir()
     (tmp_path / ".goopspec/goop.db").write_bytes(b"this is no database" * 100)
-    fix = "it is left as it is: put a copy back with goop-mcp restore FILE, or move it away."
+    fix = "it was not changed: restore a copy with goop-mcp restore FILE, or move it away."
     assert_refused(run(*command, cwd=tmp_path), f".goopspec/goop.db is not a database; {fix}")
 
 

@@ -90,7 +90,7 @@ def test_the_same_prompt_may_be_written_twice_and_another_one_never_overwrites_i
     assert (ended.code, ended.out) == (1, "")
     assert (
         ended.err
-        == f"goop-mcp: {PLACE} is there already and says something else; give another session_id,"
+        == f"goop-mcp: {PLACE} exists already with other content; give another session_id,"
         " or move it away.\n"
     )
     assert (tmp_path / PLACE).read_text(encoding="utf-8") == before

@@ -132,7 +132,7 @@ def test_every_error_of_a_memory_is_reported_and_nothing_is_created(tmp_path: Pa
     refused(
         ended, 1, "importance is 8.0; expected a number from 0 to 1; write a number from 0 to 1"
     )
-    assert "title is blank; expected words" in ended.err
+    assert "title is blank; expected text" in ended.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -167,7 +167,7 @@ def test_a_search_that_finds_nothing_succeeds_and_suggests_better_queries(
     ended = memory(project, "search", "zebra", "?!", "--type", "note")
     assert (ended.code, ended.out) == (0, "nothing found\n")
     assert "query 2 has no words" in ended.err
-    assert "leave out types, and ask in 2 to 4 other phrasings" in ended.err
+    assert "leave out types, and try 2 to 4 other phrasings" in ended.err
     (empty := tmp_path / "empty").mkdir()
     assert "nothing was ever saved in this project" in as_json(empty, "search", "x")["notes"][0]
     assert list(empty.iterdir()) == []
@@ -186,7 +186,8 @@ def test_a_list_continues_where_it_stopped(project: Path) -> None:
 
 def test_what_is_forgotten_is_gone_and_purging_removes_the_row(project: Path) -> None:
     assert (
-        memory(project, "forget", "1").out == f'forgotten: memory 1 "{TITLE}"; its text is gone\n'
+        memory(project, "forget", "1").out
+        == f'forgotten: memory 1 "{TITLE}"; its text was deleted\n'
     )
     refused(memory(project, "forget", "1"), 1, "memory 1 was forgotten on ")
     refused(memory(project, "show", "1"), 1, "memory 1 was forgotten on ")
@@ -230,7 +231,7 @@ def test_an_export_never_overwrites_a_file_unless_asked_to(project: Path) -> Non
     refused(
         memory(project, "export", "a.jsonl"),
         2,
-        "'a.jsonl' is there already; name another file, or write over it",
+        "'a.jsonl' exists already; name another file, or overwrite it",
     )
     assert (project / "a.jsonl").read_text(encoding="utf-8") == "mine"
     assert memory(project, "export", "a.jsonl", "--force").code == 0
@@ -255,8 +256,8 @@ def test_an_import_names_each_line_that_is_not_imported(tmp_path: Path) -> None:
     assert ended.err.splitlines() == [
         "goop-mcp: line 3 was not imported: no JSON at column 1; expected one object on the line.",
         (
-            "goop-mcp: line 4 was not imported: title is blank; expected words; "
-            "write what was learned in the content, and its gist in the title."
+            "goop-mcp: line 4 was not imported: title is blank; expected text; "
+            "write what was learned in the content, and a summary in the title."
         ),
         "goop-mcp: line 1: colour left out: a memory has no such field.",
     ]

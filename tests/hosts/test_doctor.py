@@ -239,7 +239,7 @@ def test_two_programs_on_the_path_are_reported(machine: Machine, tmp_path: Path)
 
 def test_a_path_without_the_program_is_reported(machine: Machine) -> None:
     ((message, _),) = warnings(examined(machine, code=0, path="/usr/bin:/bin")["PATH"])
-    assert message == f"no goop-mcp is found on it, so hosts start it as {PROGRAM}"
+    assert message == f"goop-mcp is not on it, so hosts start it as {PROGRAM}"
 
 
 def test_a_broken_state_is_reported_with_the_newest_checkpoint(machine: Machine) -> None:
@@ -330,7 +330,7 @@ def test_a_plugin_and_hooks_in_the_settings_are_reported(machine: Machine) -> No
         (
             (
                 "the hooks in .claude/settings.json and the plugin goop-mcp@goop-tools of"
-                " ~/.claude/settings.json judge the same reports: an agent is asked twice"
+                " ~/.claude/settings.json check the same reports: an agent is asked twice"
             ),
             (
                 "keep one: goop-mcp uninstall claude-code --scope project or claude plugin disable"
@@ -355,7 +355,7 @@ def test_hooks_for_both_project_and_user_are_reported(machine: Machine, host: st
     machine.run("install", host)
     machine.run("install", host, "--scope", "user")
     results = [message for message, _ in warnings(examined(machine, code=0)[HOSTS[host].title])]
-    assert any("judge the same reports" in message for message in results)
+    assert any("check the same reports" in message for message in results)
 
 
 def test_a_custom_command_that_was_installed_is_recognised(machine: Machine) -> None:

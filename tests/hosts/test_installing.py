@@ -574,7 +574,7 @@ def claude_code_registration(machine: Machine) -> Registration:
 
 def test_a_dry_run_reports_that_nothing_was_written(machine: Machine) -> None:
     assert done(machine, "install", "opencode", "--dry-run").endswith(
-        "Nothing was written; without --dry-run it is.\n"
+        "Nothing was written, because of --dry-run.\n"
     )
     assert "Start it again" not in done(machine, "install", "opencode", "--dry-run")
     done(machine, "install", "opencode")

@@ -75,7 +75,7 @@ def test_a_file_that_is_no_database_is_named_left_alone_and_may_be_moved_away(
         for tool in CALLS:
             text = refusal(tmp_path, call(server, tool))
             assert (
-                ".goopspec/goop.db is not a database; it is left as it is: put a copy back" in text
+                ".goopspec/goop.db is not a database; it was not changed: put a copy back" in text
             )
 
         still_answers(server)
@@ -101,7 +101,7 @@ def test_a_damaged_database_is_named_and_not_repaired_by_guessing(tmp_path: Path
 
     with serve(tmp_path) as server:
         for tool in CALLS:
-            assert "is damaged; it is left as it is: put a copy back" in refusal(
+            assert "is damaged; it was not changed: put a copy back" in refusal(
                 tmp_path, call(server, tool)
             )
 
@@ -154,7 +154,7 @@ def test_in_a_folder_that_must_not_be_written_reading_finds_nothing_and_saving_s
     ) as server:
         assert ids_found(server, "sessions") == []
         text = refusal(tmp_path, call(server, "save_memory"))
-        assert "must not be written; give this user write permission" in text
+        assert "is not writable; give this user write permission" in text
         still_answers(server)
 
     assert list(tmp_path.iterdir()) == []
@@ -204,8 +204,8 @@ def test_a_full_disk_is_reported_and_all_goes_on_when_there_is_room(
             acknowledged.append(structure["id"])
             assert len(acknowledged) < 1000
 
-        assert "there is no room left" in (text := refusal(tmp_path, answer))
-        assert "make room on the disk and try again" in text
+        assert "no space is left" in (text := refusal(tmp_path, answer))
+        assert "free some disk space and try again" in text
         still_answers(server)
         (disk / "ballast").unlink()
         assert saved(server) == len(acknowledged) + 1

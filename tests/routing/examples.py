@@ -145,7 +145,7 @@ _GOOP_REPORT = [
         FAILED_CHECK,
         "resume_same",
         "next_agent instruction",
-        'COMPLETE, but check "tests" failed: the same task goes on',
+        'COMPLETE, but check "tests" failed: the same task continues',
     ),
     Example(
         "G2b",
@@ -181,14 +181,14 @@ _GOOP_REPORT = [
         with_status("CHECKPOINT", new_session=None),
         "save_state new_session",
         "next_command new_session files_to_read instruction",
-        "CHECKPOINT: the state is saved, and the work goes on in a new session",
+        "CHECKPOINT: the state is saved, and the work continues in a new session",
     ),
     Example(
         "G8b",
         with_status("CHECKPOINT"),
         "save_state continue_next",
         "next_agent instruction files_to_read",
-        "CHECKPOINT without a new session: the state is saved, goop-executor goes on",
+        "CHECKPOINT without a new session: the state is saved, goop-executor continues",
     ),
     Example(
         "G3",
@@ -216,7 +216,7 @@ _GOOP_REPORT = [
         report(),
         "save_state continue_next",
         "next_agent instruction files_to_read next_command",
-        "COMPLETE: goop-executor goes on with the next task",
+        "COMPLETE: goop-executor continues with the next task",
     ),
 ]
 
@@ -307,7 +307,7 @@ _SPECKIT = [
         answer("specify", clarifications_needed=2),
         "continue_next",
         "next_agent files_to_read",
-        "success, with clarifications_needed 2: clarify goes on",
+        "success, with clarifications_needed 2: clarify continues",
     ),
     Example(
         "S9",
@@ -366,7 +366,7 @@ _FACTORY = [
         factory("questions"),
         "ask_user resume_same",
         "questions",
-        "1 question: you answer, and the agent goes on",
+        "1 question: you answer, and the agent continues",
     ),
     Example(
         "F1",
@@ -433,7 +433,7 @@ _FACTORY = [
         factory("critic_blocking"),
         "feedback_loop",
         "next_agent issues",
-        "success, but the verdict is BLOCKING with 2 issues: the work goes back",
+        "success, but the verdict is BLOCKING with 2 issues: the work is sent back",
     ),
     Example(
         "F3b",
@@ -549,7 +549,7 @@ _AGENT_REQUEST = [
         with_attributes('max_retries="1"'),
         "resume_same",
         "next_agent instruction",
-        "the session has ended without src/api.py: it goes on",
+        "the session has ended without src/api.py: it continues",
         WITHOUT_FILE,
     ),
     Example(
@@ -565,7 +565,7 @@ _AGENT_REQUEST = [
         prompt(),
         "continue_next",
         "next_agent instruction results",
-        "3 sessions of the batch ended: the parent goes on",
+        "3 sessions of the batch ended: the parent continues",
         {
             "batch": {
                 OTHER: {"state": "COMPLETED", "result": {"ok": 1}},

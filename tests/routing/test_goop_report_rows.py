@@ -68,7 +68,7 @@ def test_g1_a_blocker_without_options_is_a_question_without_options() -> None:
 
     assert decision.rule == "G1"
     assert decision.questions == ()
-    assert "How should it go on?" in decision.message
+    assert "How should it continue?" in decision.message
 
 
 # G2
@@ -83,7 +83,7 @@ def test_g2_complete_with_a_failed_check_resumes_the_same_task_in_either_mode(mo
     assert decision.next_agent == "goop-executor"
     assert decision.instruction is not None
     assert "tests" in decision.instruction
-    assert decision.reason == 'COMPLETE, but check "tests" failed: the same task goes on (G2).'
+    assert decision.reason == 'COMPLETE, but check "tests" failed: the same task continues (G2).'
     assert decision.message.startswith("## 🔮 GoopSpec · Gate Blocked\n\n✗ ")
 
 
@@ -358,7 +358,7 @@ def test_g6_the_steps_stand_in_the_order_in_which_the_protocol_reads() -> None:
     )
 
 
-# G2b: what stands in the way never vanishes
+# G2b: what blocks the work never vanishes
 
 NONE = "<blockers>None</blockers>"
 KEY = "<blockers>the key is missing</blockers>"
@@ -478,4 +478,4 @@ def test_r9_a_converted_report_that_names_nobody_asks_the_user() -> None:
     decision = route(judged(text, "goop_report"))
 
     assert (decision.rule, actions(decision)) == ("R9", ["ask_user"])
-    assert decision.blockers == ("COMPLETE, but nobody is named to go on",)
+    assert decision.blockers == ("COMPLETE, but nobody is named to continue",)

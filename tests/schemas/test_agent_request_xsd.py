@@ -368,7 +368,7 @@ def test_a_schema_that_was_changed_is_not_overwritten(tmp_path: Path) -> None:
         (tmp_path / place).write_text("mine", encoding="utf-8")
 
     with pytest.raises(
-        UnwritableFileError, match="is there already and says something else; move it away first"
+        UnwritableFileError, match="exists already with other content; move it away first"
     ):
         install_schemas("agent_request", tmp_path)
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -9,7 +10,7 @@ from threading import Thread
 import pytest
 
 from goop_mcp.errors import UnreadableFileError
-from goop_mcp.services.user_files import read_bytes, read_text
+from goop_mcp.services.user_files import read_bytes, read_text, write_file
 from tests.cli.running import ACCEPTED, PROGRAM, run, run_command, run_in_shell
 
 AN_INSTANT, LONG = 0.05, 60.0
@@ -99,3 +100,16 @@ def test_what_a_command_writes_is_judged_by_process_substitution(command: str, c
 
 def test_a_pipe_on_standard_input_may_be_named_as_a_file() -> None:
     assert run_in_shell(f"cat '{ACCEPTED}' | \"$@\" check /dev/fd/0").code == 0
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path, force: bool) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    write_file(str(pipe), ["one\n", "two\n"], force=force)
+
+    assert os.read(reader, 100) == b"one\ntwo\n"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert list(tmp_path.iterdir()) == [pipe]

@@ -72,7 +72,7 @@ def test_a_file_that_is_no_database_is_left_as_it_is(
     path.parent.mkdir()
     path.write_bytes(content)
     for use in both(store):
-        with pytest.raises(StoreCorruptError, match=r"^\.goopspec/goop\.db is .*left as it is"):
+        with pytest.raises(StoreCorruptError, match=r"^\.goopspec/goop\.db is .*was not changed"):
             use()
 
     assert path.read_bytes() == content

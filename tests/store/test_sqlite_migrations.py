@@ -194,7 +194,7 @@ def test_a_copy_that_finds_no_room_stops_the_step(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
 
     try:
-        with pytest.raises(StoreFullError, match="no room left"):
+        with pytest.raises(StoreFullError, match="no space is left"):
             add_named(store, "four")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -115,7 +115,7 @@ def test_a_forked_child_writes_and_reads_and_leaves_its_parent_alone(tmp_path: P
 
 def test_a_folder_that_may_not_be_written_is_reported_by_a_relative_name(open_to_all: Path) -> None:
     printed = run_as_somebody_else(open_to_all, "save")
-    assert printed.startswith("StoreReadOnlyError: .goopspec/goop.db must not be written")
+    assert printed.startswith("StoreReadOnlyError: .goopspec/goop.db is not writable")
     assert str(open_to_all) not in printed
     assert list(open_to_all.iterdir()) == []
 

@@ -48,7 +48,7 @@ def test_severities_are_the_published_ones(rule: Rule) -> None:
 
 def test_a_broken_state_is_reported_with_line_and_column() -> None:
     assert messages(ProjectFacts(state_defect=("it ends in the middle", 3, 7))) == [
-        "state.json cannot be read at line 3, column 7: it ends in the middle; it is left as it is,"
+        "state.json cannot be read at line 3, column 7: it ends in the middle; it was not changed,"
         " expected a JSON object"
     ]
 

@@ -59,7 +59,7 @@ def test_file_that_says_something_else_is_never_overwritten(
     place_file(project, PLACE, text.encode())
 
     with pytest.raises(
-        UnwritableFileError, match=rf"^{PLACE} is there already and says something else; move it"
+        UnwritableFileError, match=rf"^{PLACE} exists already with other content; move it"
     ):
         place_file(project, PLACE, b"a long")
 
@@ -111,7 +111,7 @@ def test_no_link_out_of_the_project_is_followed(
     set_link(project.root, outside)
 
     with pytest.raises(
-        (PathRefusedError, UnwritableFileError), match=r"through a link|is there already"
+        (PathRefusedError, UnwritableFileError), match=r"through a link|exists already"
     ):
         place_file(project, PLACE, b"a")
 

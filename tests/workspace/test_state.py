@@ -167,7 +167,7 @@ def test_a_corrupt_state_is_never_written_and_stays_as_it_is(tmp_path: Path) -> 
     files = copied("corrupt", tmp_path)
 
     with pytest.raises(
-        StateCorruptError, match="line 6, column 1: it ends in the middle; it is left as it is"
+        StateCorruptError, match="line 6, column 1: it ends in the middle; it was not changed"
     ):
         current_state(files)
 

@@ -33,7 +33,7 @@ _TIMEOUT = 30.0
 )
 @COLOUR
 def demo(format: Literal["text", "json"], colour: str) -> int:
-    """Show the main job on real input, without network or key.
+    """Show a complete example; no network, no API key.
 
     A wrong reply is judged, the agent receives the errors, its second reply is accepted and
     recorded, what it learned is saved and found, and a second session continues from there. The
@@ -59,7 +59,7 @@ def demo(format: Literal["text", "json"], colour: str) -> int:
         emit_json(result)
     elif passed:
         show(
-            f"\nThat is the main job, from a wrong reply to a new session, in {seconds:.1f}"
+            f"\nThat was the complete way, from a wrong reply to a new session, in {seconds:.1f}"
             " seconds.\n"
         )
 

@@ -103,7 +103,7 @@ async def next_action(context: DemoContext) -> DemoStep:
         name="next_action",
         title="What happens next",
         words=(
-            "The report says that it is blocked, so nothing continues automatically; people see it."
+            "The report says that it is blocked, so nothing continues automatically; you decide."
         ),
         as_expected=decision.actions == ["ask_user"],
         decision=decision,
@@ -133,10 +133,10 @@ async def save(context: DemoContext) -> DemoStep:
     saved = SavedModel.model_validate(values)
     return DemoStep(
         name="save",
-        title="What an agent learns is kept",
+        title="What an agent learns is saved",
         words=(
-            "The debugger found the cause and saves it. The text holds a password, which is never"
-            " stored."
+            "The debugger found the cause and saves it. The text contains a password, which is"
+            " never stored."
         ),
         as_expected=(saved.status, saved.redactions) == ("saved", 1),
         answer=text,
@@ -186,7 +186,7 @@ async def resume(context: DemoContext) -> DemoStep:
         name="resume",
         title="A new session begins",
         words=(
-            f"Another server knows of {len(status.blockers)} blocker. The agent continues from"
+            f"Another server finds {len(status.blockers)} blocker. The agent continues from"
             f" {_HANDOFF}:"
         ),
         as_expected=status.reports == len(status.blockers) == 1

@@ -35,7 +35,7 @@ _SCALE = click.option(
     "--scale",
     type=click.Choice(["ours", "packages"]),
     default="ours",
-    help="Importance in the file: ours is 0 to 1, that of the GoopSpec packages 1 to 10.",
+    help="Scale of importance: ours is 0 to 1, packages is 1 to 10, as in the GoopSpec packages.",
 )
 
 

@@ -49,7 +49,7 @@ def _with_filters(command: _Command) -> _Command:
     return command
 
 
-@click.command(short_help="Find memories by words.")
+@click.command(short_help="Find memories by text.")
 @click.argument("queries", nargs=-1, metavar="QUERY…")
 @_with_filters
 @click.option(
@@ -67,9 +67,9 @@ def search(
     limit: int,
     form: str,
 ) -> int:
-    """Find memories by words, best first.
+    """Find memories by text, best first.
 
-    Each QUERY is one phrasing of the question, 8 at most; quote several words.
+    Each QUERY is one phrasing of the question, 8 at most; quote a phrasing of several words.
 
     The exit code is 0 also when nothing is found.
     """

@@ -117,10 +117,10 @@ def show_memory(id: int, *, store: Store, form: str) -> int:
 @with_store
 @FORMAT
 def forget(id: int, *, store: Store, purge: bool, form: str) -> int:
-    """Forget the memory ID for good: its text is gone, and only its number stays."""
+    """Forget the memory ID for good: its text is deleted, and only its number stays."""
     forgotten = forget_memory(store, id, purge=purge)
     title = f' "{shown(forgotten.title)}"' if forgotten.title else ""
-    gone = "its row is gone too" if forgotten.purged else "its text is gone"
+    gone = "its row was deleted too" if forgotten.purged else "its text was deleted"
     present(forgotten.to_dict(), f"forgotten: memory {forgotten.id}{title}; {gone}\n", form=form)
     return 0
 

@@ -23,7 +23,7 @@ def render_text(outcome: FileVerdicts, *, width: int | None = None) -> str:
                 f"  {'>' if candidate.chosen else ' '} line {candidate.line}: {candidate.why}\n"
                 for candidate in verdict.candidates
             ]
-            parts.append(f"{len(rows)} envelopes seen, > is the one that counts:\n{''.join(rows)}")
+            parts.append(f"{len(rows)} envelopes found, > marks the chosen one:\n{''.join(rows)}")
 
         parts.append(_summary(file_name(checked), verdict))
         blocks.append("\n".join(parts))

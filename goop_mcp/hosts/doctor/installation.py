@@ -57,8 +57,8 @@ def _check_path(python: PythonEnvironment, environment: Mapping[str, str]) -> Do
         launch = find_launch(python, portable=False)
         return warning(
             "PATH",
-            f"no {PROGRAM} is found on it, so hosts start it as {' '.join(launch.words)}",
-            f"install it for good ({_INSTALL}), or leave it as it is",
+            f"{PROGRAM} is not on it, so hosts start it as {' '.join(launch.words)}",
+            f"install it permanently ({_INSTALL}), or ignore this",
         )
 
     if len(found) > 1:

@@ -54,7 +54,10 @@ def check_judging(
 
     for judge in judges:
         if judge.is_plugin and starter is None:
-            fix = f"install goop-mcp for good: uv tool install {PROGRAM}, or pipx install {PROGRAM}"
+            fix = (
+                f"install goop-mcp permanently: uv tool install {PROGRAM}, or pipx install"
+                f" {PROGRAM}"
+            )
             yield failure(
                 host.title, f"{judge.name} finds none of {', '.join(_STARTERS)} on the PATH", fix
             )
@@ -66,7 +69,7 @@ def check_judging(
         fixes = " or ".join(dict.fromkeys(judge.fix for judge in judges))
         yield warning(
             host.title,
-            f"{names} judge the same reports: an agent is asked twice",
+            f"{names} check the same reports: an agent is asked twice",
             f"keep one: {fixes}",
         )
 

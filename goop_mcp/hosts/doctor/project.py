@@ -37,7 +37,7 @@ def check_database(application: AppContext) -> Iterator[DoctorCheck]:
         if not store.exists():
             yield ok(
                 "database",
-                f"{store.location} is not there yet; the first memory or report creates it",
+                f"{store.location} does not exist yet; the first memory or report creates it",
             )
             return
 
@@ -65,7 +65,7 @@ def check_database(application: AppContext) -> Iterator[DoctorCheck]:
             " memory export first",
         )
     else:
-        yield ok("database", f"{store.location} is sound, revision {revision}")
+        yield ok("database", f"{store.location} is valid, revision {revision}")
         if application.settings.writes_files:
             for newer in newer_documents(application.files, known=revision)[:1]:
                 what, _, fix = str(newer).partition("; ")
@@ -81,7 +81,7 @@ def _check_state(files: ProjectFiles) -> DoctorCheck:
     if state is None:
         return ok("project", f"{files.root} has no {_STATE}")
     if not isinstance(state, StateDefect):
-        return ok("project", f"{_STATE} is sound, phase {state.phase}")
+        return ok("project", f"{_STATE} is valid, phase {state.phase}")
 
     newest = read_checkpoints(files).newest
     fix = "fix that place by hand"

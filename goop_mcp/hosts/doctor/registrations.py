@@ -317,8 +317,8 @@ def _check_server(server: _Found) -> DoctorCheck:
 
     if greeting.seconds > _SLOW_SECONDS:
         advice = (
-            f"install it for good instead of {server.words[0]}: uv tool install goop-mcp, or pipx"
-            " install goop-mcp"
+            f"install it permanently instead of {server.words[0]}: uv tool install goop-mcp, or"
+            " pipx install goop-mcp"
             if runs_throwaway(server.words)
             else "run the doctor again when the machine is less busy; restart the host where the"
             " server is missing in it"

@@ -77,7 +77,7 @@ def _answer(arguments: Sequence[str]) -> None:
     if host not in HOSTS or options[::2] != ["--rules"] * (len(options) // 2):
         known = ", ".join(HOSTS)
         _report(
-            "hook takes the name of a host, and after it nothing or --rules WHERE; expected one"
+            "hook takes the name of a host and, optionally, --rules WHERE; expected one"
             f" of {known}, for example: goop-mcp hook claude-code"
         )
         return

@@ -117,7 +117,7 @@ def _fence_problems(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
     run = opening[: len(opening) - len(opening.lstrip("`~"))]
     at = fence.start - 1 - len(opening) - block.start
     if fence.language != "xml":
-        marked = f"as {fence.language}" if fence.language else "with no language"
+        marked = f"as {fence.language}" if fence.language else "without a language"
         message = f"the fence around the request is marked {marked}; expected xml"
         yield FENCE_LANGUAGE.problem(
             message,
@@ -133,7 +133,7 @@ def _fence_problems(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
         message = "text in the fence before <agent_request>; expected the request and nothing else"
         yield xml_rules.MALFORMED.problem(message, offset=before.end() - block.start)
     if block.complete and block.end > fence.end:
-        message = "a fence inside the request closes the outer one; read on to </agent_request>"
+        message = "a fence inside the request closes the outer one; read up to </agent_request>"
         yield FENCE_COLLISION.problem(
             message,
             offset=fence.end - block.start,

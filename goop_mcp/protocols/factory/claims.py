@@ -44,8 +44,8 @@ def unchecked_files(reply: Reply, expected: Expectations) -> list[Problem]:
 
     what = "a deliverable was" if count == 1 else f"{count} deliverables were"
     message = (
-        f"{what} not looked for, since no workspace is known; expected a check where the project"
-        " lies"
+        f"{what} not verified, because no workspace is known; expected a check in the project's"
+        " folder"
     )
 
     # About the reply as a whole: the position of its start is enough.

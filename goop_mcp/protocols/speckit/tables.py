@@ -106,8 +106,8 @@ class Strategy(Word):
         """See `Word.odd`."""
         if value in DERIVED_STRATEGIES:
             message = (
-                f"{step} is {value!r}, which the table of strategies does not have; read as the"
-                " table of types has it"
+                f"{step} is {value!r}, which is not in the table of strategies; read as the"
+                " strategy of the error type"
             )
             problem = errors.DERIVED_STRATEGY.problem(
                 message, path=f"{where}/{step}", found=str(value)

@@ -144,7 +144,7 @@ def _render_waiting(case: Case, filling: Filling) -> str:
     lines = [
         f"⏳ {name}: {known[name].state if name in known else 'not known here'}" for name in names
     ]
-    return notice("Waiting", *lines, "→ The work goes on when they have ended")
+    return notice("Waiting", *lines, "→ The work continues when they have ended")
 
 
 def _render_gathered(_case: Case, filling: Filling) -> str:
@@ -296,7 +296,7 @@ ROWS.add(
     ),
     actions=(Action.RESUME_SAME,),
     carries=("next_agent", "instruction"),
-    reason=lambda case: f"the session has ended without {_missing(case)[0]}: it goes on",
+    reason=lambda case: f"the session has ended without {_missing(case)[0]}: it continues",
     message=lambda case, _filling: notice(
         "Deliverables Missing",
         *(f"✗ {path} is missing" for path in _missing(case)[:10]),
@@ -328,7 +328,7 @@ def _resume(case: Case) -> Filling:
     ),
     message=lambda _case, filling: decision_required(
         "; ".join((filling.get("blockers") or ())[:5]),
-        question="The retries are used up. How should it go on?",
+        question="The retries are used up. How should it continue?",
     ),
 )
 def _give_up(case: Case) -> Filling:
@@ -346,7 +346,8 @@ def _give_up(case: Case) -> Filling:
     actions=(Action.CONTINUE_NEXT,),
     carries=("next_agent", "instruction", "results"),
     reason=lambda case: (
-        f"{counted_noun(len(case.context.batch), 'session')} of the batch ended: the parent goes on"
+        f"{counted_noun(len(case.context.batch), 'session')} of the batch ended: the parent"
+        " continues"
     ),
     message=_render_gathered,
 )

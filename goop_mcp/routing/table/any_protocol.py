@@ -109,7 +109,7 @@ def _render_repair(case: Case, filling: Filling) -> str:
 
 
 def _render_given_up(_case: Case, filling: Filling) -> str:
-    question = "The raw reply is kept and does not count as done. How should it go on?"
+    question = "The raw reply is kept and does not count as done. How should it continue?"
     return decision_required("; ".join((filling.get("blockers") or ())[:3]), question=question)
 
 
@@ -150,7 +150,7 @@ def _what_could_not_be_placed(case: Case, next_agent: str | None) -> str:
             return f"{status}, but the execution gate is closed: the execution is not complete"
         if next_agent:
             return f"{status}, and the next agent is {excerpt(next_agent, 60)!r}"
-        return f"{status}, but nobody is named to go on"
+        return f"{status}, but nobody is named to continue"
 
     return f"{case.protocol} says {status}, and no row fits"
 

@@ -127,7 +127,7 @@ ROWS = RowList()
     message=lambda case, _filling: notice(
         "Questions",
         *(f"✓ {each.id}: {each.default}" for each in case.report.questions[:5]),
-        "→ The agent goes on with its own defaults",
+        "→ The agent continues with its own defaults",
     ),
 )
 def _take_defaults(case: Case) -> Filling:
@@ -150,7 +150,8 @@ ROWS.add(
     carries=("questions",),
     fill=lambda case: {"questions": case.report.questions},
     reason=lambda case: (
-        f"{counted_noun(len(case.report.questions), 'question')}: you answer, and the agent goes on"
+        f"{counted_noun(len(case.report.questions), 'question')}: you answer, and the agent"
+        " continues"
     ),
     message=_render_questions,
 )
@@ -208,7 +209,7 @@ ROWS.add(
     fill=lambda case: {"instruction": case.report.recommendation or _message(case)},
     reason=lambda case: f"missing_input: {_words(case)}: you decide",
     message=lambda case, filling: decision_required(
-        _message(case), question=filling.get("instruction") or "How should it go on?"
+        _message(case), question=filling.get("instruction") or "How should it continue?"
     ),
 )
 

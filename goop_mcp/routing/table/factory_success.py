@@ -71,7 +71,7 @@ def _render_issues(case: Case, filling: Filling) -> str:
     lines = [f"✗ {issue.id or issue.type}: {issue.message}" for issue in case.report.issues[:5]]
     limit = case.context.policy.limits.critic_rejections
     step = (
-        f"→ {named(filling.get('next_agent'))} goes over it again (rejection {_rejections(case)} of"
+        f"→ {named(filling.get('next_agent'))} revises its work (rejection {_rejections(case)} of"
         f" {limit})"
     )
     return notice("Feedback Loop", *lines, step)
@@ -79,14 +79,15 @@ def _render_issues(case: Case, filling: Filling) -> str:
 
 def _render_next(case: Case, filling: Filling) -> str:
     words = f"✓ {case.report.summary or 'the agent has finished'}"
-    return render_notice("Next Agent", words, f"{named(filling.get('next_agent'))} goes on")
+    return render_notice("Next Agent", words, f"{named(filling.get('next_agent'))} continues")
 
 
 def _render_hint(case: Case, filling: Filling) -> str:
     hint = filling.get("instruction")
     words = f"The hint is {excerpt(hint, 60)!r}." if hint else "No hint says what comes next."
     return decision_required(
-        case.report.summary or "The agent has finished.", question=f"{words} How should it go on?"
+        case.report.summary or "The agent has finished.",
+        question=f"{words} How should it continue?",
     )
 
 
@@ -110,7 +111,7 @@ ROWS.add(
     },
     reason=lambda case: (
         "success, but the verdict is BLOCKING with "
-        f"{counted_noun(len(case.report.issues), 'issue')}: the work goes back"
+        f"{counted_noun(len(case.report.issues), 'issue')}: the work is sent back"
     ),
     message=_render_issues,
 )

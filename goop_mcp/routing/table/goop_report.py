@@ -164,14 +164,16 @@ def _render_blocked(_case: Case, filling: Filling) -> str:
     questions = filling.get("questions") or ()
     if not questions:
         return decision_required(
-            (filling.get("blockers") or ("",))[0], question="How should it go on?"
+            (filling.get("blockers") or ("",))[0], question="How should it continue?"
         )
 
     first = questions[0]
     words = f"RULE {first.rule} DEVIATION: {first.text}" if first.rule else first.text
     choices = [Choice(option.letter, option.text) for option in first.options]
 
-    return decision_required(words, choices, question=None if choices else "How should it go on?")
+    return decision_required(
+        words, choices, question=None if choices else "How should it continue?"
+    )
 
 
 def _render_not_ready(case: Case, filling: Filling) -> str:
@@ -263,7 +265,7 @@ def _blocked(case: Case) -> Filling:
     fits=lambda case: case.outcome is Outcome.GATE_FAILED,
     actions=(Action.RESUME_SAME,),
     carries=("next_agent", "instruction"),
-    reason=lambda case: f"COMPLETE, but {failed_checks(case)}: the same task goes on",
+    reason=lambda case: f"COMPLETE, but {failed_checks(case)}: the same task continues",
     message=_render_failed_checks,
 )
 def _fix_checks(case: Case) -> Filling:
@@ -312,7 +314,7 @@ ROWS.add(
         f"PARTIAL {_partials_before(case) + 1} times in a row on {_task(case)}: you decide"
     ),
     message=lambda _case, filling: decision_required(
-        (filling.get("blockers") or ("",))[0], question="How should it go on?"
+        (filling.get("blockers") or ("",))[0], question="How should it continue?"
     ),
 )
 def _no_progress(case: Case) -> Filling:
@@ -371,7 +373,7 @@ ROWS.add(
     actions=(Action.SAVE_STATE, Action.NEW_SESSION),
     carries=("next_command", "new_session", "files_to_read", "instruction"),
     fill=_hand_over,
-    reason=lambda _case: "CHECKPOINT: the state is saved, and the work goes on in a new session",
+    reason=lambda _case: "CHECKPOINT: the state is saved, and the work continues in a new session",
     message=_render_handoff,
 )
 
@@ -391,7 +393,7 @@ ROWS.add(
     carries=("next_agent", "instruction", "files_to_read"),
     fill=_go_on,
     reason=lambda case: (
-        f"CHECKPOINT without a new session: the state is saved, {_next_agent(case)} goes on"
+        f"CHECKPOINT without a new session: the state is saved, {_next_agent(case)} continues"
     ),
     message=_render_progress,
 )
@@ -429,7 +431,7 @@ ROWS.add(
     reason=lambda case: f"COMPLETE, and the next step is for the {_next_agent(case)}",
     message=lambda case, filling: decision_required(
         case.report.summary or f"{_task(case)} is COMPLETE",
-        question=filling.get("instruction") or "How should it go on?",
+        question=filling.get("instruction") or "How should it continue?",
     ),
 )
 
@@ -479,6 +481,6 @@ ROWS.add(
     actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
     carries=("next_agent", "instruction", "files_to_read", "next_command"),
     fill=lambda case: {**_go_on(case), "next_command": _command(case)},
-    reason=lambda case: f"COMPLETE: {_next_agent(case)} goes on with the next task",
+    reason=lambda case: f"COMPLETE: {_next_agent(case)} continues with the next task",
     message=_render_progress,
 )

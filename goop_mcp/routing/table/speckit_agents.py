@@ -1,4 +1,4 @@
-"""Which agents the work can go on with under speckit."""
+"""Which agents can continue the work under speckit."""
 
 from goop_mcp.protocols.speckit.model import AGENTS
 from goop_mcp.routing.row import Case

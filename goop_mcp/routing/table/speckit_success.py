@@ -53,14 +53,14 @@ def _render_next(case: Case, filling: Filling) -> str:
     return render_notice(
         "Next Agent",
         f"✓ {_agent(case)} has finished",
-        f"{named(filling.get('next_agent'))} goes on",
+        f"{named(filling.get('next_agent'))} continues",
     )
 
 
 def _render_unfinished(case: Case, _filling: Filling) -> str:
     done, total = _count(case, "tasks_completed"), _count(case, "tasks_total")
     words = f"{done:g} of {total:g} tasks are done" if total else "not every task is done"
-    return progress(phase="implement", in_progress=[], remarks=[f"{words}; implement goes on"])
+    return progress(phase="implement", in_progress=[], remarks=[f"{words}; implement continues"])
 
 
 ROWS = RowList()
@@ -85,7 +85,7 @@ ROWS.add(
     },
     reason=lambda case: (
         f"success, with clarifications_needed {_count(case, 'clarifications_needed'):g}:"
-        " clarify goes on"
+        " clarify continues"
     ),
     message=_render_next,
 )

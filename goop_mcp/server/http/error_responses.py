@@ -29,7 +29,7 @@ _NEXT: Final[Mapping[int, tuple[str, str]]] = {
         "bad_request",
         "post one JSON message of MCP to the address that the stream at /sse names first",
     ),
-    404: ("not_found", "the session has ended or never was; connect again"),
+    404: ("not_found", "the session has ended or never existed; connect again"),
     405: ("not_allowed", "use a method that the header Allow names"),
     406: ("not_acceptable", "send Accept: application/json, text/event-stream"),
     500: (
@@ -53,7 +53,7 @@ class _Replacement:
     retry_after: str | None = None
 
 
-_GONE: Final = "the session has ended or never was; send initialize to open another"
+_GONE: Final = "the session has ended or never existed; send initialize to open another"
 _RPC: Final = (
     _Replacement("Validation error", INVALID_REQUEST, NO_MESSAGE),
     _Replacement("Parse error", PARSE_ERROR, NO_JSON),

@@ -22,11 +22,11 @@ __all__ = ["judged", "judged_whole"]
 _BATCHES: Final = "2025-03-26"
 _SEND_SINGLY: Final = "send each message in its own request"
 _NO_BATCHES: Final = (
-    f"a list of messages (a batch) came, which this revision of MCP lacks; {_SEND_SINGLY}"
+    f"a list of messages (a batch) arrived, which this revision of MCP lacks; {_SEND_SINGLY}"
 )
 _NO_BATCHES_HERE: Final = (
-    f"a list of messages (a batch) came, which revision {_BATCHES} of MCP has and this server does"
-    f" not accept; {_SEND_SINGLY}, or initialize with 2025-06-18 or later"
+    f"a list of messages (a batch) arrived, which revision {_BATCHES} of MCP has and this server"
+    f" does not accept; {_SEND_SINGLY}, or initialize with 2025-06-18 or later"
 )
 _NO_OBJECT: Final = "the body is not a JSON object; send one message of JSON-RPC, in UTF-8"
 _NO_JSON_TYPE: Final = "a message of MCP is JSON; send it with Content-Type: application/json"

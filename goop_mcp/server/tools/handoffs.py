@@ -181,7 +181,7 @@ _FilesToRead = Annotated[
 ]
 _Blockers = Annotated[
     _Sentences,
-    Field(description="session: what stands in the way; empty: as reported.", max_length=_ITEMS),
+    Field(description="session: what blocks the work; empty: as reported.", max_length=_ITEMS),
 ]
 _Warnings = Annotated[
     _Sentences,

@@ -37,9 +37,9 @@ class HookAnswerModel(BaseModel):
     """What the host does: nothing, continue the agent with a reason, or show the user a message."""
 
     decision: Literal["block"] | None = Field(
-        default=None, description="block: the agent goes on; null: it may stop."
+        default=None, description="block: the agent continues; null: it may stop."
     )
-    reason: str | None = Field(default=None, description="The agent's prompt when it goes on.")
+    reason: str | None = Field(default=None, description="The agent's prompt when it continues.")
     # The host defines this name.
     systemMessage: str | None = Field(default=None, description="Shown to the user.")  # noqa: N815
 

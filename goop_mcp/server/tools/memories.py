@@ -42,7 +42,7 @@ _MOST_OF_THE_PACKAGES = 20
 _Title = Annotated[
     str,
     Field(
-        description="The gist; what is over 100 characters goes to the content.",
+        description="A summary; text beyond 100 characters is moved to the content.",
         max_length=_LONGEST_TITLE,
     ),
 ]

@@ -67,7 +67,7 @@ class ProjectTools:
         check_workspace: _ClaimsChecked = True,
         ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, RecordedModel]:
-        """Judge an agent's reply, say what happens next, and record it if it is accepted.
+        """Validate an agent's reply, decide what happens next, and record it if it is accepted.
 
         Use it instead of route_next_action when you are the orchestrator of a GoopSpec project and
         the agent has done its work. One call keeps the report, adds an entry to CHRONICLE.md, logs

@@ -52,7 +52,7 @@ def offered_tools(application: AppContext) -> list[Tool]:
     )
     tools = [
         _tool(replies.validate_report, title="Validate a report"),
-        _tool(replies.route_next_action, title="Say what happens next"),
+        _tool(replies.route_next_action, title="Decide what happens next"),
         _tool(projects.record_report, title="Record a report", annotations=_ADDS_ONCE),
         _tool(projects.project_status, title="Say how the project stands"),
         _tool(

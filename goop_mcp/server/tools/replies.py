@@ -47,7 +47,10 @@ LOOKING: Final = "looking for the files that the reply names"
 
 ReplyText = Annotated[
     str,
-    Field(description="The agent's whole reply, as it came.", max_length=DEFAULT_LIMITS.text_bytes),
+    Field(
+        description="The agent's complete reply, unchanged.",
+        max_length=DEFAULT_LIMITS.text_bytes,
+    ),
 ]
 ProtocolName = Annotated[
     ProtocolChoice, Field(description="The protocol of the envelope; auto detects it.")
@@ -134,7 +137,7 @@ class ReplyTools:
         check_workspace: WithClaims = False,
         ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, VerdictModel]:
-        """Judge the envelope of a reply: <goop_report>, <agent_request>, speckit or Factory JSON.
+        """Validate the envelope of a reply: <goop_report>, <agent_request>, speckit or Factory.
 
         Use it on every reply of a subagent before acting on it, and on your own report before
         sending it. Reports every error at once, with line, reason and fix. When the reply is
@@ -187,10 +190,10 @@ class ReplyTools:
         check_workspace: WithClaims = False,
         ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, DecisionModel]:
-        """Judge an agent's reply and say what happens next: who continues, with which prompt.
+        """Validate an agent's reply and decide what happens next: who continues, with which prompt.
 
         Use it instead of validate_report when you are the orchestrator and have to act on the
-        reply. Never goes on from a rejected reply, a failed check or a blocking verdict; if the
+        reply. Never continues after a rejected reply, a failed check or a blocking verdict; if the
         user has to decide, it is ask_user, with the reason. It remembers nothing: store
         state_changes and give what you stored as context with the next call. It starts no agent and
         changes nothing.

@@ -54,7 +54,7 @@ _SILENT = _Translation(
 )
 _NO_ROLE = _Translation(
     StoreError,
-    "the server at {place} does not know the role goop_app, which it knew before; another server"
+    "the server at {place} no longer has the role goop_app; another server"
     " may answer there now, or it was restored without its roles: restore them (pg_dumpall"
     " --roles-only), or start goop-mcp again without it",
 )
@@ -95,7 +95,7 @@ _BY_STATE = {
     ),
     "53100": _Translation(
         StoreFullError,
-        "the server of {place} has no room left on its disk; make room, then call again",
+        "the server of {place} has no space left on its disk; free some, then call again",
     ),
     "55P03": _Translation(
         StoreBusyError, "others wrote to {place} for too long; nothing was done, call again"

@@ -15,7 +15,7 @@ from goop_mcp.store.sqlite.errors import translating
 __all__ = ["opened_copy", "write_copy"]
 
 _NOT_COPIED = "nothing was written: goop-mcp doctor shows what is wrong with the database"
-_NOT_RESTORED = "nothing was put back: name another copy that goop-mcp backup has written"
+_NOT_RESTORED = "nothing was restored: name another copy that goop-mcp backup wrote"
 
 
 def write_copy(
@@ -58,11 +58,9 @@ def opened_copy(source: Path, file: DatabaseFile) -> Iterator[apsw.Connection]:
     """
     name = repr(str(source))
     if not source.is_file():
-        raise StoreError(f"{name} is not a file; name the copy that goop-mcp backup has written")
+        raise StoreError(f"{name} is not a file; name a copy that goop-mcp backup wrote")
     if file.path.exists() and source.samefile(file.path):
-        raise StoreError(
-            f"{name} is the database itself; name the copy that goop-mcp backup has written"
-        )
+        raise StoreError(f"{name} is the database itself; name a copy that goop-mcp backup wrote")
 
     with translating(source, name=name, advice=_NOT_RESTORED):
         connection = apsw.Connection(str(source.resolve()), flags=apsw.SQLITE_OPEN_READONLY)
@@ -88,7 +86,7 @@ def _refuse_target(file: DatabaseFile, target: Path, *, force: bool) -> None:
         raise UnwritableFileError(f"{str(target)!r} is the database itself; name another file")
     if not force and os.path.lexists(target):
         raise UnwritableFileError(
-            f"{str(target)!r} is there already; name another file, or write over it with --force"
+            f"{str(target)!r} exists already; name another file, or overwrite it with --force"
         )
 
 

@@ -22,24 +22,22 @@ __all__ = ["ForeignValueError", "translating"]
 
 _CORRUPT = "{name} is damaged; {advice}"
 _NO_DATABASE = "{name} is not a database; {advice}"
-_RESTORE = "it is left as it is: put a copy back with goop-mcp restore FILE, or move it away"
-_BUSY = (
-    "{name} is held by a program that does not wait in the queue of writers; end it, or try again"
-)
+_RESTORE = "it was not changed: restore a copy with goop-mcp restore FILE, or move it away"
+_BUSY = "{name} is locked by a program that does not wait for other writers; end it, or try again"
 _MISFIT = (
     "{name} refuses the change, which does not fit what it holds ({error}); nothing was written"
 )
-_FULL = "there is no room left for {name}; nothing was written: make room on the disk and try again"
+_FULL = "no space is left for {name}; nothing was written: free some disk space and try again"
 _READ_ONLY = (
-    "{name} must not be written, and without its companion files it cannot even be read; "
+    "{name} is not writable, and without its companion files it cannot even be read; "
     "give this user write permission on the file and on its folder"
 )
 _TOO_LONG = (
-    "a value of {name} is longer than any that goop-mcp keeps, so it is neither read nor written;"
+    "a value of {name} is longer than any that goop-mcp stores, so it is neither read nor written;"
     " restore a copy, or move the file away to start with an empty one"
 )
 _ENDED = (
-    "{name} took too long to answer, so the question was ended and nothing was written; ask again,"
+    "{name} took too long to answer, so the query was cancelled and nothing was written; try again,"
     " and if it happens again restore a copy, or move the file away to start with an empty one"
 )
 _FOREIGN_VALUE = (

@@ -113,7 +113,7 @@ def test_a_batch_is_refused_with_the_advice_to_send_its_messages_singly(
     assert code == -32600
     assert (
         message
-        == f"a list of messages (a batch) came, which this revision of MCP lacks; {one_by_one}"
+        == f"a list of messages (a batch) arrived, which this revision of MCP lacks; {one_by_one}"
     )
     later = {
         "Mcp_Session_Id": session_of(server, "2025-06-18"),
@@ -164,7 +164,7 @@ def test_clients_of_unknown_sessions_read_how_to_open_another(server: Served) ->
             assert answer.status_code == 404
             assert (
                 rpc_error(answer)[1]
-                == "the session has ended or never was; send initialize to open another"
+                == "the session has ended or never existed; send initialize to open another"
             )
 
     messages = f"{server.address}/messages/"
@@ -184,7 +184,7 @@ def test_a_session_that_was_ended_does_not_exist(server: Served) -> None:
     session = session_of(server)
     assert ask(server.mcp, method="DELETE", Mcp_Session_Id=session).status_code == 200
     answer = ask(server.mcp, body=LISTING, Mcp_Session_Id=session)
-    assert (answer.status_code, "never was" in rpc_error(answer)[1]) == (404, True)
+    assert (answer.status_code, "never existed" in rpc_error(answer)[1]) == (404, True)
 
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])

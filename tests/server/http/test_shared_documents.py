@@ -319,7 +319,7 @@ async def test_a_subscription_is_kept_with_a_session_and_refused_without_one(
         return
 
     async with open_client(replicas.second, "legacy") as client:
-        with pytest.raises(MCPError, match="no session is kept here") as refusal:
+        with pytest.raises(MCPError, match="this server keeps no sessions") as refusal:
             await client.subscribe_resource(CHRONICLE)
 
     assert refusal.value.code == INVALID_REQUEST

@@ -109,7 +109,7 @@ def test_another_prompt_is_never_overwritten(workshop: Connection, tmp_path: Pat
 
     assert (
         refused(workshop, session_id=ID, write=True, title="Another")
-        == f"{PLACE} is there already and says something else; give another session_id, or move it"
+        == f"{PLACE} exists already with other content; give another session_id, or move it"
         " away."
     )
     assert (tmp_path / PLACE).read_bytes() == before

@@ -194,7 +194,7 @@ def test_a_search_that_finds_nothing_says_how_to_ask_better(memory: Connection) 
     notes = found(result).notes
     assert notes[0] == "query 1 has no words and finds nothing; write words or identifiers"
     assert notes[1].startswith(
-        "nothing fits; leave out types, concepts, and ask in 2 to 4 other phrasings"
+        "nothing found; leave out types, concepts, and try 2 to 4 other phrasings"
     )
     assert all(f"note: {note}" in text_of(result) for note in notes)
     assert text_of(result).startswith("nothing found\n")
@@ -255,7 +255,7 @@ def test_any_text_is_a_query(memory: Connection) -> None:
             "a list of 33; expected a list of at",
         ),
         ("save_memory", {"title": "x", "content": "y", "fact": []}, "did you mean 'facts'?"),
-        ("save_memory", {"title": " ", "content": "a\0b"}, "title is blank; expected words"),
+        ("save_memory", {"title": " ", "content": "a\0b"}, "title is blank; expected text"),
         (
             "save_memory",
             {"title": " ", "content": "a\0b"},
@@ -297,7 +297,7 @@ def test_any_text_is_a_query(memory: Connection) -> None:
         (
             "get_memory",
             {"id": 9},
-            "there is no memory 9; search for its words, the answer has the ids.",
+            "there is no memory 9; search for its text, results show the ids.",
         ),
         ("forget_memory", {"id": 0}, "id is the number 0; expected a whole number from 1"),
     ],

@@ -66,7 +66,7 @@ def _save_and_go_on(project: Path, *, make_room: Callable[[], None]) -> list[str
     acknowledged, error = _save_until_full(store)
     defects = (
         []
-        if "no room left" in str(error) and str(project) not in str(error)
+        if "no space is left" in str(error) and str(project) not in str(error)
         else [f"the error is {error}"]
     )
     defects += _reading_defects(store, acknowledged)

@@ -50,7 +50,7 @@ def _percentage(values: Values, stated: str, part: str, whole: str) -> Iterator[
 def _length(values: Values, name: str, count: float | None) -> Iterator[Remark]:
     listed = items(values, name)
     if listed is not None and count is not None and len(listed) != count:
-        yield f"{name} lists {len(listed)}, the count is {count:g}; expected all of them", name
+        yield f"{name} lists {len(listed)}, but the count is {count:g}; expected all of them", name
 
 
 COUNT_RULES = RuleList()

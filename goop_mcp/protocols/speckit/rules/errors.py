@@ -77,11 +77,11 @@ DERIVED_STRATEGY = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches=(
-        "`retry` or `retry_with_backoff`: asked for by the type table, absent from the strategy"
-        " table"
+        "`retry` or `retry_with_backoff`: in the table of error types, but not in the table of"
+        " strategies"
     ),
     why="The two tables of the specification differ; the meaning is plain.",
-    fix="Nothing to do: it is read as the type table has it.",
+    fix="Nothing to do: it is read as the strategy of the error type.",
     requirements=("S-22", "S-23", "S-24"),
     example=Example(
         good='"recovery_strategy": "fix_and_retry"',

@@ -72,7 +72,7 @@ GATE_RULES = RuleList()
         "The agent did its work, and the work found a reason to stop. The router "
         "looks at the content, never at the status alone."
     ),
-    fix="Nothing to do: the reply is in order, what it found is not.",
+    fix="Nothing to do: the reply is valid; what it found blocks the work.",
     requirements=("S-33", "S-36", "S-38", "S-40"),
     example=Example(
         good='"overall_status": "PASSED"', bad='"overall_status": "FAILED"', reply=TEST_REPLY
@@ -106,7 +106,7 @@ def _success_with_failed_gate(response: Response, _expected: Expectations) -> li
             if critical > 0 or listed:
                 count = f"{critical or listed:g}"
                 path = "findings_by_severity/CRITICAL"
-                stops.append((f"{count} findings are CRITICAL", path, count))
+                stops.append((f"the number of CRITICAL findings is {count}", path, count))
         case "plan":
             violations = items(result, "constitution_violations")
             if violations:
