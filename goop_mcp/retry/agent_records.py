@@ -24,9 +24,8 @@ class AgentUnavailableError(GoopError):
     `retry_after` is when one may be tried.
     """
 
-    retryable = (
-        False  # whoever waits it out would make one job of many the one that hammers the provider
-    )
+    # Of many jobs that share the agent, one that waited would go on loading a provider that fails.
+    retryable = False
 
     def __init__(self, failures: int, retry_after: float) -> None:
         """Take how many calls failed in a row, and the seconds until the next one is allowed."""
@@ -78,6 +77,8 @@ class AgentRecord:
             if self._open_until is None:
                 return False
 
+            # While a probe is under way nobody knows when the circuit closes: at the latest after
+            # another rest.
             wait = self._rest if self._probing else self._open_until - now
             if wait > 0:
                 raise AgentUnavailableError(self._failures, min(wait, self._rest))
@@ -164,6 +165,9 @@ def record_of(agent: Agent) -> AgentRecord:
 
         record = AgentRecord()
 
+        # The key of an object is its `id`, which another object may get after its end: the record
+        # is removed with the object. Of a bound method the object is watched, as the method itself
+        # is gone at once.
         try:
             owner = _known_as(agent)
             owner = owner if isinstance(key, int) else getattr(owner, "__self__", owner)

@@ -146,6 +146,7 @@ class EnvelopedAgent:
 
         An agent that is an object of its own, put into a class, belongs to none of its instances.
         """
+        # A method must be bound to its instance before it is asked, as Python does for functions.
         bind = getattr(self.agent, "__get__", None)
         if bind is None or (
             instance is None and not isinstance(self.agent, staticmethod | classmethod)

@@ -281,6 +281,7 @@ class Outcome:
             # It answers the task itself and no earlier reply.
             return self.text
 
+        # An agent may have repeated its prose with the envelope.
         prose = (replies[0].reply or "").strip()
 
         return self.text if prose in self.text else f"{prose}\n\n{self.text}"
@@ -347,4 +348,5 @@ def _lacks_envelope(attempt: Attempt) -> bool:
     verdict = attempt.verdict
     if verdict is None or verdict.accepted or verdict.span is not None:
         return False
+    # Neither lacks an envelope: one was not read for its size, the other has several.
     return not {rule for rule, _ in attempt.findings_key} & {TOO_LARGE.id, AMBIGUOUS.id}

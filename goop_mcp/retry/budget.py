@@ -108,6 +108,8 @@ class Budget:
                         return False
 
                     usage = expected()
+                    # All limits are checked and reserved under one lock: between two locks another
+                    # call could take what this one has seen.
                     full = next(
                         (each for each in limited if not each._has_room(usage, around)), None
                     )
@@ -175,6 +177,7 @@ class Budget:
 
                 budget._wake()
 
+            # The calls around this one must not count again what was counted here.
             for budget in self._chain():
                 if budget._own is not None and usage is not None:
                     budget._own.others_counted = True
@@ -208,6 +211,8 @@ class Budget:
 
     def _has_room(self, expected: Usage, around: Sequence[_Reservation]) -> bool:
         """Whether a call may begin: nothing else runs, or all reservations fit together."""
+        # What the calls around this one hold is meant for it. A call that stands still uses
+        # nothing, so that a call which fits nowhere may run while all others wait.
         others = [each for each in self._held if each not in around]
         if not any(each.waiting_within == 0 for each in others):
             return True

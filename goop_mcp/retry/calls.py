@@ -135,6 +135,7 @@ async def _answer(function: Callable[[Any], object], argument: object, *, is_asy
 
     What it returns may be awaitable all the same, as with a lambda.
     """
+    # Only a function that is certainly async is called in the event loop: any other could block it.
     answer = function(argument) if is_async else await call_on_thread(partial(function, argument))
     try:
         return await answer if inspect.isawaitable(answer) else answer
@@ -161,6 +162,7 @@ async def answer_within(seconds: float, call: Awaitable[Reply], *, late: Timeout
             if not scope.cancel_called:
                 raise
 
+            # A call that is stopped has used tokens all the same.
             vars(late)["usage"] = getattr(raised, "usage", None)
             if isinstance(raised, Exception):
                 raise late from raised
@@ -190,6 +192,8 @@ def is_transient(failure: BaseException) -> bool:
     if isinstance(failure, BaseExceptionGroup):
         return all(map(is_transient, failure.exceptions))
 
+    # What the failure says of itself comes first; then types of Python, the status, what a library
+    # wraps as the reason, and last the names that the common clients use, which are not imported.
     marked = getattr(failure, "retryable", None)
     if isinstance(marked, bool):
         return marked

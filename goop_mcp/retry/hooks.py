@@ -46,6 +46,7 @@ async def call_hooks(
                 await answer
         except Exception:
             _logger.exception("a hook failed; the call continues")
+        # Under asyncio, a hook that awaits a cancelled task raises the same as a cancelled call.
         except anyio.get_cancelled_exc_class():
             if is_being_cancelled():
                 raise

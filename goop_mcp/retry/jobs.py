@@ -127,6 +127,7 @@ def judged(attempt: Attempt, verdict_on: Callable[[str], Verdict]) -> Attempt:
         _logger.exception(
             "a reply cannot be judged; it is not accepted, and the agent is not asked again"
         )
+        # Without a verdict the attempt counts as a failed call, and `repeatable` stays False.
         return replace(attempt, error=str(failure), failure=failure)
 
 
@@ -153,4 +154,5 @@ def check_count(name: str, value: object) -> None:
 @lru_cache(maxsize=64)
 def check_names(protocol: str, phase: str | None) -> None:
     """Raise UnknownNameError for a protocol or phase that does not exist."""
+    # `validate` knows all names; the result is kept, as each job of thousands is checked.
     validate("", protocol=protocol, expected=Expectations(phase=phase))

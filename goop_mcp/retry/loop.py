@@ -117,6 +117,7 @@ class RetryLoop:
         self._budget = Budget(self._job.policy, self._clock)
         self._counts_usage = self._budget.counts_usage
         self._scope = anyio.CancelScope()
+        # `cancel` came before there was a scope to cancel.
         if self._cancelled:
             self._scope.cancel()
 
@@ -145,6 +146,7 @@ class RetryLoop:
 
             self._agent, self._call = agent, call
             self._key, self._name = key_of(agent), name_of(agent)
+            # The fallback knows nothing of the conversation, so it is given the task itself.
             task = Message(self._job.prompt, attempt=len(self.attempts) + 1)
             if (limit := await self._ask(task, fallback=True)) is not None:
                 return limit
@@ -183,6 +185,7 @@ class RetryLoop:
             _logger.exception("backoff failed; the agent is not called again")
             return "agent_error"
 
+        # Whoever waited would find the deadline passed.
         if left is not None and seconds >= left:
             return "deadline"
 
@@ -195,6 +198,7 @@ class RetryLoop:
 
         Where a limit forbids that, no agent is asked and the limit is returned.
         """
+        # A call that was cancelled must not send anything, nor reserve what others could use.
         await checkpoint_if_cancelled()
         if self._counts_usage and (limit := await self._reserve()) is not None:
             return limit
@@ -202,6 +206,7 @@ class RetryLoop:
         made, probe = len(self.attempts), False
 
         try:
+            # The circuit is asked before the call is counted: a refused call costs nothing.
             record = find_record(self._key) if self._job.policy.circuit else None
             probe = record is not None and record.admit(self._clock())
             self._budget.count_call()
@@ -257,6 +262,7 @@ class RetryLoop:
         except Exception as raised:
             failure, error = raised, describe_failure(raised)
             repeatable = is_repeatable(raised, self._job.policy)
+        # A cancellation or an interrupt goes through, but only after its attempt is recorded.
         except BaseException as raised:
             error = (
                 CANCELLED
@@ -315,6 +321,8 @@ class RetryLoop:
         left, limit = self._budget.time_left(), self._job.policy.attempt_timeout
         if left is not None and left <= 0:
             raise DeadlinePassedError("the deadline passed before the agent was asked")
+        # The nearer limit decides what a late answer means: the end of the call, or a failed
+        # attempt that may be repeated.
         if left is not None and (limit is None or left <= limit):
             late = DeadlinePassedError("the deadline passed before the agent answered")
             return await answer_within(left, self._call(message), late=late)
@@ -365,6 +373,7 @@ class RetryLoop:
         One that hangs is abandoned at the deadline, but not before `least` seconds.
         """
         left = self._budget.time_left()
+        # Without a deadline the caller's hook may take as long as it wants.
         if left is None:
             await call_hooks(hooks, value)
             return

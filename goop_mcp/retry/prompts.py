@@ -103,6 +103,7 @@ def _feedback(replies: Sequence[Attempt]) -> str:
     if not repeated:
         return feedback
 
+    # The instruction stays last. Feedback of a single line has no instruction apart.
     head, _, instruction = feedback.rpartition("\n")
     if not head:
         return "\n".join([OPENING, *repeated, feedback.removeprefix(OPENING).strip()])

@@ -162,6 +162,7 @@ class Review:
         that. Raises RuntimeError when the review had ended before.
         """
         self._check_open()
+        # The budget is left alone: what the reply cost was counted when it was heard first.
         self._because = self._judge_next(self._attempt(reply=reply, usage=usage), last=False)
 
     def settle(self, usage: Usage) -> None:
@@ -212,6 +213,7 @@ class Review:
         self.attempts.append(
             self._attempt(error=describe_failure(failure), failure=failure, usage=usage)
         )
+        # A framework that is given `time_left` as its time-out raises an error at the deadline.
         late = isinstance(failure, TimeoutError) and self._budget.used_up() == "deadline"
         self._stop("deadline" if late else "agent_error")
 

@@ -83,6 +83,8 @@ def _times_stuck(replies: Sequence[Attempt]) -> int:
 
     Another value under the same rule is progress: the agent tries to get it right (D-98).
     """
+    # Counted over all replies, not only in a row: an agent that alternates between two wrong
+    # replies makes no progress either.
     stuck = 0
     texts: set[int] = set()
     errors: set[int] = set()

@@ -66,6 +66,7 @@ def start_call_span(agent: str | None) -> trace.Span:
     return _tracer.start_span(name, attributes=attributes)
 
 
+# The same few agents are asked again and again.
 @lru_cache(maxsize=64)
 def _named(agent: str | None) -> tuple[str, Mapping[str, str]]:
     shown = {"gen_ai.agent.name": excerpt(agent, _LONGEST_NAME)} if agent else {}

@@ -153,6 +153,7 @@ def _request_after(
         return WorkflowEnd(cast("WorkflowStopReason", not_ours[0].value), decision.reason)
 
     action = ours[0] if ours else Action.ASK_USER
+    # A prerequisite is done: the request that needed it is made again, whatever would be next.
     if request.waiting and action in (Action.FINISH, Action.CONTINUE_NEXT):
         return request.waiting[-1]
     if action in (Action.FINISH, Action.ASK_USER):

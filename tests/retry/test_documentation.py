@@ -53,7 +53,7 @@ def test_a_wave_of_jobs_is_accepted_within_its_budget() -> None:
 
 
 def test_the_workflow_runs_to_its_end() -> None:
-    assert asyncio.run(names()["workflow"]())[0] == "finish"
+    assert asyncio.run(names()["run_team"]())[0] == "finish"
 
 
 def test_the_session_forgets_at_a_fresh_start() -> None:
@@ -78,13 +78,13 @@ def test_the_call_with_a_button_is_cancelled_by_it() -> None:
         return GOOD
 
     defined["agent"] = agent
-    outcome = asyncio.run(defined["with_a_button"](button))
+    outcome = asyncio.run(defined["run_until_pressed"](button))
     assert outcome.stopped_because == "cancelled"
     assert len(outcome.attempts) == 1
 
 
 def test_the_call_on_record_is_counted(tmp_path: Path) -> None:
-    accepted, by_rule, by_agent, by_week = asyncio.run(names()["work_on_record"](tmp_path))
+    accepted, by_rule, by_agent, by_week = asyncio.run(names()["work_and_record"](tmp_path))
     assert accepted
     assert by_rule == {"goop_report/unknown-status": 1}
     assert list(by_agent) == ["goop-executor"]
