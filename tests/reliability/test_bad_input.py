@@ -74,9 +74,7 @@ def test_a_file_that_is_no_database_is_named_left_alone_and_may_be_moved_away(
     with serve(tmp_path) as server:
         for tool in CALLS:
             text = refusal(tmp_path, call(server, tool))
-            assert (
-                ".goopspec/goop.db is not a database; it was not changed: put a copy back" in text
-            )
+            assert ".goopspec/goop.db is not a database; it was not changed: restore a copy" in text
 
         still_answers(server)
         assert database.read_bytes() == b"What is this?\n" * 1000
@@ -101,7 +99,7 @@ def test_a_damaged_database_is_named_and_not_repaired_by_guessing(tmp_path: Path
 
     with serve(tmp_path) as server:
         for tool in CALLS:
-            assert "is damaged; it was not changed: put a copy back" in refusal(
+            assert "is damaged; it was not changed: restore a copy" in refusal(
                 tmp_path, call(server, tool)
             )
 

@@ -11,7 +11,8 @@ from lxml import etree
 from goop_mcp import UnknownNameError
 from goop_mcp.errors import AssetBrokenError, GoopError, NotWritableError
 from goop_mcp.services.build_request import HANDOFF_AGENTS, RequestFieldsError, build_request
-from goop_mcp.services.templates import fill_template, find_template, list_templates, parse_template
+from goop_mcp.services.fill_template import fill_template
+from goop_mcp.services.templates import find_template, list_templates, parse_template
 from tests.protocols.agent_request.prompts import judge, judge_both, request_of, rules_of
 from tests.protocols.agent_request.strategies import FILLED, PATHS
 from tests.repository import ROOT

@@ -92,7 +92,7 @@ def test_a_program_that_ignores_the_lock_is_waited_for_and_reported(
     add_named(store, "one")
     other = apsw.Connection(str(tmp_path / ".goopspec" / "goop.db"))
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreBusyError, match="does not wait in the queue"):
+    with pytest.raises(StoreBusyError, match="does not wait for other writers"):
         store.write(lambda writing: writing.add_event(EVENT), timeout=0.2)
 
     assert store.read(lambda reading: reading.revision()) == 1

@@ -141,7 +141,7 @@ def test_a_server_without_our_role_is_named_as_the_cause_and_used_again_with_it(
 
     for call in (lambda: uids(store), lambda: add_named(store, "refused")):
         with pytest.raises(
-            StoreError, match=r"does not know the role goop_app.*another server may answer"
+            StoreError, match=r"no longer has the role goop_app.*another server may answer"
         ):
             call()
 
