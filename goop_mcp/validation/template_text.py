@@ -173,6 +173,10 @@ def suspects(values: Sequence[str], prose: Prose) -> frozenset[str]:
             if len(value) <= _LONGEST and ("\n" in value or "  " in value)
         )
 
+    # Only values that can be template text as a whole ask for something.
+    if len(lower) > _LONGEST:
+        lower = "\n".join([value for value in values if len(value) <= _LONGEST]).lower()
+
     marks = [mark for mark in _SLOT_MARKS if mark in text]
     letter, asks = _holds_letter(text), _asks(lower)
     if not (marks or letter or listed or asks):
