@@ -4,7 +4,7 @@ from goop_mcp.routing.context import RoutingContext
 from goop_mcp.routing.context_parts import Counters, Policy, RoutingLimits, SessionState
 from goop_mcp.routing.decision import Action, Decision, Retry, SessionResult
 from goop_mcp.routing.router import route
-from goop_mcp.routing.views import Issue, Option, Outcome, Question
+from goop_mcp.routing.views import Issue, Option, OutcomeKind, Question
 
 __all__ = [
     "Action",
@@ -12,7 +12,7 @@ __all__ = [
     "Decision",
     "Issue",
     "Option",
-    "Outcome",
+    "OutcomeKind",
     "Policy",
     "Question",
     "Retry",

@@ -34,7 +34,7 @@ Each envelope is read into one model. Its outcome is the first line that fits. A
 _ROWS = """\
 ## Rows
 
-"Carries" names the fields of the decision that a row sets in addition to `actions`, `rule`,
+"Sets" names the fields of the decision that a row sets in addition to `actions`, `rule`,
 `reason`, `message`, `verdict` and `state_changes`.
 """
 
@@ -149,12 +149,12 @@ def _rows(protocol: str, rows: Iterable[Row]) -> str:
             row.rule,
             row.when,
             ", ".join(f"`{action}`" for action in row.actions),
-            ", ".join(f"`{name}`" for name in row.carries),
+            ", ".join(f"`{name}`" for name in row.sets),
             " ".join(row.requirements),
         )
         for row in rows
     ]
-    head = ("rule", "when", "actions", "carries", "requirements")
+    head = ("rule", "when", "actions", "sets", "requirements")
     return f"### {_TITLES.get(protocol, protocol)}\n\n{_table(head, lines)}"
 
 

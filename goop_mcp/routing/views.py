@@ -6,6 +6,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from goop_mcp.messages import Position
+
 __all__ = [
     "NOTHING",
     "NO_REPORT",
@@ -19,8 +21,7 @@ __all__ = [
     "MemoryView",
     "NextStep",
     "Option",
-    "Outcome",
-    "Place",
+    "OutcomeKind",
     "Question",
     "ReportView",
     "RequestView",
@@ -34,7 +35,7 @@ def _nothing() -> Mapping[str, Any]:
     return NOTHING
 
 
-class Outcome(StrEnum):
+class OutcomeKind(StrEnum):
     """What a reply comes to, whatever its protocol calls it."""
 
     INVALID = "invalid"
@@ -50,19 +51,6 @@ class Outcome(StrEnum):
     FREEFORM = "freeform"
     INPUT = "input"
     UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A position within a total; None where it is not known."""
-
-    current: int | None = None
-    total: int | None = None
-
-    @property
-    def is_last(self) -> bool:
-        """Whether this is n of n, with n above 0."""
-        return self.total is not None and self.total > 0 and self.current == self.total
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,14 +180,14 @@ class ErrorView:
 class ReportView:
     """What an agent has done. `result` is the part that only its protocol knows, untouched."""
 
-    outcome: Outcome
+    outcome: OutcomeKind
     native_status: str | None = None
     agent: str | None = None
     task_id: str | None = None
     task_name: str | None = None
     phase: str | None = None
-    wave: Place | None = None
-    task: Place | None = None
+    wave: Position | None = None
+    task: Position | None = None
     spec_locked: bool | None = None
     summary: str | None = None
     files: tuple[FileView, ...] = ()
@@ -252,7 +240,7 @@ class DeliverableView:
 class RequestView:
     """What one agent asks of another. `text` is the request as it may be handed on."""
 
-    outcome: Outcome
+    outcome: OutcomeKind
     mode: str | None = None
     intent: str | None = None
     task_summary: str | None = None
@@ -274,5 +262,5 @@ class RequestView:
     text: str = ""
 
 
-NO_REPORT = ReportView(outcome=Outcome.UNKNOWN)
-NO_REQUEST = RequestView(outcome=Outcome.UNKNOWN)
+NO_REPORT = ReportView(outcome=OutcomeKind.UNKNOWN)
+NO_REQUEST = RequestView(outcome=OutcomeKind.UNKNOWN)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from goop_mcp.validation.fences import common_indentation
 from goop_mcp.validation.hosts import HAND_BACK, unescape
-from goop_mcp.validation.landmarks import Landscape, Regions, Roots, Tag, survey
 from goop_mcp.validation.pairing import Block, blocks_of
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.safe_json import load_object, pair_braces
+from goop_mcp.validation.scanner import Regions, Roots, ScanResult, Tag, scan
 from goop_mcp.validation.thoughts import OPEN_THINKING, THINKING, hide_thoughts, thoughts
 
 __all__ = [
@@ -138,7 +138,7 @@ def _find_blocks(text: str, roots: Roots) -> list[Block]:
     choose, the comment may not be a comment (prose mentions `<!--` too), so the tags are paired
     once more as if there were no comments.
     """
-    seen = survey(text, roots)
+    seen = scan(text, roots)
     if not seen.hidden:
         blocks = blocks_of(text, seen.openers, seen.closers, roots)
         if len(blocks) > 1:
@@ -157,7 +157,7 @@ def _find_blocks(text: str, roots: Roots) -> list[Block]:
     return blocks
 
 
-def _split(seen: Landscape, hidden: Regions, *, inside: bool) -> tuple[list[Tag], list[Tag]]:
+def _split(seen: ScanResult, hidden: Regions, *, inside: bool) -> tuple[list[Tag], list[Tag]]:
     """Return the start and end tags that are inside `hidden`, or else those that are not."""
     openers = [tag for tag in seen.openers if hidden.hold(tag.start, tag.end) is inside]
     return openers, [tag for tag in seen.closers if hidden.hold(tag.start, tag.end) is inside]
@@ -195,5 +195,5 @@ def _whole_in_code(text: str, tags: list[Tag]) -> Iterator[Block]:
 
 def spoken_apart(text: str) -> Regions:
     """Return the ranges that do not belong to an answer: thinking, comments, CDATA sections."""
-    hidden = survey(text, _ANY_ROOT).hidden if "<!" in text else []
+    hidden = scan(text, _ANY_ROOT).hidden if "<!" in text else []
     return Regions([*thoughts(text), *hidden])

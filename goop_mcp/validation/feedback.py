@@ -46,16 +46,16 @@ _FIRST = {
 
 
 def compose_feedback(
-    findings: Sequence[Finding], *, no_envelope: bool, skeleton: str, limits: Limits
+    findings: Sequence[Finding], *, no_envelope: bool, template: str, limits: Limits
 ) -> str:
     """Return the feedback to the agent about the errors among `findings`.
 
-    `skeleton` is the smallest envelope of the protocol; it is shown if there was none. The text has
+    `template` is the smallest envelope of the protocol; it is shown if there was none. The text has
     at most `limits.feedback_characters`; errors that do not fit are counted.
     """
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if no_envelope:
-        return _ask_for_envelope(errors, skeleton)
+        return _ask_for_envelope(errors, template)
 
     cut_off = next((finding for finding in errors if finding.rule == TRUNCATED.id), None)
     if cut_off is not None:
@@ -74,9 +74,9 @@ def for_last_message(feedback: str) -> str:
     return body + break_ + _FOR_LAST_MESSAGE.get(instruction, instruction)
 
 
-def _ask_for_envelope(errors: Sequence[Finding], skeleton: str) -> str:
+def _ask_for_envelope(errors: Sequence[Finding], template: str) -> str:
     what = _sentence(errors[0].message) if errors else "It holds no envelope."
-    form = skeleton if len(skeleton) <= _SKELETON_CHARACTERS else ""
+    form = template if len(template) <= _SKELETON_CHARACTERS else ""
     return f"{OPENING} {what}\n{form}\n{_SEND_ENVELOPE}"
 
 

@@ -91,10 +91,10 @@ def fences_in_lists(text: str, base: int) -> list[tuple[int, int, str]]:
     return blocks.spans
 
 
-def _take(blocks: _Blocks, rest: str, indent: int, place: tuple[int, int]) -> None:
+def _take(blocks: _Blocks, rest: str, indent: int, line: tuple[int, int]) -> None:
     """Process a line that is not blank.
 
-    `rest` is indented by `indent`, `place` is where the line begins and ends.
+    `rest` is indented by `indent`, `line` is where the line begins and ends.
     """
     depth = blocks.matched(indent)
     if blocks.fence is not None:
@@ -102,11 +102,11 @@ def _take(blocks: _Blocks, rest: str, indent: int, place: tuple[int, int]) -> No
             run = blocks.fence.run
             closes = rest.startswith(run) and not rest.strip(run[0])
             if closes and indent - blocks.column(blocks.fence.depth) < _CODE:
-                blocks.end_fence(place[0])
+                blocks.end_fence(line[0])
 
             return
 
-        blocks.end_fence(place[0])
+        blocks.end_fence(line[0])
 
     within = depth == len(blocks.items)
     indented = indent - blocks.column(depth) >= _CODE
@@ -116,7 +116,7 @@ def _take(blocks: _Blocks, rest: str, indent: int, place: tuple[int, int]) -> No
     del blocks.items[depth:]
     blocks.paragraph = blocks.paragraph and within
     blocks.began_empty = False
-    _begin(blocks, rest, indent, place[1])
+    _begin(blocks, rest, indent, line[1])
 
 
 def _begin(blocks: _Blocks, rest: str, indent: int, line_end: int) -> None:

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.hosts import host_tail
-from goop_mcp.validation.landmarks import Roots, Tag
+from goop_mcp.validation.scanner import Roots, Tag
 
 __all__ = ["Block", "blocks_of"]
 

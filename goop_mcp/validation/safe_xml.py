@@ -15,7 +15,7 @@ from goop_mcp.validation.edits import apply_edits, edit_problems
 from goop_mcp.validation.envelope_rules import TOO_DEEP, TOO_LARGE
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.limits import Limits, utf8_length
-from goop_mcp.validation.markup import Grammar, Place, XmlScan
+from goop_mcp.validation.markup import Grammar, TagPosition, XmlScan
 from goop_mcp.validation.rules import Problem
 
 __all__ = ["XmlEnvelope"]
@@ -169,33 +169,34 @@ class XmlEnvelope:
 
         # The parser recorded the line of each element, which determines the place of an element
         # that is alone on its line. Only other places need the scan.
-        located = self._place_in_tree(path)
+        located = self._position_in_tree(path)
         if located is None:
-            places, nearest = self.scan.places, path
-            while nearest and nearest not in places:
+            positions, nearest = self.scan.positions, path
+            while nearest and nearest not in positions:
                 nearest = nearest.rpartition("/")[0]
 
-            located = (places[nearest] if nearest else Place(0, 0)), nearest == path
+            located = (positions[nearest] if nearest else TagPosition(0, 0)), nearest == path
 
-        place, is_there = located
+        position, is_there = located
         if not is_there:
-            return place.start
+            return position.start
         if attribute:
-            tag = self.source[place.start : place.tag_end]
+            tag = self.source[position.start : position.tag_end]
             values = (each for each in _ATTRIBUTE.finditer(tag) if each[1].lower() == attribute)
             return next(
-                (place.start + each.start(each.lastindex or 0) for each in values), place.start
+                (position.start + each.start(each.lastindex or 0) for each in values),
+                position.start,
             )
 
         if found:
-            text = _BEFORE_TEXT.match(self.source, place.tag_end)
+            text = _BEFORE_TEXT.match(self.source, position.tag_end)
             if text is not None and text.end() < len(self.source):
                 return text.end()
 
-        return place.start
+        return position.start
 
-    def _place_in_tree(self, path: str) -> tuple[Place, bool] | None:
-        """Return the place of the element at `path`, or of the nearest one around, and which it is.
+    def _position_in_tree(self, path: str) -> tuple[TagPosition, bool] | None:
+        """Return the position of `path`, or of the nearest element around, and which it is.
 
         The bool is True for the element itself. Return None if the tree does not determine the
         place.
@@ -217,11 +218,11 @@ class XmlEnvelope:
 
             element = child
 
-        place = self._place_on_line(element)
-        return None if place is None else (place, is_there)
+        position = self._position_on_line(element)
+        return None if position is None else (position, is_there)
 
-    def _place_on_line(self, element: "etree._Element") -> Place | None:
-        """Return the place of an element whose tag is on its line once, None if it is unclear."""
+    def _position_on_line(self, element: "etree._Element") -> TagPosition | None:
+        """Return the position of an element that is on its line once, None if it is unclear."""
         source, line = self.source, (element.sourceline or 1) - 1
         line_start = _start_of_line(source, line)
         line_end = source.find("\n", line_start)
@@ -233,16 +234,16 @@ class XmlEnvelope:
 
         start = line_start + text.index(tag)
         end = _START_TAG.match(source, start)
-        return None if end is None else Place(start, end.end())
+        return None if end is None else TagPosition(start, end.end())
 
     def _locate_text(self, parent: str, found: str) -> int:
-        """Return where `found` is between the elements of `parent`, else the place of `parent`."""
-        place = self.scan.places.get(parent)
-        if place is None:
+        """Return where `found` is between the elements of `parent`, else where `parent` is."""
+        position = self.scan.positions.get(parent)
+        if position is None:
             return 0
 
-        at = self.source.find(found.split("\n", maxsplit=1)[0].rstrip("…")[:40], place.tag_end)
-        return at if at >= 0 else place.start
+        at = self.source.find(found.split("\n", maxsplit=1)[0].rstrip("…")[:40], position.tag_end)
+        return at if at >= 0 else position.start
 
     def _over_limits(self) -> bool:
         """Refuse an envelope that is too large or too deeply nested to parse."""

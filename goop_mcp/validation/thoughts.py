@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from goop_mcp.validation.fences import fence_spans
-from goop_mcp.validation.landmarks import InlineCode, Regions
 from goop_mcp.validation.pairing import Block
+from goop_mcp.validation.scanner import InlineCode, Regions
 
 __all__ = ["OPEN_THINKING", "THINKING", "hide_thoughts", "thoughts"]
 

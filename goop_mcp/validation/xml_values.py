@@ -17,7 +17,7 @@ from goop_mcp.validation.escaping import XML_BLANKS, visible, without_emphasis
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.template_phrases import Prose
-from goop_mcp.validation.template_text import MARKS, place_of, suspects, template_text
+from goop_mcp.validation.template_text import MARKS, suspects, template_text, value_kind
 
 __all__ = ["Element", "ValueRules", "Words", "XmlValueReader", "clean_text", "name_in", "set_value"]
 
@@ -272,7 +272,7 @@ class XmlValueReader:
                 self._template_text(tail, parent, "text()", "")
 
     def _template_text(self, value: str, element: Element, step: str, name: str) -> None:
-        weight = template_text(value, place_of(name), self.rules.prose)
+        weight = template_text(value, value_kind(name), self.rules.prose)
         if weight is None:
             return
 

@@ -10,7 +10,7 @@ from goop_mcp.protocols.goop_report.values import clean
 from goop_mcp.validation.check_texts import parse_result
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.template_phrases import SECTIONS_PROSE
-from goop_mcp.validation.template_text import Place, template_text
+from goop_mcp.validation.template_text import ValueKind, template_text
 
 __all__ = [
     "SectionLine",
@@ -107,7 +107,7 @@ def template_weight(text: str) -> Severity | None:
     path, description = _at_dash(bare)
     path = path.strip("` ") if description else path
     if weight is None and " " not in path and (description or "/" in path):
-        weight = template_text(path, Place.PATH, SECTIONS_PROSE)
+        weight = template_text(path, ValueKind.PATH, SECTIONS_PROSE)
     return weight
 
 

@@ -73,7 +73,7 @@ def past_flags(tokens: Sequence[Token]) -> list[bool]:
 
 
 def ends_of_lines(tokens: Sequence[Token]) -> list[int]:
-    """Return the places of the new lines."""
+    """Return the positions of the new lines."""
     return [at for at, token in enumerate(tokens) if token.text == "\n"]
 
 
@@ -349,7 +349,7 @@ _AFTER_COUNT = vocabulary.CONNECTIVES | STATES.keys() | vocabulary.NUMBERS.keys(
 
 
 def _pass_over(tokens: Sequence[Token], at: int, words: frozenset[str]) -> int:
-    """Return the place after `words` at `at`; few are examined, to keep the time linear."""
+    """Return the position after `words` at `at`; few are examined, to keep the time linear."""
     most = at + _LOOK_AHEAD
     while at < most and _text(tokens, at) in words:
         at += 1
@@ -396,7 +396,7 @@ def _parts_of_a_whole(
         state = states.get(part.at)
         # A text of "11/12" and marks is a result.
         if state is None and len(tokens) <= _LOOK_AHEAD and "/" in tokens[part.at].text:
-            others = (token for place, token in enumerate(tokens) if place != part.at)
+            others = (token for at, token in enumerate(tokens) if at != part.at)
             state = "total" if all(token.kind == MARK for token in others) else None
         shown = f"{part.number} of {part.whole}"
         if state in ("passed", "total") and _ends_or_counts(tokens, part.at):

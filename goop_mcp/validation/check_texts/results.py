@@ -298,7 +298,7 @@ def _hope_at(tokens: Sequence[Token], at: int) -> range | None:
 
 
 def _left_out_at(tokens: Sequence[Token], at: int) -> range | None:
-    """Return the place of "skipped" at the beginning of a text, if it is the whole statement."""
+    """Return the position of "skipped" at the beginning of a text, if it is the whole statement."""
     if tokens[at].text not in vocabulary.LEFT_OUT:
         return None
 

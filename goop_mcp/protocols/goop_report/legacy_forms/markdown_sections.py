@@ -2,6 +2,14 @@
 
 import re
 
+from goop_mcp.protocols.goop_report.legacy_forms.conversion import (
+    converted,
+    expected_agent,
+    expected_state,
+    reason_to_block,
+    template_left,
+    unknown_status,
+)
 from goop_mcp.protocols.goop_report.model import (
     Artifacts,
     Check,
@@ -11,20 +19,12 @@ from goop_mcp.protocols.goop_report.model import (
     Report,
     Status,
 )
-from goop_mcp.protocols.goop_report.older_forms.conversion import (
-    converted,
-    expected_agent,
-    expected_state,
-    reason_to_block,
-    template_left,
-    unknown_status,
-)
-from goop_mcp.protocols.goop_report.rules.older_forms import MARKDOWN_SECTIONS
+from goop_mcp.protocols.goop_report.rules.legacy_forms import MARKDOWN_SECTIONS
 from goop_mcp.protocols.goop_report.values import clean
 from goop_mcp.validation.escaping import without_forbidden
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, spoken_apart
-from goop_mcp.validation.families import Reading
+from goop_mcp.validation.families import ParseResult
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.commands import KNOWN_COMMANDS
@@ -68,7 +68,7 @@ def find_sections(text: str) -> Block | None:
     return Block(root=FORM, start=first.start(), end=len(text))
 
 
-def read_sections(text: str, block: Block, expected: Expectations) -> Reading:
+def read_sections(text: str, block: Block, expected: Expectations) -> ParseResult:
     """Convert the sections in `block`."""
     source = without_forbidden(text[block.start : block.end])
     report, problems = _from_sections(source, expected)

@@ -14,7 +14,7 @@ from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, Problem, Rule
 from goop_mcp.validation.verdict import Envelope
 
-__all__ = ["check_own_rules", "run_own_rules"]
+__all__ = ["check_custom_rules", "run_custom_rules"]
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_.-]*/[a-z0-9][a-z0-9_.-]*")
 _LONGEST_ID = 100
@@ -23,7 +23,7 @@ _TEXTS = ("catches", "why", "fix")
 _WHERE_FORM_IS_READ = ("offset", "before", "after")
 
 
-def check_own_rules(rules: object, *, taken: Collection[str]) -> None:
+def check_custom_rules(rules: object, *, taken: Collection[str]) -> None:
     """Raise RuleRefusedError unless `rules` can be used in addition to the built-in rules.
 
     `taken` are the first parts of ids that custom rules must not have. A rule that would never
@@ -95,7 +95,7 @@ def _defect(rule: Rule) -> str | None:
     return None
 
 
-def run_own_rules(
+def run_custom_rules(
     rules: Sequence[Rule], envelope: Envelope, expected: Expectations
 ) -> list[Problem]:
     """Return what the custom `rules` found in `envelope`, in their order; each judges its model.
