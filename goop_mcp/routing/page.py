@@ -113,7 +113,18 @@ def routing_markdown() -> str:
             _LIMITS,
             _table(
                 ("limit", "default"),
-                [(f"`{each.name}`", _limit(each.name)) for each in fields(RoutingLimits)],
+                [
+                    (
+                        f"`{name}`",
+                        str(value)
+                        if isinstance(value, int)
+                        else ", ".join(f"{edge} {limit}" for edge, limit in value.items()),
+                    )
+                    for name, value in (
+                        (each.name, getattr(RoutingLimits(), each.name))
+                        for each in fields(RoutingLimits)
+                    )
+                ],
             ),
             _STATES,
             _table(
@@ -156,15 +167,6 @@ def _rows(protocol: str, rows: Iterable[Row]) -> str:
     ]
     head = ("rule", "when", "actions", "sets", "requirements")
     return f"### {_TITLES.get(protocol, protocol)}\n\n{_table(head, lines)}"
-
-
-def _limit(name: str) -> str:
-    value = getattr(RoutingLimits(), name)
-    return (
-        str(value)
-        if isinstance(value, int)
-        else ", ".join(f"{edge} {limit}" for edge, limit in value.items())
-    )
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -119,7 +119,13 @@ def _run(rule: Rule, envelope: Envelope, expected: Expectations) -> list[Problem
 
     try:
         seen = cast("object", rule.check(envelope, expected))
-        hits = [] if seen is None else [seen] if isinstance(seen, Hit) else _listed(rule, seen)
+        if seen is None or isinstance(seen, Hit):
+            seen = [] if seen is None else [seen]
+        elif isinstance(seen, str | bytes) or not isinstance(seen, Iterable):
+            wanted = "expected a Hit, several in a list, or None"
+            raise RuleFailedError(rule.id, f"it returned {type(seen).__name__}; {wanted}")
+
+        hits = list(seen)
     except RuleFailedError:
         raise
     except (Exception, SystemExit) as error:  # a rule that exits must not end the server
@@ -127,16 +133,6 @@ def _run(rule: Rule, envelope: Envelope, expected: Expectations) -> list[Problem
         raise RuleFailedError(rule.id, f"{text}{_place_of(error)}") from error
 
     return [Problem(rule, _readable(rule, hit)) for hit in hits]
-
-
-def _listed(rule: Rule, seen: object) -> list[object]:
-    if isinstance(seen, str | bytes) or not isinstance(seen, Iterable):
-        raise RuleFailedError(
-            rule.id,
-            f"it returned {type(seen).__name__}; expected a Hit, several in a list, or None",
-        )
-
-    return list(seen)
 
 
 def _place_of(error: BaseException) -> str:
@@ -173,23 +169,22 @@ def _readable(rule: Rule, hit: object) -> Hit:
             rule.id, "its Hit has no message; expected what is, and what was expected"
         )
 
+    expected = cast("object", hit.expected)
+    if expected is not None and not isinstance(expected, list | tuple):
+        raise RuleFailedError(
+            rule.id, f"its Hit has {type(expected).__name__} as expected; expected several texts"
+        )
+
     return Hit(
         message=texts["message"],
         path=texts["path"],
         found=texts["found"],
-        expected=_values(rule, hit.expected),
+        expected=(
+            None
+            if expected is None
+            else tuple([_text(rule, "expected", each) or "" for each in expected])
+        ),
         fix=texts["fix"] or None,
-    )
-
-
-def _values(rule: Rule, values: object) -> tuple[str, ...] | None:
-    if values is not None and not isinstance(values, list | tuple):
-        raise RuleFailedError(
-            rule.id, f"its Hit has {type(values).__name__} as expected; expected several texts"
-        )
-
-    return (
-        None if values is None else tuple([_text(rule, "expected", each) or "" for each in values])
     )
 
 

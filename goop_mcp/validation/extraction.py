@@ -84,7 +84,12 @@ def extract(source: SourceText, roots: Roots, *, most: int) -> Extraction:
             source, blocks, chosen, transformed = unescaped, retried, found, True
 
     if chosen is not None and not transformed:
-        transformed = _indented_by_host(text, chosen)
+        # A host that indents a reply indents all of its lines, or says that it handed it back.
+        indentation = text[text.rfind("\n", 0, chosen.start) + 1 : chosen.start]
+        transformed = indentation.isspace() and (
+            HAND_BACK in text[: chosen.start] or common_indentation(text) > 1
+        )
+
     return Extraction(
         source=source, blocks=tuple(blocks[-most:]), chosen=chosen, host_transformed=transformed
     )
@@ -110,14 +115,6 @@ def _choose(blocks: list[Block]) -> Block | None:
         if block.why is None:
             return block
     return None
-
-
-def _indented_by_host(text: str, block: Block) -> bool:
-    line_start = text.rfind("\n", 0, block.start) + 1
-    indentation = text[line_start : block.start]
-    if not indentation or not indentation.isspace():
-        return False
-    return HAND_BACK in text[: block.start] or common_indentation(text) > 1
 
 
 def _holds_escaped_root(text: str, roots: Roots) -> bool:
@@ -153,7 +150,14 @@ def _find_blocks(text: str, roots: Roots) -> list[Block]:
 
     blocks = [block for block in hide_thoughts(text, blocks) if block.complete or block.why is None]
     if seen.in_code and _choose(blocks) is None:
-        blocks += _whole_in_code(text, seen.in_code)
+        # Complete envelopes in inline code are listed but never chosen (D-04).
+        for tag in seen.in_code[-_BLOCKS_LOOKED_AT:]:
+            line_end = text.find("\n", tag.end)
+            end = text.find(f"</{tag.name}>", tag.end, len(text) if line_end < 0 else line_end)
+            if end >= 0:
+                end += len(tag.name) + 3
+                blocks.append(Block(root=tag.name, start=tag.start, end=end, why=CODE))
+
     return blocks
 
 
@@ -182,15 +186,6 @@ def _judged(blocks: list[Block], hidden: Regions) -> list[Block]:
             judged.append(replace(block, why=why))
 
     return judged
-
-
-def _whole_in_code(text: str, tags: list[Tag]) -> Iterator[Block]:
-    """Yield complete envelopes in inline code, which are listed but never chosen (D-04)."""
-    for tag in tags[-_BLOCKS_LOOKED_AT:]:
-        line_end = text.find("\n", tag.end)
-        end = text.find(f"</{tag.name}>", tag.end, len(text) if line_end < 0 else line_end)
-        if end >= 0:
-            yield Block(root=tag.name, start=tag.start, end=end + len(tag.name) + 3, why=CODE)
 
 
 def spoken_apart(text: str) -> Regions:

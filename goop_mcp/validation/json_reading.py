@@ -138,10 +138,25 @@ def read_json(
             return parsed
 
         parsed.problems = edit_problems(loose.edits, source, most=limits.findings)
-        parsed.problems += [_doubled_key(pointer, offset) for pointer, offset in loose.doubled]
+        for pointer, offset in loose.doubled:
+            key = pointer.rpartition("/")[2]
+            message = f"key {excerpt(key, _SHOWN)!r} stands twice in one object; expected it once"
+            parsed.problems.append(
+                json_rules.DUPLICATE_KEY.problem(
+                    message, path=pointer, offset=offset, found=excerpt(key)
+                )
+            )
 
     if inner is not values:
-        parsed.problems.append(_wrapper(name))
+        message = (
+            f"the envelope stands inside of an object with the key {name!r}; expected it alone"
+        )
+        parsed.problems.append(
+            json_rules.LOOSE_SYNTAX.problem(
+                message, offset=0, before=f'{{"{name}": {{…}}}}', after="{…}"
+            )
+        )
+
     if found.encoded:
         message = (
             "the envelope is written as a text; expected the object itself, without quotes around"
@@ -195,23 +210,6 @@ def _close_or_cut_off(
     parsed.problems = [TRUNCATED.problem(message, offset=end)]
 
     return parsed
-
-
-def _doubled_key(pointer: str, offset: int) -> Problem:
-    key = pointer.rpartition("/")[2]
-    message = f"key {excerpt(key, _SHOWN)!r} stands twice in one object; expected it once"
-    return json_rules.DUPLICATE_KEY.problem(
-        message, path=pointer, offset=offset, found=excerpt(key)
-    )
-
-
-def _wrapper(name: str) -> Problem:
-    return json_rules.LOOSE_SYNTAX.problem(
-        f"the envelope stands inside of an object with the key {name!r}; expected it alone",
-        offset=0,
-        before=f'{{"{name}": {{…}}}}',
-        after="{…}",
-    )
 
 
 def _over_limits(found: JsonObject, source: str, limits: Limits) -> Problem | None:

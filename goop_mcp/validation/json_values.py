@@ -92,8 +92,20 @@ class ValueReader:
         """
         # Two keys can only differ by case if one of them has a capital. One call over all keys
         # clears every object without one.
-        if not "".join(values).islower():
-            self._conflicting_keys(values, where)
+        spellings: dict[str, str] = {}
+        for name in () if "".join(values).islower() else values:
+            other = spellings.setdefault(name.casefold(), name)
+            path = f"{where}/{escape_pointer(name)}"
+            # The reader of a family may read an object twice, with another table.
+            if values[name] != values[other] and not any(
+                each.rule is CONFLICTING_DUPLICATE and each.hit.path == path
+                for each in self.problems
+            ):
+                message = (
+                    f"keys {excerpt(other, _SHOWN)!r} and {excerpt(name, _SHOWN)!r} have different"
+                    " values; expected one key"
+                )
+                self.problems.append(CONFLICTING_DUPLICATE.problem(message, path=path))
 
         for each in fields:
             name = each.name
@@ -116,27 +128,6 @@ class ValueReader:
             read = kind.read(value, where, name, self)
             if read is not value:
                 values[name] = read
-
-    def _conflicting_keys(self, values: JsonObjectValue, where: str) -> None:
-        """Report keys that differ only in case and have different values."""
-        first: dict[str, str] = {}
-        for name, value in values.items():
-            other = first.setdefault(name.casefold(), name)
-            if other == name or value == values[other]:
-                continue
-
-            path = f"{where}/{escape_pointer(name)}"
-            if not any(
-                each.rule is CONFLICTING_DUPLICATE and each.hit.path == path
-                for each in self.problems
-            ):
-                message = (
-                    f"keys {excerpt(other, _SHOWN)!r} and {excerpt(name, _SHOWN)!r} have different"
-                    " values"
-                )
-                self.problems.append(
-                    CONFLICTING_DUPLICATE.problem(f"{message}; expected one key", path=path)
-                )
 
     def missing(self, each: "Field", where: str, *, blank: bool) -> None:
         """Report that a field is absent, null or blank."""

@@ -165,7 +165,11 @@ class XmlEnvelope:
         """
         path, _, attribute = path.replace("[1]", "").partition("/@")
         if path.endswith("/text()") and found:
-            return self._locate_text(path.removesuffix("/text()"), found)
+            # The text is between the elements of its parent; without it the parent is shown.
+            parent = self.scan.positions.get(path.removesuffix("/text()"), TagPosition(0, 0))
+            text = found.split("\n", maxsplit=1)[0].rstrip("…")[:40]
+            at = self.source.find(text, parent.tag_end) if parent.tag_end else 0
+            return at if at >= 0 else parent.start
 
         # The parser recorded the line of each element, which determines the place of an element
         # that is alone on its line. Only other places need the scan.
@@ -189,9 +193,9 @@ class XmlEnvelope:
             )
 
         if found:
-            text = _BEFORE_TEXT.match(self.source, position.tag_end)
-            if text is not None and text.end() < len(self.source):
-                return text.end()
+            before = _BEFORE_TEXT.match(self.source, position.tag_end)
+            if before is not None and before.end() < len(self.source):
+                return before.end()
 
         return position.start
 
@@ -236,15 +240,6 @@ class XmlEnvelope:
         end = _START_TAG.match(source, start)
         return None if end is None else TagPosition(start, end.end())
 
-    def _locate_text(self, parent: str, found: str) -> int:
-        """Return where `found` is between the elements of `parent`, else where `parent` is."""
-        position = self.scan.positions.get(parent)
-        if position is None:
-            return 0
-
-        at = self.source.find(found.split("\n", maxsplit=1)[0].rstrip("…")[:40], position.tag_end)
-        return at if at >= 0 else position.start
-
     def _over_limits(self) -> bool:
         """Refuse an envelope that is too large or too deeply nested to parse."""
         limits, source = self.limits, self.source
@@ -257,7 +252,18 @@ class XmlEnvelope:
         else:
             # Counting tags is fast and never too low. Tags in texts make it too high, so the scan,
             # which knows them, decides.
-            if tags <= _FEW_TAGS or _depth(source) <= limits.depth:
+            if tags <= _FEW_TAGS:
+                return False
+
+            deepest = depth = 0
+            for tag in _TAG.finditer(source):
+                if tag[1]:
+                    depth -= 1
+                elif not tag[0].endswith("/>"):
+                    depth += 1
+                    deepest = max(deepest, depth)
+
+            if deepest <= limits.depth:
                 return False
 
             failure = self.scan.failure
@@ -288,24 +294,21 @@ class XmlEnvelope:
         ):
             self._refuse(f"envelope has {count:,} elements; expected at most {limits.elements:,}")
 
-        if len(source) * 4 > limits.field_bytes:
-            self._refuse_long_fields(root)
+        for element in root.iter() if len(source) * 4 > limits.field_bytes else ():
+            longest = max([element.text or "", *element.attrib.values()], key=len)
+            size = utf8_length(str(longest), limits.field_bytes)
+            if size > limits.field_bytes:
+                tag = excerpt(str(element.tag), 40)
+                self._refuse(
+                    f"<{tag}> holds {size:,} bytes; expected at most {limits.field_bytes:,}"
+                )
+                break
+
         if any(problem.rule is TOO_LARGE for problem in self.problems):
             self.root = None
             return True
 
         return False
-
-    def _refuse_long_fields(self, root: "etree._Element") -> None:
-        for element in root.iter():
-            longest = max([element.text or "", *element.attrib.values()], key=len)
-            size = utf8_length(str(longest), self.limits.field_bytes)
-            if size > self.limits.field_bytes:
-                tag = excerpt(str(element.tag), 40)
-                self._refuse(
-                    f"<{tag}> holds {size:,} bytes; expected at most {self.limits.field_bytes:,}"
-                )
-                return
 
     def _refuse(self, message: str) -> None:
         self.problems.append(TOO_LARGE.problem(message, offset=0))
@@ -357,19 +360,6 @@ def _declaration_in(source: str) -> int | None:
         hidden_until = max(end, hidden_until)
 
     return None
-
-
-def _depth(source: str) -> int:
-    """Return how deep the tags of `source` are nested, never too low for well-formed text."""
-    deepest = depth = 0
-    for tag in _TAG.finditer(source):
-        if tag[1]:
-            depth -= 1
-        elif not tag[0].endswith("/>"):
-            depth += 1
-            deepest = max(deepest, depth)
-
-    return deepest
 
 
 def _start_of_line(source: str, line: int) -> int:

@@ -50,14 +50,13 @@ def _tag_pattern(names: tuple[str, ...], *, hidden: bool, prefixed: bool) -> re.
     """Return the pattern for the roots called `names`, if `hidden` also for comments and CDATA."""
     parts = [r"!--|!\[CDATA\["] if hidden else []
     prefix = r"(?P<prefix>[A-Za-z_][\w.\-]*+:)?" if prefixed else "(?P<prefix>)"
-    roots = "|".join(_any_case(name) for name in names)
+    # Both cases of each letter: several times faster than the flag of the module.
+    roots = "|".join(
+        "".join(f"[{c}{c.upper()}]" if c.isalpha() else re.escape(c) for c in name.lower())
+        for name in names
+    )
     parts.append(rf"(?P<closes>/)?{prefix}(?P<root>{roots})(?![\w.\-:])")
     return re.compile(f"<(?:{'|'.join(parts)})")
-
-
-def _any_case(word: str) -> str:
-    """Return a pattern for `word` in any case, several times faster than the flag."""
-    return "".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else re.escape(c) for c in word)
 
 
 @dataclass(slots=True)

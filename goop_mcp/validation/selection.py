@@ -64,7 +64,12 @@ def select(text: str, families: Sequence[Family], limits: Limits) -> Selection:
             selection for selection in live if not any(_holds(other, selection) for other in live)
         ]
     if len(live) > 1:
-        ending = [selection for selection in live if _ends_text(selection)]
+        ending = [
+            selection
+            for selection in live
+            if (chosen := selection.extraction.chosen) is not None
+            and after_envelope(selection.extraction.source.read, chosen.end) is None
+        ]
         if len(ending) != 1:
             return _ambiguous(live)
         return replace(
@@ -164,13 +169,6 @@ def _holds(outer: Selection, inner: Selection) -> bool:
         return False
     (start, end), (inner_start, inner_end) = _span(outer), _span(inner)
     return start <= inner_start and inner_end <= end and (start, end) != (inner_start, inner_end)
-
-
-def _ends_text(selection: Selection) -> bool:
-    chosen = selection.extraction.chosen
-    return (
-        chosen is not None and after_envelope(selection.extraction.source.read, chosen.end) is None
-    )
 
 
 def _ambiguous(live: Sequence[Selection]) -> Selection:

@@ -1,6 +1,5 @@
 """Build the verdict from problems: severity by mode, place in the text, feedback, candidates."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from goop_mcp.validation import envelope_rules
@@ -46,7 +45,23 @@ def build_verdict(
         listed = listed[: limits.findings]
 
     findings = [_finding(problem, source, parsed, mode) for problem in listed]
-    repairs = _repairs(listed, findings) if mode == "lenient" else []
+    repairs = [
+        Repair(
+            rule=finding.rule,
+            message=finding.message,
+            line=finding.line,
+            before=problem.hit.before,
+            after=problem.hit.after or "",
+        )
+        for problem, finding in zip(listed, findings, strict=True)
+        if mode == "lenient" and problem.hit.before is not None
+    ]
+    repairs.sort(key=lambda repair: repair.line or 0)
+    repaired, envelope = parsed.repaired, parsed.envelope
+    if repaired is None and chosen is not None and envelope is not None and not envelope.partial:
+        # Only the text around the envelope was repaired.
+        repaired = source.read[chosen.start : chosen.end]
+
     if len(findings) > 1:
         findings.sort(key=lambda each: (each.line or 0, each.column or 0, _RANKS[each.severity]))
 
@@ -67,21 +82,13 @@ def build_verdict(
         findings=tuple(findings),
         repairs=tuple(repairs),
         candidates=_candidates(selection),
-        envelope=parsed.envelope,
-        repaired_text=_repaired(parsed, extraction) if repairs else None,
+        envelope=envelope,
+        repaired_text=repaired if repairs else None,
         feedback=feedback,
         omitted=len(problems) - len(listed),
         span=(chosen.start, chosen.end) if chosen is not None else None,
         read_text=source.read,
     )
-
-
-def _repaired(parsed: ParseResult, extraction: Extraction) -> str | None:
-    """Return the repaired envelope, unchanged if only the text around it was repaired."""
-    chosen, envelope = extraction.chosen, parsed.envelope
-    if parsed.repaired is not None or chosen is None or envelope is None or envelope.partial:
-        return parsed.repaired
-    return extraction.source.read[chosen.start : chosen.end]
 
 
 def _remarks(extraction: Extraction, parsed: ParseResult) -> list[Problem]:
@@ -141,24 +148,6 @@ def _finding(problem: Problem, source: SourceText, parsed: ParseResult, mode: Mo
         expected=hit.expected,
         fix=hit.fix or rule.fix,
     )
-
-
-def _repairs(problems: Sequence[Problem], findings: Sequence[Finding]) -> list[Repair]:
-    """Return the repairs in order of position; `findings` and `problems` correspond one to one."""
-    repairs = [
-        Repair(
-            rule=finding.rule,
-            message=finding.message,
-            line=finding.line,
-            before=before,
-            after=problem.hit.after or "",
-        )
-        for problem, finding in zip(problems, findings, strict=True)
-        if (before := problem.hit.before) is not None
-    ]
-    repairs.sort(key=lambda repair: repair.line or 0)
-
-    return repairs
 
 
 def _candidates(selection: Selection) -> tuple[Candidate, ...]:

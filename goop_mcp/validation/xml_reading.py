@@ -14,6 +14,7 @@ from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.markup import Grammar
 from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.safe_xml import XmlEnvelope
+from goop_mcp.validation.xml_values import path_of
 
 __all__ = ["ParsedTree", "ParsedXml", "read_xml"]
 
@@ -144,33 +145,12 @@ def _doubled_attributes(element: "etree._Element") -> list[Problem]:
             f"attributes {other} and {name} of <{etree.QName(element).localname}> have different"
             " values"
         )
-        path = f"{_path(element)}/@{name.lower()}"
+        path = f"{path_of(element)}/@{name.lower()}"
         problems.append(
             CONFLICTING_DUPLICATE.problem(f"{message}; expected one attribute", path=path)
         )
 
     return problems
-
-
-def _path(element: "etree._Element") -> str:
-    """Return the path of `element` from the root, by local names, with numbers from 1."""
-    steps: list[str] = []
-    each: etree._Element | None = element
-    while each is not None:
-        parent = each.getparent()
-        number = (
-            1 + len([*each.itersiblings(str(each.tag), preceding=True)])
-            if parent is not None
-            else 1
-        )
-        steps.append(
-            f"{etree.QName(each).localname}[{number}]"
-            if number > 1
-            else etree.QName(each).localname
-        )
-        each = parent
-
-    return "/" + "/".join(reversed(steps))
 
 
 def _folded(text: str | bytes) -> str:

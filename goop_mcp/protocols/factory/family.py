@@ -80,7 +80,14 @@ class FactoryFamily:
 
     def find(self, source: SourceText, limits: Limits) -> Extraction:
         """Return the JSON replies in `source`: JSON comes first, Markdown after it (F-26)."""
-        return extract_json(source, lambda read: _blocks(read, limits), limits)
+
+        def find_blocks(read: SourceText) -> list[Block]:
+            blocks = rank_blocks(read.read, find_objects(read, _SHAPE, limits), _SHAPE)
+            weak = all(_rank(_values(block)) == _WEAK for block in blocks)
+            # A word on some status that is quoted in a report is not the report.
+            return [] if blocks and weak and find_markdown(read.read) is not None else blocks
+
+        return extract_json(source, find_blocks, limits)
 
     def find_legacy(self, text: str, limits: Limits) -> Extraction | None:
         """Return the last Markdown reply in `text`, None when there is none."""
@@ -165,14 +172,6 @@ class FactoryFamily:
             ' {"type": "missing_input|ambiguous_requirements|invalid_config|technical_error",'
             ' "message": "[why]"}}'
         )
-
-
-def _blocks(source: SourceText, limits: Limits) -> list[Block]:
-    text = source.read
-    blocks = rank_blocks(text, find_objects(source, _SHAPE, limits), _SHAPE)
-    weak = all(_rank(_values(block)) == _WEAK for block in blocks)
-    # A word on some status that is quoted in a report is not the report.
-    return [] if blocks and weak and find_markdown(text) is not None else blocks
 
 
 def _values(block: Block) -> Mapping[str, object]:

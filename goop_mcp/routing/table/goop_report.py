@@ -145,13 +145,6 @@ def _number(task_id: str | None) -> str | None:
     return None if task is None or task.task is None else f"{task.wave}.{task.task}"
 
 
-def _next_line(text: str | None) -> tuple[TaskLine, ...]:
-    if not text:
-        return ()
-    match = _TASK_AT_START.match(text)
-    return (TaskLine(_number(match[1]), text[match.end() :]) if match else TaskLine(None, text),)
-
-
 def _remarks(case: RoutingInput) -> tuple[str, ...]:
     return (f"Blocker in the report: {case.report.blockers}",) if case.report.blockers else ()
 
@@ -172,25 +165,17 @@ def _render_blocked(_case: RoutingInput, fields: DecisionFields) -> str:
     )
 
 
-def _render_not_ready(case: RoutingInput, fields: DecisionFields) -> str:
-    blockers = (fields.get("blockers") or (NOT_READY,))[0]
-    return _render_blocked(case, {**fields, "questions": parse_deviations(blockers)})
-
-
-def _render_failed_checks(case: RoutingInput, _fields: DecisionFields) -> str:
-    details = tuple(
-        [f"{check.name}: {check.evidence or 'failed'}" for check in case.report.failed_checks]
-    )
-    return gate_blocked(f"{_task(case)} is COMPLETE, but {failed_checks(case)}", details=details)
-
-
 def _render_progress(case: RoutingInput, fields: DecisionFields) -> str:
+    text = fields.get("instruction") or ""
+    task = _TASK_AT_START.match(text)
+    following = TaskLine(_number(task[1]) if task else None, text[task.end() if task else 0 :])
+
     return progress(
         phase=_phase(case) or "–",
         wave=case.report.wave or Position(),
         task=case.report.task or Position(),
         completed=[_task_line(case.report)],
-        in_progress=_next_line(fields.get("instruction")),
+        in_progress=[following] if text else [],
         remarks=_remarks(case),
     )
 
@@ -262,7 +247,12 @@ def _blocked(case: RoutingInput) -> DecisionFields:
     actions=(Action.RESUME_SAME,),
     sets=("next_agent", "instruction"),
     reason=lambda case: f"COMPLETE, but {failed_checks(case)}: the same task continues",
-    message=_render_failed_checks,
+    message=lambda case, _fields: gate_blocked(
+        f"{_task(case)} is COMPLETE, but {failed_checks(case)}",
+        details=[
+            f"{check.name}: {check.evidence or 'failed'}" for check in case.report.failed_checks
+        ],
+    ),
 )
 def _fix_checks(case: RoutingInput) -> DecisionFields:
     checks = [
@@ -291,7 +281,13 @@ ROWS.add(
     reason=lambda case: (
         f"COMPLETE, but {excerpt(case.report.blockers or NOT_READY, 120)}: you decide"
     ),
-    message=_render_not_ready,
+    message=lambda case, fields: _render_blocked(
+        case,
+        {
+            **fields,
+            "questions": parse_deviations((fields.get("blockers") or (NOT_READY,))[0]),
+        },
+    ),
 )
 
 

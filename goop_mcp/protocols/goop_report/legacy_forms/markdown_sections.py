@@ -127,13 +127,22 @@ def _from_sections(text: str, expected: Expectations) -> tuple[Report, list[Prob
     problems = (
         [] if status is not None else [unknown_status(sections["STATUS"], tuple(Status), None)]
     )
+    files = []
+    for item in _items(sections.get("ARTIFACTS", "")):
+        # The first dash separates the path from what was done to it.
+        at, dash = min(
+            ((item.find(dash), dash) for dash in _DASHES if dash in item), default=(len(item), "")
+        )
+        path, description = item[:at].strip("`* "), clean(item[at + len(dash) :])
+        files.append(FileChange(path=path, action=None, description=description))
+
     report = Report(
         version=None,
         status=status,
         agent=expected_agent(expected),
         state=expected_state(expected),
         summary=summary,
-        artifacts=_section_files(sections["ARTIFACTS"]) if "ARTIFACTS" in sections else None,
+        artifacts=Artifacts(files=tuple(files)) if "ARTIFACTS" in sections else None,
         verification=(
             _section_checks(sections["VERIFICATION"]) if "VERIFICATION" in sections else None
         ),
@@ -165,19 +174,6 @@ def _items(text: str) -> list[str]:
         return []
     items = [item[1].strip() for item in _ITEM.finditer(text)]
     return [item for item in items if item.rstrip(".").lower() not in _NOTHING]
-
-
-def _section_files(text: str) -> Artifacts:
-    files = []
-    for item in _items(text):
-        # The first dash separates the path from what was done to it.
-        at, dash = min(
-            ((item.find(dash), dash) for dash in _DASHES if dash in item), default=(len(item), "")
-        )
-        path, description = item[:at].strip("`* "), clean(item[at + len(dash) :])
-        files.append(FileChange(path=path, action=None, description=description))
-
-    return Artifacts(files=tuple(files))
 
 
 def _section_checks(text: str) -> tuple[Check, ...]:
