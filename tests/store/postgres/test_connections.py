@@ -40,7 +40,7 @@ def test_a_request_that_finds_all_connections_in_use_ends_in_time(
 
         started = time.monotonic()
         with (
-            pytest.raises(StoreBusyError, match="all connections of this process .* are in use"),
+            pytest.raises(StoreBusyError, match=r"all connections of this process .* are in use"),
             connections.transaction(begin, timeout=0.2),
         ):
             pass
@@ -66,22 +66,21 @@ def test_waiting_threads_get_the_connections_in_the_order_of_their_requests(
         with connections.transaction(begin, timeout=LIMIT):
             order.append(number)
 
-    with ThreadPoolExecutor(8) as threads:
-        with ExitStack() as held:
-            first = held.enter_context(ExitStack())
-            first.enter_context(connections.transaction(begin, timeout=LIMIT))
-            for _ in range(PLACES - 1):
-                held.enter_context(connections.transaction(begin, timeout=LIMIT))
+    with ThreadPoolExecutor(8) as threads, ExitStack() as held:
+        first = held.enter_context(ExitStack())
+        first.enter_context(connections.transaction(begin, timeout=LIMIT))
+        for _ in range(PLACES - 1):
+            held.enter_context(connections.transaction(begin, timeout=LIMIT))
 
-            for number in range(8):
-                threads.submit(take, number)
-                until_waiting(connections._places, number + 1)
+        for number in range(8):
+            threads.submit(take, number)
+            until_waiting(connections._places, number + 1)
 
-            # Only this connection comes back, so each of the eight uses it after the one before.
-            first.close()
-            deadline = time.monotonic() + LIMIT
-            while len(order) < 8 and time.monotonic() < deadline:
-                time.sleep(0.01)
+        # Only this connection comes back, so each of the eight uses it after the one before.
+        first.close()
+        deadline = time.monotonic() + LIMIT
+        while len(order) < 8 and time.monotonic() < deadline:
+            time.sleep(0.01)
 
     assert order == list(range(8))
 
