@@ -22,7 +22,7 @@ ELSEWHERE = (ROOT / "tests" / "frameworks", ROOT / "benchmarks" / "peers")
 # What the package may import without declaring it, with the reason.
 UNDECLARED = {
     "_typeshed": "exists for type checkers only",
-    "crewai": "cannot be installed next to mcp; docs/frameworks.md tells how to use it",
+    "crewai": "cannot be installed next to mcp; docs/frameworks.md shows how to use it",
     "pytest": "is installed where it loads goop_mcp.testing.plugin",
 }
 
