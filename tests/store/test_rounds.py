@@ -415,7 +415,7 @@ def test_text_that_no_engine_keeps_is_refused(store: Store, text: str) -> None:
     assert store.read(lambda reading: reading.revision()) == 1
 
 
-def test_a_change_that_fails_leaves_nothing_of_a_round_behind(store: Store) -> None:
+def test_a_change_that_fails_leaves_nothing_of_a_round(store: Store) -> None:
     record(store, REPORT)
 
     def change(writing: WriteTransaction) -> None:
