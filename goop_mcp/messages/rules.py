@@ -9,7 +9,7 @@ from goop_mcp.messages.icons import KNOWN_ICONS, PRIMARY_ICON, SEPARATOR
 from goop_mcp.messages.templates import DIVIDER, HEADER
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Finding, Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule, RuleList, run_checks
+from goop_mcp.validation.rules import Example, RuleList, run_checks
 
 __all__ = ["VISUAL_STYLE_RULES", "Message", "check_message"]
 
@@ -249,7 +249,7 @@ def _arrow_missing(message: Message, _expected: Expectations) -> list[Hit]:
     return hits
 
 
-BOX = Rule(
+@VISUAL_STYLE_RULES.rule(
     id="visual_style/box",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -258,10 +258,10 @@ BOX = Rule(
     fix="Leave the box out.",
     requirements=("V-16",),
     example=Example(good="### Completed\n", bad="+====+ GOOPSPEC > PLAN\n", reply=_SAMPLE),
-    check=lambda message, _expected: [
+)
+def _box(message: Message, _expected: Expectations) -> list[Hit]:
+    return [
         _hit(number, line, f"a box line stands in the message; expected the divider '{DIVIDER}'")
         for number, line in message.lines
         if _BOX.match(line)
-    ],
-)
-VISUAL_STYLE_RULES.append(BOX)
+    ]

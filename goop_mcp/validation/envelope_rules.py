@@ -1,7 +1,7 @@
 """Rules about any envelope: its place, its completeness, its size."""
 
 from goop_mcp.validation.findings import Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY, REQUEST_PROMPT
 
 __all__ = [
@@ -25,7 +25,9 @@ _ROOT_END = "</goop_report>"
 _REPORT = COMPLETE_REPLY[COMPLETE_REPLY.index("<goop_report") : COMPLETE_REPLY.index("```\n", 60)]
 _DEEP = "<a>" * 70 + "deep" + "</a>" * 70
 
-NO_ENVELOPE = Rule(
+ENVELOPE_RULES = RuleList()
+
+NO_ENVELOPE = ENVELOPE_RULES.add(
     id="envelope/no-envelope",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -39,7 +41,7 @@ NO_ENVELOPE = Rule(
     example=Example(good=COMPLETE_REPLY, bad="Done. All tests pass.", reply=COMPLETE_REPLY),
 )
 
-MULTIPLE = Rule(
+MULTIPLE = ENVELOPE_RULES.add(
     id="envelope/multiple",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -60,7 +62,7 @@ MULTIPLE = Rule(
     ),
 )
 
-AMBIGUOUS = Rule(
+AMBIGUOUS = ENVELOPE_RULES.add(
     id="envelope/ambiguous",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -84,7 +86,7 @@ AMBIGUOUS = Rule(
     ),
 )
 
-NOT_AT_END = Rule(
+NOT_AT_END = ENVELOPE_RULES.add(
     id="envelope/not-at-end",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -99,7 +101,7 @@ NOT_AT_END = Rule(
     ),
 )
 
-TRUNCATED = Rule(
+TRUNCATED = ENVELOPE_RULES.add(
     id="envelope/truncated",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -123,7 +125,7 @@ TRUNCATED = Rule(
     ),
 )
 
-ROOT_NOT_CLOSED = Rule(
+ROOT_NOT_CLOSED = ENVELOPE_RULES.add(
     id="envelope/root-not-closed",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -141,7 +143,7 @@ ROOT_NOT_CLOSED = Rule(
     example=Example(good=f"{_ROOT_END}\n", bad="", reply=COMPLETE_REPLY),
 )
 
-IN_THINKING = Rule(
+IN_THINKING = ENVELOPE_RULES.add(
     id="envelope/in-thinking",
     lenient=Severity.INFO,
     strict=Severity.INFO,
@@ -156,7 +158,7 @@ IN_THINKING = Rule(
     ),
 )
 
-HOST_TRANSFORMED = Rule(
+HOST_TRANSFORMED = ENVELOPE_RULES.add(
     id="envelope/host-transformed",
     lenient=Severity.INFO,
     strict=Severity.INFO,
@@ -176,7 +178,7 @@ HOST_TRANSFORMED = Rule(
     ),
 )
 
-LINE_ENDS = Rule(
+LINE_ENDS = ENVELOPE_RULES.add(
     id="envelope/line-ends",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -192,7 +194,7 @@ LINE_ENDS = Rule(
     ),
 )
 
-FOREIGN_BLOCK = Rule(
+FOREIGN_BLOCK = ENVELOPE_RULES.add(
     id="envelope/foreign-block",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -210,7 +212,7 @@ FOREIGN_BLOCK = Rule(
     ),
 )
 
-TOO_LARGE = Rule(
+TOO_LARGE = ENVELOPE_RULES.add(
     id="envelope/too-large",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -225,7 +227,7 @@ TOO_LARGE = Rule(
     ),
 )
 
-TOO_DEEP = Rule(
+TOO_DEEP = ENVELOPE_RULES.add(
     id="envelope/too-deep",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -238,7 +240,7 @@ TOO_DEEP = Rule(
     ),
 )
 
-CONFLICTING_DUPLICATE = Rule(
+CONFLICTING_DUPLICATE = ENVELOPE_RULES.add(
     id="envelope/conflicting-duplicate",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -254,20 +256,4 @@ CONFLICTING_DUPLICATE = Rule(
         bad='<check name="tests" passed="true" Passed="false">',
         reply=COMPLETE_REPLY,
     ),
-)
-
-ENVELOPE_RULES = (
-    NO_ENVELOPE,
-    MULTIPLE,
-    AMBIGUOUS,
-    NOT_AT_END,
-    TRUNCATED,
-    ROOT_NOT_CLOSED,
-    IN_THINKING,
-    HOST_TRANSFORMED,
-    LINE_ENDS,
-    FOREIGN_BLOCK,
-    TOO_LARGE,
-    TOO_DEEP,
-    CONFLICTING_DUPLICATE,
 )

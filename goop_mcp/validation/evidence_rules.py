@@ -6,7 +6,7 @@ In the examples the project contains what the good reply claims.
 from dataclasses import replace
 
 from goop_mcp.validation.findings import Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = [
@@ -51,7 +51,9 @@ The architecture was reviewed.
 ```
 """
 
-FILE_NOT_FOUND = Rule(
+EVIDENCE_RULES = RuleList()
+
+FILE_NOT_FOUND = EVIDENCE_RULES.add(
     id="evidence/file-not-found",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -67,7 +69,7 @@ FILE_NOT_FOUND = Rule(
     example=Example(good=_FILE, bad='path="src/ghost.py" action="created"', reply=COMPLETE_REPLY),
 )
 
-FILE_STILL_THERE = Rule(
+FILE_STILL_THERE = EVIDENCE_RULES.add(
     id="evidence/file-still-there",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -78,7 +80,7 @@ FILE_STILL_THERE = Rule(
     example=Example(good=_FILE, bad='path="src/login.py" action="deleted"', reply=COMPLETE_REPLY),
 )
 
-COMMIT_NOT_FOUND = Rule(
+COMMIT_NOT_FOUND = EVIDENCE_RULES.add(
     id="evidence/commit-not-found",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -89,7 +91,7 @@ COMMIT_NOT_FOUND = Rule(
     example=Example(good='sha="a1b2c3d"', bad='sha="deadbee"', reply=COMPLETE_REPLY),
 )
 
-COMMIT_SUBJECT_DIFFERS = Rule(
+COMMIT_SUBJECT_DIFFERS = EVIDENCE_RULES.add(
     id="evidence/commit-subject-differs",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -107,7 +109,7 @@ COMMIT_SUBJECT_DIFFERS = Rule(
     ),
 )
 
-EMPTY_FILE = Rule(
+EMPTY_FILE = EVIDENCE_RULES.add(
     id="evidence/empty-file",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -121,7 +123,7 @@ EMPTY_FILE = Rule(
     example=Example(good=_FILE, bad='path="src/empty.py" action="created"', reply=COMPLETE_REPLY),
 )
 
-FILE_NOT_TOUCHED = Rule(
+FILE_NOT_TOUCHED = EVIDENCE_RULES.add(
     id="evidence/file-not-touched",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -143,7 +145,7 @@ FILE_NOT_TOUCHED = Rule(
 NOT_TOUCHED_AS_FAR_AS_KNOWN = replace(FILE_NOT_TOUCHED, strict=Severity.WARNING)
 """The same rule if the commit at which the task began is unknown."""
 
-COMMIT_UNRELATED = Rule(
+COMMIT_UNRELATED = EVIDENCE_RULES.add(
     id="evidence/commit-unrelated",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -164,7 +166,7 @@ COMMIT_UNRELATED = Rule(
 UNRELATED_AS_FAR_AS_KNOWN = replace(COMMIT_UNRELATED, strict=Severity.WARNING)
 """The same rule if the commit at which the task began is unknown."""
 
-COMMIT_ON_NO_BRANCH = Rule(
+COMMIT_ON_NO_BRANCH = EVIDENCE_RULES.add(
     id="evidence/commit-on-no-branch",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -181,7 +183,7 @@ COMMIT_ON_NO_BRANCH = Rule(
 ON_NO_BRANCH_AS_FAR_AS_KNOWN = replace(COMMIT_ON_NO_BRANCH, strict=Severity.WARNING)
 """The same rule if the commit at which the task began is unknown."""
 
-MEMORY_NOT_FOUND = Rule(
+MEMORY_NOT_FOUND = EVIDENCE_RULES.add(
     id="evidence/memory-not-found",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -192,7 +194,7 @@ MEMORY_NOT_FOUND = Rule(
     example=Example(good=_MEMORY, bad=">Sessions are kept in memory<", reply=COMPLETE_REPLY),
 )
 
-TASK_NOT_IN_BLUEPRINT = Rule(
+TASK_NOT_IN_BLUEPRINT = EVIDENCE_RULES.add(
     id="evidence/task-not-in-blueprint",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -203,7 +205,7 @@ TASK_NOT_IN_BLUEPRINT = Rule(
     example=Example(good="<task_id>W1.T2<", bad="<task_id>W1.T9<", reply=_WITHOUT_COUNTER),
 )
 
-STATE_DIFFERS = Rule(
+STATE_DIFFERS = EVIDENCE_RULES.add(
     id="evidence/state-differs",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -218,7 +220,7 @@ STATE_DIFFERS = Rule(
     ),
 )
 
-NOT_CHECKED = Rule(
+NOT_CHECKED = EVIDENCE_RULES.add(
     id="evidence/not-checked",
     lenient=Severity.INFO,
     strict=Severity.INFO,
@@ -231,19 +233,4 @@ NOT_CHECKED = Rule(
         bad='"deliverables": [{"path": "docs/review.md", "type": "architecture"}],',
         reply=_CRITIC_REPLY,
     ),
-)
-
-EVIDENCE_RULES = (
-    FILE_NOT_FOUND,
-    FILE_STILL_THERE,
-    COMMIT_NOT_FOUND,
-    COMMIT_SUBJECT_DIFFERS,
-    EMPTY_FILE,
-    FILE_NOT_TOUCHED,
-    COMMIT_UNRELATED,
-    COMMIT_ON_NO_BRANCH,
-    MEMORY_NOT_FOUND,
-    TASK_NOT_IN_BLUEPRINT,
-    STATE_DIFFERS,
-    NOT_CHECKED,
 )

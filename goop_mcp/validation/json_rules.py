@@ -2,13 +2,15 @@
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.json_samples import FACTORY_REPLY
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 
 __all__ = ["DUPLICATE_KEY", "JSON_RULES", "LOOSE_SYNTAX", "MALFORMED"]
 
 _STATUS = '"status": "success",'
 
-MALFORMED = Rule(
+JSON_RULES = RuleList()
+
+MALFORMED = JSON_RULES.add(
     id="json/malformed",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -28,7 +30,7 @@ MALFORMED = Rule(
     example=Example(good=_STATUS, bad='"status": success,', reply=FACTORY_REPLY),
 )
 
-LOOSE_SYNTAX = Rule(
+LOOSE_SYNTAX = JSON_RULES.add(
     id="json/loose-syntax",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -50,7 +52,7 @@ LOOSE_SYNTAX = Rule(
     example=Example(good=_STATUS, bad='"status": "success", // all is done', reply=FACTORY_REPLY),
 )
 
-DUPLICATE_KEY = Rule(
+DUPLICATE_KEY = JSON_RULES.add(
     id="json/duplicate-key",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -62,5 +64,3 @@ DUPLICATE_KEY = Rule(
         good=_STATUS, bad='"status": "failure", "status": "success",', reply=FACTORY_REPLY
     ),
 )
-
-JSON_RULES = (MALFORMED, LOOSE_SYNTAX, DUPLICATE_KEY)

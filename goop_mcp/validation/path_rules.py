@@ -5,7 +5,7 @@ from dataclasses import replace
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.json_samples import FACTORY_REPLY
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 
 __all__ = [
     "ABSOLUTE",
@@ -18,7 +18,9 @@ __all__ = [
 
 _GOOD = '"path": ".factory/runs/20260121-a1b2/artifacts/system_architecture.md"'
 
-OUTSIDE_WORKSPACE = Rule(
+PATH_RULES = RuleList()
+
+OUTSIDE_WORKSPACE = PATH_RULES.add(
     id="path/outside-workspace",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -35,7 +37,7 @@ OUTSIDE_WORKSPACE = Rule(
     example=Example(good=_GOOD, bad='"path": "../../etc/passwd"', reply=FACTORY_REPLY),
 )
 
-ABSOLUTE = Rule(
+ABSOLUTE = PATH_RULES.add(
     id="path/absolute",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -51,7 +53,7 @@ ABSOLUTE = Rule(
     ),
 )
 
-OUTSIDE_SESSION = Rule(
+OUTSIDE_SESSION = PATH_RULES.add(
     id="path/outside-session",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -67,7 +69,7 @@ OUTSIDE_SESSION = Rule(
     ),
 )
 
-TEMPLATE_VARIABLE = Rule(
+TEMPLATE_VARIABLE = PATH_RULES.add(
     id="path/template-variable",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -86,5 +88,3 @@ TEMPLATE_VARIABLE = Rule(
 
 VARIABLE_LEFT = replace(TEMPLATE_VARIABLE, lenient=Severity.ERROR, strict=Severity.ERROR)
 """The same rule where the path is about to be used."""
-
-PATH_RULES = (OUTSIDE_WORKSPACE, ABSOLUTE, OUTSIDE_SESSION, TEMPLATE_VARIABLE)

@@ -1,6 +1,6 @@
 """A rule: one possible error of a reply, with its explanation for people and agents."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -11,10 +11,11 @@ from goop_mcp.validation.findings import Hit, Mode, Severity
 
 __all__ = ["Check", "CheckT", "Example", "Problem", "Rule", "RuleBook", "RuleList", "run_checks"]
 
-Check = Callable[[Any, Expectations], "Hit | list[Hit] | list[Problem] | None"]
+Check = Callable[[Any, Expectations], "Hit | Sequence[Hit | Problem] | None"]
 """Judges one model and returns what it found; each family narrows the first argument.
 
-A check that reads the same texts for two rules returns problems, which name their rule.
+A hit belongs to the rule of the check. A check that reads the same texts for a second rule returns
+what breaks that one as problems, which name their rule.
 """
 
 
@@ -107,7 +108,7 @@ P = ParamSpec("P")
 CheckT = TypeVar("CheckT", bound=Check)
 
 
-# The types come from the constructor of Rule, so that its fields are listed once and still checked.
+# Typed by the constructor of Rule: its fields are listed once, and calls are still checked.
 def _decorator(
     make: Callable[P, Rule],
 ) -> Callable[Concatenate["RuleList", P], Callable[[CheckT], CheckT]]:
@@ -121,14 +122,24 @@ def _decorator(
     return rule
 
 
+def _adder(make: Callable[P, Rule]) -> Callable[Concatenate["RuleList", P], Rule]:
+    def add(rules: "RuleList", /, *args: P.args, **data: P.kwargs) -> Rule:
+        rule = make(*args, **data)
+        rules.append(rule)
+        return rule
+
+    return add
+
+
 class RuleList(list[Rule]):
     """The rules of one module, in the order of the file.
 
-    `@RULES.rule(id=…, …)` declares a rule on its check, so that both are in one place; a rule that
-    is reported where the text is read has no check and is appended.
+    `@RULES.rule(id=…, …)` declares a rule on its check; `RULES.add(…)` declares and returns one
+    without a check, which is reported where the text is found, read or repaired.
     """
 
     rule = _decorator(Rule)
+    add = _adder(Rule)
 
 
 class RuleBook(Mapping[str, Rule]):

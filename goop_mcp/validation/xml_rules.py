@@ -1,7 +1,7 @@
 """Rules about XML syntax, for every protocol that is written in XML."""
 
 from goop_mcp.validation.findings import Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = [
@@ -17,7 +17,9 @@ __all__ = [
 
 _SUMMARY = "<summary>Added the login endpoint.</summary>"
 
-MALFORMED = Rule(
+XML_RULES = RuleList()
+
+MALFORMED = XML_RULES.add(
     id="xml/malformed",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -31,7 +33,7 @@ MALFORMED = Rule(
     example=Example(good="</summary>", bad="", reply=COMPLETE_REPLY),
 )
 
-UNESCAPED = Rule(
+UNESCAPED = XML_RULES.add(
     id="xml/unescaped",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -50,7 +52,7 @@ UNESCAPED = Rule(
     ),
 )
 
-DOCTYPE = Rule(
+DOCTYPE = XML_RULES.add(
     id="xml/doctype",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -71,7 +73,7 @@ DOCTYPE = Rule(
     ),
 )
 
-UNKNOWN_NAMESPACE = Rule(
+UNKNOWN_NAMESPACE = XML_RULES.add(
     id="xml/unknown-namespace",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -86,7 +88,7 @@ UNKNOWN_NAMESPACE = Rule(
     ),
 )
 
-NAME_CASE = Rule(
+NAME_CASE = XML_RULES.add(
     id="xml/name-case",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -99,7 +101,7 @@ NAME_CASE = Rule(
     ),
 )
 
-ATTRIBUTE_QUOTES = Rule(
+ATTRIBUTE_QUOTES = XML_RULES.add(
     id="xml/attribute-quotes",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -117,7 +119,7 @@ ATTRIBUTE_QUOTES = Rule(
     ),
 )
 
-CONTROL_CHARACTER = Rule(
+CONTROL_CHARACTER = XML_RULES.add(
     id="xml/control-character",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -131,14 +133,4 @@ CONTROL_CHARACTER = Rule(
     example=Example(
         good=_SUMMARY, bad="<summary>\x1b[32mok\x1b[0m</summary>", reply=COMPLETE_REPLY
     ),
-)
-
-XML_RULES = (
-    MALFORMED,
-    UNESCAPED,
-    DOCTYPE,
-    UNKNOWN_NAMESPACE,
-    NAME_CASE,
-    ATTRIBUTE_QUOTES,
-    CONTROL_CHARACTER,
 )

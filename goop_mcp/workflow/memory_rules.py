@@ -5,7 +5,7 @@ package's own memory_save where `tool` says so.
 """
 
 from goop_mcp.validation.findings import Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, Rule, RuleList
 from goop_mcp.workflow.memory_titles import LONGEST_TITLE
 
 __all__ = [
@@ -36,10 +36,13 @@ _CONTENT = '"content": "The cookie holds only an id."'
 _LARGEST_CONTENT = 65_536
 
 
+MEMORY_RULES = RuleList()
+
+
 def _error(
     id: str, *, catches: str, why: str, fix: str, requirements: tuple[str, ...], example: Example
 ) -> Rule:
-    return Rule(
+    return MEMORY_RULES.add(
         id=f"memory/{id}",
         lenient=Severity.ERROR,
         strict=Severity.ERROR,
@@ -60,7 +63,7 @@ EMPTY_FIELD = _error(
     example=Example(good=_TITLE, bad='"title": " "', reply=_CALL),
 )
 
-TITLE_TOO_LONG = Rule(
+TITLE_TOO_LONG = MEMORY_RULES.add(
     id="memory/title-too-long",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -94,7 +97,7 @@ IMPORTANCE_OUT_OF_RANGE = _error(
     example=Example(good='"importance": 0.7', bad='"importance": 8', reply=_CALL),
 )
 
-IMPORTANCE_AMBIGUOUS = Rule(
+IMPORTANCE_AMBIGUOUS = MEMORY_RULES.add(
     id="memory/importance-ambiguous",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -111,7 +114,7 @@ IMPORTANCE_AMBIGUOUS = Rule(
     example=Example(good='"importance": 8', bad='"importance": 1', reply=_PACKAGE_CALL),
 )
 
-REDACTED = Rule(
+REDACTED = MEMORY_RULES.add(
     id="memory/redacted",
     lenient=Severity.INFO,
     strict=Severity.INFO,
@@ -122,7 +125,7 @@ REDACTED = Rule(
     example=Example(good=_CONTENT, bad='"content": "api_key=tiger-4711"', reply=_CALL),
 )
 
-DUPLICATE = Rule(
+DUPLICATE = MEMORY_RULES.add(
     id="memory/duplicate",
     lenient=Severity.INFO,
     strict=Severity.INFO,
@@ -171,17 +174,4 @@ UNSTORABLE_CHARACTER = _error(
     fix="Leave the character out.",
     requirements=("P-18",),
     example=Example(good=_CONTENT, bad='"content": "a\\u0000b"', reply=_CALL),
-)
-
-MEMORY_RULES = (
-    EMPTY_FIELD,
-    TITLE_TOO_LONG,
-    UNKNOWN_TYPE,
-    IMPORTANCE_OUT_OF_RANGE,
-    IMPORTANCE_AMBIGUOUS,
-    REDACTED,
-    DUPLICATE,
-    KEY_REUSED,
-    TOO_LARGE,
-    UNSTORABLE_CHARACTER,
 )

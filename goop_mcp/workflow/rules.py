@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
-from goop_mcp.validation.rules import Check, Example, Rule, RuleList
+from goop_mcp.validation.rules import Check, Example, RuleList
 from goop_mcp.workflow.gates import GATES, GateFacts, GateName, judge_gate
 from goop_mcp.workflow.phases import MOVES, Move, MoveKind, weigh_move
 
@@ -56,11 +56,14 @@ def _gate_check(name: GateName) -> Check:
     return check
 
 
+GATE_RULES = RuleList()
+
+
 def _gate_rule(
     name: GateName, *, catches: str, why: str, requirements: tuple[str, ...], good: str, bad: str
-) -> Rule:
+) -> None:
     gate = GATES[name]
-    return Rule(
+    GATE_RULES.add(
         id=f"workflow/gate-{name.lower()}",
         lenient=Severity.ERROR,
         strict=Severity.ERROR,
@@ -73,42 +76,40 @@ def _gate_rule(
     )
 
 
-GATE_RULES = (
-    _gate_rule(
-        GateName.DISCOVERY,
-        catches="/goop-plan before the interview is complete",
-        why="A plan without an interview is made of guesses.",
-        requirements=("G-19", "V-15"),
-        good='"interview_complete": true',
-        bad='"interview_complete": false',
+_gate_rule(
+    GateName.DISCOVERY,
+    catches="/goop-plan before the interview is complete",
+    why="A plan without an interview is made of guesses.",
+    requirements=("G-19", "V-15"),
+    good='"interview_complete": true',
+    bad='"interview_complete": false',
+)
+_gate_rule(
+    GateName.SPEC,
+    catches="/goop-execute before the specification is locked",
+    why="Work on an open specification has no contract to be judged by.",
+    requirements=("G-18", "V-15"),
+    good='"spec_locked": true',
+    bad='"spec_locked": false',
+)
+_gate_rule(
+    GateName.EXECUTION,
+    catches="/goop-accept with tasks open",
+    why=(
+        "What is not built cannot be accepted; the wave counter alone says only that the last"
+        " wave has begun."
     ),
-    _gate_rule(
-        GateName.SPEC,
-        catches="/goop-execute before the specification is locked",
-        why="Work on an open specification has no contract to be judged by.",
-        requirements=("G-18", "V-15"),
-        good='"spec_locked": true',
-        bad='"spec_locked": false',
-    ),
-    _gate_rule(
-        GateName.EXECUTION,
-        catches="/goop-accept with tasks open",
-        why=(
-            "What is not built cannot be accepted; the wave counter alone says only that the last"
-            " wave has begun."
-        ),
-        requirements=("G-58",),
-        good='"open_tasks": 0, "open_tasks_in_all": 0',
-        bad='"open_tasks": 2, "open_tasks_in_all": 2',
-    ),
-    _gate_rule(
-        GateName.ACCEPTANCE,
-        catches="closing without verification and the user's word",
-        why="Only the user says that the contract is kept.",
-        requirements=("V-15",),
-        good='"user_accepted": true',
-        bad='"user_accepted": false',
-    ),
+    requirements=("G-58",),
+    good='"open_tasks": 0, "open_tasks_in_all": 0',
+    bad='"open_tasks": 2, "open_tasks_in_all": 2',
+)
+_gate_rule(
+    GateName.ACCEPTANCE,
+    catches="closing without verification and the user's word",
+    why="Only the user says that the contract is kept.",
+    requirements=("V-15",),
+    good='"user_accepted": true',
+    bad='"user_accepted": false',
 )
 
 

@@ -81,9 +81,20 @@ def check_claims(
         *of_commits,
         *of_changes,
         *of_memories,
-        *_check_tasks(claims.tasks, files),
-        *_check_state(claims.state, files),
+        *(of_tasks := _check_tasks(claims.tasks, files)),
+        # The wave of a planned task is that of the task: its report begins the wave in state.json,
+        # or repeats work of an earlier one.
+        *_check_state(
+            [each for each in claims.state if of_tasks or not _is_wave_of(each, claims.tasks)],
+            files,
+        ),
     ]
+
+
+def _is_wave_of(claim: StateClaim, tasks: Sequence[TaskClaim]) -> bool:
+    ids = [parse_task_id(each.id, current_wave=each.wave) for each in tasks]
+    waves = {id.wave for id in ids if id is not None and id.task is not None}
+    return claim.name == "wave" and claim.value in waves
 
 
 def _session_state(claims: Claims, files: ProjectFiles) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -202,6 +203,66 @@ def test_a_plan_of_v1_has_tasks_without_waves() -> None:
     ]
     assert [file.path for file in plan.tasks[1].files] == ["src/print.py", "src/cli.py"]
     assert plan.task("1.2") == plan.tasks[1]
+
+
+TASK = """\
+# BLUEPRINT: x
+
+## Wave 1: One
+
+### Task 1.1: Parse
+
+| Attribute | Value |
+|---|---|
+| Intent | Read the file |
+| Status | pending |
+
+**Files:** `src/parse.py`
+
+#### Acceptance
+
+- [ ] An empty file is read
+
+### Task 1.2: Print
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("- [ ] An", "- [x] An"),
+        ("| Status | pending |", "| Status | completed |"),
+        ("| Status | pending |\n", ""),
+        ("Task 1.1: Parse", "✅ Task 1.1:  Parse"),
+        ("### Task 1.2", "---\n\n### Task 1.2"),
+        ("\n", "\r\n"),
+        ("Print", "Print again"),
+        ("**Files:**", "<!-- a note -->\n**Files:**"),
+    ],
+)
+def test_progress_does_not_change_the_digest_of_a_task(old: str, new: str) -> None:
+    assert _digest_after(TASK.replace(old, new)) == _digest_after(TASK)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("An empty file", "A large file"),
+        ("Read the file", "Read the folder"),
+        ("src/parse.py", "src/read.py"),
+        ("Task 1.1: Parse", "Task 1.1: Read"),
+        ("Acceptance", "Verification"),
+    ],
+)
+def test_another_definition_changes_the_digest_of_a_task(old: str, new: str) -> None:
+    assert _digest_after(TASK.replace(old, new)) != _digest_after(TASK)
+
+
+def _digest_after(text: str) -> str:
+    task = read_blueprint(text).task("W1.T1")
+    assert task is not None
+    assert task.digest
+    return task.digest
 
 
 # CHRONICLE.md

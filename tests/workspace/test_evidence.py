@@ -185,6 +185,18 @@ def test_a_different_state_is_reported_with_both_values(
     )
 
 
+def test_wave_of_a_planned_task_is_not_compared_with_the_wave_in_progress(
+    project: Project,
+) -> None:
+    reply = changed(project, '<wave current="1"', '<wave current="2"')
+    assert "evidence/state-differs" in {each.rule for each in check(project, reply).findings}
+
+    reply = reply.replace("<task_id>W1.T2", "<task_id>W2.T1").replace(
+        '<task current="2" total="3"', '<task current="1" total="1"'
+    )
+    assert check(project, reply).findings == ()
+
+
 def test_counters_that_were_never_set_refute_nothing(project: Project) -> None:
     state = {**STATE, "workflow": {"phase": "execute", "specLocked": True}}
     write(project.folder, ".goopspec/state.json", json.dumps(state))

@@ -1,5 +1,6 @@
 """Read BLUEPRINT.md: waves and tasks, in the form with a table and in the older form."""
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from goop_mcp.workspace.documents.status_markers import (
     read_status,
     task_ids_in,
     without_checkbox,
+    without_progress,
 )
 
 __all__ = ["Blueprint", "BlueprintTask", "PlannedFile", "Wave", "read_blueprint"]
@@ -52,12 +54,15 @@ class BlueprintTask:
     """One task of the plan; what the plan leaves out is None or empty.
 
     `line` counts from 1. `verification` are commands. `status` is set only if people keep it in the
-    plan.
+    plan. `digest` is the sha256 of everything the plan says about the task except its progress:
+    check marks, icons, the field Status and white space do not change it. It is "" for a task that
+    is not from a document.
     """
 
     id: TaskId
     name: str
     line: int
+    digest: str = ""
     intent: str | None = None
     executor: str | None = None
     parallel: bool | None = None
@@ -183,6 +188,7 @@ def _task(section: Section, id: TaskId, name: str) -> BlueprintTask:
         id=id,
         name=name,
         line=section.line,
+        digest=_digest(f"{id} {name}", section),
         intent=found.get("intent") or found.get("action"),
         executor=found.get("executor") or found.get("agent"),
         parallel=_ANSWERS.get(parallel),
@@ -195,6 +201,22 @@ def _task(section: Section, id: TaskId, name: str) -> BlueprintTask:
         acceptance=acceptance or ((text,) if (text := prose(criteria)) else ()),
         status=read_status(found.get("status", "")),
     )
+
+
+def _digest(title: str, section: Section) -> str:
+    """Return the digest of a task's definition, see `BlueprintTask`."""
+    texts = [title, *(line.text for line in section.lines)]
+    for below in section.walk():
+        texts += [below.title, *(line.text for line in below.lines)]
+
+    # A divider separates a task from the next one and belongs to neither.
+    kept = (
+        "".join(without_progress(text).split())
+        for text in texts
+        if "status" not in fields([Line(0, text)]) and text.strip() != "---"
+    )
+
+    return hashlib.sha256("\n".join(filter(None, kept)).encode()).hexdigest()
 
 
 def _files(lines: Sequence[Line]) -> tuple[PlannedFile, ...]:

@@ -13,6 +13,7 @@ __all__ = [
     "read_status",
     "task_ids_in",
     "without_checkbox",
+    "without_progress",
 ]
 
 
@@ -26,6 +27,7 @@ class TaskStatus(StrEnum):
 
 
 _CHECKBOX = re.compile(r"\[([ xX✓✅~-])\][ \t]*")
+_PROGRESS = re.compile(r"\[[ xX✓✅~-]\]|[✗✘❌🚫🔄🚧⏳⬜☐✓✔✅☑]\ufe0f?")
 _MUST_HAVE = re.compile(r"\bMH-?0*(\d{1,4})\b", re.IGNORECASE)
 _TASK = re.compile(
     r"\bW\d{1,6}\s?\.?\s?T\d{1,6}\b|\bWave\s+\d{1,6},?\s+Task\s+\d{1,6}\b|\b(?:T|Task\s+)?\d{1,6}\.\d{1,6}\b(?!\.\d)",
@@ -69,6 +71,11 @@ def read_checkbox(text: str) -> TaskStatus | None:
 def without_checkbox(text: str) -> str:
     """Return `text` without a check box at its start."""
     return _CHECKBOX.sub("", text, count=1).strip() if _CHECKBOX.match(text) else text.strip()
+
+
+def without_progress(text: str) -> str:
+    """Return `text` without check boxes and the icons of a status, wherever they are."""
+    return _PROGRESS.sub("", text)
 
 
 def must_haves_in(text: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Rules about the position of a request in its prompt: in an xml fence, alone, and only once."""
 
 from goop_mcp.validation.findings import Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import REQUEST_PROMPT
 
 __all__ = [
@@ -19,7 +19,9 @@ _FENCED = REQUEST_PROMPT[_START:_END]
 _BARE = _FENCED.removeprefix("```xml\n").removesuffix("```\n")
 _DETAILS = "<task_details>Write the tests first, then the endpoint.</task_details>"
 
-NO_ENVELOPE = Rule(
+PLACEMENT_RULES = RuleList()
+
+NO_ENVELOPE = PLACEMENT_RULES.add(
     id="agent_request/no-envelope",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -36,7 +38,7 @@ NO_ENVELOPE = Rule(
     example=Example(good=_FENCED, bad="Add the endpoint and its tests.\n", reply=REQUEST_PROMPT),
 )
 
-UNFENCED = Rule(
+UNFENCED = PLACEMENT_RULES.add(
     id="agent_request/unfenced",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -50,7 +52,7 @@ UNFENCED = Rule(
     example=Example(good=_FENCED, bad=_BARE, reply=REQUEST_PROMPT),
 )
 
-FENCE_LANGUAGE = Rule(
+FENCE_LANGUAGE = PLACEMENT_RULES.add(
     id="agent_request/fence-language",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -61,7 +63,7 @@ FENCE_LANGUAGE = Rule(
     example=Example(good="```xml\n", bad="```\n", reply=REQUEST_PROMPT),
 )
 
-FENCE_COLLISION = Rule(
+FENCE_COLLISION = PLACEMENT_RULES.add(
     id="agent_request/fence-collision",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -76,7 +78,7 @@ FENCE_COLLISION = Rule(
     ),
 )
 
-MULTIPLE_REQUESTS = Rule(
+MULTIPLE_REQUESTS = PLACEMENT_RULES.add(
     id="agent_request/multiple-requests",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -93,5 +95,3 @@ MULTIPLE_REQUESTS = Rule(
         reply=REQUEST_PROMPT,
     ),
 )
-
-PLACEMENT_RULES = (NO_ENVELOPE, UNFENCED, FENCE_LANGUAGE, FENCE_COLLISION, MULTIPLE_REQUESTS)

@@ -6,7 +6,7 @@ from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.protocols.agent_request.sessions import find_cycle, is_session_id
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule, RuleList
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import REQUEST_PROMPT
 
 __all__ = ["SCHEMA_MISSING", "SESSION_RULES", "SUPPORTED_VERSIONS", "schema_files"]
@@ -60,7 +60,7 @@ def _unsupported_version(request: Request, _expected: Expectations) -> Hit | Non
     )
 
 
-SCHEMA_MISSING = Rule(
+SCHEMA_MISSING = SESSION_RULES.add(
     id="agent_request/schema-missing",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -77,7 +77,6 @@ SCHEMA_MISSING = Rule(
         reply="goop-mcp gate prompt.md --schema .claude/schemas/agent-handoff-v1.xsd",
     ),
 )
-SESSION_RULES.append(SCHEMA_MISSING)
 
 
 @SESSION_RULES.rule(

@@ -1,7 +1,7 @@
 """Rules about the parts of a request: absent, blank, doubled, unknown, out of order."""
 
 from goop_mcp.validation.findings import Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import REQUEST_PROMPT
 
 __all__ = [
@@ -34,7 +34,9 @@ _MODE = "<mode>spawn</mode>"
 _WORKFLOW = "<workflow>TDD</workflow>"
 _NOTES = "<backlog_notes>Next: refresh tokens</backlog_notes>\n"
 
-MISSING_FIELD = Rule(
+STRUCTURE_RULES = RuleList()
+
+MISSING_FIELD = STRUCTURE_RULES.add(
     id="agent_request/missing-field",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -45,7 +47,7 @@ MISSING_FIELD = Rule(
     example=Example(good=f"{_INTENT}\n", bad="", reply=REQUEST_PROMPT),
 )
 
-EMPTY_FIELD = Rule(
+EMPTY_FIELD = STRUCTURE_RULES.add(
     id="agent_request/empty-field",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -56,7 +58,7 @@ EMPTY_FIELD = Rule(
     example=Example(good=_INTENT, bad="<original_intent> </original_intent>", reply=REQUEST_PROMPT),
 )
 
-DUPLICATE_ELEMENT = Rule(
+DUPLICATE_ELEMENT = STRUCTURE_RULES.add(
     id="agent_request/duplicate-element",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -67,7 +69,7 @@ DUPLICATE_ELEMENT = Rule(
     example=Example(good=_MODE, bad=f"{_MODE}<mode>blocking</mode>", reply=REQUEST_PROMPT),
 )
 
-ELEMENT_ORDER = Rule(
+ELEMENT_ORDER = STRUCTURE_RULES.add(
     id="agent_request/element-order",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -83,7 +85,7 @@ ELEMENT_ORDER = Rule(
     ),
 )
 
-UNKNOWN_ELEMENT = Rule(
+UNKNOWN_ELEMENT = STRUCTURE_RULES.add(
     id="agent_request/unknown-element",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -96,7 +98,7 @@ UNKNOWN_ELEMENT = Rule(
     ),
 )
 
-EXTENSION_ELEMENT = Rule(
+EXTENSION_ELEMENT = STRUCTURE_RULES.add(
     id="agent_request/extension-element",
     lenient=Severity.INFO,
     strict=Severity.INFO,
@@ -114,7 +116,7 @@ EXTENSION_ELEMENT = Rule(
     ),
 )
 
-UNKNOWN_ATTRIBUTE = Rule(
+UNKNOWN_ATTRIBUTE = STRUCTURE_RULES.add(
     id="agent_request/unknown-attribute",
     lenient=Severity.INFO,
     strict=Severity.INFO,
@@ -125,14 +127,4 @@ UNKNOWN_ATTRIBUTE = Rule(
     example=Example(
         good='priority="high"', bad='priority="high" colour="red"', reply=REQUEST_PROMPT
     ),
-)
-
-STRUCTURE_RULES = (
-    MISSING_FIELD,
-    EMPTY_FIELD,
-    DUPLICATE_ELEMENT,
-    ELEMENT_ORDER,
-    UNKNOWN_ELEMENT,
-    EXTENSION_ELEMENT,
-    UNKNOWN_ATTRIBUTE,
 )

@@ -5,7 +5,7 @@ from itertools import pairwise
 from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule, RuleList
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import REQUEST_PROMPT
 
 __all__ = ["CONSTRAINTS_UNREADABLE", "EMPTY_CONSTRAINTS", "NO_DELIVERABLES", "TASK_RULES"]
@@ -54,7 +54,7 @@ def _summary_length(request: Request, _expected: Expectations) -> Hit | None:
     )
 
 
-EMPTY_CONSTRAINTS = Rule(
+EMPTY_CONSTRAINTS = TASK_RULES.add(
     id="agent_request/empty-constraints",
     lenient=Severity.INFO,
     strict=Severity.INFO,
@@ -64,10 +64,9 @@ EMPTY_CONSTRAINTS = Rule(
     requirements=("H-08",),
     example=Example(good=_CONSTRAINT, bad="", reply=REQUEST_PROMPT),
 )
-TASK_RULES.append(EMPTY_CONSTRAINTS)
 
 
-CONSTRAINTS_UNREADABLE = Rule(
+CONSTRAINTS_UNREADABLE = TASK_RULES.add(
     id="agent_request/constraints-unreadable",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -77,10 +76,9 @@ CONSTRAINTS_UNREADABLE = Rule(
     requirements=("H-34",),
     example=Example(good=_CONSTRAINT, bad="No new dependencies", reply=REQUEST_PROMPT),
 )
-TASK_RULES.append(CONSTRAINTS_UNREADABLE)
 
 
-NO_DELIVERABLES = Rule(
+NO_DELIVERABLES = TASK_RULES.add(
     id="agent_request/no-deliverables",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -90,7 +88,6 @@ NO_DELIVERABLES = Rule(
     requirements=("H-09",),
     example=Example(good=_DELIVERABLES, bad="<deliverables/>", reply=REQUEST_PROMPT),
 )
-TASK_RULES.append(NO_DELIVERABLES)
 
 
 @TASK_RULES.rule(

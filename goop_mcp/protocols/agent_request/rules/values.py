@@ -1,7 +1,7 @@
 """Rules about single values: template text, listed words, booleans, attributes of a known kind."""
 
 from goop_mcp.validation.findings import Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import REQUEST_PROMPT
 from goop_mcp.validation.template_text import as_warning
 
@@ -19,7 +19,9 @@ __all__ = [
 _MODE = "<mode>spawn</mode>"
 _WORKFLOW = "<workflow>TDD</workflow>"
 
-PLACEHOLDER_LEFT = Rule(
+VALUE_RULES = RuleList()
+
+PLACEHOLDER_LEFT = VALUE_RULES.add(
     id="agent_request/placeholder-left",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -40,7 +42,7 @@ PLACEHOLDER_LEFT = Rule(
 SLOT_IN_TEXT = as_warning(PLACEHOLDER_LEFT)
 """The same rule for a slot within other text."""
 
-UNKNOWN_MODE = Rule(
+UNKNOWN_MODE = VALUE_RULES.add(
     id="agent_request/unknown-mode",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -54,7 +56,7 @@ UNKNOWN_MODE = Rule(
     example=Example(good=_MODE, bad="<mode>invalid-mode</mode>", reply=REQUEST_PROMPT),
 )
 
-UNKNOWN_WORKFLOW = Rule(
+UNKNOWN_WORKFLOW = VALUE_RULES.add(
     id="agent_request/unknown-workflow",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -65,7 +67,7 @@ UNKNOWN_WORKFLOW = Rule(
     example=Example(good=_WORKFLOW, bad="<workflow>HOTFIX</workflow>", reply=REQUEST_PROMPT),
 )
 
-VALUE_CASE = Rule(
+VALUE_CASE = VALUE_RULES.add(
     id="agent_request/value-case",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -76,7 +78,7 @@ VALUE_CASE = Rule(
     example=Example(good=_WORKFLOW, bad="<workflow>tdd</workflow>", reply=REQUEST_PROMPT),
 )
 
-NOT_A_BOOLEAN = Rule(
+NOT_A_BOOLEAN = VALUE_RULES.add(
     id="agent_request/not-a-boolean",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -87,7 +89,7 @@ NOT_A_BOOLEAN = Rule(
     example=Example(good='required="true"', bad='required="yes"', reply=REQUEST_PROMPT),
 )
 
-BAD_ATTRIBUTE_VALUE = Rule(
+BAD_ATTRIBUTE_VALUE = VALUE_RULES.add(
     id="agent_request/bad-attribute-value",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -96,13 +98,4 @@ BAD_ATTRIBUTE_VALUE = Rule(
     fix="Write a value of the kind that the message names, or leave the attribute out.",
     requirements=("H-14",),
     example=Example(good='priority="high"', bad='priority="urgent"', reply=REQUEST_PROMPT),
-)
-
-VALUE_RULES = (
-    PLACEHOLDER_LEFT,
-    UNKNOWN_MODE,
-    UNKNOWN_WORKFLOW,
-    VALUE_CASE,
-    NOT_A_BOOLEAN,
-    BAD_ATTRIBUTE_VALUE,
 )

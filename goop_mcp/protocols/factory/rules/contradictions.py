@@ -8,7 +8,7 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.json_strings import escape_pointer
-from goop_mcp.validation.rules import Example, RuleList
+from goop_mcp.validation.rules import Example, Problem, RuleList
 
 __all__ = ["CONTRADICTION_RULES"]
 
@@ -161,33 +161,50 @@ def _issues_without_verdict(reply: Reply, _expected: Expectations) -> Hit | None
         reply=FACTORY_REPLY,
     ),
 )
-def _check_contradicts_itself(reply: Reply, _expected: Expectations) -> list[Hit] | None:
-    if reply.status is not Status.SUCCESS or reply.verdict is Verdict.BLOCKING:
+def _contradicting_texts(reply: Reply, _expected: Expectations) -> list[Hit | Problem] | None:
+    """Report failures that a success counts, and passed checks whose text shows no result."""
+    if reply.status is not Status.SUCCESS:
         return None
 
-    hits = [
+    contradictions: list[Hit | Problem] = [
         _contradiction(f"metrics count {name} {count:g}", f"/metrics/{name}", f"{count:g}")
         for name in _METRICS
         if isinstance(count := (reply.metrics or {}).get(name), int | float) and count > 0
     ]
     shown = summary_failure(reply.summary) if reply.summary else None
     if shown is not None:
-        hits.append(
+        contradictions.append(
             _contradiction(
                 f"the summary counts {shown!r}", "/summary", excerpt(reply.summary or "")
             )
         )
 
-    hits += [
-        _contradiction(f"a passed check shows {claim.shown!r}", path, excerpt(text))
-        for path, text in _passed_checks(reply)
-        if (claim := judge_claim(text)) is not None and claim.kind == "contradicts"
-    ]
+    without_result = []
+    for path, text in _passed_checks(reply):
+        claim = judge_claim(text)
+        if claim is None:
+            continue
 
-    return hits
+        if claim.kind == "contradicts":
+            what = f"a passed check shows {claim.shown!r}"
+            contradictions.append(_contradiction(what, path, excerpt(text)))
+        else:
+            message = (
+                "a check is reported as passed, but its text shows no result; "
+                "expected what was run and what came of it"
+            )
+            without_result.append(
+                CHECK_WITHOUT_RESULT.problem(message, path=path, found=excerpt(text) or None)
+            )
+
+    # A review that blocks succeeded as a review, and failures are what it has to report.
+    if reply.verdict is Verdict.BLOCKING:
+        contradictions = []
+
+    return [*contradictions, *without_result]
 
 
-@CONTRADICTION_RULES.rule(
+CHECK_WITHOUT_RESULT = CONTRADICTION_RULES.add(
     id="factory/check-without-result",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -204,18 +221,3 @@ def _check_contradicts_itself(reply: Reply, _expected: Expectations) -> list[Hit
         reply=FACTORY_REPLY,
     ),
 )
-def _check_without_result(reply: Reply, _expected: Expectations) -> list[Hit] | None:
-    if reply.status is not Status.SUCCESS:
-        return None
-    return [
-        Hit(
-            message=(
-                "a check is reported as passed, but its text shows no result; "
-                "expected what was run and what came of it"
-            ),
-            path=path,
-            found=excerpt(text) or None,
-        )
-        for path, text in _passed_checks(reply)
-        if (claim := judge_claim(text)) is not None and claim.kind == "without result"
-    ]

@@ -4,7 +4,7 @@ from goop_mcp.protocols.factory.model import Reply, Status
 from goop_mcp.protocols.factory.samples import FAILURE_REPLY, QUESTIONS_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule, RuleList
+from goop_mcp.validation.rules import Example, RuleList
 
 __all__ = [
     "QUESTION_RULES",
@@ -91,7 +91,7 @@ def _default_not_in_options(reply: Reply, _expected: Expectations) -> list[Hit] 
     ]
 
 
-UNKNOWN_ERROR_TYPE = Rule(
+UNKNOWN_ERROR_TYPE = QUESTION_RULES.add(
     id="factory/unknown-error-type",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -101,4 +101,3 @@ UNKNOWN_ERROR_TYPE = Rule(
     requirements=("F-08",),
     example=Example(good='"type": "missing_input"', bad='"type": "oops"', reply=FAILURE_REPLY),
 )
-QUESTION_RULES.append(UNKNOWN_ERROR_TYPE)

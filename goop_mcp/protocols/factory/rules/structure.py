@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.json_samples import FACTORY_REPLY
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 
 __all__ = [
     "MARKDOWN_FORBIDDEN",
@@ -15,7 +15,9 @@ __all__ = [
     "UNKNOWN_STATUS",
 ]
 
-NO_ENVELOPE = Rule(
+STRUCTURE_RULES = RuleList()
+
+NO_ENVELOPE = STRUCTURE_RULES.add(
     id="factory/no-envelope",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -26,7 +28,7 @@ NO_ENVELOPE = Rule(
     example=Example(good=FACTORY_REPLY, bad="Done.", reply=FACTORY_REPLY),
 )
 
-MARKDOWN_REPLY = Rule(
+MARKDOWN_REPLY = STRUCTURE_RULES.add(
     id="factory/markdown-reply",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -46,7 +48,7 @@ MARKDOWN_REPLY = Rule(
     ),
 )
 
-MISSING_FIELD = Rule(
+MISSING_FIELD = STRUCTURE_RULES.add(
     id="factory/missing-field",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -57,7 +59,7 @@ MISSING_FIELD = Rule(
     example=Example(good='  "status": "success",\n', bad="", reply=FACTORY_REPLY),
 )
 
-UNKNOWN_STATUS = Rule(
+UNKNOWN_STATUS = STRUCTURE_RULES.add(
     id="factory/unknown-status",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -70,10 +72,3 @@ UNKNOWN_STATUS = Rule(
 
 MARKDOWN_FORBIDDEN = replace(MARKDOWN_REPLY, lenient=Severity.ERROR, strict=Severity.ERROR)
 """The same rule under the policy `markdown=forbid`."""
-
-STRUCTURE_RULES = (
-    NO_ENVELOPE,
-    MARKDOWN_REPLY,
-    MISSING_FIELD,
-    UNKNOWN_STATUS,
-)

@@ -5,7 +5,7 @@ from goop_mcp.protocols.factory.samples import BLOCKING_REPLY, CRITIC_REPLY, NOT
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_samples import FACTORY_REPLY
-from goop_mcp.validation.rules import Example, Rule, RuleList
+from goop_mcp.validation.rules import Example, RuleList
 
 __all__ = [
     "NEXT_ACTION_MISSING",
@@ -76,7 +76,7 @@ def _success_without_deliverable(reply: Reply, _expected: Expectations) -> Hit |
     return Hit(message=message, path="/deliverables")
 
 
-UNKNOWN_DELIVERABLE_TYPE = Rule(
+UNKNOWN_DELIVERABLE_TYPE = SUCCESS_RULES.add(
     id="factory/unknown-deliverable-type",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -86,10 +86,9 @@ UNKNOWN_DELIVERABLE_TYPE = Rule(
     requirements=("F-03",),
     example=Example(good='"type": "architecture"', bad='"type": "code"', reply=FACTORY_REPLY),
 )
-SUCCESS_RULES.append(UNKNOWN_DELIVERABLE_TYPE)
 
 
-SUMMARY_MISSING = Rule(
+SUMMARY_MISSING = SUCCESS_RULES.add(
     id="factory/summary-missing",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -103,7 +102,6 @@ SUMMARY_MISSING = Rule(
         reply=FACTORY_REPLY,
     ),
 )
-SUCCESS_RULES.append(SUMMARY_MISSING)
 
 
 @SUCCESS_RULES.rule(
@@ -133,7 +131,7 @@ def _vague_summary(reply: Reply, _expected: Expectations) -> Hit | None:
     )
 
 
-NEXT_ACTION_MISSING = Rule(
+NEXT_ACTION_MISSING = SUCCESS_RULES.add(
     id="factory/next-action-missing",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -145,10 +143,9 @@ NEXT_ACTION_MISSING = Rule(
         good='"next_action": "ready_for_review"', bad='"note": "none"', reply=FACTORY_REPLY
     ),
 )
-SUCCESS_RULES.append(NEXT_ACTION_MISSING)
 
 
-UNKNOWN_NEXT_ACTION = Rule(
+UNKNOWN_NEXT_ACTION = SUCCESS_RULES.add(
     id="factory/unknown-next-action",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -162,7 +159,6 @@ UNKNOWN_NEXT_ACTION = Rule(
         reply=FACTORY_REPLY,
     ),
 )
-SUCCESS_RULES.append(UNKNOWN_NEXT_ACTION)
 
 
 @SUCCESS_RULES.rule(
@@ -195,7 +191,7 @@ def _next_action_contradicts_verdict(reply: Reply, _expected: Expectations) -> H
     )
 
 
-UNKNOWN_CONFIDENCE = Rule(
+UNKNOWN_CONFIDENCE = SUCCESS_RULES.add(
     id="factory/unknown-confidence",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -205,7 +201,6 @@ UNKNOWN_CONFIDENCE = Rule(
     requirements=("F-02", "F-27"),
     example=Example(good='"confidence": "high"', bad='"confidence": "90%"', reply=FACTORY_REPLY),
 )
-SUCCESS_RULES.append(UNKNOWN_CONFIDENCE)
 
 
 @SUCCESS_RULES.rule(

@@ -2,12 +2,14 @@
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.json_samples import FACTORY_REPLY
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.template_text import as_warning
 
 __all__ = ["PLACEHOLDER_LEFT", "SLOT_IN_TEXT", "VALUE_CASE", "VALUE_RULES", "WRONG_TYPE"]
 
-VALUE_CASE = Rule(
+VALUE_RULES = RuleList()
+
+VALUE_CASE = VALUE_RULES.add(
     id="factory/value-case",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -18,7 +20,7 @@ VALUE_CASE = Rule(
     example=Example(good='"status": "success"', bad='"status": "Success"', reply=FACTORY_REPLY),
 )
 
-WRONG_TYPE = Rule(
+WRONG_TYPE = VALUE_RULES.add(
     id="factory/wrong-type",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -33,7 +35,7 @@ WRONG_TYPE = Rule(
     ),
 )
 
-PLACEHOLDER_LEFT = Rule(
+PLACEHOLDER_LEFT = VALUE_RULES.add(
     id="factory/placeholder-left",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -54,9 +56,3 @@ PLACEHOLDER_LEFT = Rule(
 
 SLOT_IN_TEXT = as_warning(PLACEHOLDER_LEFT)
 """The same rule for a slot within other text."""
-
-VALUE_RULES = (
-    VALUE_CASE,
-    WRONG_TYPE,
-    PLACEHOLDER_LEFT,
-)

@@ -4,7 +4,7 @@ from goop_mcp.protocols.factory.model import Reply, Verdict
 from goop_mcp.protocols.factory.samples import BLOCKING_REPLY, CRITIC_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
-from goop_mcp.validation.rules import Example, Rule, RuleList
+from goop_mcp.validation.rules import Example, RuleList
 
 __all__ = ["UNKNOWN_VERDICT", "VERDICT_RULES"]
 
@@ -14,7 +14,7 @@ _ISSUES = BLOCKING_REPLY[BLOCKING_REPLY.index("[") : BLOCKING_REPLY.index(',\n  
 VERDICT_RULES = RuleList()
 
 
-UNKNOWN_VERDICT = Rule(
+UNKNOWN_VERDICT = VERDICT_RULES.add(
     id="factory/unknown-verdict",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -24,7 +24,6 @@ UNKNOWN_VERDICT = Rule(
     requirements=("F-21", "F-22"),
     example=Example(good='"verdict": "PASS"', bad='"verdict": "MAYBE"', reply=CRITIC_REPLY),
 )
-VERDICT_RULES.append(UNKNOWN_VERDICT)
 
 
 @VERDICT_RULES.rule(

@@ -6,7 +6,7 @@ import re
 from goop_mcp.protocols.goop_report.model import Commit, FileAction, Report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule, RuleList
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = ["ARTIFACT_RULES", "CLAIM_IN_PROSE", "UNKNOWN_FILE_ACTION"]
@@ -25,7 +25,7 @@ def _commits(report: Report) -> tuple[Commit, ...]:
 ARTIFACT_RULES = RuleList()
 
 
-UNKNOWN_FILE_ACTION = Rule(
+UNKNOWN_FILE_ACTION = ARTIFACT_RULES.add(
     id="goop_report/unknown-file-action",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -35,7 +35,6 @@ UNKNOWN_FILE_ACTION = Rule(
     requirements=("G-22", "G-23"),
     example=Example(good='action="created"', bad='action="renamed"', reply=COMPLETE_REPLY),
 )
-ARTIFACT_RULES.append(UNKNOWN_FILE_ACTION)
 
 
 @ARTIFACT_RULES.rule(
@@ -159,7 +158,7 @@ def _file_created_and_deleted(report: Report, _expected: Expectations) -> list[H
     ]
 
 
-CLAIM_IN_PROSE = Rule(
+CLAIM_IN_PROSE = ARTIFACT_RULES.add(
     id="goop_report/claim-in-prose",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -179,4 +178,3 @@ CLAIM_IN_PROSE = Rule(
         reply=COMPLETE_REPLY,
     ),
 )
-ARTIFACT_RULES.append(CLAIM_IN_PROSE)

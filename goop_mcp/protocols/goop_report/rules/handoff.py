@@ -3,7 +3,7 @@
 from goop_mcp.protocols.goop_report.model import NextAction, Report, Status
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule, RuleList
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
 from goop_mcp.workflow.agents import KNOWN_AGENTS, SPECIAL_NEXT_AGENTS, is_agent_name
 from goop_mcp.workflow.commands import KNOWN_COMMANDS, command_name
@@ -35,7 +35,7 @@ def _next_action(report: Report) -> NextAction | None:
 HANDOFF_RULES = RuleList()
 
 
-READY_MISSING = Rule(
+READY_MISSING = HANDOFF_RULES.add(
     id="goop_report/ready-missing",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -45,7 +45,6 @@ READY_MISSING = Rule(
     requirements=("G-29",),
     example=Example(good="<ready>true</ready>\n", bad="", reply=COMPLETE_REPLY),
 )
-HANDOFF_RULES.append(READY_MISSING)
 
 
 @HANDOFF_RULES.rule(
@@ -104,7 +103,7 @@ def _blocked_without_next_action(report: Report, _expected: Expectations) -> Hit
     )
 
 
-NEXT_ACTION_WITHOUT_AGENT = Rule(
+NEXT_ACTION_WITHOUT_AGENT = HANDOFF_RULES.add(
     id="goop_report/next-action-without-agent",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -117,7 +116,6 @@ NEXT_ACTION_WITHOUT_AGENT = Rule(
     requirements=("G-30", "G-46"),
     example=Example(good=' agent="goop-tester"', bad="", reply=COMPLETE_REPLY),
 )
-HANDOFF_RULES.append(NEXT_ACTION_WITHOUT_AGENT)
 
 
 @HANDOFF_RULES.rule(
@@ -137,7 +135,7 @@ def _next_action_without_text(report: Report, _expected: Expectations) -> Hit | 
     return Hit(message="next_action has no text; expected what is to be done next", path=_NEXT)
 
 
-NEXT_AGENT_ALIAS = Rule(
+NEXT_AGENT_ALIAS = HANDOFF_RULES.add(
     id="goop_report/next-agent-alias",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -149,7 +147,6 @@ NEXT_AGENT_ALIAS = Rule(
         good='agent="goop-tester"', bad='agent="goop-orchestrator"', reply=COMPLETE_REPLY
     ),
 )
-HANDOFF_RULES.append(NEXT_AGENT_ALIAS)
 
 
 @HANDOFF_RULES.rule(
@@ -178,7 +175,7 @@ def _unknown_next_agent(report: Report, _expected: Expectations) -> Hit | None:
     )
 
 
-SESSION_FLAG_MISSING = Rule(
+SESSION_FLAG_MISSING = HANDOFF_RULES.add(
     id="goop_report/session-flag-missing",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -188,7 +185,6 @@ SESSION_FLAG_MISSING = Rule(
     requirements=("G-33", "P-13"),
     example=Example(good=f"{_FLAG}\n", bad="", reply=COMPLETE_REPLY),
 )
-HANDOFF_RULES.append(SESSION_FLAG_MISSING)
 
 
 @HANDOFF_RULES.rule(
@@ -251,7 +247,7 @@ def _unknown_command(report: Report, _expected: Expectations) -> Hit | None:
     )
 
 
-SESSION_WITHOUT_COMMAND = Rule(
+SESSION_WITHOUT_COMMAND = HANDOFF_RULES.add(
     id="goop_report/session-without-command",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -261,4 +257,3 @@ SESSION_WITHOUT_COMMAND = Rule(
     requirements=("G-34", "G-50"),
     example=Example(good="<next_command>/goop-accept</next_command>\n", bad="", reply=_NEW_SESSION),
 )
-HANDOFF_RULES.append(SESSION_WITHOUT_COMMAND)

@@ -3,7 +3,7 @@
 from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
-from goop_mcp.validation.rules import Example, Rule, RuleList
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = ["IMPORTANCE_OUT_OF_RANGE", "MEMORY_RULES", "UNKNOWN_MEMORY_TYPE"]
@@ -16,7 +16,7 @@ _SECTION = COMPLETE_REPLY[
 MEMORY_RULES = RuleList()
 
 
-UNKNOWN_MEMORY_TYPE = Rule(
+UNKNOWN_MEMORY_TYPE = MEMORY_RULES.add(
     id="goop_report/unknown-memory-type",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -26,10 +26,9 @@ UNKNOWN_MEMORY_TYPE = Rule(
     requirements=("G-26", "P-07"),
     example=Example(good='type="decision"', bad='type="idea"', reply=COMPLETE_REPLY),
 )
-MEMORY_RULES.append(UNKNOWN_MEMORY_TYPE)
 
 
-IMPORTANCE_OUT_OF_RANGE = Rule(
+IMPORTANCE_OUT_OF_RANGE = MEMORY_RULES.add(
     id="goop_report/importance-out-of-range",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -42,7 +41,6 @@ IMPORTANCE_OUT_OF_RANGE = Rule(
     requirements=("G-27",),
     example=Example(good='importance="0.7"', bad='importance="8"', reply=COMPLETE_REPLY),
 )
-MEMORY_RULES.append(IMPORTANCE_OUT_OF_RANGE)
 
 
 @MEMORY_RULES.rule(

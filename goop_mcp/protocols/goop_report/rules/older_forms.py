@@ -1,7 +1,7 @@
 """Rules about older and sibling forms of the report, and the checklist that ends an execution."""
 
 from goop_mcp.validation.findings import Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = [
@@ -20,7 +20,9 @@ _ENVELOPE_FIX = (
 )
 
 
-LEGACY_RESPONSE = Rule(
+OLDER_FORM_RULES = RuleList()
+
+LEGACY_RESPONSE = OLDER_FORM_RULES.add(
     id="subagent_protocol/legacy-response",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -35,7 +37,7 @@ LEGACY_RESPONSE = Rule(
     ),
 )
 
-MARKDOWN_SECTIONS = Rule(
+MARKDOWN_SECTIONS = OLDER_FORM_RULES.add(
     id="subagent_protocol/markdown-sections",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -50,7 +52,7 @@ MARKDOWN_SECTIONS = Rule(
     ),
 )
 
-OTHER_ROOT = Rule(
+OTHER_ROOT = OLDER_FORM_RULES.add(
     id="subagent_protocol/other-root",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -68,7 +70,7 @@ OTHER_ROOT = Rule(
     ),
 )
 
-CHECKLIST_GAP = Rule(
+CHECKLIST_GAP = OLDER_FORM_RULES.add(
     id="subagent_protocol/checklist-gap",
     lenient=Severity.INFO,
     strict=Severity.INFO,
@@ -81,5 +83,3 @@ CHECKLIST_GAP = Rule(
     requirements=("P-12", "P-13"),
     example=Example(good=_MEMORY, bad="", reply=COMPLETE_REPLY),
 )
-
-OLDER_FORM_RULES = (LEGACY_RESPONSE, MARKDOWN_SECTIONS, OTHER_ROOT, CHECKLIST_GAP)

@@ -3,7 +3,7 @@
 from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule, RuleList
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from goop_mcp.workflow.task_ids import parse_task_id
 
@@ -18,7 +18,7 @@ _GOOD_TASK = "<task_id>W1.T2</task_id>"
 STATE_RULES = RuleList()
 
 
-UNKNOWN_PHASE = Rule(
+UNKNOWN_PHASE = STATE_RULES.add(
     id="goop_report/unknown-phase",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -28,10 +28,9 @@ UNKNOWN_PHASE = Rule(
     requirements=("G-14", "G-15"),
     example=Example(good=_GOOD_PHASE, bad="<phase>deploy</phase>", reply=COMPLETE_REPLY),
 )
-STATE_RULES.append(UNKNOWN_PHASE)
 
 
-PHASE_ALIAS = Rule(
+PHASE_ALIAS = STATE_RULES.add(
     id="goop_report/phase-alias",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -41,7 +40,6 @@ PHASE_ALIAS = Rule(
     requirements=("G-14",),
     example=Example(good=_GOOD_PHASE, bad="<phase>discuss</phase>", reply=COMPLETE_REPLY),
 )
-STATE_RULES.append(PHASE_ALIAS)
 
 
 @STATE_RULES.rule(
@@ -146,7 +144,7 @@ def _task_id_form(report: Report, _expected: Expectations) -> Hit | None:
     )
 
 
-TASK_ID_MISSING = Rule(
+TASK_ID_MISSING = STATE_RULES.add(
     id="goop_report/task-id-missing",
     lenient=Severity.INFO,
     strict=Severity.INFO,
@@ -156,7 +154,6 @@ TASK_ID_MISSING = Rule(
     requirements=("G-40",),
     example=Example(good=f"{_GOOD_TASK}\n", bad="", reply=COMPLETE_REPLY),
 )
-STATE_RULES.append(TASK_ID_MISSING)
 
 
 @STATE_RULES.rule(

@@ -3,7 +3,7 @@
 from goop_mcp.protocols.goop_report.model import Report, Status
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule, RuleList
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
 
 __all__ = ["STATUS_RULES", "UNKNOWN_STATUS"]
@@ -14,7 +14,7 @@ _BLOCKERS = "/goop_report/handoff/blockers"
 STATUS_RULES = RuleList()
 
 
-UNKNOWN_STATUS = Rule(
+UNKNOWN_STATUS = STATUS_RULES.add(
     id="goop_report/unknown-status",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -32,7 +32,6 @@ UNKNOWN_STATUS = Rule(
         good="<status>COMPLETE</status>", bad="<status>FAILED</status>", reply=COMPLETE_REPLY
     ),
 )
-STATUS_RULES.append(UNKNOWN_STATUS)
 
 
 @STATUS_RULES.rule(

@@ -5,7 +5,7 @@ import re
 from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule, RuleList
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = [
@@ -45,7 +45,7 @@ _ROOT = '<goop_report version="0.1.6">'
 STRUCTURE_RULES = RuleList()
 
 
-NO_ENVELOPE = Rule(
+NO_ENVELOPE = STRUCTURE_RULES.add(
     id="goop_report/no-envelope",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -60,10 +60,9 @@ NO_ENVELOPE = Rule(
         good=COMPLETE_REPLY, bad="## TASK COMPLETE\n\nDone. All tests pass.", reply=COMPLETE_REPLY
     ),
 )
-STRUCTURE_RULES.append(NO_ENVELOPE)
 
 
-MISSING_FIELD = Rule(
+MISSING_FIELD = STRUCTURE_RULES.add(
     id="goop_report/missing-field",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -78,10 +77,9 @@ MISSING_FIELD = Rule(
         good="<summary>Added the login endpoint.</summary>\n", bad="", reply=COMPLETE_REPLY
     ),
 )
-STRUCTURE_RULES.append(MISSING_FIELD)
 
 
-EMPTY_FIELD = Rule(
+EMPTY_FIELD = STRUCTURE_RULES.add(
     id="goop_report/empty-field",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -95,10 +93,9 @@ EMPTY_FIELD = Rule(
         reply=COMPLETE_REPLY,
     ),
 )
-STRUCTURE_RULES.append(EMPTY_FIELD)
 
 
-DUPLICATE_ELEMENT = Rule(
+DUPLICATE_ELEMENT = STRUCTURE_RULES.add(
     id="goop_report/duplicate-element",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -112,7 +109,6 @@ DUPLICATE_ELEMENT = Rule(
         reply=COMPLETE_REPLY,
     ),
 )
-STRUCTURE_RULES.append(DUPLICATE_ELEMENT)
 
 
 @STRUCTURE_RULES.rule(
@@ -162,7 +158,7 @@ def _unknown_version(report: Report, _expected: Expectations) -> Hit | None:
     )
 
 
-EXTENSION_ELEMENT = Rule(
+EXTENSION_ELEMENT = STRUCTURE_RULES.add(
     id="goop_report/extension-element",
     lenient=Severity.INFO,
     strict=Severity.INFO,
@@ -176,4 +172,3 @@ EXTENSION_ELEMENT = Rule(
         reply=COMPLETE_REPLY,
     ),
 )
-STRUCTURE_RULES.append(EXTENSION_ELEMENT)

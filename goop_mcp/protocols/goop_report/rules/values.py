@@ -5,7 +5,7 @@ only finding for the value (D-22).
 """
 
 from goop_mcp.validation.findings import Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from goop_mcp.validation.template_text import as_warning
 
@@ -18,7 +18,9 @@ __all__ = [
     "VALUE_RULES",
 ]
 
-PLACEHOLDER_LEFT = Rule(
+VALUE_RULES = RuleList()
+
+PLACEHOLDER_LEFT = VALUE_RULES.add(
     id="goop_report/placeholder-left",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -43,7 +45,7 @@ PLACEHOLDER_LEFT = Rule(
 SLOT_IN_TEXT = as_warning(PLACEHOLDER_LEFT)
 """The same rule for a slot within other text."""
 
-VALUE_CASE = Rule(
+VALUE_CASE = VALUE_RULES.add(
     id="goop_report/value-case",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -56,7 +58,7 @@ VALUE_CASE = Rule(
     ),
 )
 
-NOT_A_BOOLEAN = Rule(
+NOT_A_BOOLEAN = VALUE_RULES.add(
     id="goop_report/not-a-boolean",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -76,7 +78,7 @@ NOT_A_BOOLEAN = Rule(
     ),
 )
 
-NOT_AN_INTEGER = Rule(
+NOT_AN_INTEGER = VALUE_RULES.add(
     id="goop_report/not-an-integer",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -93,5 +95,3 @@ NOT_AN_INTEGER = Rule(
         reply=COMPLETE_REPLY,
     ),
 )
-
-VALUE_RULES = (PLACEHOLDER_LEFT, VALUE_CASE, NOT_A_BOOLEAN, NOT_AN_INTEGER)

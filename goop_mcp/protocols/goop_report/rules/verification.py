@@ -4,7 +4,7 @@ from goop_mcp.protocols.goop_report.model import Report, Status
 from goop_mcp.validation.check_texts import judge_claim, judge_summary, summary_failure
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Problem, Rule, RuleList
+from goop_mcp.validation.rules import Example, Problem, RuleList
 from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
 
 __all__ = ["VERIFICATION_RULES"]
@@ -103,11 +103,11 @@ def _verification_missing(report: Report, expected: Expectations) -> Hit | None:
         good="pytest: 12 passed", bad="pytest: 10 passed, 2 failed", reply=COMPLETE_REPLY
     ),
 )
-def _contradicting_checks(report: Report, _expected: Expectations) -> list[Problem]:
+def _contradicting_checks(report: Report, _expected: Expectations) -> list[Hit | Problem]:
     """Report passed checks whose text shows a failure or no result, and a contradicting summary."""
     # "COMPLETE: Task fully finished, verified" (Status Values): a check that failed verifies
     # nothing
-    problems = []
+    found: list[Hit | Problem] = []
     for number, check in enumerate(report.verification or (), 1):
         claim = judge_claim(check.evidence) if check.passed else None
         if claim is None:
@@ -119,31 +119,26 @@ def _contradicting_checks(report: Report, _expected: Expectations) -> list[Probl
         )
         if claim.kind == "contradicts":
             message = f"{passed} {claim.shown!r}; expected both to agree"
-            problems.append(
-                CHECK_CONTRADICTS_ITSELF.problem(message, path=path, found=excerpt(check.evidence))
-            )
+            found.append(Hit(message=message, path=path, found=excerpt(check.evidence)))
         else:
             message = f"{passed} no result; expected what was run and what came of it"
-            found = excerpt(check.evidence) or None
-            problems.append(CHECK_WITHOUT_RESULT.problem(message, path=path, found=found))
+            text = excerpt(check.evidence) or None
+            found.append(CHECK_WITHOUT_RESULT.problem(message, path=path, found=text))
 
     shown = _shown_against_summary(report)
     if shown is not None:
-        problems.append(
-            CHECK_CONTRADICTS_ITSELF.problem(
-                f"{shown}; expected the report to agree with itself",
+        found.append(
+            Hit(
+                message=f"{shown}; expected the report to agree with itself",
                 path="/goop_report/summary",
                 found=excerpt(report.summary or ""),
             )
         )
 
-    return problems
+    return found
 
 
-CHECK_CONTRADICTS_ITSELF = VERIFICATION_RULES[-1]
-
-
-CHECK_WITHOUT_RESULT = Rule(
+CHECK_WITHOUT_RESULT = VERIFICATION_RULES.add(
     id="goop_report/check-without-result",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -155,4 +150,3 @@ CHECK_WITHOUT_RESULT = Rule(
     requirements=("G-44", "G-47"),
     example=Example(good="pytest: 12 passed", bad="not run, should pass", reply=COMPLETE_REPLY),
 )
-VERIFICATION_RULES.append(CHECK_WITHOUT_RESULT)

@@ -4,7 +4,7 @@ from goop_mcp.protocols.speckit.model import Response, plain_agent
 from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, ERROR_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
-from goop_mcp.validation.rules import Example, Rule, RuleList
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.workflow.agents import plain_agent_name
 
 __all__ = ["AGENT_PREFIX", "AGENT_RULES", "UNKNOWN_AGENT"]
@@ -13,7 +13,7 @@ __all__ = ["AGENT_PREFIX", "AGENT_RULES", "UNKNOWN_AGENT"]
 AGENT_RULES = RuleList()
 
 
-UNKNOWN_AGENT = Rule(
+UNKNOWN_AGENT = AGENT_RULES.add(
     id="speckit/unknown-agent",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -23,10 +23,9 @@ UNKNOWN_AGENT = Rule(
     requirements=("S-16",),
     example=Example(good='"agent": "clarify"', bad='"agent": "baker"', reply=CLARIFY_REPLY),
 )
-AGENT_RULES.append(UNKNOWN_AGENT)
 
 
-AGENT_PREFIX = Rule(
+AGENT_PREFIX = AGENT_RULES.add(
     id="speckit/agent-prefix",
     lenient=Severity.INFO,
     strict=Severity.INFO,
@@ -38,7 +37,6 @@ AGENT_PREFIX = Rule(
         good='"agent": "clarify"', bad='"agent": "speckit-clarify"', reply=CLARIFY_REPLY
     ),
 )
-AGENT_RULES.append(AGENT_PREFIX)
 
 
 @AGENT_RULES.rule(

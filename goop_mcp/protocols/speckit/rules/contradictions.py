@@ -10,7 +10,7 @@ from goop_mcp.validation.check_texts import judge_claim, parse_result
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_strings import escape_pointer
-from goop_mcp.validation.rules import Example, Problem, Rule, RuleList
+from goop_mcp.validation.rules import Example, Problem, RuleList
 
 __all__ = ["CONTRADICTION_RULES"]
 
@@ -307,9 +307,9 @@ def _step_is_itself(response: Response, _expected: Expectations) -> list[Hit] | 
         reply=TEST_REPLY,
     ),
 )
-def _contradicting_texts(response: Response, _expected: Expectations) -> list[Problem]:
+def _contradicting_texts(response: Response, _expected: Expectations) -> list[Hit | Problem]:
     """Report texts of passed checks that show a failure, and checks whose texts show no result."""
-    problems = []
+    found: list[Hit | Problem] = []
     without_result: dict[str, tuple[str, str]] = {}
     with_result = set()
 
@@ -324,9 +324,7 @@ def _contradicting_texts(response: Response, _expected: Expectations) -> list[Pr
             message = (
                 f"{what} is PASSED, but its text shows {claim.shown!r}; expected both to agree"
             )
-            problems.append(
-                CHECK_CONTRADICTS_ITSELF.problem(message, path=path, found=excerpt(text))
-            )
+            found.append(Hit(message=message, path=path, found=excerpt(text)))
 
     # One text without a result says nothing as long as another one of the same check has it, or
     # as long as its details count what ran.
@@ -346,17 +344,12 @@ def _contradicting_texts(response: Response, _expected: Expectations) -> list[Pr
             f"{what} is PASSED, but its text shows no result; expected what was run and what came"
             " of it"
         )
-        problems.append(
-            CHECK_WITHOUT_RESULT.problem(message, path=path, found=excerpt(text) or None)
-        )
+        found.append(CHECK_WITHOUT_RESULT.problem(message, path=path, found=excerpt(text) or None))
 
-    return problems
+    return found
 
 
-CHECK_CONTRADICTS_ITSELF = CONTRADICTION_RULES[-1]
-
-
-CHECK_WITHOUT_RESULT = Rule(
+CHECK_WITHOUT_RESULT = CONTRADICTION_RULES.add(
     id="speckit/check-without-result",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -368,4 +361,3 @@ CHECK_WITHOUT_RESULT = Rule(
         good='{"docker_compose": "valid"}', bad='{"docker_compose": "not run"}', reply=TEST_REPLY
     ),
 )
-CONTRADICTION_RULES.append(CHECK_WITHOUT_RESULT)

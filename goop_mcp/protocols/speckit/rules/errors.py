@@ -6,7 +6,7 @@ from goop_mcp.protocols.speckit.model import Response
 from goop_mcp.protocols.speckit.samples import CONSTITUTION_REPLY, ERROR_REPLY, TIMEOUT_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
-from goop_mcp.validation.rules import Example, Rule, RuleList
+from goop_mcp.validation.rules import Example, RuleList
 
 __all__ = [
     "DERIVED_STRATEGY",
@@ -44,7 +44,7 @@ FITTING: Mapping[str, tuple[str, ...]] = {
 ERROR_RULES = RuleList()
 
 
-ERROR_CODE_FORM = Rule(
+ERROR_CODE_FORM = ERROR_RULES.add(
     id="speckit/error-code-form",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -54,10 +54,9 @@ ERROR_CODE_FORM = Rule(
     requirements=("S-14",),
     example=Example(good='"code": "MISSING_PLAN"', bad='"code": "missing-plan"', reply=ERROR_REPLY),
 )
-ERROR_RULES.append(ERROR_CODE_FORM)
 
 
-UNKNOWN_ERROR_TYPE = Rule(
+UNKNOWN_ERROR_TYPE = ERROR_RULES.add(
     id="speckit/unknown-error-type",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -69,10 +68,9 @@ UNKNOWN_ERROR_TYPE = Rule(
         good='"type": "PrerequisiteError"', bad='"type": "DiskFullError"', reply=ERROR_REPLY
     ),
 )
-ERROR_RULES.append(UNKNOWN_ERROR_TYPE)
 
 
-DERIVED_STRATEGY = Rule(
+DERIVED_STRATEGY = ERROR_RULES.add(
     id="speckit/derived-strategy",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -89,10 +87,9 @@ DERIVED_STRATEGY = Rule(
         reply=TIMEOUT_REPLY,
     ),
 )
-ERROR_RULES.append(DERIVED_STRATEGY)
 
 
-UNKNOWN_STRATEGY = Rule(
+UNKNOWN_STRATEGY = ERROR_RULES.add(
     id="speckit/unknown-strategy",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -106,7 +103,6 @@ UNKNOWN_STRATEGY = Rule(
         reply=ERROR_REPLY,
     ),
 )
-ERROR_RULES.append(UNKNOWN_STRATEGY)
 
 
 @ERROR_RULES.rule(

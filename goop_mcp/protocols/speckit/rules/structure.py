@@ -2,7 +2,7 @@
 
 from goop_mcp.protocols.speckit.samples import ANALYZE_REPLY, CLARIFY_REPLY
 from goop_mcp.validation.findings import Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 
 __all__ = [
     "ANALYSIS_REPORT_MISSING",
@@ -17,7 +17,9 @@ __all__ = [
     "UNKNOWN_STATUS",
 ]
 
-NO_ENVELOPE = Rule(
+STRUCTURE_RULES = RuleList()
+
+NO_ENVELOPE = STRUCTURE_RULES.add(
     id="speckit/no-envelope",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -28,7 +30,7 @@ NO_ENVELOPE = Rule(
     example=Example(good=CLARIFY_REPLY, bad="The spec is ready.", reply=CLARIFY_REPLY),
 )
 
-RESULT_WITHOUT_ENVELOPE = Rule(
+RESULT_WITHOUT_ENVELOPE = STRUCTURE_RULES.add(
     id="speckit/result-without-envelope",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -46,7 +48,7 @@ RESULT_WITHOUT_ENVELOPE = Rule(
     ),
 )
 
-MISSING_FIELD = Rule(
+MISSING_FIELD = STRUCTURE_RULES.add(
     id="speckit/missing-field",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -57,7 +59,7 @@ MISSING_FIELD = Rule(
     example=Example(good='  "timestamp": "2026-01-15T10:30:00Z",\n', bad="", reply=CLARIFY_REPLY),
 )
 
-MISSING_RESULT_FIELD = Rule(
+MISSING_RESULT_FIELD = STRUCTURE_RULES.add(
     id="speckit/missing-result-field",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -80,7 +82,7 @@ MISSING_RESULT_FIELD = Rule(
     example=Example(good='    "questions_asked": 3,\n', bad="", reply=CLARIFY_REPLY),
 )
 
-EXECUTION_TIME_MISSING = Rule(
+EXECUTION_TIME_MISSING = STRUCTURE_RULES.add(
     id="speckit/execution-time-missing",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -94,7 +96,7 @@ EXECUTION_TIME_MISSING = Rule(
     example=Example(good='  "execution_time_ms": 1234,\n', bad="", reply=CLARIFY_REPLY),
 )
 
-ANALYSIS_REPORT_MISSING = Rule(
+ANALYSIS_REPORT_MISSING = STRUCTURE_RULES.add(
     id="speckit/analysis-report-missing",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -109,7 +111,7 @@ ANALYSIS_REPORT_MISSING = Rule(
     ),
 )
 
-NEXT_STEPS_MISSING = Rule(
+NEXT_STEPS_MISSING = STRUCTURE_RULES.add(
     id="speckit/next-steps-missing",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -120,7 +122,7 @@ NEXT_STEPS_MISSING = Rule(
     example=Example(good='"next_steps": ["plan"]', bad='"note": "done"', reply=CLARIFY_REPLY),
 )
 
-UNKNOWN_STATUS = Rule(
+UNKNOWN_STATUS = STRUCTURE_RULES.add(
     id="speckit/unknown-status",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -131,7 +133,7 @@ UNKNOWN_STATUS = Rule(
     example=Example(good='"status": "success"', bad='"status": "completed"', reply=CLARIFY_REPLY),
 )
 
-RESULT_AND_ERROR = Rule(
+RESULT_AND_ERROR = STRUCTURE_RULES.add(
     id="speckit/result-and-error",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -144,16 +146,4 @@ RESULT_AND_ERROR = Rule(
         bad='"error": {"type": "TimeoutError"}, "result": {',
         reply=CLARIFY_REPLY,
     ),
-)
-
-STRUCTURE_RULES = (
-    NO_ENVELOPE,
-    RESULT_WITHOUT_ENVELOPE,
-    MISSING_FIELD,
-    MISSING_RESULT_FIELD,
-    EXECUTION_TIME_MISSING,
-    ANALYSIS_REPORT_MISSING,
-    NEXT_STEPS_MISSING,
-    UNKNOWN_STATUS,
-    RESULT_AND_ERROR,
 )

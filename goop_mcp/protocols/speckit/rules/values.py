@@ -2,7 +2,7 @@
 
 from goop_mcp.protocols.speckit.samples import ANALYZE_REPLY, CLARIFY_REPLY, TASKS_REPLY, TEST_REPLY
 from goop_mcp.validation.findings import Severity
-from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.template_text import as_warning
 
 __all__ = [
@@ -18,7 +18,9 @@ __all__ = [
     "WRONG_TYPE",
 ]
 
-WRONG_TYPE = Rule(
+VALUE_RULES = RuleList()
+
+WRONG_TYPE = VALUE_RULES.add(
     id="speckit/wrong-type",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -29,7 +31,7 @@ WRONG_TYPE = Rule(
     example=Example(good='"task_count": 3,', bad='"task_count": "3",', reply=TASKS_REPLY),
 )
 
-BAD_TIMESTAMP = Rule(
+BAD_TIMESTAMP = VALUE_RULES.add(
     id="speckit/bad-timestamp",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -44,7 +46,7 @@ BAD_TIMESTAMP = Rule(
     ),
 )
 
-PLACEHOLDER_LEFT = Rule(
+PLACEHOLDER_LEFT = VALUE_RULES.add(
     id="speckit/placeholder-left",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -64,7 +66,7 @@ PLACEHOLDER_LEFT = Rule(
 SLOT_IN_TEXT = as_warning(PLACEHOLDER_LEFT)
 """The same rule for a slot within other text."""
 
-UNKNOWN_VALUE = Rule(
+UNKNOWN_VALUE = VALUE_RULES.add(
     id="speckit/unknown-value",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
@@ -75,7 +77,7 @@ UNKNOWN_VALUE = Rule(
     example=Example(good='"severity": "HIGH"', bad='"severity": "BLOCKER"', reply=ANALYZE_REPLY),
 )
 
-VALUE_CASE = Rule(
+VALUE_CASE = VALUE_RULES.add(
     id="speckit/value-case",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -86,7 +88,7 @@ VALUE_CASE = Rule(
     example=Example(good='"severity": "HIGH"', bad='"severity": "high"', reply=ANALYZE_REPLY),
 )
 
-VALUE_ALIAS = Rule(
+VALUE_ALIAS = VALUE_RULES.add(
     id="speckit/value-alias",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -99,7 +101,7 @@ VALUE_ALIAS = Rule(
     ),
 )
 
-BAD_TASK_ID = Rule(
+BAD_TASK_ID = VALUE_RULES.add(
     id="speckit/bad-task-id",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -110,7 +112,7 @@ BAD_TASK_ID = Rule(
     example=Example(good='"task_ids": ["T001", ', bad='"task_ids": ["1", ', reply=TASKS_REPLY),
 )
 
-LOCATION_WITHOUT_LINE = Rule(
+LOCATION_WITHOUT_LINE = VALUE_RULES.add(
     id="speckit/location-without-line",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
@@ -121,15 +123,4 @@ LOCATION_WITHOUT_LINE = Rule(
     example=Example(
         good='"location": "tasks.md:1"', bad='"location": "tasks.md"', reply=ANALYZE_REPLY
     ),
-)
-
-VALUE_RULES = (
-    WRONG_TYPE,
-    BAD_TIMESTAMP,
-    PLACEHOLDER_LEFT,
-    UNKNOWN_VALUE,
-    VALUE_CASE,
-    VALUE_ALIAS,
-    BAD_TASK_ID,
-    LOCATION_WITHOUT_LINE,
 )
