@@ -141,6 +141,7 @@ def record_report(
     mode: Mode = "lenient",
     check_workspace: bool = True,
     looked: Looked | None = None,
+    verdict: Verdict | None = None,
     judged: Judged = JUDGED_BY_TOOL,
     rules: Sequence[Rule] = (),
     now: str,
@@ -148,13 +149,17 @@ def record_report(
     """Judge `text`, verify its claims in the project, decide, and record it if it is accepted.
 
     The context is completed from the project. `check_workspace` False skips the verification;
-    `looked` receives the number of files checked so far. A repeated report is a duplicate and
-    writes nothing; of a rejected one only the verdict is counted, as `judged`. `rules` are those of
-    `validate`. `now` is ISO 8601 in UTC. Raises ContextError, StoreError and RuleFailedError; then
-    nothing was recorded.
+    `looked` receives the number of files checked so far. `verdict` is that on `text` of a caller
+    that has judged it already, its claims included; None judges here. A repeated report is a
+    duplicate and writes nothing; of a rejected one only the verdict is counted, as `judged`.
+    `rules` are those of `validate`. `now` is ISO 8601 in UTC. Raises ContextError, StoreError and
+    RuleFailedError; then nothing was recorded.
     """
     home = project_context.files.root
-    verdict = judge_reply(text, context, protocol=protocol, mode=mode, home=home, rules=rules)
+    judged_here = verdict is None
+    if verdict is None:
+        verdict = judge_reply(text, context, protocol=protocol, mode=mode, home=home, rules=rules)
+
     envelope = _envelope(verdict)
 
     # The claims of a report that was recorded before were true then; the files of today may have
@@ -163,7 +168,7 @@ def record_report(
     if envelope is not None and project_context.store.exists():
         known = project_context.store.read(envelope.find)
 
-    if known is None and check_workspace:
+    if known is None and check_workspace and judged_here:
         verdict = judge_reply(
             text,
             context,
