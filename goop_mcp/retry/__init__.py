@@ -24,7 +24,7 @@ from goop_mcp.retry.calls import AgentInterruptedError
 from goop_mcp.retry.hooks import Hooks
 from goop_mcp.retry.jobs import Job
 from goop_mcp.retry.loop import RetryLoop
-from goop_mcp.retry.policy import RetryPolicy
+from goop_mcp.retry.policy import FailedCall, RetryPolicy
 from goop_mcp.retry.replies import Agent, Conversation, Message, Reply, Usage, Way
 from goop_mcp.retry.review import Review
 
@@ -35,6 +35,7 @@ __all__ = [
     "Attempt",
     "Conversation",
     "EnvelopedAgent",
+    "FailedCall",
     "Hooks",
     "Job",
     "Message",

@@ -7,16 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, Self, cast
 
 from goop_mcp.errors import GoopDeprecationWarning, PolicyError
 from goop_mcp.protocols import RULES
 from goop_mcp.retry.replies import Agent, Way
 
-if TYPE_CHECKING:
-    from tenacity.wait import wait_base
-
-__all__ = ["RetryPolicy", "WhenExhausted", "pause_before"]
+__all__ = ["FailedCall", "RetryPolicy", "WhenExhausted", "pause_before"]
 
 WhenExhausted = Literal["return", "raise", "fallback"]
 
@@ -62,6 +59,27 @@ def _warn_of_former(former: str) -> None:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class FailedCall:
+    """What `RetryPolicy.backoff` is called with.
+
+    attempt_number: how often the call has failed, from 1.
+    failure: the last error; None where it is not known, as after a replay.
+    """
+
+    attempt_number: int
+    failure: Exception | None = None
+
+    @property
+    def outcome(self) -> Self:
+        """Itself: waits of the library tenacity read `outcome.exception()`, and can be used."""
+        return self
+
+    def exception(self) -> Exception | None:
+        """Return `failure`."""
+        return self.failure
+
+
 @_accept_former_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
@@ -85,9 +103,9 @@ class RetryPolicy:
     retry_call: which failures of a call are worth repeating; None: time-outs, lost connections,
         rate limits and overload, recognised by type, by a `retryable` attribute or by the status
         code.
-    backoff: how long to wait before repeating a failed call, a wait of tenacity; None: random up to
-        0.5 s, doubled each time up to 30 s. A time named by the failure itself (`retry_after`) is
-        waited for at least.
+    backoff: a function of a FailedCall that returns how many seconds to wait before the call is
+        repeated, such as a wait of tenacity; None: random up to 0.5 s, doubled each time up to
+        30 s. A time named by the failure itself (`retry_after`) is waited for at least.
     when_exhausted: what happens when the agent never sends an acceptable reply: "return" the
         outcome, "raise" a NotAcceptedError that carries it, or ask the `fallback`, whose one reply
         is judged too. Where limits of time or cost are reached, nobody is asked any more.
@@ -108,7 +126,7 @@ class RetryPolicy:
     ways: tuple[Way, ...] = ("same_conversation", "minimal")
     call_retries: int = 4
     retry_call: Callable[[Exception], bool] | None = None
-    backoff: "wait_base | None" = None
+    backoff: Callable[[FailedCall], float] | None = None
     when_exhausted: WhenExhausted = "return"
     fallback: Agent | Sequence[Agent] | None = None
     allow_repairs: bool = True
@@ -206,7 +224,7 @@ def _others(policy: RetryPolicy) -> list[str]:
             "backoff",
             policy.backoff,
             policy.backoff is None or callable(policy.backoff),
-            "a wait of tenacity, or None",
+            "a function of a FailedCall, or None",
         ),
     ]
     errors = [
@@ -280,16 +298,10 @@ def pause_before(
     which a time of day is held, and `chance` a number from 0 to 1. `time_left` are the seconds to a
     deadline.
     """
-    # Needed only after a failure; every start would pay for it
-    import tenacity  # noqa: PLC0415
-
-    wait: wait_base = policy.backoff or tenacity.wait_random_exponential(
-        multiplier=_FIRST_PAUSE, max=_LONGEST_PAUSE
-    )
-    state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
-    state.attempt_number = failures
-    if failure is not None:
-        state.set_exception((type(failure), failure, None))
+    if policy.backoff is not None:
+        wait = policy.backoff(FailedCall(failures, failure))
+    else:
+        wait = chance() * min(_FIRST_PAUSE * 2 ** (failures - 1), _LONGEST_PAUSE)
 
     named = min(max(0.0, _seconds(_named(failure), now)), _LONGEST_NAMED_PAUSE)
     added = _JITTER * named * chance()
@@ -297,7 +309,7 @@ def pause_before(
         # What would still be in time must not come too late by chance.
         added = min(added, (time_left - named) / 2)
 
-    return max(wait(state), named + added)
+    return max(wait, named + added)
 
 
 def _named(failure: Exception | None) -> object:

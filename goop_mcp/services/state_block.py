@@ -43,6 +43,7 @@ def state_block_of(snapshot: ProjectSnapshot, *, is_elsewhere: bool = False) -> 
     ahead = gate_ahead(project, snapshot.facts)
     block = StateBlock(
         phase=state.phase if state is not None else None,
+        round=snapshot.round.number,
         wave=state.current_wave if state is not None else None,
         waves=waves or (state.total_waves if state is not None else None),
         tasks=tasks,

@@ -26,7 +26,6 @@ from openai.types.responses import (
     ResponseOutputMessage,
     ResponseOutputText,
 )
-from tenacity import wait_none
 
 from goop_mcp import NotAcceptedError, RetryPolicy, shared_budget
 from goop_mcp.hosts.frameworks.openai_agents import checked_output, run_checked
@@ -46,7 +45,7 @@ from tests.frameworks.recipes import (
 set_tracing_disabled(True)
 
 TASK = "Implement the login form."
-FAST = RetryPolicy(backoff=wait_none())
+FAST = RetryPolicy(backoff=lambda _: 0.0)
 CALL_WORKER = ResponseFunctionToolCall(
     arguments='{"input": "Implement the login form."}',
     call_id="1",

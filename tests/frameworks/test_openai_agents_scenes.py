@@ -18,7 +18,6 @@ from agents import (
 )
 from httpx2 import Limits
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-from tenacity import wait_none
 
 from goop_mcp import RetryPolicy
 from goop_mcp.hosts.frameworks.openai_agents import run_checked
@@ -113,7 +112,7 @@ async def test_a_tool_runs_once_though_its_report_is_sent_again() -> None:
     payments = Payments()
     with scripted_chat(Call("pay"), Busy(0), BAD_STATUS, GOOD) as chat:
         worker = agent_of(chat, tools=[function_tool(payments.pay)])
-        policy = RetryPolicy(backoff=wait_none())
+        policy = RetryPolicy(backoff=lambda _: 0.0)
         assert (await run_checked(worker, TASK, policy=policy)).outcome.accepted
 
     assert payments.made == 1
@@ -148,7 +147,7 @@ async def test_a_run_that_is_cancelled_while_the_model_is_asked_is_reported() ->
 async def test_a_rate_limit_is_waited_for_as_long_as_its_header_says() -> None:
     with scripted_chat(Busy(1), GOOD) as chat:
         began = time.monotonic()
-        checked = await run_checked(agent_of(chat), TASK, policy=RetryPolicy(backoff=wait_none()))
+        checked = await run_checked(agent_of(chat), TASK, policy=RetryPolicy(backoff=lambda _: 0.0))
 
     assert checked.outcome.accepted
     assert 1 <= time.monotonic() - began < 10
@@ -161,7 +160,7 @@ async def test_usage_is_summed_over_tools_attempts_and_failures() -> None:
     payments = Payments()
     with scripted_chat(Call("pay"), Busy(0), BAD_STATUS, GOOD) as chat:
         worker = agent_of(chat, tools=[function_tool(payments.pay)])
-        checked = await run_checked(worker, TASK, policy=RetryPolicy(backoff=wait_none()))
+        checked = await run_checked(worker, TASK, policy=RetryPolicy(backoff=lambda _: 0.0))
 
     assert [each.usage and each.usage.tokens for each in checked.outcome.attempts] == [15, 15, 15]
     assert checked.outcome.usage.tokens == 3 * TOKENS

@@ -11,7 +11,6 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 import pytest
-import tenacity
 
 from goop_mcp import RetryPolicy, ask_until_accepted
 from goop_mcp.hosts.frameworks.command_line import (
@@ -115,7 +114,7 @@ RATE_LIMITED = (
     "API Error: Request rejected (429) · This request would exceed your account's rate limit."
     " Please try again later."
 )
-AT_ONCE = RetryPolicy(backoff=tenacity.wait_none())
+AT_ONCE = RetryPolicy(backoff=lambda _: 0.0)
 
 
 def refusing(status: int | None, expected: str) -> str:
@@ -176,7 +175,7 @@ sys.exit(refused)
 
 def test_the_cost_of_a_session_is_counted_once(tmp_path: Path) -> None:
     agent = claude_code(program=program(tmp_path, SUMMED))
-    policy = RetryPolicy(max_attempts=4, backoff=tenacity.wait_none())
+    policy = RetryPolicy(max_attempts=4, backoff=lambda _: 0.0)
     outcome = asked("asyncio", agent, policy)
     assert outcome.accepted
     assert [each.usage.cost for each in outcome.attempts if each.usage is not None] == [

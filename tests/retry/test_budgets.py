@@ -7,7 +7,6 @@ from typing import Any
 
 import anyio
 import pytest
-import tenacity
 import trio
 from trio.testing import MockClock
 
@@ -175,7 +174,7 @@ def test_a_failed_call_counts_with_the_usage_that_its_failure_carries() -> None:
             raise failure
 
     agent = Failing()
-    policy = RetryPolicy(max_tokens=2000, backoff=tenacity.wait_none())
+    policy = RetryPolicy(max_tokens=2000, backoff=lambda _: 0.0)
     outcome = run("asyncio", partial(ask_until_accepted, agent, "Do it.", policy=policy))
     assert (agent.calls, outcome.stopped_because) == (2, "budget")
     assert [each.usage for each in outcome.attempts] == [THOUSAND] * 2
@@ -195,7 +194,7 @@ def test_a_request_that_was_refused_uses_nothing() -> None:
                 raise failure
             return Reply(text=GOOD, usage=THOUSAND)
 
-    policy = RetryPolicy(max_tokens=2000, backoff=tenacity.wait_none())
+    policy = RetryPolicy(max_tokens=2000, backoff=lambda _: 0.0)
     outcome = run("asyncio", partial(ask_until_accepted, Refusing(), "Do it.", policy=policy))
     assert outcome.accepted
     assert outcome.usage == Usage(tokens=1000, cost=1.0)

@@ -8,7 +8,6 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-import tenacity
 import trio
 from trio.testing import MockClock
 
@@ -17,7 +16,7 @@ from goop_mcp.retry import AgentUnavailableError, Message, Outcome, Reply, Retry
 from goop_mcp.retry.agent_records import AgentRecord, find_record, key_of, record_of
 from tests.retry.agents import GOOD, Scripted, both_backends, results, run
 
-AT_ONCE = RetryPolicy(backoff=tenacity.wait_none())
+AT_ONCE = RetryPolicy(backoff=lambda _: 0.0)
 
 
 class Provider:
@@ -166,9 +165,7 @@ def test_failures_that_are_the_requests_own_do_not_count(failure: Callable[[], E
 def test_a_policy_may_do_without_it() -> None:
     provider = Provider()
     outcome = on_test_clock(
-        lambda: ask(
-            provider, RetryPolicy(circuit=False, call_retries=11, backoff=tenacity.wait_none())
-        )
+        lambda: ask(provider, RetryPolicy(circuit=False, call_retries=11, backoff=lambda _: 0.0))
     )
     assert results(outcome) == ["failed"] * 12
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import anyio
 import pytest
-import tenacity
 
 from goop_mcp import Job, RetryPolicy, ask_many, ask_until_accepted, ask_until_accepted_sync
 from goop_mcp.retry import Outcome, PolicyError, Usage, shared_budget
@@ -201,7 +200,7 @@ def test_the_number_of_calls_is_bounded_across_nested_calls(backend: str) -> Non
 def test_repeated_calls_of_an_agent_that_fails_are_counted_too() -> None:
     async def call() -> list[Outcome]:
         with shared_budget(max_calls=3):
-            policy = RetryPolicy(backoff=tenacity.wait_none(), call_retries=9)
+            policy = RetryPolicy(backoff=lambda _: 0.0, call_retries=9)
             return await ask_many(
                 [Job(Scripted(ConnectionError()), "Do it.", policy=policy)] * 2, limit=1
             )

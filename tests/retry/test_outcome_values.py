@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-import tenacity
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,7 +51,7 @@ def again(outcome: Outcome) -> Outcome:
 
 @given(ANSWERS)
 def test_every_outcome_is_read_again(answers: list[Reply | Exception]) -> None:
-    policy = RetryPolicy(backoff=tenacity.wait_none(), circuit=False)
+    policy = RetryPolicy(backoff=lambda _: 0.0, circuit=False)
     outcome = ask_until_accepted_sync(Session(answers), "Do it.", policy=policy)
     read = again(outcome)
     assert read.to_dict() == outcome.to_dict()

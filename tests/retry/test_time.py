@@ -17,10 +17,12 @@ from trio.testing import MockClock
 from goop_mcp import RetryPolicy
 from goop_mcp.retry import Hooks, Job, Outcome, RetryLoop, Usage, shared_budget
 from goop_mcp.retry.calls import is_repeatable
-from goop_mcp.retry.policy import pause_before
+from goop_mcp.retry.policy import FailedCall, pause_before
 from tests.retry.agents import BAD_STATUS, GOOD, Counting, Scripted, both_backends, results, run
 
-ONE_SECOND = tenacity.wait_fixed(1)
+
+def one_second(_failed: FailedCall) -> float:
+    return 1.0
 
 
 # Returns what the call returns
@@ -63,7 +65,7 @@ class HttpError(Exception):
 
 
 def test_an_agent_that_hangs_is_left_at_the_time_limit_of_an_attempt_and_asked_again() -> None:
-    policy = RetryPolicy(attempt_timeout=5, call_retries=2, backoff=ONE_SECOND)
+    policy = RetryPolicy(attempt_timeout=5, call_retries=2, backoff=one_second)
     outcome, seconds = asked(hang, policy)
     assert outcome.stopped_because == "agent_error"
     assert [each.error for each in outcome.attempts] == ["TimeoutError: no answer within 5 s"] * 3
@@ -101,7 +103,7 @@ def test_no_pause_is_begun_that_would_last_beyond_the_deadline() -> None:
 
 
 def test_a_validation_failure_is_asked_again_without_a_pause() -> None:
-    _, seconds = asked(Scripted(BAD_STATUS, GOOD), RetryPolicy(backoff=ONE_SECOND))
+    _, seconds = asked(Scripted(BAD_STATUS, GOOD), RetryPolicy(backoff=one_second))
     assert seconds == 0
 
 
@@ -124,7 +126,7 @@ def test_a_passing_failure_is_repeated_after_the_pause_it_asks_for(
     failure: Exception, least: float
 ) -> None:
     agent = Scripted(failure, GOOD)
-    outcome, seconds = asked(agent, RetryPolicy(max_attempts=1, backoff=ONE_SECOND))
+    outcome, seconds = asked(agent, RetryPolicy(max_attempts=1, backoff=one_second))
     assert outcome.accepted, "calls that fail do not use up attempts"
     assert results(outcome) == ["failed", "accepted"]
     assert agent.heard == ["Do it."] * 2
@@ -137,7 +139,7 @@ def test_a_passing_failure_is_repeated_after_the_pause_it_asks_for(
     ids=repr,
 )
 def test_a_failure_that_will_not_pass_is_not_repeated(failure: Exception) -> None:
-    outcome, seconds = asked(Scripted(failure, GOOD), RetryPolicy(backoff=ONE_SECOND))
+    outcome, seconds = asked(Scripted(failure, GOOD), RetryPolicy(backoff=one_second))
     assert outcome.stopped_because == "agent_error"
     assert seconds == 0
 
@@ -148,9 +150,51 @@ def test_the_pause_grows_with_jitter_by_default() -> None:
     assert 0 < seconds <= 0.5 + 1 + 2 + 4 + 8 + 16
 
 
+@pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
+def test_the_pause_is_random_up_to_a_limit_that_doubles(chance: float) -> None:
+    pauses = [
+        pause_before(count, None, RetryPolicy(), chance=lambda: chance) for count in range(1, 10)
+    ]
+    assert pauses == [chance * most for most in (0.5, 1, 2, 4, 8, 16, 30, 30, 30)]
+
+
+def test_a_backoff_knows_how_often_and_why_the_call_failed() -> None:
+    seen: list[tuple[int, str]] = []
+
+    def note(failed: FailedCall) -> float:
+        seen.append((failed.attempt_number, type(failed.failure).__name__))
+        return 2.0 * failed.attempt_number
+
+    agent = Scripted(ConnectionError(), TimeoutError(), GOOD)
+    outcome, seconds = asked(agent, RetryPolicy(backoff=note))
+    assert outcome.accepted
+    assert seen == [(1, "ConnectionError"), (2, "TimeoutError")]
+    assert seconds == pytest.approx(2 + 4)
+
+
+@pytest.mark.parametrize(
+    ("wait", "pauses"),
+    [
+        (tenacity.wait_fixed(3), (3, 3, 3)),
+        (tenacity.wait_exponential(multiplier=2), (2, 4, 8)),
+        (tenacity.wait_incrementing(start=1, increment=2), (1, 3, 5)),
+        (tenacity.wait_chain(tenacity.wait_fixed(1), tenacity.wait_fixed(9)), (1, 9, 9)),
+        (tenacity.wait_fixed(1) + tenacity.wait_none(), (1, 1, 1)),
+        (tenacity.wait_exception(lambda failure: len(str(failure))), (4, 4, 4)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_wait_of_tenacity_is_a_backoff(
+    wait: Callable[[Any], float], pauses: tuple[float, ...]
+) -> None:
+    policy = RetryPolicy(backoff=wait)
+    failure = ConnectionError("gone")
+    assert tuple(pause_before(count, failure, policy) for count in (1, 2, 3)) == pauses
+
+
 def test_the_policy_says_which_failures_are_repeated() -> None:
     policy = RetryPolicy(
-        retry_call=lambda failure: isinstance(failure, KeyError), backoff=ONE_SECOND
+        retry_call=lambda failure: isinstance(failure, KeyError), backoff=one_second
     )
     assert asked(Scripted(KeyError("busy"), GOOD), policy)[0].accepted
     assert asked(Scripted(ConnectionError(), GOOD), policy)[0].stopped_because == "agent_error"
@@ -162,7 +206,7 @@ def test_a_policy_whose_own_functions_fail_ends_the_call_with_every_attempt() ->
 
     outcome, _ = asked(Scripted(ConnectionError()), RetryPolicy(retry_call=broken))
     assert (outcome.stopped_because, results(outcome)) == ("agent_error", ["failed"])
-    outcome, _ = asked(Scripted(ConnectionError()), RetryPolicy(backoff=broken))  # type: ignore[arg-type]  # any callable will do
+    outcome, _ = asked(Scripted(ConnectionError()), RetryPolicy(backoff=broken))
     assert (outcome.stopped_because, results(outcome)) == ("agent_error", ["failed"])
 
 
@@ -221,18 +265,18 @@ SLOWLY["Retry-After"] = "20"
 def test_the_pause_is_as_long_as_the_failure_says_in_any_of_the_usual_ways(
     failure: Exception | None, seconds: float
 ) -> None:
-    policy = RetryPolicy(backoff=ONE_SECOND)
+    policy = RetryPolicy(backoff=one_second)
     assert pause_before(1, failure, policy, now=NOON.timestamp, chance=lambda: 0.0) == seconds
 
 
 def test_what_is_added_at_random_does_not_make_a_repeat_come_too_late() -> None:
-    policy = RetryPolicy(backoff=ONE_SECOND, deadline=10)
+    policy = RetryPolicy(backoff=one_second, deadline=10)
     for _ in range(20):
         assert asked(Scripted(RateLimitError(9), GOOD), policy)[0].accepted
 
 
 def test_calls_that_were_refused_together_do_not_come_back_together() -> None:
-    policy = RetryPolicy(backoff=ONE_SECOND)
+    policy = RetryPolicy(backoff=one_second)
     pauses = [pause_before(1, RateLimitError(100), policy) for _ in range(200)]
     assert 100 <= min(pauses) < 104
     assert 116 < max(pauses) <= 120
@@ -343,7 +387,7 @@ def test_nobody_is_asked_when_others_spend_the_budget_during_a_pause() -> None:
     async def ask() -> Outcome:
         with shared_budget(max_tokens=10):
             waiting = RetryLoop(
-                Job(Scripted(ConnectionError(), GOOD), "a", policy=RetryPolicy(backoff=ONE_SECOND))
+                Job(Scripted(ConnectionError(), GOOD), "a", policy=RetryPolicy(backoff=one_second))
             )
             async with anyio.create_task_group() as group:
                 group.start_soon(waiting.run)

@@ -19,6 +19,7 @@ from goop_mcp.validation.claims import (
 )
 from goop_mcp.workspace.evidence import check_claims
 from goop_mcp.workspace.files import ProjectFiles
+from tests.requirements import requirement
 from tests.workspace.projects import CASES
 from tests.workspace.true_projects import BLUEPRINT, MEMORY, STATE, Project, memory_of, write
 
@@ -184,6 +185,18 @@ def test_a_different_state_is_reported_with_both_values(
     )
 
 
+def test_wave_of_a_planned_task_is_not_compared_with_the_wave_in_progress(
+    project: Project,
+) -> None:
+    reply = changed(project, '<wave current="1"', '<wave current="2"')
+    assert "evidence/state-differs" in {each.rule for each in check(project, reply).findings}
+
+    reply = reply.replace("<task_id>W1.T2", "<task_id>W2.T1").replace(
+        '<task current="2" total="3"', '<task current="1" total="1"'
+    )
+    assert check(project, reply).findings == ()
+
+
 def test_counters_that_were_never_set_refute_nothing(project: Project) -> None:
     state = {**STATE, "workflow": {"phase": "execute", "specLocked": True}}
     write(project.folder, ".goopspec/state.json", json.dumps(state))
@@ -345,3 +358,17 @@ def test_claims_of_a_caller_can_be_checked_without_a_reply(project: Project) -> 
         ("evidence/file-not-found", "/files/0"),
         ("evidence/task-not-in-blueprint", "/tasks/0"),
     ]
+
+
+@requirement("F-15")
+def test_without_time_nothing_is_checked_and_nothing_is_false(project: Project) -> None:
+    false = project.reply.replace("src/login.py", "src/ghost.py").replace(
+        project.sha[:7], "deadbee"
+    )
+
+    verdict = check_workspace(false, project.folder, store=project.store, seconds=0)
+
+    assert verdict.accepted
+    assert [finding.rule for finding in verdict.findings] == ["evidence/not-checked"] * 2
+    assert "there was no time to look for it" in verdict.findings[0].message
+    assert "git did not answer in time" in verdict.findings[1].message

@@ -2,20 +2,23 @@
 
 import logging
 import os
+import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import FrameType
 
 import anyio
 import uvicorn
-from sse_starlette.sse import AppStatus
+from uvicorn.server import HANDLED_SIGNALS
 
 from goop_mcp.server.http.application import NetworkApplication
 from goop_mcp.server.http.ports import allow_many_sockets, bind
 from goop_mcp.server.http.settings import NetworkSettings
 from goop_mcp.server.http.uvicorn_protocol import TimedProtocol
+from goop_mcp.server.sdk_internals import check_parts
 from goop_mcp.server.server import GoopServer
 from goop_mcp.server.telemetry_export import start_exporting
 from goop_mcp.settings import Settings
@@ -42,8 +45,9 @@ def serve_network(
 
     The signal is raised again at the end, for the handler that was there before. The addresses are
     printed to stderr once clients can connect. `extend` is called with each new server. Raises
-    SettingsError if the port cannot be bound.
+    SettingsError if the port cannot be bound, IncompatiblePackageError if uvicorn has changed.
     """
+    check_parts("uvicorn")
     if network.is_open_under_other_names:
         _logger.warning(
             "clients of other names need no token: whoever reaches the proxy in front may do"
@@ -54,9 +58,6 @@ def serve_network(
     # anything else has started.
     listening = bind(network.host, network.port)
     allow_many_sockets(_MOST_CONNECTIONS)
-    # Otherwise sse-starlette ends all streams at the signal, and loses answers that are still to be
-    # written to them.
-    AppStatus.enable_automatic_graceful_drain = False
     application = NetworkApplication(settings, network, extend=extend)
     config = uvicorn.Config(
         application,
@@ -125,18 +126,37 @@ class _Server(uvicorn.Server):
         await self._application.drain(_GRACE)
         await super().shutdown(sockets)
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to stop; a second signal ends the process at once.
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Begin to stop at a signal, and raise it again at the end, for the handler from before.
 
-        A timer ends it in any case, as a worker thread may never return.
+        In place of uvicorn's handlers, which are methods of the server: sse-starlette, by which the
+        SDK writes its streams, replaces these and looks for their server. It would end all streams
+        at the signal, and lose answers that are still to be written to them.
         """
-        if self.should_exit:
-            os._exit(128 + sig)
+        received: list[int] = []
 
-        watch = threading.Timer(_GRACE + _LAST_GRACE + _END_AT_LAST, os._exit, [128 + sig])
-        watch.daemon = True
-        watch.start()
-        super().handle_exit(sig, frame)
+        def stop(number: int, _frame: FrameType | None) -> None:
+            # A second signal ends the process at once. A timer ends it in any case, as a worker
+            # thread may never return.
+            if self.should_exit:
+                os._exit(128 + number)
+
+            watch = threading.Timer(_GRACE + _LAST_GRACE + _END_AT_LAST, os._exit, [128 + number])
+            watch.daemon = True
+            watch.start()
+            received.append(number)
+            self.should_exit = True
+
+        before = {number: signal.signal(number, stop) for number in HANDLED_SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+        for received_number in received:
+            signal.raise_signal(received_number)
 
 
 def _addresses(port: int, network: NetworkSettings) -> str:
