@@ -191,7 +191,7 @@ def record_state_block(writing: WriteTransaction, text: str, *, now: str) -> Non
     event = writing.add_event(
         NewEvent(kind=STATE_KIND, author="goop-mcp", text=text, created_at=now, document=CHRONICLE)
     )
-    # The row of the block has no digests: it only tells where the newest event is, since a search
+    # The row of the block has no digests: it only names the newest event, since a search
     # for it would grow with their number.
     writing.set_projection(Projection(path=_state_row(CHRONICLE), revision=event.revision))
 

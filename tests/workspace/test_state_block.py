@@ -239,7 +239,7 @@ def test_a_block_that_people_removed_comes_back(project: Project) -> None:
     assert project.conflicts() == []
 
 
-def test_a_block_that_people_edited_stays_and_ours_is_beside_it_until_it_is_settled(
+def test_a_block_that_people_edited_stays_and_ours_is_next_to_it_until_it_is_settled(
     project: Project,
 ) -> None:
     project.record("- **Current Phase:** plan", "entry")
@@ -250,10 +250,10 @@ def test_a_block_that_people_edited_stays_and_ours_is_beside_it_until_it_is_sett
 
     assert project.read() == edited
     (ours,) = project.conflicts()
-    beside = (project.root / ours).read_text(encoding="utf-8")
-    assert block_in(beside) == "- **Current Phase:** accept"
-    assert "another" in beside
-    assert "a third" in beside
+    conflict = (project.root / ours).read_text(encoding="utf-8")
+    assert block_in(conflict) == "- **Current Phase:** accept"
+    assert "another" in conflict
+    assert "a third" in conflict
 
     (project.root / ours).unlink()
     project.record("- **Current Phase:** idle", "a fourth")
