@@ -26,6 +26,7 @@
     ├── RuleFailedError      a custom rule whose check raised, or returned an invalid value
     ├── ReplyTypeError       an agent that returned something else than text
     ├── PackageMissingError  a package that an extra of this one installs
+    ├── IncompatiblePackageError  a package in a version that this one cannot work with
     ├── NotAcceptedError     no acceptable reply came (`goop_mcp.retry`)
     ├── RecordedError        an error of a call whose outcome was replayed (`goop_mcp.retry`)
     ├── AgentUnavailableError  an agent whose last calls all failed (`goop_mcp.retry`)
@@ -53,6 +54,7 @@ __all__ = [
     "GoopDeprecationWarning",
     "GoopError",
     "IllegalMoveError",
+    "IncompatiblePackageError",
     "NoClientError",
     "NotCorruptibleError",
     "NotWritableError",
@@ -221,6 +223,10 @@ class ReplyTypeError(GoopError, TypeError):
         super().__init__(
             f"the agent answered with {type(answer).__name__}; expected {expected}{hint}"
         )
+
+
+class IncompatiblePackageError(GoopError, ImportError):
+    """Raised when a library lacks what is used of it; the text names a version that has it."""
 
 
 class PackageMissingError(GoopError, ImportError):

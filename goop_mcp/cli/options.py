@@ -29,6 +29,7 @@ __all__ = [
     "PROTOCOL",
     "RULES",
     "WORKSPACE",
+    "WORKSPACE_BY_PROJECT",
     "WrongCallError",
     "judging",
     "opened_application",
@@ -110,6 +111,15 @@ WORKSPACE = click.option(
     "--workspace",
     is_flag=True,
     help="Verify what the reply claims about the project: files, commits, tasks, state.",
+)
+WORKSPACE_BY_PROJECT = click.option(
+    "--workspace/--no-workspace",
+    "workspace",
+    default=None,
+    help=(
+        "Verify what the reply claims about the project, or do not; by default where the project"
+        " has a folder .goopspec."
+    ),
 )
 RULES = click.option(
     "--rules",

@@ -10,7 +10,7 @@ from goop_mcp.cli.options import (
     PROJECT_ID,
     PROTOCOL,
     RULES,
-    WORKSPACE,
+    WORKSPACE_BY_PROJECT,
     judging,
     opened_workspace,
     project_folder,
@@ -22,6 +22,7 @@ from goop_mcp.services.route_reply import parse_context, route_reply
 from goop_mcp.services.user_files import read_reply
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.rules import Rule
+from goop_mcp.workspace.layout import FOLDER
 
 __all__ = ["route"]
 
@@ -39,7 +40,7 @@ _WIDEST = 100
 @PROTOCOL
 @click.option("--strict", is_flag=True, help="Validate the reply in strict mode.")
 @RULES
-@WORKSPACE
+@WORKSPACE_BY_PROJECT
 @PROJECT
 @DATABASE
 @PROJECT_ID
@@ -53,7 +54,7 @@ def route(
     *,
     strict: bool,
     rules: tuple[Rule, ...],
-    workspace: bool,
+    workspace: bool | None,
     project: str | None,
     database: str | None,
     project_id: str | None,
@@ -70,7 +71,10 @@ def route(
     )
     text = read_reply(file, stdin=standard_input())
     mode: Mode = "strict" if strict else "lenient"
-    opened = opened_workspace(project, database=database, project_id=project_id, wanted=workspace)
+    home = project_folder(project)
+    # Where a decision is taken the claims count, and a project of ours can verify them (F-15).
+    verifies = home.joinpath(FOLDER).is_dir() if workspace is None else workspace
+    opened = opened_workspace(project, database=database, project_id=project_id, wanted=verifies)
 
     with opened as (folder, store), judging():
         decision = route_reply(
@@ -78,7 +82,7 @@ def route(
             context,
             protocol=protocol,
             mode=mode,
-            home=project_folder(project),
+            home=home,
             project=folder,
             store=store,
             rules=rules,

@@ -47,11 +47,6 @@ class Position:
         current, total = (_UNKNOWN if n is None else n for n in (self.current, self.total))
         return f"{current}/{total}"
 
-    @property
-    def is_last(self) -> bool:
-        """Whether this is n of n, with n above 0."""
-        return self.total is not None and self.total > 0 and self.current == self.total
-
 
 NOWHERE = Position()
 

@@ -6,8 +6,6 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from goop_mcp.messages import Position
-
 __all__ = [
     "NOTHING",
     "NO_REPORT",
@@ -22,6 +20,7 @@ __all__ = [
     "NextStep",
     "Option",
     "OutcomeKind",
+    "Position",
     "Question",
     "ReportView",
     "RequestView",
@@ -51,6 +50,22 @@ class OutcomeKind(StrEnum):
     FREEFORM = "freeform"
     INPUT = "input"
     UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A position within a total; None where it is not known.
+
+    Hooks read it, so it is not that of `messages`, which they never load.
+    """
+
+    current: int | None = None
+    total: int | None = None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether this is n of n, with n above 0."""
+        return self.total is not None and self.total > 0 and self.current == self.total
 
 
 @dataclass(frozen=True, slots=True)

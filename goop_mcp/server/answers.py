@@ -7,6 +7,7 @@ from mcp.types import CallToolResult, TextContent
 
 from goop_mcp.messages.quoting import fenced, field, paragraph, quoted
 from goop_mcp.server.truncation import LEFT_OUT, fitted
+from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
 
@@ -108,6 +109,7 @@ def verdict_answer(verdict: Verdict) -> CallToolResult:
         lines += _listed(
             "warning", [w for w in warnings if (w.rule, w.line, w.message) not in repaired]
         )
+        lines += _not_checked(verdict)
 
     return answer("\n".join(lines), structure)
 
@@ -185,7 +187,15 @@ def _decision_lines(decision: "Decision") -> list[str]:
         lines += quoted("instruction", decision.instruction)
     if decision.blockers:
         lines += quoted("blockers", *decision.blockers)
-    return lines
+    return [*lines, *_not_checked(decision.verdict)]
+
+
+def _not_checked(verdict: Verdict) -> list[str]:
+    """Return one line about the claims that nobody verified, none if there are no such claims."""
+    messages = [each.message for each in verdict.findings if each.rule == NOT_CHECKED.id]
+    more = f" (and {len(messages) - 1} more)" if len(messages) > 1 else ""
+
+    return [f"not checked: {paragraph(messages[0])}{more}"] if messages else []
 
 
 def handoff_answer(built: "BuiltRequest", *, written: bool) -> CallToolResult:

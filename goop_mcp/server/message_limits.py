@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
+from goop_mcp.server.sdk_internals import forget_body
+
 __all__ = ["MOST_ASIDE", "MOST_VALUES", "forget_answered", "too_large", "weight"]
 
 MOST_ASIDE: Final = 262_144
@@ -118,8 +120,7 @@ async def forget_answered(
             if not is_opening and isinstance(params, dict):
                 params.clear()
 
-            # Starlette keeps the body here, in case it is asked for a second time.
-            vars(ctx.request).pop("_body", None)
+            forget_body(ctx.request)
 
 
 def _shorten(params: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 The SDK reports only the failures it foresees, and repeats the text of its validator. Therefore each
 public method for calls, reads and prompts is wrapped here once, and tools, resources and prompts
-may raise any exception. This is the only module that uses private parts of the SDK.
+may raise any exception.
 """
 
 import json
@@ -15,8 +15,6 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 from mcp import MCPError
-from mcp.server import MCPServer
-from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
@@ -55,6 +53,7 @@ from goop_mcp.server.clients import client_of_message
 from goop_mcp.server.message_limits import forget_answered
 from goop_mcp.server.permissions import is_offered, refusal, scopes_of_caller
 from goop_mcp.server.scopes import ALL_SCOPES
+from goop_mcp.server.sdk_internals import SdkServer, connection_of, without_sdk_spans
 from goop_mcp.server.stdio import PendingRequests, take_stdin, take_stdout
 from goop_mcp.server.subscriptions import Subscriptions
 from goop_mcp.server.telemetry import identifying, measuring
@@ -68,7 +67,7 @@ _logger = logging.getLogger(__name__)
 _AnyContext = Context[Any, Any]
 
 
-class GoopServer(MCPServer[Any]):
+class GoopServer(SdkServer):
     """An MCP server that checks arguments strictly, bounds its answers and explains failures."""
 
     _missing: Callable[[Collection[str]], Collection[str]] = staticmethod(lambda _: ())
@@ -91,36 +90,31 @@ class GoopServer(MCPServer[Any]):
         async def subscribe(
             ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams
         ) -> EmptyResult:
-            await subscriptions.subscribe(
-                ctx.session._connection, params.uri, of=client_of_message(ctx)
-            )
+            await subscriptions.subscribe(connection_of(ctx), params.uri, of=client_of_message(ctx))
             return EmptyResult()
 
         async def unsubscribe(
             ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams
         ) -> EmptyResult:
-            subscriptions.unsubscribe(ctx.session._connection, params.uri)
+            subscriptions.unsubscribe(connection_of(ctx), params.uri)
             return EmptyResult()
 
-        self._lowlevel_server.add_request_handler(
-            "resources/subscribe", SubscribeRequestParams, subscribe
-        )
-        self._lowlevel_server.add_request_handler(
+        self.lowlevel.add_request_handler("resources/subscribe", SubscribeRequestParams, subscribe)
+        self.lowlevel.add_request_handler(
             "resources/unsubscribe", UnsubscribeRequestParams, unsubscribe
         )
 
     def observe(self) -> None:
         """Give every message an id, a span and a duration, and clear it once it is answered."""
-        # The spans of the SDK hold names and errors as they came from outside: ours replace them.
-        others = [each for each in self.middleware if not isinstance(each, OpenTelemetryMiddleware)]
-
         # `forget_answered` is the outermost: for a request for input, the SDK still seals the
         # arguments of the message after the handler has returned.
         self.middleware[:] = [
             forget_answered,
             identifying(self._has),
             measuring(self._has),
-            *others,
+            # The spans of the SDK hold names and errors as they came from outside: ours replace
+            # them.
+            *without_sdk_spans(self.middleware),
         ]
 
     def direct_manager(
@@ -128,7 +122,7 @@ class GoopServer(MCPServer[Any]):
     ) -> StreamableHTTPSessionManager:
         """Return a manager that answers HTTP requests in one JSON message, without sessions."""
         return StreamableHTTPSessionManager(
-            self._lowlevel_server,
+            self.lowlevel,
             json_response=True,
             stateless=True,
             security_settings=security,
@@ -144,7 +138,7 @@ class GoopServer(MCPServer[Any]):
         compared: dict[str, tuple[object, bool]] = {}
 
         def schema_with_headers(name: str) -> Mapping[str, Any] | None:
-            tool = self._tool_manager.get_tool(name)
+            tool = self.tool_manager.get_tool(name)
             if tool is None:
                 return None
 
@@ -155,16 +149,12 @@ class GoopServer(MCPServer[Any]):
 
             return tool.parameters if has_headers else None
 
-        self._lowlevel_server.get_tool_input_schema = schema_with_headers
+        self.lowlevel.get_tool_input_schema = schema_with_headers
 
     def _has(self, method: str, name: str) -> bool:
         if method == "tools/call":
-            return self._tool_manager.get_tool(name) is not None
-        return self._prompt_manager.get_prompt(name) is not None
-
-    def open_sessions(self) -> Collection[str]:
-        """Return the ids of the sessions that outlive their requests, which SSE sessions do not."""
-        return self.session_manager._server_instances.keys()
+            return self.tool_manager.get_tool(name) is not None
+        return self.prompt_manager.get_prompt(name) is not None
 
     def list_without(self, missing: Callable[[Collection[str]], Collection[str]]) -> None:
         """List no resource that `missing` returns for all addresses; it runs on a worker thread."""
@@ -180,9 +170,7 @@ class GoopServer(MCPServer[Any]):
     async def list_tools(self) -> list[ListedTool]:
         """Return the tools that the caller may use."""
         scopes = self._scopes()
-        offered = {
-            tool.name for tool in self._tool_manager.list_tools() if is_offered(tool, scopes)
-        }
+        offered = {tool.name for tool in self.tool_manager.list_tools() if is_offered(tool, scopes)}
         return [tool for tool in await super().list_tools() if tool.name in offered]
 
     async def run_stdio_async(self) -> None:
@@ -198,8 +186,8 @@ class GoopServer(MCPServer[Any]):
             # The SDK declares files, and uses only their reading and writing, which these have.
             streams = cast("Any", {"stdin": stdin, "stdout": stdout})
             async with stdio_server(**streams) as (incoming, outgoing):
-                options = self._lowlevel_server.create_initialization_options()
-                await self._lowlevel_server.run(incoming, outgoing, options)
+                options = self.lowlevel.create_initialization_options()
+                await self.lowlevel.run(incoming, outgoing, options)
 
         if stdin is not None and stdin.is_no_client:
             raise NoClientError(
@@ -226,7 +214,7 @@ class GoopServer(MCPServer[Any]):
         self, name: str, arguments: dict[str, Any], context: _AnyContext | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Run a tool. Raises ToolError with a message that the agent can act on."""
-        tool = self._tool_manager.get_tool(name)
+        tool = self.tool_manager.get_tool(name)
         if tool is None:
             known = [each.name for each in await self.list_tools()]
             raise ToolError(

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from goop_mcp.protocols import examine
 from goop_mcp.services.project_expectations import expect_of_project
-from goop_mcp.store.interface import Store
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
@@ -16,6 +16,9 @@ from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.evidence import check_claims
 from goop_mcp.workspace.files import ProjectFiles
 
+if TYPE_CHECKING:
+    from goop_mcp.store.interface import Store
+
 __all__ = ["check_workspace"]
 
 
@@ -23,21 +26,23 @@ def check_workspace(
     text: str,
     project: Path,
     *,
-    store: Store | None = None,
+    store: "Store | None" = None,
     protocol: str = "auto",
     mode: Mode = "lenient",
     expected: Expectations | None = None,
     session_state: str | None = None,
     looked: Looked | None = None,
+    seconds: float | None = None,
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
 ) -> Verdict:
     """Judge `text` as `validate` does and verify its claims in `project`; return one verdict.
 
     `store` is the project's memory, None if there is none; `session_state` the state of a request's
-    session, None if unknown. `looked` receives the number of files checked so far. The other
-    arguments are those of `validate`. Reads only: nothing is changed, no file that the reply names
-    is opened, and nothing outside `project` is accessed.
+    session, None if unknown. `looked` receives the number of files checked so far. After `seconds`
+    the rest is not checked, and subjects and changes are not compared (see `check_claims`). The
+    other arguments are those of `validate`. Reads only: nothing is changed, no file that the reply
+    names is opened, and nothing outside `project` is accessed.
     """
     files = ProjectFiles(project)
     expected = expect_of_project(files.root, NOTHING_EXPECTED if expected is None else expected)
@@ -54,5 +59,6 @@ def check_workspace(
             session_state=session_state,
             base=expected.base,
             looked=looked,
+            seconds=seconds,
         )
     )

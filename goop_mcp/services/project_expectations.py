@@ -1,13 +1,20 @@
-"""The expectations of a project for each report: its profile, and the names of its agents."""
+"""Judge the text of a report by its project: the profile, the names of its agents, its claims."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from goop_mcp.protocols import examine
 from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.services.stop_hooks.profile import read_profile
-from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.evidence_rules import NOT_CHECKED
+from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
+from goop_mcp.validation.findings import Mode
+from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workspace.layout import FOLDER
 
-__all__ = ["expect_of_project"]
+__all__ = ["expect_of_project", "judge_text"]
 
 
 def expect_of_project(project: Path, expected: Expectations) -> Expectations:
@@ -20,3 +27,44 @@ def expect_of_project(project: Path, expected: Expectations) -> Expectations:
     names = tuple(dict.fromkeys((*expected.agents, *policy.agents)))
 
     return replace(expected, profile=profile, agents=names)
+
+
+def judge_text(
+    text: str,
+    project: Path,
+    *,
+    protocol: str = "auto",
+    mode: Mode = "lenient",
+    expected: Expectations = NOTHING_EXPECTED,
+    rules: Sequence[Rule] = (),
+) -> Verdict:
+    """Judge `text` as `validate` does; an info says that its claims were not verified (F-15).
+
+    The info is given for accepted replies that name files, commits or memories, where `project` has
+    a folder `.goopspec/` to verify them with. `expected` is completed from `project`.
+    """
+    examined = examine(
+        text,
+        protocol=protocol,
+        mode=mode,
+        expected=expect_of_project(project, expected),
+        rules=rules,
+    )
+    verdict, claims = examined.verdict(), examined.claims()
+    named = {"file": claims.files, "commit": claims.commits, "memory": claims.memories}
+    counts = [_counted(len(each), noun) for noun, each in named.items() if each]
+    noted = any(finding.rule == NOT_CHECKED.id for finding in verdict.findings)
+    if not verdict.accepted or not counts or noted or not project.joinpath(FOLDER).is_dir():
+        return verdict
+
+    message = (
+        f"nothing was verified in the workspace: {', '.join(counts)}; expected"
+        " check_workspace=true before the work counts as done"
+    )
+
+    return examined.verdict([NOT_CHECKED.problem(message, offset=0)])
+
+
+def _counted(count: int, noun: str) -> str:
+    many = "memories" if noun == "memory" else f"{noun}s"
+    return f"{count} {noun if count == 1 else many}"

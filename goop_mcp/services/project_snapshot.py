@@ -8,14 +8,15 @@ from weakref import WeakKeyDictionary
 
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.store.interface import ReadTransaction, Store
-from goop_mcp.store.records import MemoryFilter, NewReport, StoredMemory, StoredReport
+from goop_mcp.store.records import MemoryFilter, NewReport, Round, StoredMemory, StoredReport
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.gates import GateFacts
 from goop_mcp.workspace.consistency import gate_facts
+from goop_mcp.workspace.documents.chronicle import Chronicle, with_state_block
 from goop_mcp.workspace.goopspec_database import with_work
 from goop_mcp.workspace.layout import CHRONICLE, HANDOFF, document_uri
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.projection_text import PEOPLES_KINDS
+from goop_mcp.workspace.projection_text import HIDDEN_KINDS
 from goop_mcp.workspace.report_index import Records, ReportIndex
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.virtual_documents import recorded_documents, render_documents
@@ -26,13 +27,16 @@ HANDOFF_KIND = "handoff"
 """The kind of the events from which HANDOFF.md is built."""
 
 _MOST_MEMORIES = 50
-# The reports of each open database that were read before.
+# The reports of the present round that were read before, of each open database.
 _report_indexes: WeakKeyDictionary[Store, ReportIndex] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSources:
-    """The sources of a session handoff: reports and memories since the last one, oldest first."""
+    """The sources of a session handoff: reports and memories since the last one, oldest first.
+
+    Only reports of the present round count.
+    """
 
     snapshot: "ProjectSnapshot"
     reports: Sequence[StoredReport] = ()
@@ -41,9 +45,10 @@ class SessionSources:
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectSnapshot:
-    """The content of the folder, and the recorded reports."""
+    """The content of the folder, the present round, and its reports."""
 
     project: Project
+    round: Round = field(default_factory=Round)
     report_index: ReportIndex = field(default_factory=ReportIndex)
 
     @cached_property
@@ -58,27 +63,27 @@ class ProjectSnapshot:
 
     def with_reports(self, reading: ReadTransaction, new: NewReport) -> "ProjectSnapshot":
         """Return the snapshot with the reports recorded since, and `new` as the newest."""
-        later = reading.reports(after_revision=self.report_index.revision)
         values = {each.name: getattr(new, each.name) for each in fields(new)}
         # The revision that this transaction will have.
         revision = reading.revision() + 1
         newest = StoredReport(id=0, revision=revision, **values)
+        before = _brought_up_to_date(self.report_index, reading)
 
         return replace(
             self,
-            report_index=self.report_index.with_reports(
-                [*reversed(later), newest], revision=revision
-            ),
+            round=reading.round(),
+            report_index=before.with_reports([newest], revision=revision),
         )
 
     def with_state(self, state: ProjectState) -> "ProjectSnapshot":
         """Return the snapshot with another state.json."""
         return replace(self, project=replace(self.project, state=state))
 
-    def with_chronicle(self) -> "ProjectSnapshot":
-        """Return the snapshot with a CHRONICLE.md, which is about to be written."""
+    def with_chronicle(self, state_block: str) -> "ProjectSnapshot":
+        """Return the snapshot with the CHRONICLE.md that is about to show `state_block`."""
         missing = tuple(name for name in self.project.missing if name != CHRONICLE)
-        return replace(self, project=replace(self.project, missing=missing))
+        chronicle = with_state_block(self.project.chronicle or Chronicle(), state_block)
+        return replace(self, project=replace(self.project, missing=missing, chronicle=chronicle))
 
     def without_handoff(self) -> "ProjectSnapshot":
         """Return the snapshot without HANDOFF.md, which is about to be replaced."""
@@ -86,7 +91,7 @@ class ProjectSnapshot:
 
     def since_handoff(self, reading: ReadTransaction) -> SessionSources:
         """Return the sources of the next session handoff."""
-        handoffs = reading.event_revisions(HANDOFF, without=PEOPLES_KINDS, limit=1)
+        handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
         last = max(handoffs, default=0)
         memories = [
             each
@@ -96,7 +101,7 @@ class ProjectSnapshot:
 
         return SessionSources(
             snapshot=self,
-            reports=reading.reports(after_revision=last)[::-1],
+            reports=reading.reports(after_revision=last, round=self.round.number)[::-1],
             memories=memories[::-1],
         )
 
@@ -120,31 +125,35 @@ def take_snapshot(project_context: ProjectContext) -> ProjectSnapshot:
             paths = {name: document_uri(name) for name in recorded_documents(reading)}
             shown = replace(project, paths=paths)
 
-        return ProjectSnapshot(
-            project=shown, report_index=_report_index(project_context.store, reading)
-        )
+        store = project_context.store
+        known = _report_indexes.get(store, ReportIndex())
+        report_index = _report_indexes[store] = _brought_up_to_date(known, reading)
+
+        return ProjectSnapshot(project=shown, round=reading.round(), report_index=report_index)
 
     return project_context.store.read(ask)
 
 
-def _report_index(store: Store, reading: ReadTransaction) -> ReportIndex:
-    """Return the index of all reports; only those recorded since the last call are read."""
-    revision, known = reading.revision(), _report_indexes.get(store)
-    # A restored database may have replaced the one that was read before. The index is valid only
-    # if its newest report is still there with the same number.
-    if known is not None and known.newest is not None and known.revision <= revision:
-        same = reading.report_by_key(known.newest.idempotency_key)
-        if same is not None and same.id == known.newest.id:
-            later = reading.reports(after_revision=known.revision)
-            report_index = known.with_reports(reversed(later), revision=revision)
-            _report_indexes[store] = report_index
+def _brought_up_to_date(known: ReportIndex, reading: ReadTransaction) -> ReportIndex:
+    """Return the index of the reports of the present round; only those not yet read are read."""
+    revision, changed_at = reading.revision(), reading.reports_changed_at()
+    round = reading.round().number
+    # Another round or retired reports make the index invalid. A restored database may have replaced
+    # the one that was read before, so the newest report must still be there with the same number.
+    if (
+        known.newest is not None
+        and known.changed_at == changed_at
+        and known.newest.round == round
+        and known.revision <= revision
+        and (same := reading.report_by_key(known.newest.idempotency_key)) is not None
+        and same.id == known.newest.id
+    ):
+        later = reading.reports(after_revision=known.revision, round=round)
+        return known.with_reports(reversed(later), revision=revision)
 
-            return report_index
+    last = reading.last_reports(round=round)
 
-    report_index = ReportIndex().with_reports(reversed(reading.last_reports()), revision=revision)
-    _report_indexes[store] = report_index
-
-    return report_index
+    return ReportIndex(changed_at=changed_at).with_reports(reversed(last), revision=revision)
 
 
 def envelope_of(report: StoredReport) -> Mapping[str, JsonValue]:

@@ -19,7 +19,8 @@ from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
 from goop_mcp.services.route_reply import judge_reply
 from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
-from goop_mcp.store.interface import WriteTransaction
+from goop_mcp.services.state_block import state_block_of
+from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredReport, Surface
 from goop_mcp.validation.findings import Finding, Mode
 from goop_mcp.validation.rules import Rule
@@ -141,6 +142,7 @@ def record_report(
     mode: Mode = "lenient",
     check_workspace: bool = True,
     looked: Looked | None = None,
+    verdict: Verdict | None = None,
     judged: Judged = JUDGED_BY_TOOL,
     rules: Sequence[Rule] = (),
     now: str,
@@ -148,23 +150,26 @@ def record_report(
     """Judge `text`, verify its claims in the project, decide, and record it if it is accepted.
 
     The context is completed from the project. `check_workspace` False skips the verification;
-    `looked` receives the number of files checked so far. A repeated report is a duplicate and
-    writes nothing; of a rejected one only the verdict is counted, as `judged`. `rules` are those of
-    `validate`. `now` is ISO 8601 in UTC. Raises ContextError, StoreError and RuleFailedError; then
-    nothing was recorded.
+    `looked` receives the number of files checked so far. `verdict` is that on `text` of a caller
+    that has judged it already, its claims included; None judges here. A repeated report is a
+    duplicate and writes nothing; of a rejected one only the verdict is counted, as `judged`.
+    `rules` are those of `validate`. `now` is ISO 8601 in UTC. Raises ContextError, StoreError and
+    RuleFailedError; then nothing was recorded.
     """
     home = project_context.files.root
-    verdict = judge_reply(text, context, protocol=protocol, mode=mode, home=home, rules=rules)
+    judged_here = verdict is None
+    if verdict is None:
+        verdict = judge_reply(text, context, protocol=protocol, mode=mode, home=home, rules=rules)
+
     envelope = _envelope(verdict)
 
     # The claims of a report that was recorded before were true then; the files of today may have
     # changed, so that a duplicate is not verified again.
     known: StoredReport | None = None
     if envelope is not None and project_context.store.exists():
-        key = envelope.key
-        known = project_context.store.read(lambda reading: reading.report_by_key(key))
+        known = project_context.store.read(envelope.find)
 
-    if known is None and check_workspace:
+    if known is None and check_workspace and judged_here:
         verdict = judge_reply(
             text,
             context,
@@ -205,11 +210,19 @@ def record_report(
 
 @dataclass(frozen=True, slots=True)
 class _Envelope:
-    """An accepted envelope as it is stored: JSON, its key, and the number of removed secrets."""
+    """An accepted envelope as it is stored: JSON, its digest, and the number of removed secrets."""
 
     text: str = field(repr=False)
-    key: str
+    digest: str
     redactions: int
+
+    def key(self, round: int) -> str:
+        """Return the idempotency key: the same envelope in another round is another report."""
+        return f"report:{self.digest}" if round == 1 else f"report:{round}:{self.digest}"
+
+    def find(self, reading: ReadTransaction) -> StoredReport | None:
+        """Return the report of the present round with this envelope, None without one."""
+        return reading.report_by_key(self.key(reading.round().number))
 
 
 class _Recording:
@@ -238,16 +251,17 @@ class _Recording:
     def change(self, writing: WriteTransaction) -> Change[RecordedReport]:
         """Add all rows of the report, unless somebody else has recorded it meanwhile."""
         # The check before the transaction saves work; only this one, under the lock, is reliable.
-        known = writing.report_by_key(self.envelope.key)
+        known = self.envelope.find(writing)
         if known is not None:
             decision, _ = redact_structure(route(self.verdict, self.context))
             return Change(answer=_duplicate(known, decision, self.envelope), shows=False)
 
         # The decision depends on the project with this report, and is stored with the report.
-        snapshot = self.before.with_reports(writing, self._row())
+        row = self._row(writing.round().number)
+        snapshot = self.before.with_reports(writing, row)
         decision = self._decide(snapshot)
         kept = {key: value for key, value in decision.to_dict().items() if key != "verdict"}
-        stored = writing.add_report(replace(self._row(), decision=_json(kept)))
+        stored = writing.add_report(replace(row, decision=_json(kept)))
         writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
         chronicle = self._show(
             writing, "report", chronicle_text(entry_of_report(self.view, time=self.now)), CHRONICLE
@@ -269,7 +283,8 @@ class _Recording:
             writing.add_event(handoff_event(text, author=self._author, now=self.now))
 
         # Compare the documents as they will be when they show the report.
-        shown = snapshot.with_chronicle()
+        block = state_block_of(snapshot, is_elsewhere=self._is_elsewhere)
+        shown = snapshot.with_chronicle(block)
         if handoff:
             shown = shown.without_handoff()
 
@@ -293,13 +308,17 @@ class _Recording:
             redactions=self.envelope.redactions,
         )
 
-        return Change(answer=answer, state=state)
+        return Change(answer=answer, state=state, state_block=block)
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        return not (self.project_context.writes_files or self.before.project.exists)
 
     @property
     def _author(self) -> str:
         return self.view.agent or "an agent"
 
-    def _row(self) -> NewReport:
+    def _row(self, round: int) -> NewReport:
         view = self.view
         # The envelope has its own column.
         verdict = self.verdict.to_dict()
@@ -308,7 +327,7 @@ class _Recording:
         }
         return NewReport(
             protocol=self.verdict.protocol or "",
-            idempotency_key=self.envelope.key,
+            idempotency_key=self.envelope.key(round),
             envelope=self.envelope.text,
             verdict=_json(kept),
             decision="{}",
@@ -317,6 +336,7 @@ class _Recording:
             phase=view.phase,
             task_id=view.task_id,
             status=view.native_status,
+            round=round,
         )
 
     def _decide(self, snapshot: ProjectSnapshot) -> Decision:
@@ -359,15 +379,15 @@ def _envelope(verdict: Verdict) -> _Envelope | None:
     if not verdict.accepted or verdict.envelope is None or verdict.protocol is None:
         return None
 
-    # The key is a digest of the content without secrets and formatting, so that the same report
-    # in another layout is a duplicate.
+    # The digest is of the content without secrets and formatting, so that the same report in
+    # another layout is a duplicate.
     values, redactions = redact_structure(verdict.envelope.to_dict())
     text = json.dumps(values, sort_keys=True)
-    key = hashlib.sha256(
+    digest = hashlib.sha256(
         json.dumps([verdict.protocol, values], sort_keys=True).encode()
     ).hexdigest()
 
-    return _Envelope(text, f"report:{key}", redactions)
+    return _Envelope(text, digest, redactions)
 
 
 def _is_kept(decision: Decision) -> bool:

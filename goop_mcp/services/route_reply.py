@@ -9,7 +9,7 @@ from goop_mcp.protocols import validate
 from goop_mcp.routing import Decision, RoutingContext, route
 from goop_mcp.routing.expecting import expectations_of
 from goop_mcp.services.json_objects import parse_object
-from goop_mcp.services.project_expectations import expect_of_project
+from goop_mcp.services.project_expectations import expect_of_project, judge_text
 from goop_mcp.validation.findings import Mode, excerpt
 
 if TYPE_CHECKING:
@@ -72,10 +72,12 @@ def judge_reply(
 ) -> "Verdict":
     """Return the verdict for a decision on `text`; the arguments are those of `route_reply`."""
     expected = expectations_of(context)
-    if home is not None:
-        expected = expect_of_project(home, expected)
+    if project is None and home is not None:
+        return judge_text(text, home, protocol=protocol, mode=mode, expected=expected, rules=rules)
     if project is None:
         return validate(text, protocol=protocol, mode=mode, expected=expected, rules=rules)
+    if home is not None:
+        expected = expect_of_project(home, expected)
 
     # Loaded on use: without a project no file is read, and the workspace is not needed.
     state = context.session_state

@@ -5,23 +5,33 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
 from goop_mcp.store.records import (
+    Confirmation,
+    ConfirmationAnswer,
     Event,
+    KeptDocument,
+    KeptStep,
     MemoryFilter,
     MemoryType,
     MemoryWords,
     NewAttempt,
+    NewConfirmation,
     NewEvent,
     NewJudgement,
+    NewKeptDocument,
     NewMemory,
     NewReport,
     Operator,
     Projection,
+    RetireReason,
+    Round,
+    RoundOutcome,
     SearchHit,
     StoredAttempt,
     StoredMemory,
     StoredReport,
 )
 from goop_mcp.store.statistics import Statistics, StatisticsFilter
+from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = ["ReadTransaction", "Store", "WriteTransaction"]
 
@@ -98,23 +108,87 @@ class ReadTransaction(Protocol):
         """Return memories with all (AND) or some (OR) of `words`, best first."""
         ...
 
-    def reports(self, *, after_revision: int = 0, limit: int | None = None) -> list[StoredReport]:
-        """Return recorded envelopes with a revision above `after_revision`, newest first."""
-        ...
+    def now(self) -> str:
+        """Return the time by the database's clock, in ISO 8601, UTC, with milliseconds.
 
-    def last_reports(self) -> list[StoredReport]:
-        """Return the newest envelope of each task, agent and phase, newest first.
-
-        None counts as a task, agent or phase like any other value.
+        Ages are computed with it, as the clocks of machines that share a database differ.
         """
         ...
 
-    def report_count(self) -> int:
-        """Return how many envelopes are recorded."""
+    def round(self) -> Round:
+        """Return the newest round, round 1 of a project that has not closed any."""
+        ...
+
+    def rounds(self, *, limit: int | None = None) -> list[Round]:
+        """Return the rounds, newest first; there is always one."""
+        ...
+
+    def reports(
+        self,
+        *,
+        after_revision: int = 0,
+        round: int | None = None,
+        include_retired: bool = False,
+        before_id: int | None = None,
+        limit: int | None = None,
+    ) -> list[StoredReport]:
+        """Return recorded envelopes with a revision above `after_revision`, newest first.
+
+        `round` is the number of the round they belong to, None for all rounds. `before_id`, the id
+        of the last one, continues the list.
+        """
+        ...
+
+    def last_reports(self, *, round: int) -> list[StoredReport]:
+        """Return the newest envelope of each task, agent and phase in a round, newest first.
+
+        None counts as a task, agent or phase like any other value; retired reports do not count.
+        """
+        ...
+
+    def report(self, id: int) -> StoredReport | None:
+        """Return the report with `id`, also a retired one; None when there is none."""
+        ...
+
+    def report_count(self, *, round: int | None = None) -> int:
+        """Return how many envelopes are recorded in `round`, None for all; not retired ones."""
+        ...
+
+    def reports_changed_at(self) -> int:
+        """Return the revision at which reports last changed other than by adding one; 0 for none.
+
+        A round was opened, closed or reopened, or reports were retired. What was computed from
+        reports counts only while this is the same.
+        """
         ...
 
     def report_by_key(self, idempotency_key: str) -> StoredReport | None:
         """Return the report recorded under the key, None when there is none."""
+        ...
+
+    def confirmation(self, id: int) -> Confirmation | None:
+        """Return the request with `id`, None when there is none."""
+        ...
+
+    def open_confirmations(self) -> list[Confirmation]:
+        """Return the requests that wait for a person, oldest first, at most 50."""
+        ...
+
+    def stored_state(self) -> str | None:
+        """Return the text of the state that is kept in the database, None without one."""
+        ...
+
+    def kept_document(
+        self, name: str, *, step: KeptStep | None = None, round: int | None = None
+    ) -> KeptDocument | None:
+        """Return the document `name` as last kept, None when it was not.
+
+        `step` and `round` restrict which step kept it, in which round.
+        """
+        ...
+
+    def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
+        """Return the counters of a task in a round, {} without any; those of the round for ""."""
         ...
 
     def events(
@@ -202,6 +276,65 @@ class WriteTransaction(ReadTransaction, Protocol):
         """Record an envelope.
 
         Its key must be unused; the caller checks that in this transaction.
+        """
+        ...
+
+    def retire_reports(self, ids: Sequence[int], *, reason: RetireReason) -> int:
+        """Mark reports as no longer counting, and return how many counted until now.
+
+        Their keys are free again, so that the same envelope can be recorded once more.
+        """
+        ...
+
+    def open_round(self, *, name: str | None, opened_at: str) -> Round:
+        """Open the round after the newest one. Raises StoreError while that is open."""
+        ...
+
+    def close_round(
+        self, *, outcome: RoundOutcome, closed_at: str, plan_sha256: str | None
+    ) -> Round:
+        """Close the newest round. Raises StoreError when it is closed already."""
+        ...
+
+    def reopen_round(self) -> Round:
+        """Open the newest round, which was closed, again. Raises StoreError when it is open."""
+        ...
+
+    def add_confirmation(self, new: NewConfirmation) -> Confirmation:
+        """Add a request for a confirmation, and return it; it is open.
+
+        At most one is open for each round, action and `subject_key`: an open one with the same
+        subject and arguments is returned instead, any other becomes outdated.
+        """
+        ...
+
+    def answer_confirmation(
+        self,
+        id: int,
+        *,
+        status: ConfirmationAnswer,
+        via: str | None,
+        comment: str | None,
+        answered_at: str,
+    ) -> Confirmation:
+        """Store the answer to an open request, and return it.
+
+        Raises StoreError when there is no such request, or it was answered before.
+        """
+        ...
+
+    def set_stored_state(self, text: str) -> None:
+        """Keep the text of the state in the database, in place of an earlier one."""
+        ...
+
+    def keep_document(self, new: NewKeptDocument) -> KeptDocument:
+        """Keep the text of a document."""
+        ...
+
+    def set_counters(self, *, round: int, task: str, values: Mapping[str, JsonValue]) -> None:
+        """Store the counters of a task in place of earlier ones; no revision is used.
+
+        Raises StoreError for more than 64 KiB of JSON.
         """
         ...
 

@@ -8,18 +8,29 @@ from typing import Final, Literal
 
 __all__ = [
     "MOST_OF_A_SKETCH",
+    "MOST_OPEN_CONFIRMATIONS",
     "AttemptResult",
+    "Confirmation",
+    "ConfirmationAnswer",
+    "ConfirmationStatus",
     "Event",
+    "KeptDocument",
+    "KeptStep",
     "MemoryFilter",
     "MemoryType",
     "MemoryWords",
     "NewAttempt",
+    "NewConfirmation",
     "NewEvent",
     "NewJudgement",
+    "NewKeptDocument",
     "NewMemory",
     "NewReport",
     "Operator",
     "Projection",
+    "RetireReason",
+    "Round",
+    "RoundOutcome",
     "SearchHit",
     "StoredAttempt",
     "StoredMemory",
@@ -31,9 +42,17 @@ MemoryType = Literal["decision", "observation", "note", "todo", "session_summary
 Operator = Literal["AND", "OR"]
 AttemptResult = Literal["accepted", "rejected", "failed", "cancelled"]
 Surface = Literal["record_report", "hook", "gate"]
+RoundOutcome = Literal["accept", "accept_with_issues"]
+RetireReason = Literal["withdrawn", "replanned", "rejected"]
+ConfirmationAnswer = Literal["confirmed", "refused", "outdated"]
+ConfirmationStatus = Literal["open", "confirmed", "refused", "outdated"]
+KeptStep = Literal["init", "interview", "lock", "execute", "amend"]
 
 MOST_OF_A_SKETCH: Final = 64
 """How many memories that share one sketch are compared: the newest ones."""
+
+MOST_OPEN_CONFIRMATIONS: Final = 50
+"""How many requests that wait for a person are listed: the oldest ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +141,7 @@ class SearchHit:
 class NewReport:
     """An accepted envelope to be recorded, already redacted.
 
-    `envelope`, `verdict` and `decision` are JSON.
+    `envelope`, `verdict` and `decision` are JSON. `round` is the number of the round it belongs to.
     """
 
     protocol: str
@@ -135,14 +154,45 @@ class NewReport:
     phase: str | None = None
     task_id: str | None = None
     status: str | None = None
+    round: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredReport(NewReport):
-    """A recorded envelope."""
+    """A recorded envelope.
+
+    `retired` is why it no longer counts, None while it does: a person withdrew it, its task was
+    planned again, or the round's acceptance was refused.
+    """
 
     id: int
     revision: int
+    retired: RetireReason | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """A round of a project: the work from one plan to its acceptance.
+
+    A project without any row is in round 1, which is open since its beginning: `opened_at` is None
+    and `first_revision` 0. Otherwise `first_revision` is the revision that opened the round.
+    `outcome`, `closed_at` and `closed_revision` are None while the round is open. `plan_sha256` is
+    the digest of the plan with which it was closed, None without one.
+    """
+
+    number: int = 1
+    name: str | None = None
+    opened_at: str | None = None
+    first_revision: int = 0
+    closed_at: str | None = None
+    closed_revision: int | None = None
+    outcome: RoundOutcome | None = None
+    plan_sha256: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether work still counts for the round."""
+        return self.closed_at is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,3 +291,58 @@ class NewJudgement:
     rules: tuple[str, ...] = ()
     number: int | None = None
     ended: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewConfirmation:
+    """A step that waits for the answer of a person.
+
+    `arguments` are those of the step, a JSON object. `subject` is a digest or number of what is to
+    be confirmed: the answer counts only while it is the same. `subject_key` distinguishes requests
+    for the same action, such as two decisions; `summary` is what the person reads.
+    """
+
+    action: str
+    arguments: str = field(repr=False)
+    subject: str
+    summary: str = field(repr=False)
+    round: int
+    asked_by: str
+    asked_at: str
+    subject_key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation(NewConfirmation):
+    """A request for a confirmation as stored; `revision` is that of the request.
+
+    `via` is how the answer came, such as "terminal anna". It, `comment` and `answered_at` are None
+    while the request is open.
+    """
+
+    id: int
+    revision: int
+    status: ConfirmationStatus
+    via: str | None = None
+    comment: str | None = field(default=None, repr=False)
+    answered_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewKeptDocument:
+    """The text of a people's document as it was when a step judged it, with its SHA-256."""
+
+    name: str
+    sha256: str
+    text: str = field(repr=False)
+    round: int
+    step: KeptStep
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptDocument(NewKeptDocument):
+    """A kept document as stored in the database."""
+
+    id: int
+    revision: int

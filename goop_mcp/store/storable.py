@@ -8,33 +8,46 @@ from dataclasses import fields
 from goop_mcp.errors import StoreError
 from goop_mcp.store.records import (
     NewAttempt,
+    NewConfirmation,
     NewEvent,
     NewJudgement,
+    NewKeptDocument,
     NewMemory,
     NewReport,
     Projection,
+    Round,
 )
 
-__all__ = ["refuse_unstorable"]
+__all__ = ["refuse_unstorable", "refuse_unstorable_text"]
 
 
 def refuse_unstorable(
-    record: NewMemory | NewReport | NewEvent | NewAttempt | NewJudgement | Projection,
+    record: NewMemory
+    | NewReport
+    | NewEvent
+    | NewAttempt
+    | NewJudgement
+    | Projection
+    | Round
+    | NewConfirmation
+    | NewKeptDocument,
 ) -> None:
     """Raise StoreError when a text of `record` holds NUL or a lone surrogate."""
     for field in fields(record):
         value = getattr(record, field.name)
         for text in value if isinstance(value, tuple) else (value,):
-            if not isinstance(text, str):
-                continue
-            if "\0" in text:
-                raise StoreError(
-                    f"{field.name} holds the character NUL, which no database keeps; remove it"
-                )
+            if isinstance(text, str):
+                refuse_unstorable_text(text, name=field.name)
 
-            try:
-                text.encode()
-            except UnicodeEncodeError as error:
-                raise StoreError(
-                    f"{field.name} holds half of a character at {error.start + 1}; remove it"
-                ) from error
+
+def refuse_unstorable_text(text: str, *, name: str) -> None:
+    """Raise StoreError when `text` holds NUL or a lone surrogate; the error calls it `name`."""
+    if "\0" in text:
+        raise StoreError(f"{name} holds the character NUL, which no database keeps; remove it")
+
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise StoreError(
+            f"{name} holds half of a character at {error.start + 1}; remove it"
+        ) from error

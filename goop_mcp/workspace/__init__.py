@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 
 from goop_mcp.on_demand import modules_on_demand
 
-__all__ = ["document_lookup", "files", "replacing"]
+__all__ = ["claimed_memories", "document_lookup", "files", "goopspec_database", "replacing"]
 
 if TYPE_CHECKING:
-    from goop_mcp.workspace import document_lookup, files, replacing
+    from goop_mcp.workspace import (
+        claimed_memories,
+        document_lookup,
+        files,
+        goopspec_database,
+        replacing,
+    )
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

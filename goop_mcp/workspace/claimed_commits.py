@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 
 from goop_mcp.errors import GoopError
 from goop_mcp.validation.claims import Claims, CommitClaim
@@ -10,7 +9,7 @@ from goop_mcp.validation.evidence_rules import COMMIT_NOT_FOUND, COMMIT_SUBJECT_
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Problem
 from goop_mcp.workspace.files import FileKind, ProjectFiles
-from goop_mcp.workspace.git import CommitLookup, GitError, Repository
+from goop_mcp.workspace.git import CommitLookup, GitError, GitTooSlowError, Repository
 
 __all__ = ["MOST_COMMITS", "check_commits", "inner_repositories", "is_id"]
 
@@ -25,11 +24,15 @@ _SHOWN = 60
 _ELLIPSES = ("…", "...")
 
 
-def check_commits(claims: Claims, files: ProjectFiles) -> tuple[list[Problem], Mapping[str, str]]:
+def check_commits(
+    claims: Claims, files: ProjectFiles, *, until: float | None = None
+) -> tuple[list[Problem], Mapping[str, str]]:
     """Return the problems of the claims about commits, and the full ids of the commits found.
 
     Commits are looked up in the project's repository and in repositories inside the project; the
-    ids are those of the project's own repository.
+    ids are those of the project's own repository. With `until`, a `time.monotonic()`, commits that
+    were not looked up by then are not checked, and subjects are not compared: that takes a second
+    process.
     """
     named = [claim for claim in claims.commits if is_id(claim.sha)]
     problems = [
@@ -49,9 +52,10 @@ def check_commits(claims: Claims, files: ProjectFiles) -> tuple[list[Problem], M
         return problems, {}
 
     ids = tuple(dict.fromkeys(claim.sha.lower() for claim in looked_up))
-    known, doubt = _known(Repository(files.root), ids)
+    known, doubt = _known(Repository(files.root, until=until), ids)
+    seen = _looked_up(looked_up, known, doubt, claims, files, until=until)
 
-    return [*problems, *_looked_up(looked_up, known, doubt, claims, files)], known.full
+    return [*problems, *seen], known.full
 
 
 def is_id(text: str) -> bool:
@@ -89,12 +93,21 @@ def _looked_up(
     doubt: str | None,
     claims: Claims,
     files: ProjectFiles,
+    *,
+    until: float | None,
 ) -> list[Problem]:
     """Return the problems of `commits`; with a `doubt` the missing ones are only not checked."""
     for folder in inner_repositories(claims, files) if known.missing else ():
-        inner, _ = _known(
-            Repository(files.root.joinpath(folder), files.root), sorted(known.missing)
-        )
+        repository = Repository(files.root.joinpath(folder), files.root, until)
+        try:
+            inner = repository.look_up(sorted(known.missing), subjects=until is None)
+        except GitTooSlowError as error:
+            # This repository may have the commits, so that nothing proves them false.
+            doubt = str(error)
+            continue
+        except GitError:
+            continue
+
         # An id that is ambiguous anywhere stays ambiguous, whatever another repository has.
         known = CommitLookup(
             subjects={**known.subjects, **inner.subjects},
@@ -103,9 +116,11 @@ def _looked_up(
         )
 
     if known.missing and doubt is None:
-        with suppress(GitError):
-            if Repository(files.root).is_shallow():
+        try:
+            if Repository(files.root, until=until).is_shallow():
                 doubt = "older commits were left out of this clone"
+        except GitError as error:
+            doubt = str(error)
 
     unknown = [
         claim for claim in commits if doubt is not None and claim.sha.lower() in known.missing
@@ -122,7 +137,7 @@ def _looked_up(
 def _known(repository: Repository, ids: Sequence[str]) -> tuple[CommitLookup, str | None]:
     """Return what the repository has, and None; if git fails, all are missing, with the reason."""
     try:
-        return repository.look_up(ids), None
+        return repository.look_up(ids, subjects=repository.until is None), None
     except GitError as error:
         return CommitLookup(missing=frozenset(ids)), str(error)
 

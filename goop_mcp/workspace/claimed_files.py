@@ -1,5 +1,6 @@
 """Verify claims about files: whether they exist in the project; their content is never read."""
 
+import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
@@ -31,18 +32,29 @@ _MAY_BE_EMPTY = frozenset({"__init__.py", "py.typed"})
 
 
 def check_files(
-    claims: Claims, files: ProjectFiles, *, session_ended: bool, looked: Looked | None = None
+    claims: Claims,
+    files: ProjectFiles,
+    *,
+    session_ended: bool,
+    looked: Looked | None = None,
+    until: float | None = None,
 ) -> list[Problem]:
     """Return the problems of the claims about files.
 
     Promised files are checked once the session has ended. Of several claims about one file the last
-    counts. `looked` is called after each claim.
+    counts. `looked` is called after each claim. Files that were not looked for at `until`, a
+    `time.monotonic()`, are not checked; the first of them says so for all.
     """
     last = {claim.path: claim for claim in claims.files}
     looking = _Looking(files, _folders(claims))
-    problems = []
+    problems: list[Problem] = []
 
     for number, claim in enumerate(claims.files, start=1):
+        if until is not None and time.monotonic() > until:
+            left = len(claims.files) - number
+            more = f", nor for {left} more" if left else ""
+            return [*problems, _not_checked(claim, f"there was no time to look for it{more}")]
+
         problem = (
             looking.problem(claim, session_ended=session_ended)
             if last[claim.path] is claim

@@ -25,11 +25,11 @@ _HITS = 200
 def check_memories(claims: Claims, store: Store | None) -> list[Problem]:
     """Return a problem for each claimed memory that was not saved, by whichever tool.
 
+    There is at least one such claim.
+
     An unreachable database never blocks a reply; it is reported as an info.
     """
     memories = claims.memories
-    if not memories:
-        return []
     if store is None:
         return [_not_checked(memories, "no project memory is known")]
 

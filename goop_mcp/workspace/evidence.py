@@ -3,11 +3,13 @@
 No file that a reply names is ever opened: files are only looked up.
 """
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from goop_mcp import workspace
 from goop_mcp.errors import GoopError
 from goop_mcp.routing.sessions import has_ended
-from goop_mcp.store.interface import Store
 from goop_mcp.validation.claims import Claims, StateClaim, StateName, TaskClaim
 from goop_mcp.validation.evidence_rules import NOT_CHECKED, STATE_DIFFERS, TASK_NOT_IN_BLUEPRINT
 from goop_mcp.validation.findings import Severity, excerpt
@@ -16,14 +18,15 @@ from goop_mcp.workflow.task_ids import parse_task_id
 from goop_mcp.workspace.claimed_changes import check_changes
 from goop_mcp.workspace.claimed_commits import check_commits
 from goop_mcp.workspace.claimed_files import Looked, check_files
-from goop_mcp.workspace.claimed_memories import check_memories
 from goop_mcp.workspace.document_lookup import find_current_document
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.goopspec_database import plan_of, read_work
 from goop_mcp.workspace.json_text import JsonDefect, parse_object
 from goop_mcp.workspace.layout import BLUEPRINT, STATE, session_folder
 from goop_mcp.workspace.state import ProjectState, StateDefect, read_state
+
+if TYPE_CHECKING:
+    from goop_mcp.store.interface import Store
 
 __all__ = ["check_claims"]
 
@@ -41,10 +44,11 @@ def check_claims(
     claims: Claims,
     files: ProjectFiles,
     *,
-    store: Store | None = None,
+    store: "Store | None" = None,
     session_state: str | None = None,
     base: str | None = None,
     looked: Looked | None = None,
+    seconds: float | None = None,
 ) -> list[Problem]:
     """Return the problems of `claims`, each with the path of its claim in the envelope.
 
@@ -52,19 +56,31 @@ def check_claims(
     state of the session that must create the promised files; None reads it from the session's
     folder. `base` is the id of the commit at which the task began, None if unknown. A claim that
     cannot be checked is an info and never blocks a reply. `looked` receives the number of files
-    checked so far.
+    checked so far. `seconds` is for callers that somebody waits for: files and commits that were
+    not looked for by then are not checked, and git only looks for the commits, in one process; what
+    a comparison of changes and subjects would find, which are warnings, is left out.
     """
+    until = None if seconds is None else time.monotonic() + seconds
     ended = has_ended(session_state if session_state is not None else _session_state(claims, files))
-    of_files = check_files(claims, files, session_ended=ended, looked=looked)
+    of_files = check_files(claims, files, session_ended=ended, looked=looked, until=until)
     # A missing file explains a commit that does not contain it: one error is enough for both.
     untrue = any(problem.rule.lenient is Severity.ERROR for problem in of_files)
-    of_commits, commits = check_commits(claims, files)
+    of_commits, commits = check_commits(claims, files, until=until)
+    of_changes = (
+        check_changes(claims, files, commits=commits, base=base, untrue=untrue)
+        if until is None
+        else []
+    )
+
+    of_memories = (
+        workspace.claimed_memories.check_memories(claims, store) if claims.memories else []
+    )
 
     return [
         *of_files,
         *of_commits,
-        *check_changes(claims, files, commits=commits, base=base, untrue=untrue),
-        *check_memories(claims, store),
+        *of_changes,
+        *of_memories,
         *(of_tasks := _check_tasks(claims.tasks, files)),
         # The wave of a planned task is that of the task: its report begins the wave in state.json,
         # or repeats work of an earlier one.
@@ -109,12 +125,12 @@ def _check_tasks(tasks: Sequence[TaskClaim], files: ProjectFiles) -> list[Proble
         state = read_state(files)
         work = None
         if isinstance(state, ProjectState) and state.profile == "v1":
-            work = read_work(files, state.workflow_id or "default")
+            work = workspace.goopspec_database.read_work(files, state.workflow_id or "default")
     except (GoopError, OSError):
         return [_task_not_checked(tasks[0], f"{BLUEPRINT} cannot be read")]
 
     written = None if text is None else read_blueprint(text)
-    blueprint = written if work is None else plan_of(work, written)
+    blueprint = written if work is None else workspace.goopspec_database.plan_of(work, written)
     if blueprint is None:
         return [_task_not_checked(tasks[0], f"there is no {BLUEPRINT}")]
     if not blueprint.tasks:

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from pathlib import Path
 from goop_mcp.errors import GoopError
 from goop_mcp.workspace.git_links import leads_elsewhere
 
-__all__ = ["TIMEOUT", "CommitLookup", "GitError", "Repository"]
+__all__ = ["TIMEOUT", "CommitLookup", "GitError", "GitTooSlowError", "Repository"]
 
 TIMEOUT = 10.0
 """The time limit of one call of git, in seconds."""
@@ -70,12 +71,16 @@ class GitError(GoopError):
     """Raised when git fails; the text is a clause with the reason, without absolute paths."""
 
 
+class GitTooSlowError(GitError):
+    """Raised when git does not answer in time, so that nothing is known about what was asked."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitLookup:
     """The result of a lookup: each id is found, ambiguous or missing.
 
-    `subjects` maps the ids found to the subject of the commit, None for a commit too large to be
-    read; `full` maps them to full ids.
+    `subjects` maps the ids found to the subject of the commit, None for a commit that was not read;
+    `full` maps them to full ids.
     """
 
     subjects: Mapping[str, str | None] = field(default_factory=dict)
@@ -86,16 +91,20 @@ class CommitLookup:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The repository of the absolute path `folder`, which is in the project `project`, or is it."""
+    """The repository of the absolute path `folder`, which is in the project `project`, or is it.
+
+    `until` is the `time.monotonic()` at which all its calls of git end, None for no common end.
+    """
 
     folder: Path
     project: Path | None = None
+    until: float | None = None
 
-    def look_up(self, ids: Sequence[str]) -> CommitLookup:
+    def look_up(self, ids: Sequence[str], *, subjects: bool = True) -> CommitLookup:
         """Return which of `ids` (4 to 64 hexadecimal digits each) are commits.
 
-        Starts two processes for any number of ids. Raises GitError if git is not installed, there
-        is no repository, or git does not answer in time.
+        Starts one process for any number of ids, and another one to read the subjects. Raises
+        GitError if git is not installed, there is no repository, or git does not answer in time.
         """
         form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
         lines = self._run(["cat-file", form], ids).decode("ascii", "replace").splitlines()
@@ -105,11 +114,13 @@ class Repository:
         answers = {id: line.split() for id, line in zip(ids, lines, strict=True)}
         found = {id: words for id, words in answers.items() if words[1:2] == ["commit"]}
         small = [words[0] for words in found.values() if int(words[2]) <= _LARGEST_COMMIT]
-        subjects = dict(_commits(self._run(["cat-file", "--batch"], small))) if small else {}
+        read = (
+            dict(_commits(self._run(["cat-file", "--batch"], small))) if subjects and small else {}
+        )
         ambiguous = frozenset(id for id, words in answers.items() if words[-1:] == ["ambiguous"])
 
         return CommitLookup(
-            subjects={id: subjects.get(words[0]) for id, words in found.items()},
+            subjects={id: read.get(words[0]) for id, words in found.items()},
             full={id: words[0] for id, words in found.items()},
             ambiguous=ambiguous,
             missing=frozenset(answers.keys() - found.keys() - ambiguous),
@@ -212,11 +223,20 @@ class Repository:
 
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ALWAYS
         command = [program, *_SAFE, "-C", str(self.folder), *arguments]
+        given = "".join(f"{line}\n" for line in lines).encode("ascii")
 
-        return _answer(command, environment, "".join(f"{line}\n" for line in lines).encode("ascii"))
+        seconds = TIMEOUT
+        if self.until is not None:
+            seconds = min(TIMEOUT, self.until - time.monotonic())
+            if seconds <= 0:
+                raise GitTooSlowError("git did not answer in time")
+
+        return _answer(command, environment, given, seconds=seconds)
 
 
-def _answer(command: Sequence[str], environment: Mapping[str, str], given: bytes) -> bytes:
+def _answer(
+    command: Sequence[str], environment: Mapping[str, str], given: bytes, *, seconds: float
+) -> bytes:
     try:
         # Arguments of this module, ids of hexadecimal digits and literal paths: no shell is used.
         process = subprocess.Popen(  # noqa: S603
@@ -234,7 +254,7 @@ def _answer(command: Sequence[str], environment: Mapping[str, str], given: bytes
 
     with process:
         try:
-            answer, complaint = process.communicate(given, timeout=TIMEOUT)
+            answer, complaint = process.communicate(given, timeout=seconds)
         except subprocess.TimeoutExpired:
             # Git may have started processes, so that its whole group is killed.
             with suppress(ProcessLookupError):
@@ -243,7 +263,7 @@ def _answer(command: Sequence[str], environment: Mapping[str, str], given: bytes
                 else:
                     process.kill()
 
-            raise GitError(f"git did not answer within {TIMEOUT:g} seconds") from None
+            raise GitTooSlowError(f"git did not answer within {seconds:.2g} seconds") from None
 
     if process.returncode != 0:
         # The text of git itself is not shown, because it may contain paths of this machine.

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from goop_mcp.messages import Position
 from goop_mcp.routing.deviations import parse_deviations
-from goop_mcp.routing.views import OutcomeKind, ReportView
+from goop_mcp.routing.views import OutcomeKind, Position, ReportView
 from goop_mcp.workflow.gates import GateFacts, GateName, judge_gate
 from goop_mcp.workflow.phases import Move, may_progress
 from goop_mcp.workspace.documents.blueprint import Blueprint

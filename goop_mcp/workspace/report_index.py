@@ -1,4 +1,4 @@
-"""The status of tasks by recorded reports: the last report of each task counts."""
+"""The status of tasks by the reports of a round: the last report of each task counts."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +34,12 @@ class Records:
     phase: str | None = None
     last_at: str | None = None
 
+    @property
+    def standings(self) -> Mapping[str, str]:
+        """The status of each reported task: done, failed (a check of it) or open."""
+        unfinished = dict.fromkeys(self.open, "open") | dict.fromkeys(self.failed, "failed")
+        return unfinished | dict.fromkeys(self.done, "done")
+
 
 class _Standing(NamedTuple):
     """The last report of a task, or of an agent if its report names no task."""
@@ -45,16 +51,18 @@ class _Standing(NamedTuple):
 
 
 class ReportIndex:
-    """All reports up to a revision, combined. Immutable: `with_reports` returns another index.
+    """The reports of a round up to a revision, combined; retired ones do not count.
 
-    Each report is read once, when it is added, so that the cost of a report does not grow with
-    the number of earlier ones.
+    Immutable: `with_reports` returns another index. Each report is read once, when it is added, so
+    that the cost of a report does not grow with the number of earlier ones. The index is valid as
+    long as the database gives the same `changed_at` (`ReadTransaction.reports_changed_at`).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, changed_at: int = 0) -> None:
         """Begin without any report."""
         self.newest: StoredReport | None = None
         self.revision = 0
+        self.changed_at = changed_at
         # In the order of the last reports, the newest at the end.
         self._standings: dict[str, _Standing] = {}
         self._verification: Mapping[str, JsonValue] | None = None
@@ -62,7 +70,7 @@ class ReportIndex:
 
     def with_reports(self, reports: Iterable[StoredReport], *, revision: int) -> "ReportIndex":
         """Return the index with `reports`, oldest first; `revision` is that of the project."""
-        later = ReportIndex()
+        later = ReportIndex(changed_at=self.changed_at)
         later.newest, later.revision = self.newest, revision
         later._verification, later._phase = self._verification, self._phase
         standings = dict(self._standings)

@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import CASES, TERMINAL_COLUMNS, run, run_on_terminal
+from tests.requirements import requirement
+from tests.workspace.true_projects import make_project
 
 EXECUTOR = str(CASES / "016_executor_complete.xml")
 PLANNER = str(CASES / "016_planner_complete.xml")
@@ -68,6 +70,33 @@ def test_invalid_context_is_refused_by_field(text: str, expected: str, tmp_path:
     assert (ended.code, ended.out) == (2, "")
     assert expected in ended.err
     assert "Traceback" not in ended.err
+
+
+@requirement("F-15")
+def test_claims_are_verified_in_a_project_unless_that_is_switched_off(tmp_path: Path) -> None:
+    def rule(*options: str) -> str:
+        ended = run("route", EXECUTOR, *options, "--project", tmp_path, "--format", "json")
+        found: str = json.loads(ended.out)["rule"]
+        return found
+
+    assert rule() == "G6"
+    (tmp_path / ".goopspec").mkdir()
+    assert rule() == "R4"
+    assert rule("--no-workspace") == "G6"
+    assert not (tmp_path / ".goopspec" / "goop.db").exists()
+
+
+@requirement("F-15")
+def test_a_true_report_is_routed_in_its_repository(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    reply = tmp_path / "reply.md"
+    for text, code, shown in (
+        (project.reply, 0, "actions: save_state, continue_next"),
+        (project.reply.replace(project.sha[:7], "deadbee"), 1, "actions: request_repair"),
+    ):
+        reply.write_text(text, encoding="utf-8")
+        ended = run("route", reply, "--project", tmp_path)
+        assert (ended.code, ended.out.startswith(shown)) == (code, True), ended
 
 
 def test_a_report_of_missing_files_is_sent_back_with_workspace(tmp_path: Path) -> None:

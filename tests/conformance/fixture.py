@@ -24,9 +24,7 @@ class WithFixtures(NetworkApplication):
         server = super()._server(application)
         add_contents(server)
         add_questions(server)
-        server._lowlevel_server.add_request_handler(
-            "logging/setLevel", SetLevelRequestParams, _set_level
-        )
+        server.lowlevel.add_request_handler("logging/setLevel", SetLevelRequestParams, _set_level)
         return server
 
 

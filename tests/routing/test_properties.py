@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goop_mcp import Verdict
-from goop_mcp.messages import Position, check_message
+from goop_mcp.messages import check_message
 from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.routing import Action, OutcomeKind, RoutingContext, route
 from goop_mcp.routing.row import RoutingInput
@@ -22,6 +22,7 @@ from goop_mcp.routing.views import (
     ErrorView,
     Issue,
     NextStep,
+    Position,
     Question,
     ReportView,
     RequestView,

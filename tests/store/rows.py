@@ -4,8 +4,10 @@ from goop_mcp.store.interface import Store
 from goop_mcp.store.records import (
     MemoryFilter,
     NewAttempt,
+    NewConfirmation,
     NewEvent,
     NewJudgement,
+    NewKeptDocument,
     NewMemory,
     NewReport,
     Operator,
@@ -50,6 +52,18 @@ ATTEMPT = NewAttempt(
     message="Implement the login form.",
     reply="Größe: done.",
     ended="accepted",
+)
+REQUEST = NewConfirmation(
+    action="lock_spec",
+    arguments='{"reason": "größer"}',
+    subject="a" * 64,
+    summary="Lock SPEC.md.",
+    round=1,
+    asked_by="goop-orchestrator",
+    asked_at=NOW,
+)
+SPEC = NewKeptDocument(
+    name="SPEC.md", sha256="b" * 64, text="# Größe", round=1, step="lock", created_at=NOW
 )
 JUDGEMENT = NewJudgement(
     surface="record_report",

@@ -53,9 +53,12 @@ def test_the_last_reports_are_those_of_each_task_agent_and_phase(store: Store) -
             )
             writing.add_report(row)
 
-    assert store.read(lambda reading: (reading.last_reports(), reading.report_count())) == ([], 0)
+    assert store.read(lambda reading: (reading.last_reports(round=1), reading.report_count())) == (
+        [],
+        0,
+    )
     store.write(record)
-    assert store.read(lambda reading: [report.id for report in reading.last_reports()]) == [
+    assert store.read(lambda reading: [report.id for report in reading.last_reports(round=1)]) == [
         8,
         6,
         5,

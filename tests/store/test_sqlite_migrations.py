@@ -15,11 +15,11 @@ from goop_mcp.errors import StoreFullError, StoreVersionError
 from goop_mcp.store.failpoints import Failpoint
 from goop_mcp.store.migrations import Migration, load_migrations
 from goop_mcp.store.opening import open_store
-from goop_mcp.store.records import MemoryFilter
+from goop_mcp.store.records import MemoryFilter, Round
 from goop_mcp.store.sqlite import DatabaseFile, SqliteStore
 from goop_mcp.store.statistics import EndingCount, StatisticsFilter
 from tests.repository import ROOT
-from tests.store.rows import ATTEMPT, add, add_named, found, new_memory
+from tests.store.rows import ATTEMPT, NOW, add, add_named, found, new_memory
 
 OLD_FILES = ROOT / "tests" / "cases" / "store"
 SHIPPED = load_migrations("sqlite")
@@ -90,6 +90,20 @@ def test_the_file_of_every_version_is_read_and_written(tmp_path: Path, version: 
         store.read(lambda reading: reading.statistics(StatisticsFilter()).endings)
         == ENDINGS[version > 1]
     )
+    # What was recorded before there were rounds belongs to the first one, and counts.
+    assert store.read(
+        lambda reading: (
+            reading.round(),
+            [report.id for report in reading.last_reports(round=1)],
+            reading.report_count(round=1),
+            reading.reports_changed_at(),
+        )
+    ) == (Round(), [1], 1, 0)
+    store.write(
+        lambda writing: writing.close_round(outcome="accept", closed_at=NOW, plan_sha256=None)
+    )
+    assert store.write(lambda writing: writing.open_round(name=None, opened_at=NOW)).number == 2
+    assert store.write(lambda writing: writing.retire_reports([1], reason="withdrawn")) == 1
     assert store.check() == []
     store.close()
 

@@ -26,7 +26,7 @@ def with_slip(error: FormError) -> str:
     return fenced(changed(EXECUTOR, (error.old, error.new)))
 
 
-@pytest.mark.parametrize("slip", ALL_SLIPS)
+@pytest.mark.parametrize("error", ALL_SLIPS)
 def test_lenient_mode_accepts_the_slip_with_a_warning(error: FormError) -> None:
     verdict = judge(with_slip(error))
 
@@ -35,7 +35,7 @@ def test_lenient_mode_accepts_the_slip_with_a_warning(error: FormError) -> None:
     assert verdict.feedback is None
 
 
-@pytest.mark.parametrize("slip", ALL_SLIPS)
+@pytest.mark.parametrize("error", ALL_SLIPS)
 def test_every_repaired_slip_is_listed_with_its_line_before_and_after(error: FormError) -> None:
     text = with_slip(error)
 
@@ -61,7 +61,7 @@ def test_every_repaired_slip_is_listed_with_its_line_before_and_after(error: For
         )
 
 
-@pytest.mark.parametrize("slip", ALL_SLIPS)
+@pytest.mark.parametrize("error", ALL_SLIPS)
 def test_repaired_envelope_is_written_again_and_strict_mode_finds_the_slip_no_more(
     error: FormError,
 ) -> None:
@@ -74,7 +74,7 @@ def test_repaired_envelope_is_written_again_and_strict_mode_finds_the_slip_no_mo
     assert again.envelope == lenient.envelope
 
 
-@pytest.mark.parametrize("slip", ALL_SLIPS)
+@pytest.mark.parametrize("error", ALL_SLIPS)
 def test_strict_mode_refuses_the_slip_and_repairs_nothing(error: FormError) -> None:
     lenient, strict = judge_both(with_slip(error))
 
@@ -90,7 +90,7 @@ def expected_report(error: FormError) -> tuple[str | None, str | None]:
     return error.summary or EXECUTOR_REPORT.summary, error.path or files[0].path
 
 
-@pytest.mark.parametrize("slip", ALL_SLIPS)
+@pytest.mark.parametrize("error", ALL_SLIPS)
 def test_no_letter_of_the_agent_is_lost_and_nothing_else_moves(error: FormError) -> None:
     report = report_of(judge(with_slip(error)))
 

@@ -481,3 +481,24 @@ def test_a_working_tree_and_a_submodule_that_are_the_project_know_their_commits(
     }
     inside = Repository(project.folder / "trees" / "one").look_up([project.sha])
     assert dict(inside.subjects) == {project.sha: SUBJECT}
+
+
+def test_a_repository_inside_the_project_that_is_slow_keeps_a_commit_from_being_false(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = project.folder / "src"
+    git(inner, "init", "--quiet")
+    real = shutil.which("git")
+    slow = (
+        f'#!/bin/sh\ncase "$*" in *"-C {inner} "*) /bin/sleep 60 & wait;; esac\nexec {real} "$@"\n'
+    )
+    write(tmp_path, "bin/git", slow)
+    (tmp_path / "bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr("goop_mcp.workspace.git.TIMEOUT", 1.0)
+
+    false = project.reply.replace(project.sha[:7], "deadbee")
+    (finding,) = check_workspace(false, project.folder, store=project.store).findings
+
+    assert finding.rule == "evidence/not-checked"
+    assert "git did not answer within 1 seconds" in finding.message

@@ -19,6 +19,7 @@ from goop_mcp.validation.claims import (
 )
 from goop_mcp.workspace.evidence import check_claims
 from goop_mcp.workspace.files import ProjectFiles
+from tests.requirements import requirement
 from tests.workspace.projects import CASES
 from tests.workspace.true_projects import BLUEPRINT, MEMORY, STATE, Project, memory_of, write
 
@@ -357,3 +358,17 @@ def test_claims_of_a_caller_can_be_checked_without_a_reply(project: Project) -> 
         ("evidence/file-not-found", "/files/0"),
         ("evidence/task-not-in-blueprint", "/tasks/0"),
     ]
+
+
+@requirement("F-15")
+def test_without_time_nothing_is_checked_and_nothing_is_false(project: Project) -> None:
+    false = project.reply.replace("src/login.py", "src/ghost.py").replace(
+        project.sha[:7], "deadbee"
+    )
+
+    verdict = check_workspace(false, project.folder, store=project.store, seconds=0)
+
+    assert verdict.accepted
+    assert [finding.rule for finding in verdict.findings] == ["evidence/not-checked"] * 2
+    assert "there was no time to look for it" in verdict.findings[0].message
+    assert "git did not answer in time" in verdict.findings[1].message

@@ -14,12 +14,13 @@ from goop_mcp.hosts import hooks
 from goop_mcp.hosts.hooks.events import HookEvent
 from goop_mcp.services import stop_hooks
 from goop_mcp.services.stop_hooks.policy import read_policy
+from goop_mcp.services.stop_hooks.small_files import read_whole
 from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
     from goop_mcp.hosts.hooks.in_project import InProject
     from goop_mcp.services.stop_hooks.attempt_storage import AttemptFile
-    from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block
+    from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block, Judge
     from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
 
@@ -34,6 +35,7 @@ _PROJECT_VARIABLES: Final = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 _DELEGATING_TOOLS: Final = ("Agent", "Task")
 _LONGEST_ID = 200
 _LONGEST_NAME = 100
+_LONGEST_LINK = 4096
 _NOTIFICATION: Final = re.compile(
     r"\s*<task-notification>\s*<task-id>(?P<id>[^<\s]{1,200})</task-id>"
 )
@@ -63,6 +65,13 @@ class _Session:
     def profile(self) -> "Profile":
         """The profile that the project's reports follow."""
         return stop_hooks.profile.read_profile(self.project)
+
+    @property
+    def has_goopspec(self) -> bool:
+        """Whether the project has a folder `.goopspec/`."""
+        # A hook is a process an event, and loading pathlib alone would take a noticeable part of
+        # it.
+        return os.path.isdir(os.path.join(self.project, ".goopspec"))  # noqa: PTH112, PTH118
 
     @property
     def rules(self) -> "tuple[Rule, ...]":
@@ -118,9 +127,8 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     if not judging.must_report(turn, policy):
         return {}, remarks
 
-    judge = _in_project(session).judge if policy.check_workspace else None
-
     try:
+        judge, problems = _judge(session)
         outcome = judging.judge_turn(
             turn, policy, attempts=_attempts(session.environment), judge=judge, rules=session.rules
         )
@@ -128,9 +136,54 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         # Few people read the host's log, but the user has to know that reports are not judged.
         return {"systemMessage": f"goop-mcp did not judge a report and allows it: {error}"}, ()
 
-    message, problems = _record(session, turn, outcome)
+    message, unrecorded = _record(session, turn, outcome)
 
-    return judging.hook_answer(outcome) or message, (*remarks, *problems)
+    return judging.hook_answer(outcome) or message, (*remarks, *problems, *unrecorded)
+
+
+def _judge(session: _Session) -> "tuple[Judge | None, _Remarks]":
+    """Return the judge that verifies claims, None where the text alone is judged (F-15)."""
+    if not session.policy.check_workspace or not session.has_goopspec:
+        return None, ()
+    if session.event.folder and _is_another_checkout(session.event.folder, session.project):
+        return None, ("the agent works in another checkout, so that its claims are not verified",)
+
+    try:
+        return _in_project(session).judge, ()
+    except GoopError as error:
+        return None, (f"the claims of the report are not verified: {error}",)
+
+
+def _is_another_checkout(folder: str, project: str) -> bool:
+    """Whether `folder` belongs to a worktree or a repository other than that of `project`.
+
+    What an agent wrote there is not in the project yet, and is no false claim.
+    """
+    # `os.path` instead of pathlib, which is slow to import.
+    inside, top = os.path.realpath(folder), os.path.realpath(project)
+    repository = _repository_of(inside)
+    if repository is None or repository == _repository_of(top):
+        return False
+
+    # A submodule of the project is part of it; a worktree in one of its folders is not.
+    try:
+        link = read_whole(f"{repository}{os.sep}.git", most=_LONGEST_LINK) or b""
+        is_worktree = b"/worktrees/" in link
+    except OSError:
+        is_worktree = False
+
+    return is_worktree or not repository.startswith(top + os.sep)
+
+
+def _repository_of(folder: str) -> str | None:
+    """Return the nearest folder with an entry `.git`, from `folder` upwards, None without one."""
+    while not os.path.lexists(f"{folder}{os.sep}.git"):
+        parent, _ = os.path.split(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+    return folder
 
 
 def _in_project(session: _Session) -> "InProject":
@@ -191,9 +244,7 @@ def _answer_session_start(session: _Session) -> tuple[Answer, _Remarks]:
     message = (
         {"systemMessage": "goop-mcp: " + "; ".join(session.remarks)} if session.remarks else {}
     )
-    # A hook is a process an event, and loading pathlib alone would take a noticeable part of it.
-    folder = os.path.join(session.project, ".goopspec")  # noqa: PTH118
-    if not session.policy.inform or not os.path.isdir(folder):  # noqa: PTH112
+    if not session.policy.inform or not session.has_goopspec:
         return message, ()
     return {
         **message,
@@ -213,7 +264,13 @@ def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
     ):
         return {}, ()
 
-    return _mark_unaccepted(session, agent, event.result), ()
+    # To verify the claims once more would start git for each report. The attempts show which agents
+    # ended with a report that was not accepted.
+    verified = event.result_agent_id is not None and _attempts(
+        session.environment
+    ).passed_unaccepted(_agent_key(event, event.result_agent_id))
+
+    return _mark_unaccepted(session, agent, event.result, verified=verified)
 
 
 def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
@@ -229,10 +286,12 @@ def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
         _agent_key(session.event, notification["id"])
     ):
         return {}, ()
-    return _mark_unaccepted(session, None, session.event.prompt or ""), ()
+    return _mark_unaccepted(session, None, session.event.prompt or "", verified=True)
 
 
-def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answer:
+def _mark_unaccepted(
+    session: _Session, agent: str | None, report: str, *, verified: bool
+) -> tuple[Answer, _Remarks]:
     turn = stop_hooks.judging.AgentTurn(
         agent=agent,
         text=report,
@@ -243,8 +302,13 @@ def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answe
         profile=session.profile,
     )
     verdict = stop_hooks.judging.judge_text(turn, session.policy, rules=session.rules)
+    remarks: _Remarks = ()
+    if verdict.accepted and verified:
+        judge, remarks = _judge(session)
+        verdict = verdict if judge is None else judge(turn.text, turn.expected)
+
     if verdict.accepted:
-        return {}
+        return {}, remarks
 
     errors = stop_hooks.judging.describe_errors(verdict)
     name = excerpt(agent, _LONGEST_NAME) if agent else "this agent"
@@ -254,7 +318,7 @@ def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answe
         " again."
     )
 
-    return _context(session, text)
+    return _context(session, text), remarks
 
 
 def _context(session: _Session, text: str) -> Answer:

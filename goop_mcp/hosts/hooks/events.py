@@ -24,8 +24,8 @@ class HookEvent(NamedTuple):
 
     `message` is the agent's last message, `transcript` the path of the file that holds it as well.
     `active` is true when the agent continues because a hook asked for it, `busy` when subagents
-    still run in the background. `result` is the text that a tool returned, `prompt` the prompt to
-    the main agent.
+    still run in the background. `result` is the text that a tool returned, with the type and the id
+    of the agent that wrote it; `prompt` is the prompt to the main agent.
     """
 
     name: str
@@ -41,6 +41,7 @@ class HookEvent(NamedTuple):
     tool: str | None = None
     result: str | None = None
     result_agent: str | None = None
+    result_agent_id: str | None = None
     prompt: str | None = None
 
 
@@ -82,6 +83,7 @@ def read_event(content: bytes) -> HookEvent:
         # The host may put text of its own first, so the report is in the last block.
         result=texts[-1] if texts else None,
         result_agent=_text(response, "agentType"),
+        result_agent_id=_text(response, "agentId"),
         prompt=_text(values, "prompt"),
     )
 

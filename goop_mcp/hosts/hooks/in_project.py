@@ -1,27 +1,29 @@
-"""What a hook does in a project that configures it: verify claims, record accepted reports."""
+"""What a hook does in a GoopSpec project: verify claims, record accepted reports."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+import goop_mcp
+from goop_mcp import services
 from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError
 from goop_mcp.memory.times import utc_now, written
-from goop_mcp.routing import RoutingContext
 from goop_mcp.services.check_workspace import check_workspace
-from goop_mcp.services.judgements import count_judgement, judgement_of
-from goop_mcp.services.record_report import Judged, record_report
 from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block
-from goop_mcp.services.stop_hooks.policy import StopPolicy
-from goop_mcp.settings import read_settings
+from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS, StopPolicy
+from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.agents import plain_agent_name
 
+if TYPE_CHECKING:
+    from goop_mcp.services.record_report import Judged
+
 __all__ = ["InProject"]
 
 # The agent waits for the hook, and somebody else's checkout may hold a database that blocks.
-_DATABASE_SECONDS: Final = 5.0
+_DATABASE_SECONDS_TO_RECORD: Final = 5.0
 
 
 class InProject:
@@ -39,22 +41,29 @@ class InProject:
         rules: tuple[str, ...],
     ) -> None:
         settings = read_settings(environment, project=project)
-        self._settings = replace(settings, rules=rules, database_seconds=_DATABASE_SECONDS)
+        self._settings = replace(settings, rules=rules, database_seconds=CLAIM_SECONDS)
         self._policy = policy
 
     def judge(self, text: str, expected: Expectations) -> Verdict:
-        """Return the verdict on a report, its claims about the project verified.
+        """Return the verdict on a report, its claims about the project verified in two seconds.
 
-        Raises GoopError.
+        Raises RuleFailedError and RuleRefusedError.
         """
         with AppContext(self._settings) as application:
+            try:
+                store = application.store
+            except SettingsError:
+                # The claims about memories are not checked then; all others still are.
+                store = None
+
             return check_workspace(
                 text,
                 self._settings.project,
-                store=application.store,
+                store=store,
                 protocol=self._policy.protocol,
                 mode=self._policy.mode,
                 expected=expected,
+                seconds=CLAIM_SECONDS,
                 rules=application.rules,
             )
 
@@ -64,12 +73,14 @@ class InProject:
         Returns a sentence for the user when an accepted report could not be recorded. Raises
         GoopError when a rejected one could not be counted, which is only logged.
         """
-        judged = Judged(
+        # Most hooks only judge, and need neither the router nor what writes the documents.
+        judged = services.record_report.Judged(
             surface="hook", number=outcome.number, ended=getattr(outcome, "ended", None)
         )
-        with AppContext(self._settings) as application:
+        settings = replace(self._settings, database_seconds=_DATABASE_SECONDS_TO_RECORD)
+        with AppContext(settings) as application:
             if outcome.verdict is not None and not outcome.verdict.accepted:
-                judgement = judgement_of(
+                judgement = services.judgements.judgement_of(
                     outcome.verdict,
                     surface=judged.surface,
                     now=written(utc_now()),
@@ -78,22 +89,28 @@ class InProject:
                     number=judged.number,
                     ended=judged.ended,
                 )
-                count_judgement(application.store, judgement)
+                services.judgements.count_judgement(application.store, judgement)
                 return None
 
-            return self._record(turn, application, judged, session=session)
+            return self._record(turn, outcome, application, judged, session=session)
 
     def _record(
-        self, turn: AgentTurn, application: AppContext, judged: Judged, *, session: str | None
+        self,
+        turn: AgentTurn,
+        outcome: Block | Allow,
+        application: AppContext,
+        judged: "Judged",
+        *,
+        session: str | None,
     ) -> str | None:
         try:
-            recorded = record_report(
+            recorded = services.record_report.record_report(
                 turn.text,
-                RoutingContext(expected_agent=turn.expected.agent, session_id=session),
+                goop_mcp.RoutingContext(expected_agent=turn.expected.agent, session_id=session),
                 application.writing_context(),
                 protocol=self._policy.protocol,
                 mode=self._policy.mode,
-                check_workspace=self._policy.check_workspace,
+                verdict=outcome.verdict,
                 judged=judged,
                 rules=application.rules,
                 now=written(utc_now()),

@@ -1,6 +1,5 @@
 """`<goop_report>` in the common model."""
 
-from goop_mcp.messages import Position
 from goop_mcp.protocols.goop_report.model import Counter, Report, State, Status
 from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow, first_outcome
 from goop_mcp.routing.views import (
@@ -10,6 +9,7 @@ from goop_mcp.routing.views import (
     MemoryView,
     NextStep,
     OutcomeKind,
+    Position,
     ReportView,
 )
 from goop_mcp.validation.findings import Severity

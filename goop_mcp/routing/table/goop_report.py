@@ -13,6 +13,7 @@ from goop_mcp.messages import (
     progress,
     session_handoff,
 )
+from goop_mcp.routing import views
 from goop_mcp.routing.counting import counted, progressed
 from goop_mcp.routing.decision import Action, DecisionFields
 from goop_mcp.routing.deviations import parse_deviations
@@ -135,6 +136,10 @@ def _task(case: RoutingInput) -> str:
     return case.report.task_id or "the task"
 
 
+def _position(position: views.Position | None) -> Position:
+    return Position() if position is None else Position(position.current, position.total)
+
+
 def _task_line(report: ReportView) -> TaskLine:
     words = report.task_name or report.summary or report.task_id or "the task"
     return TaskLine(_number(report.task_id), words)
@@ -172,8 +177,8 @@ def _render_progress(case: RoutingInput, fields: DecisionFields) -> str:
 
     return progress(
         phase=_phase(case) or "–",
-        wave=case.report.wave or Position(),
-        task=case.report.task or Position(),
+        wave=_position(case.report.wave),
+        task=_position(case.report.task),
         completed=[_task_line(case.report)],
         in_progress=[following] if text else [],
         remarks=_remarks(case),
@@ -193,7 +198,7 @@ def _render_handoff(case: RoutingInput, fields: DecisionFields) -> str:
         ],
         phase=_phase(case) or "–",
         spec_locked=case.report.spec_locked,
-        wave=case.report.wave or Position(),
+        wave=_position(case.report.wave),
         next_command=fields.get("next_command"),
         remarks=_remarks(case),
     )
@@ -347,8 +352,8 @@ ROWS.add(
     reason=lambda case: f"PARTIAL: {named(case.same_agent)} resumes {_task(case)}",
     message=lambda case, _fields: progress(
         phase=_phase(case) or "–",
-        wave=case.report.wave or Position(),
-        task=case.report.task or Position(),
+        wave=_position(case.report.wave),
+        task=_position(case.report.task),
         in_progress=[_task_line(case.report)],
         remarks=_remarks(case),
     ),

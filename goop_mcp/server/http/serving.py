@@ -18,6 +18,7 @@ from goop_mcp.server.http.application import NetworkApplication
 from goop_mcp.server.http.ports import allow_many_sockets, bind
 from goop_mcp.server.http.settings import NetworkSettings
 from goop_mcp.server.http.uvicorn_protocol import TimedProtocol
+from goop_mcp.server.sdk_internals import check_parts
 from goop_mcp.server.server import GoopServer
 from goop_mcp.server.telemetry_export import start_exporting
 from goop_mcp.settings import Settings
@@ -44,8 +45,9 @@ def serve_network(
 
     The signal is raised again at the end, for the handler that was there before. The addresses are
     printed to stderr once clients can connect. `extend` is called with each new server. Raises
-    SettingsError if the port cannot be bound.
+    SettingsError if the port cannot be bound, IncompatiblePackageError if uvicorn has changed.
     """
+    check_parts("uvicorn")
     if network.is_open_under_other_names:
         _logger.warning(
             "clients of other names need no token: whoever reaches the proxy in front may do"

@@ -11,6 +11,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from goop_mcp.server.http.error_responses import refusal
 from goop_mcp.server.http.write_coalescing import WriteCoalescer
+from goop_mcp.server.sdk_internals import OwnUpgradeWarning
 
 __all__ = ["TimedProtocol"]
 
@@ -30,7 +31,7 @@ _FULL: Final = refusal(
 _logger = logging.getLogger(__name__)
 
 
-class TimedProtocol(H11Protocol):
+class TimedProtocol(OwnUpgradeWarning, H11Protocol):
     """Closes a connection on which the head of the next request is not complete after ten seconds.
 
     `Bodies` limits the time of a body, unless its request is answered already: then it must end
@@ -122,12 +123,6 @@ class TimedProtocol(H11Protocol):
             400,
             "no_http",
             f"{msg.rstrip('.').lower()}; send HTTP/1.1 with one Host and a whole head",
-        )
-
-    def _unsupported_upgrade_warning(self) -> None:
-        # Uvicorn would advise to install a package for WebSocket.
-        _logger.warning(
-            "a client asked for another protocol than HTTP/1.1, and is answered in that"
         )
 
     def _expect(self) -> None:

@@ -8,10 +8,14 @@ from pydantic import BaseModel, Field
 
 from goop_mcp.server.answers import answer
 from goop_mcp.server.telemetry import count_verdict
+from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.services.stop_hooks.attempt_storage import AttemptsInMemory
 from goop_mcp.services.stop_hooks.judging import AgentTurn, hook_answer, judge_turn, must_report
-from goop_mcp.services.stop_hooks.policy import read_policy
+from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS, read_policy
 from goop_mcp.services.stop_hooks.profile import read_profile
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workspace.layout import FOLDER
 
 if TYPE_CHECKING:
     from goop_mcp.context import AppContext
@@ -81,7 +85,28 @@ class HookTools:
         if not must_report(turn, policy):
             return answer("{}", {})
 
-        outcome = judge_turn(turn, policy, attempts=self._attempts, rules=self._application.rules)
+        here = self._application
+
+        def judge(text: str, expected: Expectations) -> Verdict:
+            return check_workspace(
+                text,
+                here.settings.project,
+                store=here.store,
+                protocol=policy.protocol,
+                mode=policy.mode,
+                expected=expected,
+                seconds=CLAIM_SECONDS,
+                rules=here.rules,
+            )
+
+        verifies = policy.check_workspace and here.files.exists(FOLDER)
+        outcome = judge_turn(
+            turn,
+            policy,
+            attempts=self._attempts,
+            judge=judge if verifies else None,
+            rules=here.rules,
+        )
         if outcome.verdict is not None and outcome.number is not None:
             count_verdict(outcome.verdict, expected_agent=turn.expected.agent)
 

@@ -11,12 +11,11 @@ from pydantic import Field
 
 import goop_mcp
 from goop_mcp import services
-from goop_mcp.protocols import validate
 from goop_mcp.server.answers import decision_answer, verdict_answer
 from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, VerdictModel
 from goop_mcp.server.telemetry import count_verdict
 from goop_mcp.server.tools.progress import progress_reporter
-from goop_mcp.services.project_expectations import expect_of_project
+from goop_mcp.services.project_expectations import judge_text
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 
@@ -146,10 +145,7 @@ class ReplyTools:
         was cut off never are. With check_workspace a false claim, such as a file that does not
         exist, is an error too. It changes nothing, and never opens a file that the reply names.
         """
-        expected = expect_of_project(
-            self._application.settings.project,
-            Expectations(agent=expected_agent, phase=expected_phase),
-        )
+        expected = Expectations(agent=expected_agent, phase=expected_phase)
         here, rules = self._application, self._application.rules
 
         def judged() -> CallToolResult:
@@ -166,8 +162,13 @@ class ReplyTools:
                     looked=progress_reporter(ctx, LOOKING),
                 )
             else:
-                verdict = validate(
-                    text, protocol=protocol, mode=mode, expected=expected, rules=rules
+                verdict = judge_text(
+                    text,
+                    here.settings.project,
+                    protocol=protocol,
+                    mode=mode,
+                    expected=expected,
+                    rules=rules,
                 )
 
             return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))

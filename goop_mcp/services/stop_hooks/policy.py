@@ -11,11 +11,14 @@ from goop_mcp.workflow.agents import fits_agent
 if TYPE_CHECKING:
     from goop_mcp.validation.findings import Mode
 
-__all__ = ["FILE", "HOST_CAP", "StopPolicy", "read_policy"]
+__all__ = ["CLAIM_SECONDS", "FILE", "HOST_CAP", "StopPolicy", "read_policy"]
 
 FILE: Final = ".goopspec/hooks.json"
 HOST_CAP: Final = 7
 """How often an agent may be asked again at most: some hosts end a turn after eight stop hooks."""
+
+CLAIM_SECONDS: Final = 2.0
+"""How long the claims of one report are verified; an agent waits for that."""
 
 _MOST_BYTES = 64 * 1024
 _MOST_PATTERNS = 100
@@ -27,8 +30,9 @@ class StopPolicy(NamedTuple):
     `agents` and `exempt` are patterns with `*` and `?` for names of subagents, without the prefix
     of a plugin. `main` is when the main agent is judged: if its last message has an envelope,
     always, or never. `ask_again` is how often an agent is asked for a correction, 0 to 7; with 0
-    errors are only reported. `check_workspace` verifies the claims of a report in the project,
-    `record` records accepted ones, `inform` gives the rules to agents at their start.
+    errors are only reported. `check_workspace` verifies the claims of a report where the project
+    has a `.goopspec/` (F-15), `record` records accepted ones, `inform` gives the rules to agents at
+    their start.
     """
 
     agents: tuple[str, ...] = ("goop-*", "memory-distiller")
@@ -37,7 +41,7 @@ class StopPolicy(NamedTuple):
     protocol: str = "goop_report"
     mode: "Mode" = "lenient"
     ask_again: int = 2
-    check_workspace: bool = False
+    check_workspace: bool = True
     record: bool = False
     inform: bool = True
 

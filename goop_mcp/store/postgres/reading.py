@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from psycopg.rows import dict_row
@@ -12,20 +13,27 @@ from goop_mcp.store.postgres.connections import Connection
 from goop_mcp.store.postgres.errors import translating
 from goop_mcp.store.records import (
     MOST_OF_A_SKETCH,
+    MOST_OPEN_CONFIRMATIONS,
+    Confirmation,
     Event,
+    KeptDocument,
+    KeptStep,
     MemoryFilter,
     MemoryType,
     MemoryWords,
     Operator,
     Projection,
+    Round,
     SearchHit,
     StoredAttempt,
     StoredMemory,
     StoredReport,
 )
+from goop_mcp.store.rounds import read_counters
 from goop_mcp.store.search_text import MOST_WORDS, fold_concept, search_text
 from goop_mcp.store.statistics import Statistics, StatisticsFilter, gather_statistics
 from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
+from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = [
     "LISTS",
@@ -148,20 +156,58 @@ class PostgresReadTransaction:
 
         return [SearchHit(memory_of(row), row["score"]) for row in rows]
 
-    def reports(self, *, after_revision: int = 0, limit: int | None = None) -> list[StoredReport]:
-        """Return recorded envelopes with a revision above `after_revision`, newest first."""
-        return [
-            report_of(row)
-            for row in self._rows(statements.REPORTS, after=after_revision, limit=limit)
-        ]
+    def now(self) -> str:
+        """Return the time by the clock of the database."""
+        for row in self._rows(statements.NOW):
+            return str(row["time"])
+        # A database without tables has no times to compare with, so the clock does not matter.
+        return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
-    def last_reports(self) -> list[StoredReport]:
-        """Return the newest envelope of each task, agent and phase, newest first."""
-        return [report_of(row) for row in self._rows(statements.LAST_REPORTS)]
+    def round(self) -> Round:
+        """Return the newest round."""
+        return self.rounds(limit=1)[0]
 
-    def report_count(self) -> int:
+    def rounds(self, *, limit: int | None = None) -> list[Round]:
+        """Return the rounds, newest first."""
+        found = [Round(**row) for row in self._rows(statements.ROUNDS, limit=limit)]
+        return found or [Round()][:limit]
+
+    def reports(
+        self,
+        *,
+        after_revision: int = 0,
+        round: int | None = None,
+        include_retired: bool = False,
+        before_id: int | None = None,
+        limit: int | None = None,
+    ) -> list[StoredReport]:
+        """Return recorded envelopes, newest first."""
+        rows = self._rows(
+            statements.REPORTS,
+            after=after_revision,
+            round=round,
+            retired=include_retired,
+            before=before_id,
+            limit=limit,
+        )
+        return [report_of(row) for row in rows]
+
+    def last_reports(self, *, round: int) -> list[StoredReport]:
+        """Return the newest envelope of each task, agent and phase in a round, newest first."""
+        return [report_of(row) for row in self._rows(statements.LAST_REPORTS, round=round)]
+
+    def report(self, id: int) -> StoredReport | None:
+        """Return the report with `id`, also a retired one."""
+        return next((report_of(row) for row in self._rows(statements.REPORT_BY_ID, id=id)), None)
+
+    def report_count(self, *, round: int | None = None) -> int:
         """Return how many envelopes are recorded."""
-        return next((row["count"] for row in self._rows(statements.REPORT_COUNT)), 0)
+        return next((row["count"] for row in self._rows(statements.REPORT_COUNT, round=round)), 0)
+
+    def reports_changed_at(self) -> int:
+        """Return the revision at which reports last changed other than by adding one."""
+        rows = self._rows(statements.REPORTS_CHANGED_AT)
+        return next((row["reports_changed_at"] for row in rows), 0)
 
     def report_by_key(self, idempotency_key: str) -> StoredReport | None:
         """Return the report recorded under the key, None when there is none."""
@@ -169,6 +215,32 @@ class PostgresReadTransaction:
             (report_of(row) for row in self._rows(statements.REPORT_BY_KEY, key=idempotency_key)),
             None,
         )
+
+    def confirmation(self, id: int) -> Confirmation | None:
+        """Return the request with `id`."""
+        rows = self._rows(statements.CONFIRMATION, id=id)
+        return next((Confirmation(**row) for row in rows), None)
+
+    def open_confirmations(self) -> list[Confirmation]:
+        """Return the requests that wait for a person, oldest first."""
+        rows = self._rows(statements.OPEN_CONFIRMATIONS, limit=MOST_OPEN_CONFIRMATIONS)
+        return [Confirmation(**row) for row in rows]
+
+    def stored_state(self) -> str | None:
+        """Return the text of the state that is kept in the database."""
+        return next((row["text"] for row in self._rows(statements.STATE)), None)
+
+    def kept_document(
+        self, name: str, *, step: KeptStep | None = None, round: int | None = None
+    ) -> KeptDocument | None:
+        """Return the document `name` as last kept."""
+        rows = self._rows(statements.KEPT_DOCUMENT, name=name, step=step, round=round)
+        return next((KeptDocument(**row) for row in rows), None)
+
+    def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
+        """Return the counters of a task in a round."""
+        rows = self._rows(statements.COUNTERS, round=round, task=task)
+        return next((read_counters(row["json"]) or {} for row in rows), {})
 
     def events(
         self,

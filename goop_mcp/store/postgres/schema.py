@@ -47,6 +47,8 @@ _COUNTED = SQL(
     " goop.memories)), ('reports', report_id, (SELECT max(id) FROM goop.reports)), ('events',"
     " event_id, (SELECT max(id) FROM goop.events)), ('attempts', attempt_id, (SELECT max(id) FROM"
     " goop.attempts)), ('judgements', judgement_id, (SELECT max(id) FROM goop.judgements)),"
+    " ('confirmations', confirmation_id, (SELECT max(id) FROM goop.confirmations)), ('documents',"
+    " document_id, (SELECT max(id) FROM goop.kept_documents)),"
     " ('revisions', revision, (SELECT max(revision) FROM goop.memories)), ('revisions', revision,"
     " (SELECT max(revision) FROM goop.reports)), ('revisions', revision, (SELECT max(revision) FROM"
     " goop.events))) AS counted(kind, given, used) WHERE used > given"

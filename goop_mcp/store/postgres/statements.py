@@ -11,16 +11,22 @@ from goop_mcp.store.statistics import Dialect
 
 __all__ = [
     "ADD_ATTEMPT",
+    "ADD_CONFIRMATION",
     "ADD_EVENT",
     "ADD_JUDGEMENT",
     "ADD_MEMORY",
     "ADD_REPORT",
+    "ANSWER_CONFIRMATION",
     "ATTEMPTS",
+    "CONFIRMATION",
+    "COUNTERS",
     "DOCUMENT_REVISION",
     "EVENTS",
     "EVENT_REVISIONS",
     "FORGET_MEMORY",
     "FORGET_VECTORS",
+    "KEEP_DOCUMENT",
+    "KEPT_DOCUMENT",
     "LAST_REPORTS",
     "MEMORIES",
     "MEMORIES_AFTER",
@@ -31,14 +37,26 @@ __all__ = [
     "MEMORY_BY_KEY",
     "MEMORY_BY_UID",
     "MEMORY_COUNTS",
+    "NOW",
+    "OPEN_CONFIRMATION",
+    "OPEN_CONFIRMATIONS",
     "PROJECTIONS",
     "PURGE_MEMORY",
     "REPORTS",
+    "REPORTS_CHANGED",
+    "REPORTS_CHANGED_AT",
+    "REPORT_BY_ID",
     "REPORT_BY_KEY",
     "REPORT_COUNT",
+    "RETIRE_REPORTS",
+    "ROUNDS",
     "SEARCH",
+    "SET_COUNTERS",
     "SET_PROJECTION",
+    "SET_ROUND",
+    "SET_STATE",
     "SET_VECTOR",
+    "STATE",
     "STATISTICS",
     "VECTORS",
 ]
@@ -56,8 +74,16 @@ _PARTS = {
     ),
     "report": SQL(
         "id, protocol, idempotency_key, envelope, verdict, decision, created_at, revision, agent,"
-        " phase, task_id, status"
+        " phase, task_id, status, round, retired"
     ),
+    "round": SQL(
+        "number, name, opened_at, first_revision, closed_at, closed_revision, outcome, plan_sha256"
+    ),
+    "confirmation": SQL(
+        "id, action, arguments, subject, subject_key, summary, round, revision, asked_by, asked_at,"
+        " status, via, comment, answered_at"
+    ),
+    "kept": SQL("id, name, sha256, text, round, step, revision, created_at"),
     "event": SQL("id, kind, author, text, created_at, revision, document"),
     "attempt": SQL(
         "id, call_id, number, result, way, created_at, agent, session_id, protocol, rules, repairs,"
@@ -173,29 +199,126 @@ WHERE tenant = %(tenant)s AND project = %(project)s AND id = %(id)s
 """)
 PURGE_MEMORY = _UNSKETCHED + _statement("DELETE FROM goop.memories WHERE {mine} AND id = %(id)s")
 
+# Revisions rise with ids. The revision of the report before which to continue lets the index skip
+# the newer ones.
 REPORTS = _statement("""
 SELECT {report} FROM goop.reports
-WHERE {mine} AND revision > %(after)s ORDER BY revision DESC, id DESC LIMIT %(limit)s
+WHERE {mine} AND revision > %(after)s
+    AND (%(round)s::bigint IS NULL OR round = %(round)s::bigint)
+    AND (%(retired)s::boolean OR retired IS NULL)
+    AND (%(before)s::bigint IS NULL OR id < %(before)s::bigint AND revision <= (
+        SELECT revision FROM goop.reports WHERE {mine} AND id < %(before)s::bigint
+        ORDER BY id DESC LIMIT 1
+    ))
+ORDER BY revision DESC, id DESC LIMIT %(limit)s
 """)
 LAST_REPORTS = _statement("""
 SELECT {report} FROM goop.reports
 WHERE {mine} AND id IN (
-    SELECT max(id) FROM goop.reports WHERE {mine} GROUP BY task_id, agent, phase
+    SELECT max(id) FROM goop.reports
+    WHERE {mine} AND round = %(round)s AND retired IS NULL GROUP BY task_id, agent, phase
 )
 ORDER BY id DESC
 """)
-REPORT_COUNT = _statement("SELECT count(*) AS count FROM goop.reports WHERE {mine}")
+REPORT_BY_ID = _statement("SELECT {report} FROM goop.reports WHERE {mine} AND id = %(id)s")
+REPORT_COUNT = _statement("""
+SELECT count(*) AS count FROM goop.reports
+WHERE {mine} AND retired IS NULL AND (%(round)s::bigint IS NULL OR round = %(round)s::bigint)
+""")
+RETIRE_REPORTS = _statement("""
+UPDATE goop.reports SET retired = %(reason)s, idempotency_key = idempotency_key || ':' || id
+WHERE {mine} AND id = ANY (%(ids)s::bigint[]) AND retired IS NULL RETURNING id
+""")
+REPORTS_CHANGED_AT = _statement("SELECT reports_changed_at FROM goop.meta WHERE {mine}")
+REPORTS_CHANGED = _statement("UPDATE goop.meta SET reports_changed_at = %(revision)s WHERE {mine}")
 REPORT_BY_KEY = _statement(
     "SELECT {report} FROM goop.reports WHERE {mine} AND idempotency_key = %(key)s"
 )
 ADD_REPORT = _statement("""
 INSERT INTO goop.reports (
     tenant, project, id, protocol, idempotency_key, envelope, verdict, decision, agent, phase,
-    task_id, status, revision, created_at
+    task_id, status, revision, created_at, round
 ) VALUES (
     %(tenant)s, %(project)s, %(id)s, %(protocol)s, %(idempotency_key)s, %(envelope)s, %(verdict)s,
-    %(decision)s, %(agent)s, %(phase)s, %(task_id)s, %(status)s, %(revision)s, %(created_at)s
+    %(decision)s, %(agent)s, %(phase)s, %(task_id)s, %(status)s, %(revision)s, %(created_at)s,
+    %(round)s
 ) RETURNING {report}
+""")
+
+NOW = SQL("""
+SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS time
+""")
+ROUNDS = _statement(
+    "SELECT {round} FROM goop.rounds WHERE {mine} ORDER BY number DESC LIMIT %(limit)s"
+)
+SET_ROUND = SQL("""
+INSERT INTO goop.rounds (
+    tenant, project, number, name, opened_at, first_revision, closed_at, closed_revision, outcome,
+    plan_sha256
+) VALUES (
+    %(tenant)s, %(project)s, %(number)s, %(name)s, %(opened_at)s, %(first_revision)s,
+    %(closed_at)s, %(closed_revision)s, %(outcome)s, %(plan_sha256)s
+) ON CONFLICT (tenant, project, number)
+DO UPDATE SET closed_at = excluded.closed_at, closed_revision = excluded.closed_revision,
+    outcome = excluded.outcome, plan_sha256 = excluded.plan_sha256
+""")
+
+CONFIRMATION = _statement(
+    "SELECT {confirmation} FROM goop.confirmations WHERE {mine} AND id = %(id)s"
+)
+OPEN_CONFIRMATIONS = _statement("""
+SELECT {confirmation} FROM goop.confirmations WHERE {mine} AND status = 'open'
+ORDER BY id LIMIT %(limit)s
+""")
+OPEN_CONFIRMATION = _statement("""
+SELECT {confirmation} FROM goop.confirmations
+WHERE {mine} AND status = 'open' AND round = %(round)s AND action = %(action)s
+    AND subject_key = %(subject_key)s
+""")
+ADD_CONFIRMATION = _statement("""
+INSERT INTO goop.confirmations (
+    tenant, project, id, action, arguments, subject, subject_key, summary, round, revision,
+    asked_by, asked_at, status
+) VALUES (
+    %(tenant)s, %(project)s, %(id)s, %(action)s, %(arguments)s, %(subject)s, %(subject_key)s,
+    %(summary)s, %(round)s, %(revision)s, %(asked_by)s, %(asked_at)s, 'open'
+) RETURNING {confirmation}
+""")
+ANSWER_CONFIRMATION = _statement("""
+UPDATE goop.confirmations
+SET status = %(status)s, via = %(via)s, comment = %(comment)s, answered_at = %(answered_at)s
+WHERE {mine} AND id = %(id)s
+""")
+
+STATE = _statement("SELECT text FROM goop.project_state WHERE {mine}")
+SET_STATE = SQL("""
+INSERT INTO goop.project_state (tenant, project, revision, text)
+VALUES (%(tenant)s, %(project)s, %(revision)s, %(text)s)
+ON CONFLICT (tenant, project) DO UPDATE SET revision = excluded.revision, text = excluded.text
+""")
+
+KEPT_DOCUMENT = _statement("""
+SELECT {kept} FROM goop.kept_documents
+WHERE {mine} AND name = %(name)s AND (%(step)s::text IS NULL OR step = %(step)s::text)
+    AND (%(round)s::bigint IS NULL OR round = %(round)s::bigint)
+ORDER BY id DESC LIMIT 1
+""")
+KEEP_DOCUMENT = _statement("""
+INSERT INTO goop.kept_documents (
+    tenant, project, id, name, sha256, text, round, step, revision, created_at
+) VALUES (
+    %(tenant)s, %(project)s, %(id)s, %(name)s, %(sha256)s, %(text)s, %(round)s, %(step)s,
+    %(revision)s, %(created_at)s
+) RETURNING {kept}
+""")
+
+COUNTERS = _statement(
+    "SELECT json FROM goop.counters WHERE {mine} AND round = %(round)s AND task = %(task)s"
+)
+SET_COUNTERS = SQL("""
+INSERT INTO goop.counters (tenant, project, round, task, json)
+VALUES (%(tenant)s, %(project)s, %(round)s, %(task)s, %(json)s)
+ON CONFLICT (tenant, project, round, task) DO UPDATE SET json = excluded.json
 """)
 
 EVENTS = _statement("""

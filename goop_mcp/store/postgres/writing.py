@@ -1,7 +1,8 @@
 """Changes to one project's rows in PostgreSQL, within one transaction."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
@@ -19,24 +20,49 @@ from goop_mcp.store.postgres.reading import (
     report_of,
 )
 from goop_mcp.store.records import (
+    Confirmation,
+    ConfirmationAnswer,
     Event,
+    KeptDocument,
     NewAttempt,
+    NewConfirmation,
     NewEvent,
     NewJudgement,
+    NewKeptDocument,
     NewMemory,
     NewReport,
     Projection,
+    RetireReason,
+    Round,
+    RoundOutcome,
     StoredAttempt,
     StoredMemory,
     StoredReport,
 )
+from goop_mcp.store.rounds import (
+    close_round,
+    counters_text,
+    next_round,
+    refuse_answered,
+    reopen_round,
+)
 from goop_mcp.store.search_text import fold_concept, search_text
-from goop_mcp.store.storable import refuse_unstorable
+from goop_mcp.store.storable import refuse_unstorable, refuse_unstorable_text
 from goop_mcp.store.vectors import packed
+from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = ["IdCounters", "PostgresWriteTransaction"]
 
-_COUNTED = ("revision", "memory_id", "report_id", "event_id", "attempt_id", "judgement_id")
+_COUNTED = (
+    "revision",
+    "memory_id",
+    "report_id",
+    "event_id",
+    "attempt_id",
+    "judgement_id",
+    "confirmation_id",
+    "document_id",
+)
 
 
 class IdCounters:
@@ -149,6 +175,90 @@ class PostgresWriteTransaction(PostgresReadTransaction):
         """Record an envelope; raise StoreError when its key is in use."""
         return report_of(self._add(statements.ADD_REPORT, new, id_name="report_id"))
 
+    def retire_reports(self, ids: Sequence[int], *, reason: RetireReason) -> int:
+        """Mark reports as no longer counting, and free their keys."""
+        retired = self._rows(statements.RETIRE_REPORTS, ids=list(ids), reason=reason)
+        if retired:
+            self._reports_changed()
+
+        failpoint(Failpoint.INSERT)
+
+        return len(retired)
+
+    def open_round(self, *, name: str | None, opened_at: str) -> Round:
+        """Open the round after the newest one."""
+        newest, revision = self.round(), self.next_revision()
+        return self._set_round(
+            next_round(newest, name=name, opened_at=opened_at, revision=revision)
+        )
+
+    def close_round(
+        self, *, outcome: RoundOutcome, closed_at: str, plan_sha256: str | None
+    ) -> Round:
+        """Close the newest round."""
+        closed = close_round(
+            self.round(),
+            outcome=outcome,
+            closed_at=closed_at,
+            plan_sha256=plan_sha256,
+            revision=self.next_revision(),
+        )
+        return self._set_round(closed)
+
+    def reopen_round(self) -> Round:
+        """Open the newest round again."""
+        return self._set_round(reopen_round(self.round()))
+
+    def add_confirmation(self, new: NewConfirmation) -> Confirmation:
+        """Add a request for a confirmation, or return the open one that it repeats."""
+        refuse_unstorable(new)
+        found = self._rows(
+            statements.OPEN_CONFIRMATION,
+            round=new.round,
+            action=new.action,
+            subject_key=new.subject_key,
+        )
+        for known in (Confirmation(**row) for row in found):
+            if (known.subject, known.arguments) == (new.subject, new.arguments):
+                return known
+
+            self._answer(replace(known, status="outdated", answered_at=new.asked_at))
+
+        return Confirmation(
+            **self._add(statements.ADD_CONFIRMATION, new, id_name="confirmation_id")
+        )
+
+    def answer_confirmation(
+        self,
+        id: int,
+        *,
+        status: ConfirmationAnswer,
+        via: str | None,
+        comment: str | None,
+        answered_at: str,
+    ) -> Confirmation:
+        """Store the answer to an open request."""
+        found = refuse_answered(self.confirmation(id), id)
+        return self._answer(
+            replace(found, status=status, via=via, comment=comment, answered_at=answered_at)
+        )
+
+    def set_stored_state(self, text: str) -> None:
+        """Keep the text of the state in the database."""
+        refuse_unstorable_text(text, name="the state")
+        self._rows(statements.SET_STATE, revision=self.next_revision(), text=text)
+        failpoint(Failpoint.INSERT)
+
+    def keep_document(self, new: NewKeptDocument) -> KeptDocument:
+        """Keep the text of a document."""
+        return KeptDocument(**self._add(statements.KEEP_DOCUMENT, new, id_name="document_id"))
+
+    def set_counters(self, *, round: int, task: str, values: Mapping[str, JsonValue]) -> None:
+        """Store the counters of a task."""
+        refuse_unstorable_text(task, name="task")
+        self._rows(statements.SET_COUNTERS, round=round, task=task, json=counters_text(values))
+        failpoint(Failpoint.INSERT)
+
     def add_event(self, new: NewEvent) -> Event:
         """Append an event."""
         return event_of(self._add(statements.ADD_EVENT, new, id_name="event_id"))
@@ -175,24 +285,49 @@ class PostgresWriteTransaction(PostgresReadTransaction):
         self._rows(statements.SET_PROJECTION, **asdict(projection))
         failpoint(Failpoint.INSERT)
 
+    def _set_round(self, round: Round) -> Round:
+        refuse_unstorable(round)
+        self._rows(statements.SET_ROUND, **asdict(round))
+        self._reports_changed()
+        failpoint(Failpoint.INSERT)
+
+        return round
+
+    def _reports_changed(self) -> None:
+        self._rows(statements.REPORTS_CHANGED, revision=self.next_revision())
+
+    def _answer(self, answered: Confirmation) -> Confirmation:
+        refuse_unstorable(answered)
+        self.next_revision()
+        self._rows(statements.ANSWER_CONFIRMATION, **asdict(answered))
+        failpoint(Failpoint.INSERT)
+
+        return answered
+
     def _add(
         self,
         statement: Composed,
-        new: NewMemory | NewReport | NewEvent,
+        new: NewMemory | NewReport | NewEvent | NewConfirmation | NewKeptDocument,
         *,
         id_name: str,
         **made: object,
-    ) -> dict[str, object]:
+    ) -> dict[str, Any]:
         return self._insert(statement, new, id_name=id_name, revision=self.next_revision(), **made)
 
     def _insert(
         self,
         statement: SQL | Composed,
-        new: NewMemory | NewReport | NewEvent | NewAttempt | NewJudgement,
+        new: NewMemory
+        | NewReport
+        | NewEvent
+        | NewAttempt
+        | NewJudgement
+        | NewConfirmation
+        | NewKeptDocument,
         *,
         id_name: str,
         **made: object,
-    ) -> dict[str, object]:
+    ) -> dict[str, Any]:
         refuse_unstorable(new)
         [row] = self._rows(statement, **(asdict(new) | made), id=self._counters.next(id_name))
         failpoint(Failpoint.INSERT)

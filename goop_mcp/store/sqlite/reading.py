@@ -10,26 +10,42 @@ import apsw
 
 from goop_mcp.store.records import (
     MOST_OF_A_SKETCH,
+    MOST_OPEN_CONFIRMATIONS,
+    Confirmation,
     Event,
+    KeptDocument,
+    KeptStep,
     MemoryFilter,
     MemoryType,
     MemoryWords,
     Operator,
     Projection,
+    Round,
     SearchHit,
     StoredAttempt,
     StoredMemory,
     StoredReport,
 )
+from goop_mcp.store.rounds import read_counters
 from goop_mcp.store.sqlite.errors import ForeignValueError
 from goop_mcp.store.sqlite.search import filtering, search
 from goop_mcp.store.statistics import Dialect, Statistics, StatisticsFilter, gather_statistics
 from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
+from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = ["LISTS", "SqliteReadTransaction"]
 
 Record = TypeVar(
-    "Record", StoredMemory, MemoryWords, StoredReport, Event, StoredAttempt, Projection
+    "Record",
+    StoredMemory,
+    MemoryWords,
+    StoredReport,
+    Event,
+    StoredAttempt,
+    Projection,
+    Round,
+    Confirmation,
+    KeptDocument,
 )
 Bindings = Mapping[str, str | float | None]
 
@@ -43,8 +59,23 @@ _TABLES: Final = {
     Event: "events",
     StoredAttempt: "attempts",
     Projection: "projections",
+    Round: "rounds",
+    Confirmation: "confirmations",
+    KeptDocument: "kept_documents",
 }
-_NUMBERS: Final = frozenset({"id", "revision", "importance", "number", "seconds", "tokens"})
+_NUMBERS: Final = frozenset(
+    {
+        "id",
+        "revision",
+        "importance",
+        "number",
+        "seconds",
+        "tokens",
+        "round",
+        "first_revision",
+        "closed_revision",
+    }
+)
 # Ten times the longest title that can be saved.
 _LONGEST_TITLE: Final = 1000
 _ALL: Final = -1
@@ -59,19 +90,20 @@ _DIALECT: Final = Dialect(
 # task, agent and phase to the next one in the index and skips the reports in between (a loose
 # index scan).
 _KEY: Final = "json_array(task_id, agent, phase)"
+_OF_ROUND: Final = "FROM reports WHERE retired IS NULL AND round = :round"
 _LAST_REPORTS: Final = f"""
 WITH RECURSIVE keys (key) AS (
-  SELECT min({_KEY}) FROM reports UNION ALL SELECT (SELECT min({_KEY}) FROM reports WHERE {_KEY} >
+  SELECT min({_KEY}) {_OF_ROUND} UNION ALL SELECT (SELECT min({_KEY}) {_OF_ROUND} AND {_KEY} >
   keys.key) FROM keys WHERE keys.key IS NOT NULL
 )
-SELECT (SELECT max(id) FROM reports WHERE {_KEY} = keys.key) FROM keys WHERE keys.key IS NOT NULL
+SELECT (SELECT max(id) {_OF_ROUND} AND {_KEY} = keys.key) FROM keys WHERE keys.key IS NOT NULL
 """  # noqa: S608 - constants
 # Callers rely on these columns being JSON objects. SQLite checks that several times faster than
 # Python.
-_IS_REPORT: Final = " AND ".join(
-    f"iif(json_valid(m.{name}), json_type(m.{name}) = 'object', 0)"
-    for name in ("envelope", "verdict", "decision")
-)
+_OBJECTS: Final = {
+    StoredReport: ("envelope", "verdict", "decision"),
+    Confirmation: ("arguments",),
+}
 _BY_SKETCH: Final = (
     "SELECT memory_id FROM memory_sketches WHERE sketch = ? ORDER BY memory_id DESC LIMIT ?"
 )
@@ -200,27 +232,121 @@ class SqliteReadTransaction:
 
         return [SearchHit(memories[id], score) for id, score in scores.items()]
 
-    def reports(self, *, after_revision: int = 0, limit: int | None = None) -> list[StoredReport]:
+    def now(self) -> str:
+        """Return the time by the clock of this machine."""
+        return str(self._connection.execute("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')").get)
+
+    def round(self) -> Round:
+        """Return the newest round."""
+        return self.rounds(limit=1)[0]
+
+    def rounds(self, *, limit: int | None = None) -> list[Round]:
+        """Return the rounds, newest first."""
+        newest_first = "ORDER BY number DESC LIMIT :limit"
+        found = self._select(Round, newest_first, {"limit": _limit(limit)})
+        return found or [Round()][:limit]
+
+    def reports(
+        self,
+        *,
+        after_revision: int = 0,
+        round: int | None = None,
+        include_retired: bool = False,
+        before_id: int | None = None,
+        limit: int | None = None,
+    ) -> list[StoredReport]:
         """Return recorded envelopes, newest first."""
+        # Conditions that do not apply are omitted, so that the index by revision or by round fits.
+        conditions = ["revision > :after"]
+        if round is not None:
+            conditions.append("round = :round")
+        if not include_retired:
+            conditions.append("retired IS NULL")
+        if before_id is not None:
+            # Revisions rise with ids. The revision lets the index skip the newer reports.
+            newest = "SELECT revision FROM reports WHERE id < :before ORDER BY id DESC LIMIT 1"
+            conditions.append(f"id < :before AND revision <= ({newest})")
+
+        values = {
+            "after": after_revision,
+            "round": round,
+            "before": before_id,
+            "limit": _limit(limit),
+        }
+
         return self._select(
             StoredReport,
-            "WHERE revision > :after ORDER BY revision DESC, id DESC LIMIT :limit",
-            {"after": after_revision, "limit": _limit(limit)},
+            f"WHERE {' AND '.join(conditions)} ORDER BY revision DESC, id DESC LIMIT :limit",
+            values,
         )
 
-    def last_reports(self) -> list[StoredReport]:
-        """Return the newest envelope of each task, agent and phase, newest first."""
-        return self._select(StoredReport, f"WHERE id IN ({_LAST_REPORTS}) ORDER BY id DESC", {})
+    def last_reports(self, *, round: int) -> list[StoredReport]:
+        """Return the newest envelope of each task, agent and phase in a round, newest first."""
+        return self._select(
+            StoredReport, f"WHERE id IN ({_LAST_REPORTS}) ORDER BY id DESC", {"round": round}
+        )
 
-    def report_count(self) -> int:
+    def report(self, id: int) -> StoredReport | None:
+        """Return the report with `id`, also a retired one."""
+        return _first(self._select(StoredReport, "WHERE id = :id", {"id": id}))
+
+    def report_count(self, *, round: int | None = None) -> int:
         """Return how many envelopes are recorded."""
-        return int(self._connection.execute("SELECT count(*) FROM reports").get)
+        counted = "SELECT count(*) FROM reports WHERE retired IS NULL"
+        if round is not None:
+            counted += " AND round = :round"
+        return int(self._connection.execute(counted, {"round": round}).get)
+
+    def reports_changed_at(self) -> int:
+        """Return the revision at which reports last changed other than by adding one."""
+        changed = "SELECT value FROM meta WHERE key = 'reports_changed_at'"
+        return int(self._connection.execute(changed).get or 0)
 
     def report_by_key(self, idempotency_key: str) -> StoredReport | None:
         """Return the report recorded under the key."""
         return _first(
             self._select(StoredReport, "WHERE idempotency_key = :key", {"key": idempotency_key})
         )
+
+    def confirmation(self, id: int) -> Confirmation | None:
+        """Return the request with `id`."""
+        return _first(self._select(Confirmation, "WHERE id = :id", {"id": id}))
+
+    def open_confirmations(self) -> list[Confirmation]:
+        """Return the requests that wait for a person, oldest first."""
+        return self._select(
+            Confirmation,
+            "WHERE status = 'open' ORDER BY id LIMIT :limit",
+            {"limit": MOST_OPEN_CONFIRMATIONS},
+        )
+
+    def stored_state(self) -> str | None:
+        """Return the text of the state that is kept in the database."""
+        found = self._connection.execute("SELECT text FROM project_state").get
+        return None if found is None else str(found)
+
+    def kept_document(
+        self, name: str, *, step: KeptStep | None = None, round: int | None = None
+    ) -> KeptDocument | None:
+        """Return the document `name` as last kept."""
+        newest = (
+            "WHERE name = :name AND (:step IS NULL OR step = :step) AND (:round IS NULL OR round ="
+            " :round) ORDER BY id DESC LIMIT 1"
+        )
+        bindings = {"name": name, "step": step, "round": round}
+        return _first(self._select(KeptDocument, newest, bindings))
+
+    def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
+        """Return the counters of a task in a round."""
+        asked = "SELECT json FROM counters WHERE round = ? AND task = ?"
+        found = self._connection.execute(asked, (round, task)).get
+        if found is None:
+            return {}
+
+        values = read_counters(str(found))
+        if values is None:
+            raise ForeignValueError("counters")
+        return values
 
     def events(
         self,
@@ -306,8 +432,12 @@ class SqliteReadTransaction:
         """Return records of `kind`, whose fields are named like the columns of its table `m`."""
         names = [each.name for each in fields(kind)]
         columns = ", ".join([f"m.{name}" for name in names])
-        if kind is StoredReport:
-            columns = f"{columns}, {_IS_REPORT}"
+        if kind in _OBJECTS:
+            are_objects = " AND ".join(
+                f"iif(json_valid(m.{name}), json_type(m.{name}) = 'object', 0)"
+                for name in _OBJECTS[kind]
+            )
+            columns = f"{columns}, {are_objects}"
 
         # All parts are constants (hence `noqa: S608`); values are bound.
         sql = f"SELECT {columns} FROM {_TABLES[kind]} AS m {rest}"  # noqa: S608
@@ -337,7 +467,7 @@ def _values(names: Sequence[str], row: tuple[Any, ...]) -> dict[str, Any]:
     STRICT tables do not guarantee the types, as a file may be put together byte by byte.
     """
     if len(row) > len(names) and not row[-1]:
-        raise ForeignValueError("a report that is not JSON")
+        raise ForeignValueError("a text that is not a JSON object")
 
     named = dict(zip(names, row, strict=False))
 

@@ -1,7 +1,8 @@
 """Change the rows of a SQLite database, inside a transaction that was started already."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import apsw
@@ -9,21 +10,37 @@ import apsw
 from goop_mcp.current_request import current_request
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.records import (
+    Confirmation,
+    ConfirmationAnswer,
     Event,
+    KeptDocument,
     NewAttempt,
+    NewConfirmation,
     NewEvent,
     NewJudgement,
+    NewKeptDocument,
     NewMemory,
     NewReport,
     Projection,
+    RetireReason,
+    Round,
+    RoundOutcome,
     StoredAttempt,
     StoredMemory,
     StoredReport,
 )
+from goop_mcp.store.rounds import (
+    close_round,
+    counters_text,
+    next_round,
+    refuse_answered,
+    reopen_round,
+)
 from goop_mcp.store.search_text import fold_concept
 from goop_mcp.store.sqlite.reading import LISTS, SqliteReadTransaction
-from goop_mcp.store.storable import refuse_unstorable
+from goop_mcp.store.storable import refuse_unstorable, refuse_unstorable_text
 from goop_mcp.store.vectors import packed
+from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = ["SqliteWriteTransaction"]
 
@@ -38,6 +55,23 @@ WHERE id = :id
 _VECTOR: Final = """
 INSERT OR REPLACE INTO vectors (memory_id, model, vector)
 SELECT id, :model, :vector FROM memories WHERE id = :id AND forgotten_at IS NULL
+"""
+_RETIRE: Final = """
+UPDATE reports SET retired = :reason, idempotency_key = idempotency_key || ':' || id
+WHERE id IN (SELECT value FROM json_each(:ids)) AND retired IS NULL
+"""
+_ANSWER: Final = """
+UPDATE confirmations
+SET status = :status, via = :via, comment = :comment, answered_at = :answered_at
+WHERE id = :id
+"""
+_STATE: Final = """
+INSERT INTO project_state (id, revision, text) VALUES (1, :revision, :text)
+ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, text = excluded.text
+"""
+_COUNTERS: Final = """
+INSERT INTO counters (round, task, json) VALUES (?, ?, ?)
+ON CONFLICT (round, task) DO UPDATE SET json = excluded.json
 """
 _PROJECTION: Final = """
 INSERT INTO projections (path, revision, sha256, pending_sha256)
@@ -136,6 +170,95 @@ class SqliteWriteTransaction(SqliteReadTransaction):
             **values,
         )
 
+    def retire_reports(self, ids: Sequence[int], *, reason: RetireReason) -> int:
+        """Mark reports as no longer counting, and free their keys."""
+        self._connection.execute(_RETIRE, {"ids": _as_json(list(ids)), "reason": reason})
+        retired = self._connection.changes()
+        if retired:
+            self._reports_changed()
+
+        failpoint(Failpoint.INSERT)
+
+        return retired
+
+    def open_round(self, *, name: str | None, opened_at: str) -> Round:
+        """Open the round after the newest one."""
+        newest, revision = self.round(), self.next_revision()
+        return self._set_round(
+            next_round(newest, name=name, opened_at=opened_at, revision=revision)
+        )
+
+    def close_round(
+        self, *, outcome: RoundOutcome, closed_at: str, plan_sha256: str | None
+    ) -> Round:
+        """Close the newest round."""
+        closed = close_round(
+            self.round(),
+            outcome=outcome,
+            closed_at=closed_at,
+            plan_sha256=plan_sha256,
+            revision=self.next_revision(),
+        )
+        return self._set_round(closed)
+
+    def reopen_round(self) -> Round:
+        """Open the newest round again."""
+        return self._set_round(reopen_round(self.round()))
+
+    def add_confirmation(self, new: NewConfirmation) -> Confirmation:
+        """Add a request for a confirmation, or return the open one that it repeats."""
+        refuse_unstorable(new)
+        known = self._open_confirmation(new)
+        if known is not None and (known.subject, known.arguments) == (new.subject, new.arguments):
+            return known
+
+        if known is not None:
+            self._answer(replace(known, status="outdated", answered_at=new.asked_at))
+
+        values, revision = _values_of(new), self.next_revision()
+        row = {**values, "revision": revision, "status": "open"}
+
+        return Confirmation(
+            id=self._insert("confirmations", row), revision=revision, status="open", **values
+        )
+
+    def answer_confirmation(
+        self,
+        id: int,
+        *,
+        status: ConfirmationAnswer,
+        via: str | None,
+        comment: str | None,
+        answered_at: str,
+    ) -> Confirmation:
+        """Store the answer to an open request."""
+        found = refuse_answered(self.confirmation(id), id)
+        return self._answer(
+            replace(found, status=status, via=via, comment=comment, answered_at=answered_at)
+        )
+
+    def set_stored_state(self, text: str) -> None:
+        """Keep the text of the state in the database."""
+        refuse_unstorable_text(text, name="the state")
+        self._connection.execute(_STATE, {"revision": self.next_revision(), "text": text})
+        failpoint(Failpoint.INSERT)
+
+    def keep_document(self, new: NewKeptDocument) -> KeptDocument:
+        """Keep the text of a document."""
+        refuse_unstorable(new)
+        values, revision = _values_of(new), self.next_revision()
+        return KeptDocument(
+            id=self._insert("kept_documents", {**values, "revision": revision}),
+            revision=revision,
+            **values,
+        )
+
+    def set_counters(self, *, round: int, task: str, values: Mapping[str, JsonValue]) -> None:
+        """Store the counters of a task."""
+        refuse_unstorable_text(task, name="task")
+        self._connection.execute(_COUNTERS, (round, task, counters_text(values)))
+        failpoint(Failpoint.INSERT)
+
     def add_event(self, new: NewEvent) -> Event:
         """Append an event."""
         refuse_unstorable(new)
@@ -165,6 +288,36 @@ class SqliteWriteTransaction(SqliteReadTransaction):
         self._connection.execute(_PROJECTION, _values_of(projection))
         failpoint(Failpoint.INSERT)
 
+    def _set_round(self, round: Round) -> Round:
+        refuse_unstorable(round)
+        self._connection.execute("DELETE FROM rounds WHERE number = ?", (round.number,))
+        self._insert("rounds", _values_of(round))
+        self._reports_changed()
+
+        return round
+
+    def _reports_changed(self) -> None:
+        self._connection.execute(
+            "UPDATE meta SET value = ? WHERE key = 'reports_changed_at'", (self.next_revision(),)
+        )
+
+    def _open_confirmation(self, new: NewConfirmation) -> Confirmation | None:
+        asked = (
+            "WHERE status = 'open' AND round = :round AND action = :action AND subject_key = :key"
+        )
+        found = self._select(
+            Confirmation, asked, {"round": new.round, "action": new.action, "key": new.subject_key}
+        )
+        return found[0] if found else None
+
+    def _answer(self, answered: Confirmation) -> Confirmation:
+        refuse_unstorable(answered)
+        self.next_revision()
+        self._connection.execute(_ANSWER, _values_of(answered))
+        failpoint(Failpoint.INSERT)
+
+        return answered
+
     def _insert(self, table: str, values: dict[str, Any]) -> int:
         lists = {name: _as_json(values[name]) for name in LISTS if name in values}
         names = ", ".join(values)
@@ -184,7 +337,15 @@ def _sketch_rows(id: int, sketches: tuple[int, ...]) -> list[tuple[int, int]]:
 
 
 def _values_of(
-    record: NewMemory | NewReport | NewEvent | NewAttempt | NewJudgement | Projection,
+    record: NewMemory
+    | NewReport
+    | NewEvent
+    | NewAttempt
+    | NewJudgement
+    | Projection
+    | Round
+    | NewConfirmation
+    | NewKeptDocument,
 ) -> dict[str, Any]:
     """Return the fields without copying them, unlike `dataclasses.asdict`, which is slow."""
     return {name: getattr(record, name) for name in record.__dataclass_fields__}

@@ -3,11 +3,13 @@ from pathlib import Path
 import pytest
 
 from tests.hosts.hooks.hooks import Host
+from tests.workspace.true_projects import write
 
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
-    """Begin a session in an empty project."""
+    """Begin a session in a project that holds what the good report claims, and nothing else."""
     project = tmp_path / "my project é"
     project.mkdir()
+    write(project, "src/login.py")
     return Host(project, tmp_path / "data")

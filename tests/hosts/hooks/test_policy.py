@@ -165,14 +165,21 @@ def test_nothing_is_written_into_the_project(host: Host, tmp_path: Path) -> None
     ):
         host.send(event)
 
-    assert list(host.project.iterdir()) == []
+    assert [path.name for path in host.project.rglob("*")] == ["src", "login.py"]
     assert {path.name for path in tmp_path.iterdir()} == {host.project.name, host.data.name}
 
 
-def test_a_project_can_have_reports_verified_against_its_files(host: Host) -> None:
+@requirement("F-15")
+def test_reports_are_verified_where_the_project_has_a_goopspec_folder(host: Host) -> None:
+    untrue = GOOD.replace("src/login.py", "src/ghost.py")
+    assert host.send("SubagentStop", last_assistant_message=untrue).passed
+
+    (host.project / ".goopspec").mkdir()
+    assert "src/ghost.py" in host.send("SubagentStop", last_assistant_message=untrue).reason
     assert host.send("SubagentStop", last_assistant_message=GOOD).passed
-    host.configure(check_workspace=True)
-    assert "src/login.py" in host.send("SubagentStop", last_assistant_message=GOOD).reason
+
+    host.configure(check_workspace=False)
+    assert host.send("SubagentStop", last_assistant_message=untrue, prompt_id="b").passed
 
 
 def test_a_project_can_have_accepted_reports_recorded(host: Host) -> None:

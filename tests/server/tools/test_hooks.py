@@ -8,7 +8,10 @@ import pytest
 
 from goop_mcp.server import create_server
 from goop_mcp.settings import Settings
+from goop_mcp.validation.samples import COMPLETE_REPLY
+from tests.requirements import requirement
 from tests.server.connections import PROTOCOL_MODES, Connection, connect, text_of
+from tests.workspace.true_projects import make_project, write
 
 BAD = "I did the work but forgot the envelope."
 
@@ -63,3 +66,16 @@ def test_the_tool_describes_all_it_takes_and_gives_and_owns_that_it_counts(
     assert tool.output_schema is not None
     fields = [*tool.input_schema["properties"].items(), *tool.output_schema["properties"].items()]
     assert [name for name, field in fields if not field.get("description")] == []
+
+
+@requirement("F-15")
+def test_a_false_claim_is_sent_back_in_a_project(host: Connection, tmp_path: Path) -> None:
+    assert answer_of(host, COMPLETE_REPLY) == {}
+    project = make_project(tmp_path)
+
+    assert answer_of(host, project.reply) == {}
+    ghost = project.reply.replace("src/login.py", "src/ghost.py")
+    assert "'src/ghost.py' does not exist" in str(answer_of(host, ghost)["reason"])
+
+    write(tmp_path, ".goopspec/hooks.json", '{"check_workspace": false}')
+    assert answer_of(host, ghost, prompt_id="b") == {}

@@ -14,7 +14,7 @@ from goop_mcp.store import opening
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.migrations import load_migrations
 from goop_mcp.store.postgres import PostgresStore
-from goop_mcp.store.records import MemoryFilter
+from goop_mcp.store.records import MemoryFilter, Round
 from goop_mcp.store.statistics import EndingCount, StatisticsFilter
 from tests.postgres import Database
 from tests.store.postgres.conftest import OpenStore
@@ -162,6 +162,44 @@ def test_why_earlier_calls_ended_is_known_of_accepted_ones_only(
         EndingCount("accepted", 2, 1),
         EndingCount("unknown", 1, 1),
     )
+    assert store.check() == []
+
+
+@pytest.mark.parametrize("version", range(1, len(load_migrations("postgres")) + 1))
+def test_reports_of_every_older_version_belong_to_the_first_round(
+    store: PostgresStore, database: Database, version: int
+) -> None:
+    with database.connect("plain_owner") as connection:
+        for step in load_migrations("postgres")[:version]:
+            connection.execute(step.sql.encode())
+            connection.execute("INSERT INTO goop.versions (version) VALUES (%s)", (step.version,))
+
+        connection.execute(
+            "SELECT set_config('app.tenant', 'default', false), set_config('app.project', 'shop',"
+            " false)"
+        )
+        connection.execute(
+            "INSERT INTO goop.reports (tenant, project, id, protocol, idempotency_key, envelope,"
+            " verdict, decision, task_id, revision, created_at) VALUES ('default', 'shop', 1,"
+            " 'goop_report', 'k', '{}', '{}', '{}', 'W1.T1', 1, %s)",
+            (NOW,),
+        )
+        connection.execute(
+            "INSERT INTO goop.meta (tenant, project, revision, report_id)"
+            " VALUES ('default', 'shop', 1, 1)"
+        )
+
+    assert store.read(
+        lambda rows: (
+            rows.round(),
+            [report.id for report in rows.last_reports(round=1)],
+            rows.report_count(round=1),
+            rows.reports_changed_at(),
+        )
+    ) == (Round(), [1], 1, 0)
+    store.write(lambda rows: rows.close_round(outcome="accept", closed_at=NOW, plan_sha256=None))
+    assert store.write(lambda rows: rows.open_round(name=None, opened_at=NOW)).number == 2
+    assert store.write(lambda rows: rows.retire_reports([1], reason="withdrawn")) == 1
     assert store.check() == []
 
 

@@ -1,5 +1,6 @@
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import psycopg
@@ -11,19 +12,48 @@ from goop_mcp.store.records import MemoryFilter, Projection, StoredMemory
 from tests.postgres import Database
 from tests.store.postgres.conftest import OpenStore
 from tests.store.postgres.samples import event, memory, report
-from tests.store.rows import NOW
+from tests.store.rows import NOW, REQUEST, SPEC
 
 ALL = MemoryFilter()
 PROJECTS = [("acme", "shop"), ("acme", "blog"), ("rival", "shop"), ("rival", "blog")]
-TABLES = ("meta", "memories", "memory_sketches", "vectors", "reports", "events", "projections")
+TABLES = (
+    "meta",
+    "memories",
+    "memory_sketches",
+    "vectors",
+    "reports",
+    "events",
+    "projections",
+    "rounds",
+    "confirmations",
+    "project_state",
+    "kept_documents",
+    "counters",
+)
 
 
 def _everything(rows: ReadTransaction) -> str:
     """Return all that can be read without a key."""
     found = rows.search(["common"], operator="OR", wanted=ALL, limit=50)
     vectors = [rows.vectors(f"{tenant}{project}", dimensions=1) for tenant, project in PROJECTS]
+    of_rounds = (
+        rows.rounds(),
+        rows.last_reports(round=1),
+        rows.open_confirmations(),
+        rows.stored_state(),
+        rows.kept_document("SPEC.md"),
+        rows.counters(round=1, task=""),
+    )
     return repr(
-        (rows.memories(ALL), found, vectors, rows.reports(), rows.events(), rows.projections())
+        (
+            rows.memories(ALL),
+            found,
+            vectors,
+            rows.reports(),
+            rows.events(),
+            rows.projections(),
+            of_rounds,
+        )
     )
 
 
@@ -36,11 +66,26 @@ def _change(rows: WriteTransaction, *, owner: str, number: int, pick: random.Ran
     if pick.random() < 0.3:
         rows.add_event(event(number))
 
+    if pick.random() < 0.2:
+        _add_for_the_round(rows, owner)
+
     rows.set_projection(Projection(path=f"{owner}.md", revision=rows.next_revision()))
     # Ids that the others have as well, and more of them than there are here.
     if pick.random() < 0.2:
         rows.forget_memory(pick.randrange(1, 60), forgotten_at=NOW, purge=pick.random() < 0.5)
     return rows.next_revision()
+
+
+def _add_for_the_round(rows: WriteTransaction, owner: str) -> None:
+    """Change the round, and add a row to each table that belongs to it."""
+    if rows.round().is_open:
+        rows.close_round(outcome="accept", closed_at=NOW, plan_sha256=owner)
+        rows.open_round(name=owner, opened_at=NOW)
+
+    rows.add_confirmation(replace(REQUEST, subject=owner, subject_key=owner))
+    rows.set_stored_state(owner)
+    rows.keep_document(replace(SPEC, text=owner))
+    rows.set_counters(round=1, task="", values={"owner": owner})
 
 
 def _ask_without_filter(rows: ReadTransaction) -> list[tuple[object, ...]]:
@@ -136,6 +181,11 @@ def _fill(rows: WriteTransaction) -> None:
     rows.add_report(report())
     rows.add_event(event())
     rows.set_projection(Projection(path="HANDOFF.md", revision=1))
+    rows.close_round(outcome="accept", closed_at=NOW, plan_sha256=None)
+    rows.add_confirmation(REQUEST)
+    rows.set_stored_state("{}")
+    rows.keep_document(SPEC)
+    rows.set_counters(round=1, task="", values={})
 
 
 def test_a_statement_that_forgets_its_filter_sees_nothing_of_others(

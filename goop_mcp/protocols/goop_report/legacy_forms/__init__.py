@@ -15,7 +15,7 @@ from goop_mcp.validation.families import ParseResult
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
 
-__all__ = ["find_older_form", "read_older_form"]
+__all__ = ["find_legacy_form", "read_legacy_form"]
 
 
 def find_legacy_form(text: str, limits: Limits) -> Extraction | None:
