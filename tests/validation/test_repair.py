@@ -19,25 +19,25 @@ from tests.validation.replies import (
 )
 
 EXECUTOR_REPORT = report_of(judge(EXECUTOR))
-ALL_SLIPS = [pytest.param(error, id=name) for name, error in FORM_ERRORS.items()]
+ALL_ERRORS = [pytest.param(error, id=name) for name, error in FORM_ERRORS.items()]
 
 
-def with_slip(error: FormError) -> str:
+def with_error(error: FormError) -> str:
     return fenced(changed(EXECUTOR, (error.old, error.new)))
 
 
-@pytest.mark.parametrize("error", ALL_SLIPS)
+@pytest.mark.parametrize("error", ALL_ERRORS)
 def test_lenient_mode_accepts_the_slip_with_a_warning(error: FormError) -> None:
-    verdict = judge(with_slip(error))
+    verdict = judge(with_error(error))
 
     assert rules_of(verdict, Severity.ERROR) == set()
     assert weighty_rules(verdict) == {error.rule}
     assert verdict.feedback is None
 
 
-@pytest.mark.parametrize("error", ALL_SLIPS)
+@pytest.mark.parametrize("error", ALL_ERRORS)
 def test_every_repaired_slip_is_listed_with_its_line_before_and_after(error: FormError) -> None:
-    text = with_slip(error)
+    text = with_error(error)
 
     repairs = judge(text).repairs
 
@@ -61,11 +61,11 @@ def test_every_repaired_slip_is_listed_with_its_line_before_and_after(error: For
         )
 
 
-@pytest.mark.parametrize("error", ALL_SLIPS)
+@pytest.mark.parametrize("error", ALL_ERRORS)
 def test_repaired_envelope_is_written_again_and_strict_mode_finds_the_slip_no_more(
     error: FormError,
 ) -> None:
-    lenient = judge(with_slip(error))
+    lenient = judge(with_error(error))
 
     assert lenient.repaired_text is not None
     assert error.after in lenient.repaired_text
@@ -74,9 +74,9 @@ def test_repaired_envelope_is_written_again_and_strict_mode_finds_the_slip_no_mo
     assert again.envelope == lenient.envelope
 
 
-@pytest.mark.parametrize("error", ALL_SLIPS)
+@pytest.mark.parametrize("error", ALL_ERRORS)
 def test_strict_mode_refuses_the_slip_and_repairs_nothing(error: FormError) -> None:
-    lenient, strict = judge_both(with_slip(error))
+    lenient, strict = judge_both(with_error(error))
 
     assert rules_of(strict, Severity.ERROR) == {error.rule}
     assert strict.repairs == ()
@@ -90,9 +90,9 @@ def expected_report(error: FormError) -> tuple[str | None, str | None]:
     return error.summary or EXECUTOR_REPORT.summary, error.path or files[0].path
 
 
-@pytest.mark.parametrize("error", ALL_SLIPS)
+@pytest.mark.parametrize("error", ALL_ERRORS)
 def test_no_letter_of_the_agent_is_lost_and_nothing_else_moves(error: FormError) -> None:
-    report = report_of(judge(with_slip(error)))
+    report = report_of(judge(with_error(error)))
 
     assert report.artifacts is not None
     assert (report.summary, report.artifacts.files[0].path) == expected_report(error)
@@ -123,7 +123,7 @@ def test_repaired_values_are_read_as_the_proper_ones() -> None:
 
 
 def test_placeholder_of_a_path_to_read_is_kept_whole() -> None:
-    report = report_of(judge(with_slip(FORM_ERRORS["placeholder_in_files_to_read"])))
+    report = report_of(judge(with_error(FORM_ERRORS["placeholder_in_files_to_read"])))
 
     assert report.handoff is not None
     assert report.handoff.files_to_read == (".goopspec/<n>/SPEC.md",)
