@@ -12,10 +12,11 @@ from goop_mcp.store.records import MemoryFilter, NewReport, Round, StoredMemory,
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.gates import GateFacts
 from goop_mcp.workspace.consistency import gate_facts
+from goop_mcp.workspace.documents.chronicle import Chronicle, with_state_block
 from goop_mcp.workspace.goopspec_database import with_work
 from goop_mcp.workspace.layout import CHRONICLE, HANDOFF, document_uri
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.projection_text import PEOPLES_KINDS
+from goop_mcp.workspace.projection_text import HIDDEN_KINDS
 from goop_mcp.workspace.report_index import Records, ReportIndex
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.virtual_documents import recorded_documents, render_documents
@@ -78,10 +79,11 @@ class ProjectSnapshot:
         """Return the snapshot with another state.json."""
         return replace(self, project=replace(self.project, state=state))
 
-    def with_chronicle(self) -> "ProjectSnapshot":
-        """Return the snapshot with a CHRONICLE.md, which is about to be written."""
+    def with_chronicle(self, state_block: str) -> "ProjectSnapshot":
+        """Return the snapshot with the CHRONICLE.md that is about to show `state_block`."""
         missing = tuple(name for name in self.project.missing if name != CHRONICLE)
-        return replace(self, project=replace(self.project, missing=missing))
+        chronicle = with_state_block(self.project.chronicle or Chronicle(), state_block)
+        return replace(self, project=replace(self.project, missing=missing, chronicle=chronicle))
 
     def without_handoff(self) -> "ProjectSnapshot":
         """Return the snapshot without HANDOFF.md, which is about to be replaced."""
@@ -89,7 +91,7 @@ class ProjectSnapshot:
 
     def since_handoff(self, reading: ReadTransaction) -> SessionSources:
         """Return the sources of the next session handoff."""
-        handoffs = reading.event_revisions(HANDOFF, without=PEOPLES_KINDS, limit=1)
+        handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
         last = max(handoffs, default=0)
         memories = [
             each

@@ -10,16 +10,16 @@ from goop_mcp.redaction import redact_structure
 from goop_mcp.routing.messages import counted_noun
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
+from goop_mcp.services.state_block import SHOWN_GATES, gate_ahead, next_command
 from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.validation.findings import Finding, Severity, excerpt
-from goop_mcp.workflow.commands import usual_next
-from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
+from goop_mcp.workflow.gates import GATES, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import read_checkpoints
 from goop_mcp.workspace.consistency import find_drift
 from goop_mcp.workspace.goopspec_database import Verification
 from goop_mcp.workspace.history import HistoryEvent, read_history
 from goop_mcp.workspace.layout import FOLDER
-from goop_mcp.workspace.project import Project, read_project
+from goop_mcp.workspace.project import read_project
 from goop_mcp.workspace.projections import (
     Conflict,
     NewerDocument,
@@ -37,17 +37,6 @@ _ELSEWHERE = (
     " share the database. Run `goop-mcp status` where the project is checked out; `goop-mcp init`"
     " creates the folder of a new one. The records are below."
 )
-_AHEAD: Mapping[str, GateName] = {
-    "idle": GateName.DISCOVERY,
-    "discuss": GateName.DISCOVERY,
-    "plan": GateName.SPEC,
-    "research": GateName.SPEC,
-    "specify": GateName.SPEC,
-    "execute": GateName.EXECUTION,
-    "accept": GateName.ACCEPTANCE,
-}
-# Merging has a command of its own and does not depend on the progress of the work.
-_SHOWN_GATES = tuple(name for name in GATES if name is not GateName.MERGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,17 +234,8 @@ def project_status(project_context: ProjectContext) -> ProjectStatus:
         read_checkpoints(project_context.files),
         read_history(project_context.files),
     )
-    gates = tuple(judge_gate(name, facts) for name in _SHOWN_GATES)
-    # The gate that the work of the phase leads to; the first closed one if the phase is unknown.
-    wanted = _AHEAD.get(state.phase if state is not None else "")
-    ahead = next(
-        (
-            gate
-            for gate in gates
-            if (gate.gate is wanted if wanted is not None else not gate.passed)
-        ),
-        None,
-    )
+    gates = tuple(judge_gate(name, facts) for name in SHOWN_GATES)
+    ahead = gate_ahead(project, facts)
     newest = checkpoints.newest
     saved = SavedPositions(number=len(checkpoints.found) + checkpoints.unopened)
     if newest is not None:
@@ -281,7 +261,7 @@ def project_status(project_context: ProjectContext) -> ProjectStatus:
         conflicts=kept.conflicts,
         unreadable=(*project.unreadable, *checkpoints.errors, *history.errors),
         gate_ahead=ahead,
-        next_command=_next_command(project, ahead),
+        next_command=next_command(project, ahead),
         reports=kept.reports,
         memories=kept.memories,
         revision=snapshot.report_index.revision,
@@ -338,8 +318,7 @@ def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
     if blueprint is None:
         return ()
 
-    standing = dict.fromkeys(records.open, "open") | dict.fromkeys(records.failed, "failed")
-    standing |= dict.fromkeys(records.done, "done")
+    standing = records.standings
     numbers = sorted({task.id.wave for task in blueprint.tasks})
     names = {wave.number: wave.name for wave in blueprint.waves}
 
@@ -356,24 +335,6 @@ def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
             ),
         )
         for number in numbers
-    )
-
-
-def _next_command(project: Project, gate: GateResult | None) -> str | None:
-    """Return the command that opens the next gate or follows it, None for a broken state."""
-    if not project.exists:
-        return "goop-mcp init"
-    if project.state_defect is not None or gate is None:
-        return None
-    if not gate.passed:
-        return gate.command
-
-    profile = project.state.profile if project.state is not None else "0.x"
-
-    return (
-        usual_next("/goop-accept", profile=profile)
-        if gate.gate is GateName.ACCEPTANCE
-        else GATES[gate.gate].before
     )
 
 
