@@ -435,8 +435,8 @@ class ReportReader(ValueReader):
 
     def _extension(self, child: Element, path: str) -> None:
         name = etree.QName(child).localname
-        # A known name in the wrong case or in a namespace is repaired first: as an extension it would
-        # leave its part missing.
+        # A known name in the wrong case or in a namespace is repaired first: as an extension it
+        # would leave its part missing.
         misspelt = name.lower() in GRAMMAR.names and name not in GRAMMAR.names.values()
         if misspelt or (child.tag != name and child.prefix is None):
             self.tangled = True
