@@ -32,6 +32,7 @@ from goop_mcp.services.project_steps.phases import confirm_merge, skip_gate, sta
 from goop_mcp.services.project_steps.rounds import accept, reopen_round, start_round
 from goop_mcp.services.session_contents import SessionFields, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
+from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import Confirmation, NewConfirmation, NewEvent, NewKeptDocument
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
@@ -374,7 +375,12 @@ def _done(
         revision=event.revision,
     )
 
-    return Change(answer=redact_structure(result)[0], state=state, extra=tuple(extra))
+    return Change(
+        answer=redact_structure(result)[0],
+        state=state,
+        extra=tuple(extra),
+        state_block=state_block_of(after),
+    )
 
 
 def _written(
