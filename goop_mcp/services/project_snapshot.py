@@ -268,7 +268,7 @@ def _round_records(
 
     bypasses = {}
     for answer in confirmed:
-        # The gates of a closed round are behind it; its merge may still follow.
+        # A closed round needs no gate any more; its merge may still follow.
         if round.is_open and answer.action == "skip_gate":
             name = GateName(answer.subject_key)
             reason = json.loads(answer.arguments).get("reason", "")
@@ -277,7 +277,7 @@ def _round_records(
 
     moved = newest is not None and reading.document_revision(STATE) >= newest.revision
 
-    handoffs = reading.event_revisions(HANDOFF, without=PEOPLES_KINDS, limit=1)
+    handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
     resumed = reading.events(
         after_revision=max(handoffs, default=0), document=HANDOFF, kinds=("resumed",), limit=1
     )
