@@ -285,7 +285,7 @@ def _round_records(
 
     bypasses = {}
     for answer in confirmed:
-        # The gates of a closed round are behind it; its merge may still follow.
+        # A closed round needs no gate any more; its merge may still follow.
         if round.is_open and answer.action == "skip_gate":
             name = GateName(answer.subject_key)
             reason = json.loads(answer.arguments).get("reason", "")
