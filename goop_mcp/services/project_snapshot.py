@@ -41,7 +41,7 @@ from goop_mcp.workspace.layout import (
     document_uri,
 )
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.projection_text import HIDDEN_KINDS
+from goop_mcp.workspace.projection_text import HIDDEN_KINDS, RESUMED_KIND
 from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.report_index import Records, ReportIndex
 from goop_mcp.workspace.state import ProjectState
@@ -108,6 +108,11 @@ class ProjectSnapshot:
             records = records.without_decided(self.decided)
         return with_work(records, self.project.work)
 
+    @property
+    def phase(self) -> str | None:
+        """The phase of state.json, None without a readable one."""
+        return self.project.state.phase if self.project.state is not None else None
+
     @cached_property
     def facts(self) -> GateFacts:
         """The facts for the gates."""
@@ -125,6 +130,9 @@ class ProjectSnapshot:
         revision = reading.revision() + 1
         newest = StoredReport(id=0, revision=revision, **values)
         before = _brought_up_to_date(self.report_index, reading)
+        if not reading.round().is_open:
+            # A report that comes too late counts nowhere.
+            return replace(self, round=reading.round(), report_index=before)
 
         return replace(
             self,
@@ -133,8 +141,14 @@ class ProjectSnapshot:
         )
 
     def with_state(self, state: ProjectState) -> "ProjectSnapshot":
-        """Return the snapshot with another state.json."""
-        return replace(self, project=replace(self.project, state=state))
+        """Return the snapshot with another state.json, which may be in another phase."""
+        before = self.project.state
+        confirmed = self.round_records
+        if before is not None and before.phase != state.phase:
+            # The newest report is of the phase before, and contradicts nothing.
+            confirmed = replace(confirmed, has_moved=True)
+
+        return replace(self, project=replace(self.project, state=state), round_records=confirmed)
 
     def text_of_document(
         self, project_context: ProjectContext, reading: ReadTransaction, name: str
@@ -155,6 +169,16 @@ class ProjectSnapshot:
         chronicle = with_state_block(self.project.chronicle or Chronicle(), state_block)
         return replace(self, project=replace(self.project, missing=missing, chronicle=chronicle))
 
+    def closed(self, reading: ReadTransaction) -> "ProjectSnapshot":
+        """Return the snapshot after its round was closed: idle, and without reports and plan."""
+        before = self.project
+        state = before.state
+        if state is not None:
+            state = replace(state, phase="idle", spec_locked=False, current_wave=0, total_waves=0)
+        project = Project(exists=before.exists, paths=before.paths, state=state)
+
+        return ProjectSnapshot(project=project, round=reading.round())
+
     def with_late_report(self) -> "ProjectSnapshot":
         """Return the snapshot with a report that arrived after its round was closed."""
         records = replace(self.round_records, late_in=self.round.number)
@@ -167,7 +191,9 @@ class ProjectSnapshot:
     def since_handoff(self, reading: ReadTransaction) -> SessionSources:
         """Return the sources of the next session handoff: those of this round."""
         handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
-        last = max([*handoffs, self.round.first_revision - 1], default=0)
+        # Nothing of a closed round belongs to what comes after it.
+        begin = self.round.closed_revision or self.round.first_revision - 1
+        last = max([*handoffs, begin], default=0)
         memories = [
             each
             for each in reading.memories(MemoryFilter(), limit=_MOST_MEMORIES)
@@ -259,7 +285,8 @@ def _round_records(
 
     bypasses = {}
     for answer in confirmed:
-        if answer.action == "skip_gate":
+        # A closed round needs no gate any more; its merge may still follow.
+        if round.is_open and answer.action == "skip_gate":
             name = GateName(answer.subject_key)
             reason = json.loads(answer.arguments).get("reason", "")
             if (bypass := bypass_for(name, reason)) is not None:
@@ -267,11 +294,17 @@ def _round_records(
 
     moved = newest is not None and reading.document_revision(STATE) >= newest.revision
 
+    handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
+    resumed = reading.events(
+        after_revision=max(handoffs, default=0), document=HANDOFF, kinds=(RESUMED_KIND,), limit=1
+    )
+
     return RoundRecords(
         locked_spec=locked,
         bypasses=bypasses,
         merge_confirmed=any(each.action == "confirm_merge" for each in confirmed),
         has_moved=moved,
+        has_resumed=bool(resumed),
     )
 
 
