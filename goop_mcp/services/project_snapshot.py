@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.store.interface import ReadTransaction, Store
-from goop_mcp.store.records import MemoryFilter, NewReport, Round, StoredMemory, StoredReport
+from goop_mcp.store.records import Event, MemoryFilter, NewReport, Round, StoredMemory, StoredReport
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.gates import GateFacts
 from goop_mcp.workspace.consistency import gate_facts
@@ -16,7 +16,7 @@ from goop_mcp.workspace.documents.chronicle import Chronicle, with_state_block
 from goop_mcp.workspace.goopspec_database import with_work
 from goop_mcp.workspace.layout import CHRONICLE, HANDOFF, document_uri
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.projection_text import HIDDEN_KINDS
+from goop_mcp.workspace.projection_text import GIVEN_KIND, HIDDEN_KINDS, RESUMED_KIND
 from goop_mcp.workspace.report_index import Records, ReportIndex
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.virtual_documents import recorded_documents, render_documents
@@ -27,20 +27,25 @@ HANDOFF_KIND = "handoff"
 """The kind of the events from which HANDOFF.md is built."""
 
 _MOST_MEMORIES = 50
+_MOST_REPORTS = 1_000
 # The reports of the present round that were read before, of each open database.
 _report_indexes: WeakKeyDictionary[Store, ReportIndex] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSources:
-    """The sources of a session handoff: reports and memories since the last one, oldest first.
+    """The sources of a session handoff, oldest first.
 
-    Only reports of the present round count.
+    They begin where a session last resumed from a handoff, or else with the present round: the
+    newest 1,000 reports, the memories, `given`, which are the fields that callers gave for earlier
+    handoffs (events of GIVEN_KIND), and `notes`, what people added to them.
     """
 
     snapshot: "ProjectSnapshot"
     reports: Sequence[StoredReport] = ()
     memories: Sequence[StoredMemory] = ()
+    given: Sequence[Event] = ()
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,9 +95,17 @@ class ProjectSnapshot:
         return replace(self, project=replace(self.project, handoff=None))
 
     def since_handoff(self, reading: ReadTransaction) -> SessionSources:
-        """Return the sources of the next session handoff."""
+        """Return the sources of the next session handoff.
+
+        A handoff that no session has resumed from is replaced by one that knows all it said.
+        """
+        last = max(_last_resumed(reading), self.round.first_revision - 1)
+        events = reading.events(
+            document=HANDOFF, after_revision=last, kinds=(GIVEN_KIND, "imported")
+        )
+        # A note that was added after the last handoff is copied to the next one when that is shown.
         handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
-        last = max(handoffs, default=0)
+        shown = max(handoffs, default=0)
         memories = [
             each
             for each in reading.memories(MemoryFilter(), limit=_MOST_MEMORIES)
@@ -101,8 +114,14 @@ class ProjectSnapshot:
 
         return SessionSources(
             snapshot=self,
-            reports=reading.reports(after_revision=last, round=self.round.number)[::-1],
+            reports=reading.reports(
+                after_revision=last, round=self.round.number, limit=_MOST_REPORTS
+            )[::-1],
             memories=memories[::-1],
+            given=[each for each in events if each.kind == GIVEN_KIND],
+            notes=[
+                each.text for each in events if each.kind != GIVEN_KIND and each.revision <= shown
+            ],
         )
 
 
@@ -125,6 +144,11 @@ def take_snapshot(project_context: ProjectContext) -> ProjectSnapshot:
             paths = {name: document_uri(name) for name in recorded_documents(reading)}
             shown = replace(project, paths=paths)
 
+        # From a handoff that a session has resumed from nobody starts any more.
+        handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
+        if _last_resumed(reading) > max(handoffs, default=0):
+            shown = replace(shown, handoff=None)
+
         store = project_context.store
         known = _report_indexes.get(store, ReportIndex())
         report_index = _report_indexes[store] = _brought_up_to_date(known, reading)
@@ -132,6 +156,12 @@ def take_snapshot(project_context: ProjectContext) -> ProjectSnapshot:
         return ProjectSnapshot(project=shown, round=reading.round(), report_index=report_index)
 
     return project_context.store.read(ask)
+
+
+def _last_resumed(reading: ReadTransaction) -> int:
+    """Return the revision at which a session last resumed from a handoff, 0 if none ever did."""
+    resumed = reading.events(document=HANDOFF, kinds=(RESUMED_KIND,))
+    return resumed[-1].revision if resumed else 0
 
 
 def _brought_up_to_date(known: ReportIndex, reading: ReadTransaction) -> ReportIndex:

@@ -22,6 +22,7 @@ from goop_mcp.services.session_handoff import handoff_event
 from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredReport, Surface
+from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Finding, Mode
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
@@ -199,7 +200,14 @@ def record_report(
         return _duplicate(known, decision, envelope)
 
     recording = _Recording(
-        project_context, context, decision.verdict, view, envelope, judged=judged, now=now
+        project_context,
+        context,
+        decision.verdict,
+        view,
+        envelope,
+        is_verified=check_workspace,
+        judged=judged,
+        now=now,
     )
     answer, shown = project_context.write(recording.change, now=now)
     remarks = (_NO_FILES, *shown.remarks) if answer.written.resources else shown.remarks
@@ -236,9 +244,11 @@ class _Recording:
         view: ReportView,
         envelope: _Envelope,
         *,
+        is_verified: bool,
         judged: Judged,
         now: str,
     ) -> None:
+        self.is_verified = is_verified
         self.project_context, self.context, self.verdict, self.judged = (
             project_context,
             context,
@@ -263,9 +273,10 @@ class _Recording:
         kept = {key: value for key, value in decision.to_dict().items() if key != "verdict"}
         stored = writing.add_report(replace(row, decision=_json(kept)))
         writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
-        chronicle = self._show(
-            writing, "report", chronicle_text(entry_of_report(self.view, time=self.now)), CHRONICLE
+        entry = entry_of_report(
+            self.view, time=self.now, asked=self.context.expected_agent, claimed=self._claimed()
         )
+        chronicle = self._show(writing, "report", chronicle_text(entry), CHRONICLE)
         log = tuple(
             self._show(writing, entry.kind.lower(), adl_text(entry), ADL)
             for entry in log_of_report(self.view, time=self.now)
@@ -309,6 +320,15 @@ class _Recording:
         )
 
         return Change(answer=answer, state=state, state_block=block)
+
+    def _claimed(self) -> list[str]:
+        """Return the claims of the report which nobody has verified, as texts."""
+        if self.is_verified:
+            unverified = [each for each in self.verdict.findings if each.rule == NOT_CHECKED.id]
+            return [each.found or each.message for each in unverified]
+
+        files = [each.path for each in self.view.files]
+        return files + [each.sha for each in self.view.commits if each.sha]
 
     @property
     def _is_elsewhere(self) -> bool:
