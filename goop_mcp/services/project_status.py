@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from goop_mcp.errors import StoreError
@@ -10,12 +11,13 @@ from goop_mcp.redaction import redact_structure
 from goop_mcp.routing.messages import counted_noun
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
+from goop_mcp.services.project_steps import person_command, step_from_json
 from goop_mcp.services.state_block import SHOWN_GATES, gate_ahead, next_command
 from goop_mcp.store.interface import ReadTransaction
+from goop_mcp.store.records import Round
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.workflow.gates import GATES, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import read_checkpoints
-from goop_mcp.workspace.consistency import find_drift
 from goop_mcp.workspace.goopspec_database import Verification
 from goop_mcp.workspace.history import HistoryEvent, read_history
 from goop_mcp.workspace.layout import FOLDER
@@ -28,7 +30,7 @@ from goop_mcp.workspace.projections import (
     open_conflicts,
 )
 
-__all__ = ["ProjectStatus", "TaskStanding", "WaveStanding", "project_status"]
+__all__ = ["ProjectStatus", "TaskStanding", "Waiting", "WaveStanding", "project_status"]
 
 _MOST_SHOWN = 20
 _SHOWN_DETAIL = 120
@@ -90,6 +92,34 @@ class SavedPositions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A step that waits for a person.
+
+    `summary` is the question, `command` the command that answers it, `seconds` its age.
+    """
+
+    id: int
+    action: str
+    summary: str
+    asked_by: str
+    asked_at: str
+    seconds: int
+    command: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the request as JSON values."""
+        return {
+            "id": self.id,
+            "action": self.action,
+            "summary": self.summary,
+            "asked_by": self.asked_by,
+            "asked_at": self.asked_at,
+            "seconds": self.seconds,
+            "command": self.command,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectStatus:
     """The status of a project, without secrets. `phase` is None if state.json does not state it.
 
@@ -101,7 +131,8 @@ class ProjectStatus:
     the status of their last reports, `verifications` the last results of checks in goopspec.db. If
     many machines share the database, `resources` are the URIs of the documents that it shows, and
     `is_elsewhere` states that the project's folder is not on this machine: its content is unknown
-    then, and no gate is judged.
+    then, and no gate is judged. `round` is the newest round, `waiting` are the steps that a person
+    has to confirm, oldest first.
     """
 
     exists: bool
@@ -134,6 +165,8 @@ class ProjectStatus:
     reported: Mapping[str, tuple[str, ...]]
     resources: tuple[str, ...]
     is_elsewhere: bool
+    round: Round
+    waiting: tuple[Waiting, ...]
 
     @property
     def tasks(self) -> tuple[TaskStanding, ...]:
@@ -148,6 +181,13 @@ class ProjectStatus:
             "project": self.project,
             "profile": self.profile,
             "phase": self.phase,
+            "round": {
+                "number": self.round.number,
+                "name": self.round.name,
+                "is_open": self.round.is_open,
+                "outcome": self.round.outcome,
+            },
+            "waiting": [each.to_dict() for each in self.waiting],
             "spec_locked": self.spec_locked,
             "interview_complete": self.interview_complete,
             "acceptance_confirmed": self.accepted,
@@ -210,6 +250,7 @@ class _Kept:
     conflicts: tuple[Conflict, ...]
     is_stale: bool
     newer: tuple[NewerDocument, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
     is_readable: bool = True
 
 
@@ -257,7 +298,7 @@ def project_status(project_context: ProjectContext) -> ProjectStatus:
         waves=_waves(snapshot),
         blockers=records.blockers,
         verifications=project.work.verifications if project.work is not None else (),
-        drift=find_drift(project, records),
+        drift=snapshot.drift,
         conflicts=kept.conflicts,
         unreadable=(*project.unreadable, *checkpoints.errors, *history.errors),
         gate_ahead=ahead,
@@ -277,6 +318,8 @@ def project_status(project_context: ProjectContext) -> ProjectStatus:
             path for name, path in project.paths.items() if path in project_context.addresses(name)
         ),
         is_elsewhere=not (project_context.writes_files or project.exists),
+        round=snapshot.round,
+        waiting=kept.waiting,
     )
     if status.is_elsewhere:
         # Without the project's folder these values would only be guesses.
@@ -306,11 +349,36 @@ def _kept(project_context: ProjectContext) -> _Kept:
             # Files that are newer than the database lack nothing.
             is_stale=shows and not newer and is_stale(reading, project_context.files),
             newer=newer,
+            waiting=_waiting(reading),
         )
 
     if not project_context.store.exists():
         return _NOTHING_KEPT
     return project_context.store.read(ask)
+
+
+def _waiting(reading: ReadTransaction) -> tuple[Waiting, ...]:
+    """Return the open confirmations of the present round; their age is by the database's clock."""
+    found, now, round = [], datetime.fromisoformat(reading.now()), reading.round()
+    for each in reading.open_confirmations():
+        if each.round != round.number:
+            continue
+
+        age = now - datetime.fromisoformat(each.asked_at)
+        found.append(
+            Waiting(
+                id=each.id,
+                action=each.action,
+                summary=each.summary,
+                asked_by=each.asked_by,
+                asked_at=each.asked_at,
+                # The clock of the one who asked may be ahead.
+                seconds=max(0, int(age.total_seconds())),
+                command=person_command(step_from_json(each.action, each.arguments)),
+            )
+        )
+
+    return tuple(found)
 
 
 def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
@@ -371,7 +439,13 @@ def _messages(status: ProjectStatus) -> list[str]:
             f"{saved.number} saved; the newest is {saved.newest} ({saved.saved_at}{phase})"
         )
 
+    waiting = [
+        f"{each.summary} Asked by {each.asked_by} {_age(each.seconds)} ago; run: {each.command}"
+        for each in status.waiting
+    ]
+
     for title, lines in (
+        ("Waiting for You", waiting),
         ("Reported Tasks", tasks),
         ("Blockers", status.blockers),
         ("Verifications", _verifications(status.verifications)),
@@ -384,6 +458,14 @@ def _messages(status: ProjectStatus) -> list[str]:
             messages.append(notice(title, *_first(lines)))
 
     return messages
+
+
+def _age(seconds: int) -> str:
+    """Return an age in the largest fitting unit: 40 s, 12 min, 5 h, 3 days."""
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size or (unit == "min" and seconds >= size):
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
 
 
 def _first(lines: Sequence[str]) -> list[str]:

@@ -28,7 +28,6 @@ from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.gates import GateName, judge_gate
 from goop_mcp.workspace.claimed_files import Looked
-from goop_mcp.workspace.consistency import find_drift
 from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
 from goop_mcp.workspace.layout import ADL, CHRONICLE, HANDOFF
 from goop_mcp.workspace.report_effects import entry_of_report, log_of_report, progress_of
@@ -273,19 +272,23 @@ class _Recording:
         kept = {key: value for key, value in decision.to_dict().items() if key != "verdict"}
         stored = writing.add_report(replace(row, decision=_json(kept)))
         writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
+        # After the round was closed a report is kept and shown, and decides nothing any more.
+        late = None if snapshot.round.is_open else snapshot.round
         entry = entry_of_report(
             self.view, time=self.now, asked=self.context.expected_agent, claimed=self._claimed()
         )
+        if late is not None:
+            entry = replace(entry, action=f"{entry.action} (late: round {late.number} is closed)")
         chronicle = self._show(writing, "report", chronicle_text(entry), CHRONICLE)
         log = tuple(
             self._show(writing, entry.kind.lower(), adl_text(entry), ADL)
             for entry in log_of_report(self.view, time=self.now)
         )
-        state = self._plan_state(writing, snapshot)
+        state = self._plan_state(writing, snapshot) if late is None else None
         if state is not None:
             snapshot = snapshot.with_state(state.planned.after)
 
-        handoff = {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions)
+        handoff = late is None and {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions)
         if handoff:
             sources = snapshot.since_handoff(writing)
             text = compose_handoff(
@@ -298,6 +301,9 @@ class _Recording:
         shown = snapshot.with_chronicle(block)
         if handoff:
             shown = shown.without_handoff()
+
+        if late is not None:
+            shown = shown.with_late_report()
 
         written = Written(
             revision=stored.revision,
@@ -315,7 +321,7 @@ class _Recording:
             verdict=decision.verdict,
             decision=decision,
             written=written,
-            findings=redact_structure(find_drift(shown.project, shown.records))[0],
+            findings=redact_structure(shown.drift)[0],
             redactions=self.envelope.redactions,
         )
 

@@ -61,6 +61,10 @@ def gate_ahead(project: Project, facts: GateFacts) -> GateResult | None:
     In an unknown phase it is the first closed one, None if there is none.
     """
     wanted = _AHEAD.get(project.state.phase if project.state is not None else "")
+    # Discussing belongs to plan, so that its first gate is that of the interview.
+    if wanted is GateName.SPEC and not judge_gate(GateName.DISCOVERY, facts).passed:
+        wanted = GateName.DISCOVERY
+
     gates = (judge_gate(name, facts) for name in SHOWN_GATES)
     return next(
         (

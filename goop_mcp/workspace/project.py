@@ -20,6 +20,7 @@ from goop_mcp.workspace.layout import (
     DOCUMENTS,
     FOLDER,
     HANDOFF,
+    PEOPLES_DOCUMENTS,
     READING_ORDER,
     REQUIREMENTS,
     SPEC,
@@ -42,7 +43,8 @@ class Project:
     `exists` states whether the folder exists. `paths` maps each existing document, in the order of
     DOCUMENTS, to its path, or to the URI of a rendered one. `missing` are the documents of the
     reading order that do not exist. `unreadable` are messages for people. `work` are the records
-    of the active workflow in goopspec.db, None without that database.
+    of the active workflow in goopspec.db, None without that database. `sources` are the texts of
+    the documents that only people write: the contract, the plan and the requirements.
     """
 
     exists: bool
@@ -57,6 +59,7 @@ class Project:
     paths: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str | None:
@@ -107,6 +110,7 @@ def read_project(
             paths[name] = path
 
     unreadable: list[str] = []
+    sources: dict[str, str] = {}
     workflow = known.workflow_id if known is not None else None
     if workflow is not None and not is_plain_folder(workflow):
         unreadable.append(
@@ -123,6 +127,9 @@ def read_project(
         except (DocumentUnreadableError, PathRefusedError) as error:
             unreadable.append(str(error))
             return None
+
+        if text is not None and name in PEOPLES_DOCUMENTS:
+            sources[name] = text
 
         return None if text is None else reader(text)
 
@@ -151,4 +158,5 @@ def read_project(
         paths=paths,
         missing=tuple(name for name in READING_ORDER if name not in paths),
         unreadable=tuple(unreadable),
+        sources=sources,
     )

@@ -7,7 +7,7 @@ from typing import Any
 from goop_mcp.routing.deviations import parse_deviations
 from goop_mcp.routing.messages import counted_noun
 from goop_mcp.routing.speckit_results import paths_of
-from goop_mcp.routing.views import Outcome, Place, Question, ReportView
+from goop_mcp.routing.views import OutcomeKind, Position, Question, ReportView
 from goop_mcp.workflow.gates import GateFacts, GateName, judge_gate
 from goop_mcp.workflow.phases import Move, may_progress
 from goop_mcp.workspace.documents.blueprint import Blueprint
@@ -189,11 +189,11 @@ def log_of_report(report: ReportView, *, time: str) -> tuple[AdlEntry, ...]:
     return tuple(found)
 
 
-def _position(place: Place | None) -> str | None:
-    if place is None:
+def _position(position: Position | None) -> str | None:
+    if position is None:
         return None
     return "/".join(
-        "–" if number is None else str(number) for number in (place.current, place.total)
+        "–" if number is None else str(number) for number in (position.current, position.total)
     )
 
 
@@ -219,7 +219,7 @@ def progress_of(
         if state.current_wave < current <= (total or current):
             values["currentWave"] = current
 
-    if report.outcome is not Outcome.DONE or state.phase not in _NEXT:
+    if report.outcome is not OutcomeKind.DONE or state.phase not in _NEXT:
         return StateChange(values=values)
 
     target, holds = _NEXT[state.phase]

@@ -11,7 +11,7 @@ from goop_mcp.routing.views import (
     CheckView,
     FileView,
     MemoryView,
-    Outcome,
+    OutcomeKind,
     ReportView,
 )
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
@@ -52,7 +52,7 @@ def test_the_entry_of_a_report_holds_files_commits_phase_wave_and_task() -> None
 @requirement("G-47")
 def test_a_failed_check_and_a_blocker_with_its_options_are_in_the_entry() -> None:
     report = ReportView(
-        outcome=Outcome.GATE_FAILED,
+        outcome=OutcomeKind.GATE_FAILED,
         native_status="COMPLETE",
         task_id="W1.T1",
         summary="Parsed.",
@@ -151,7 +151,7 @@ def test_a_report_that_says_little_leaves_a_short_entry() -> None:
 
 def test_deviations_that_need_nobodys_word_and_decisions_leave_entries_in_the_log() -> None:
     report = ReportView(
-        outcome=Outcome.DONE,
+        outcome=OutcomeKind.DONE,
         summary="RULE 1 DEVIATION: The clock was read twice",
         blockers="RULE 4 DEVIATION: Another database. Options: A) Postgres, B) SQLite",
         memories=(
