@@ -182,7 +182,7 @@ class ProjectSnapshot:
     def since_handoff(self, reading: ReadTransaction) -> SessionSources:
         """Return the sources of the next session handoff.
 
-        A handoff that no session has resumed from is replaced by one that knows all it said.
+        A handoff that no session has resumed from is replaced by one that contains all of it.
         """
         last = max(_last_resumed(reading), self.round.first_revision - 1)
         events = reading.events(

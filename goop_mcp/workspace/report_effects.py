@@ -58,14 +58,14 @@ def entry_of_report(
 
     results = [*_verdicts(report.result), *_counts(report.result), *_counts(report.metrics)]
     error = report.error.message if report.error is not None else None
-    said = report.summary or error
+    stated = report.summary or error
     passed = [f"check {check.name} passed" for check in report.checks if check.passed]
 
     return ChronicleEntry(
         time=time,
         agent=report.agent or asked or "an agent",
         action=f"{task or 'a task'}: {status}",
-        outcome=said or ", ".join(results[:_MOST_RESULTS]) or "no summary",
+        outcome=stated or ", ".join(results[:_MOST_RESULTS]) or "no summary",
         phase=phase,
         wave=_position(report.wave),
         task=_position(report.task),
@@ -75,7 +75,7 @@ def entry_of_report(
         ],
         commits=[(commit.sha, commit.message or None) for commit in report.commits if commit.sha],
         failed_checks=failed,
-        results=results[:_MOST_RESULTS] if said else (),
+        results=results[:_MOST_RESULTS] if stated else (),
         findings=[
             *(
                 f"{each.severity}: {' '.join(filter(None, (each.id, each.message)))}"

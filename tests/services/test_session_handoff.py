@@ -165,7 +165,7 @@ def test_a_handoff_grows_until_a_session_has_resumed_from_it(todo: ProjectContex
     assert [task.name for task in read(todo).completed] == ["W3.T1"]
 
 
-def test_a_handoff_after_a_checkpoint_says_all_that_the_checkpoint_said(
+def test_a_handoff_after_a_checkpoint_has_all_that_the_checkpoint_had(
     todo: ProjectContext,
 ) -> None:
     record(todo, report("W2.T1"))
