@@ -114,6 +114,11 @@ class ProjectSnapshot:
             records = records.without_decided(self.decided)
         return with_work(records, self.project.work)
 
+    @property
+    def phase(self) -> str | None:
+        """The phase of state.json, None without a readable one."""
+        return self.project.state.phase if self.project.state is not None else None
+
     @cached_property
     def facts(self) -> GateFacts:
         """The facts for the gates."""
@@ -170,6 +175,16 @@ class ProjectSnapshot:
         chronicle = with_state_block(self.project.chronicle or Chronicle(), state_block)
         return replace(self, project=replace(self.project, missing=missing, chronicle=chronicle))
 
+    def closed(self, reading: ReadTransaction) -> "ProjectSnapshot":
+        """Return the snapshot after its round was closed: idle, and without reports and plan."""
+        before = self.project
+        state = before.state
+        if state is not None:
+            state = replace(state, phase="idle", spec_locked=False, current_wave=0, total_waves=0)
+        project = Project(exists=before.exists, paths=before.paths, state=state)
+
+        return ProjectSnapshot(project=project, round=reading.round())
+
     def with_late_report(self) -> "ProjectSnapshot":
         """Return the snapshot with a report that arrived after its round was closed."""
         records = replace(self.round_records, late_in=self.round.number)
@@ -184,7 +199,9 @@ class ProjectSnapshot:
 
         A handoff that no session has resumed from is replaced by one that contains all of it.
         """
-        last = max(_last_resumed(reading), self.round.first_revision - 1)
+        # Nothing of a closed round belongs to what comes after it.
+        begin = self.round.closed_revision or self.round.first_revision - 1
+        last = max(_last_resumed(reading), begin)
         events = reading.events(
             document=HANDOFF, after_revision=last, kinds=(GIVEN_KIND, "imported")
         )
