@@ -349,6 +349,9 @@ def _done(
     after = snapshot_in(context, writing).with_state(
         state.planned.after if state is not None else stage.state
     )
+    if plan.spec is not None:
+        # The file is written after this transaction.
+        after = after.with_spec(plan.spec)
     if stage.step.action == "accept" and plan.change.phase == "idle":
         extra += plan_archive(writing, round=stage.round) if stage.has_folder else ()
         closing = SessionFields(
