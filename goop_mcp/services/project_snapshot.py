@@ -42,7 +42,7 @@ from goop_mcp.workspace.layout import (
     document_uri,
 )
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.projection_text import HIDDEN_KINDS
+from goop_mcp.workspace.projection_text import HIDDEN_KINDS, RESUMED_KIND
 from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.report_index import Records, ReportIndex
 from goop_mcp.workspace.state import ProjectState
@@ -109,6 +109,11 @@ class ProjectSnapshot:
             records = records.without_decided(self.decided)
         return with_work(records, self.project.work)
 
+    @property
+    def phase(self) -> str | None:
+        """The phase of state.json, None without a readable one."""
+        return self.project.state.phase if self.project.state is not None else None
+
     @cached_property
     def facts(self) -> GateFacts:
         """The facts for the gates."""
@@ -170,6 +175,16 @@ class ProjectSnapshot:
         chronicle = with_state_block(self.project.chronicle or Chronicle(), state_block)
         return replace(self, project=replace(self.project, missing=missing, chronicle=chronicle))
 
+    def closed(self, reading: ReadTransaction) -> "ProjectSnapshot":
+        """Return the snapshot after its round was closed: idle, and without reports and plan."""
+        before = self.project
+        state = before.state
+        if state is not None:
+            state = replace(state, phase="idle", spec_locked=False, current_wave=0, total_waves=0)
+        project = Project(exists=before.exists, paths=before.paths, state=state)
+
+        return ProjectSnapshot(project=project, round=reading.round())
+
     def with_late_report(self) -> "ProjectSnapshot":
         """Return the snapshot with a report that arrived after its round was closed."""
         records = replace(self.round_records, late_in=self.round.number)
@@ -182,7 +197,9 @@ class ProjectSnapshot:
     def since_handoff(self, reading: ReadTransaction) -> SessionSources:
         """Return the sources of the next session handoff: those of this round."""
         handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
-        last = max([*handoffs, self.round.first_revision - 1], default=0)
+        # Nothing of a closed round belongs to what comes after it.
+        begin = self.round.closed_revision or self.round.first_revision - 1
+        last = max([*handoffs, begin], default=0)
         memories = [
             each
             for each in reading.memories(MemoryFilter(), limit=_MOST_MEMORIES)
@@ -285,7 +302,7 @@ def _round_records(
 
     handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
     resumed = reading.events(
-        after_revision=max(handoffs, default=0), document=HANDOFF, kinds=("resumed",), limit=1
+        after_revision=max(handoffs, default=0), document=HANDOFF, kinds=(RESUMED_KIND,), limit=1
     )
 
     return RoundRecords(

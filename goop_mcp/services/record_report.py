@@ -16,6 +16,7 @@ from goop_mcp.routing.views import ReportView
 from goop_mcp.services.judgements import count_judgement, judgement_of
 from goop_mcp.services.project_context import Change, ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
+from goop_mcp.services.round_closing import close_round
 from goop_mcp.services.route_reply import judge_reply
 from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
@@ -26,8 +27,10 @@ from goop_mcp.validation.findings import Finding, Mode
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.gates import GateName, judge_gate
+from goop_mcp.workspace.checkpoints import checkpoint_id
 from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
+from goop_mcp.workspace.file_changes import FileChange, plan_checkpoint
 from goop_mcp.workspace.layout import ADL, CHRONICLE, HANDOFF
 from goop_mcp.workspace.report_effects import entry_of_report, log_of_report, progress_of
 from goop_mcp.workspace.state import ProjectState, read_state
@@ -273,8 +276,19 @@ class _Recording:
             for entry in log_of_report(self.view, time=self.now)
         )
         state = self._plan_state(writing, snapshot) if late is None else None
+        extra: tuple[FileChange, ...] = ()
+        if state is not None and state.planned.after.phase == "idle" != snapshot.phase:
+            # The acceptance was confirmed by another program, which knows no rounds.
+            context = self.project_context
+            extra = close_round(writing, context, snapshot, outcome="accept", now=self.now)
         if state is not None:
             snapshot = snapshot.with_state(state.planned.after)
+            if self._is_checkpoint:
+                note, task = self.view.summary, self.view.task_id
+                _, file = plan_checkpoint(
+                    writing, state.planned.after, task=task, note=note, now=self.now
+                )
+                extra = (*extra, file)
 
         handoff = late is None and {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions)
         if handoff:
@@ -313,7 +327,11 @@ class _Recording:
             redactions=self.envelope.redactions,
         )
 
-        return Change(answer=answer, state=state, state_block=block)
+        return Change(answer=answer, state=state, extra=extra, state_block=block)
+
+    @property
+    def _is_checkpoint(self) -> bool:
+        return self.view.native_status == "CHECKPOINT"
 
     @property
     def _is_elsewhere(self) -> bool:
@@ -374,6 +392,10 @@ class _Recording:
 
         facts = snapshot.with_state(state).facts
         change = progress_of(self.view, state, facts, blueprint=snapshot.project.blueprint)
+        if self._is_checkpoint:
+            id = checkpoint_id(now=self.now, revision=writing.next_revision())
+            change = replace(change, values={**change.values, "activeCheckpointId": id})
+
         # Another program may change counters meanwhile; only a move depends on the state seen here.
         seen = state.token if change.phase is not None else None
 

@@ -16,6 +16,7 @@ from goop_mcp.services.project_steps import (
     answer_confirmation,
     take_step,
 )
+from goop_mcp.workspace.state import ProjectState, read_state
 from tests.services.reporting import NOW, record, report, working_in
 
 REQUIREMENTS = """\
@@ -472,6 +473,42 @@ def test_a_report_after_the_round_closed_changes_nothing(player: Player) -> None
     assert project_status(player.context).phase == "idle"
     player.done("start_phase", phase="plan")
     assert project_status(player.context).reported["done"] == ()
+
+
+def test_a_session_resumes_from_a_checkpoint(player: Player, tmp_path: Path) -> None:
+    player.executing()
+    player.report(
+        "W1.T1", "1", status="CHECKPOINT", new_session="true", summary="The cart is half."
+    )
+    active = read_state(player.context.files)
+    assert isinstance(active, ProjectState)
+    assert active.active_checkpoint is not None
+    assert (player.documents / "checkpoints" / f"{active.active_checkpoint}.json").is_file()
+    assert project_status(player.context).checkpoints.newest == active.active_checkpoint
+
+    with working_in(tmp_path) as other:
+        resumed = take_step(other, ProjectStep(action="resume"), by="another session", now=NOW)
+    assert resumed.status == "done"
+    assert "The cart is half." in resumed.message
+    assert "round 1, phase execute, wave 1" in resumed.message
+    assert player.step("resume").status == "refused"
+    assert active.active_checkpoint in player.step("resume", id="nowhere").message
+    assert player.drift() == []
+
+    # A later one is saved by hand, and both are known.
+    saved = player.done("checkpoint", note="going home")
+    assert "going home" in player.read("HANDOFF.md")
+    assert player.done("resume", id=active.active_checkpoint).status == "done"
+    assert saved.revision is not None
+
+
+def test_a_checkpoint_that_a_killed_writer_left_out_is_written(player: Player) -> None:
+    player.executing()
+    player.done("checkpoint", note="going home")
+    (saved,) = (player.documents / "checkpoints").iterdir()
+    saved.unlink()
+    player.context.recover(now=NOW)
+    assert saved.is_file()
 
 
 def test_the_same_step_twice_is_done_once(player: Player) -> None:

@@ -20,6 +20,7 @@ from goop_mcp.workflow.commands import usual_next_of_phase
 from goop_mcp.workflow.gates import GATES, GateName, judge_gate
 from goop_mcp.workflow.phases import MOVES, PHASES, Move, MoveKind, weigh_move
 from goop_mcp.workflow.task_ids import parse_task_id
+from goop_mcp.workspace.file_changes import FileChange
 from goop_mcp.workspace.layout import BLUEPRINT
 from goop_mcp.workspace.state_changes import StateChange
 
@@ -68,11 +69,12 @@ def start_phase(stage: Stage) -> Plan | NotDone:
 
     opens = state.phase == "idle" and not stage.snapshot.round.is_open
 
-    def then(writing: WriteTransaction) -> None:
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
         if opens:
             writing.open_round(name=stage.step.name, opened_at=stage.now)
         if retired:
             writing.retire_reports([each.id for each in retired], reason="replanned")
+        return ()
 
     lines = [f"Round {stage.round + opens}, phase {state.phase} → {target}."]
     if retired:
