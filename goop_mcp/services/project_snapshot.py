@@ -30,6 +30,7 @@ from goop_mcp.workspace.consistency import (
 )
 from goop_mcp.workspace.document_lookup import find_document
 from goop_mcp.workspace.documents.chronicle import Chronicle, with_state_block
+from goop_mcp.workspace.documents.spec import read_spec
 from goop_mcp.workspace.file_changes import LEFT
 from goop_mcp.workspace.goopspec_database import with_work
 from goop_mcp.workspace.layout import (
@@ -168,6 +169,11 @@ class ProjectSnapshot:
             return rendered or files.read_text(find_document(files, name, state=self.project.state))
 
         return None
+
+    def with_spec(self, text: str) -> "ProjectSnapshot":
+        """Return the snapshot with another text of SPEC.md, which is about to be written."""
+        sources = {**self.project.sources, SPEC: text}
+        return replace(self, project=replace(self.project, spec=read_spec(text), sources=sources))
 
     def with_chronicle(self, state_block: str) -> "ProjectSnapshot":
         """Return the snapshot with the CHRONICLE.md that is about to show `state_block`."""
