@@ -368,6 +368,7 @@ def test_a_plan_amended_before_execution_opens_the_changed_tasks_and_their_wave(
     )
     player.write("BLUEPRINT.md", BLUEPRINT.replace("Charge a card.", "Charge a card twice."))
     player.confirmed("amend_spec", reason="some cards need it")
+    assert "- **Next Step:** `/goop-execute`" in player.read("CHRONICLE.md")
     player.done("start_phase", phase="execute")
 
     standing = {task.id: task.status for task in project_status(player.context).tasks}

@@ -356,6 +356,10 @@ def _done(
     after = snapshot_in(context, writing).with_state(
         state.planned.after if state is not None else stage.state
     )
+    if plan.spec is not None:
+        # The file is written after this transaction.
+        after = after.with_spec(plan.spec)
+
     result = StepResult(
         status="done",
         action=stage.step.action,
