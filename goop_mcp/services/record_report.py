@@ -23,6 +23,7 @@ from goop_mcp.services.session_handoff import handoff_event
 from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredReport, Surface
+from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Finding, Mode
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
@@ -201,7 +202,14 @@ def record_report(
         return _duplicate(known, decision, envelope)
 
     recording = _Recording(
-        project_context, context, decision.verdict, view, envelope, judged=judged, now=now
+        project_context,
+        context,
+        decision.verdict,
+        view,
+        envelope,
+        is_verified=check_workspace,
+        judged=judged,
+        now=now,
     )
     answer, shown = project_context.write(recording.change, now=now)
     remarks = (_NO_FILES, *shown.remarks) if answer.written.resources else shown.remarks
@@ -238,9 +246,11 @@ class _Recording:
         view: ReportView,
         envelope: _Envelope,
         *,
+        is_verified: bool,
         judged: Judged,
         now: str,
     ) -> None:
+        self.is_verified = is_verified
         self.project_context, self.context, self.verdict, self.judged = (
             project_context,
             context,
@@ -267,7 +277,9 @@ class _Recording:
         writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
         # After the round was closed a report is kept and shown, and decides nothing any more.
         late = None if snapshot.round.is_open else snapshot.round
-        entry = entry_of_report(self.view, time=self.now)
+        entry = entry_of_report(
+            self.view, time=self.now, asked=self.context.expected_agent, claimed=self._claimed()
+        )
         if late is not None:
             entry = replace(entry, action=f"{entry.action} (late: round {late.number} is closed)")
         chronicle = self._show(writing, "report", chronicle_text(entry), CHRONICLE)
@@ -332,6 +344,15 @@ class _Recording:
     @property
     def _is_checkpoint(self) -> bool:
         return self.view.native_status == "CHECKPOINT"
+
+    def _claimed(self) -> list[str]:
+        """Return the claims of the report which nobody has verified, as texts."""
+        if self.is_verified:
+            unverified = [each for each in self.verdict.findings if each.rule == NOT_CHECKED.id]
+            return [each.found or each.message for each in unverified]
+
+        files = [each.path for each in self.view.files]
+        return files + [each.sha for each in self.view.commits if each.sha]
 
     @property
     def _is_elsewhere(self) -> bool:
