@@ -316,7 +316,7 @@ def _counts_failures(
     ):
         return True
 
-    # The word before the number tells a result from a description of the work: "mypy: 3 errors"
+    # The word before the number separates a result from a description of work: "mypy: 3 errors"
     # against "handles 3 errors". What is unclear does not count, because a wrong contradiction
     # rejects a good report.
     before = tokens[number.at - 1] if number.at > 0 else None
