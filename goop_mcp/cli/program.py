@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "handoff": "Build what one agent hands to another, or a session to the next.",
     "status": "Print the status of the project.",
     "stats": "Print statistics of the agents: failures, retries, adoption.",
+    "reports": "Read recorded reports, or withdraw one.",
     "init": "Create the documents of a project.",
     "memory": "Save, find and forget what agents learned.",
     "backup": "Write the database to one file.",
