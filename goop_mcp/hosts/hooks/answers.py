@@ -197,9 +197,12 @@ def _record(
 ) -> tuple[Answer, _Remarks]:
     """Record an accepted report if the project configures it, and count any other one.
 
-    Returns a message to the user when an accepted report could not be recorded.
+    Without that a rejected one is counted only for the decisions about its task, where the project
+    has a database. Returns a message to the user when an accepted report could not be recorded.
     """
-    if not session.policy.record or outcome.verdict is None or outcome.number is None:
+    if outcome.verdict is None or outcome.number is None:
+        return {}, ()
+    if not session.policy.record and (outcome.verdict.accepted or not session.has_goopspec):
         return {}, ()
 
     try:
