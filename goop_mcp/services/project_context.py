@@ -6,9 +6,14 @@ from typing import Generic, TypeVar
 
 from goop_mcp.redaction import redact
 from goop_mcp.store.interface import Store, WriteTransaction
+from goop_mcp.workspace.file_changes import FileChange
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import document_uri
-from goop_mcp.workspace.projections import ProjectionPlan, plan_projections
+from goop_mcp.workspace.projections import (
+    ProjectionPlan,
+    plan_projections,
+    record_state_block,
+)
 from goop_mcp.workspace.recovery import recover
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_writing import StatePlan
@@ -27,11 +32,15 @@ _NOT_SHOWN = (
 class Change(Generic[T]):
     """The result of a transaction: its answer, and the change of state.json if there is one.
 
-    `shows` False leaves the files alone, because nothing was recorded.
+    `extra` are files of people that the change writes as well. `state_block` is the text of the
+    block of state of CHRONICLE.md after the change, None to keep the present one. `shows` False
+    leaves the files alone, because nothing was recorded.
     """
 
     answer: T
     state: StatePlan | None = None
+    extra: tuple[FileChange, ...] = ()
+    state_block: str | None = None
     shows: bool = True
 
 
@@ -83,8 +92,13 @@ class ProjectContext:
         def whole(writing: WriteTransaction) -> tuple[Change[T], ProjectionPlan]:
             before = writing.revision()
             made = change(writing)
-            if not (self.writes_files and made.shows):
+            if not made.shows:
                 return made, ProjectionPlan()
+            if made.state_block is not None:
+                record_state_block(writing, _hidden(made.state_block), now=now)
+            if not self.writes_files:
+                return made, ProjectionPlan()
+
             # Last, so that it sees everything that the transaction has added.
             return made, plan_projections(
                 writing, self.files, now=now, redact=_hidden, before=before
@@ -96,6 +110,8 @@ class ProjectContext:
             shown = _applied(projections, self.files)
             if made.state is not None:
                 shown = replace(shown, state=made.state.apply(self.files))
+            for each in made.extra:
+                shown = _with_file(shown, each, self.files)
 
         made, projections = self.store.write(whole, then=then)
 
@@ -107,6 +123,13 @@ class ProjectContext:
             shown = replace(shown, remarks=(*shown.remarks, _NOT_SHOWN))
 
         return made.answer, shown
+
+
+def _with_file(shown: Shown, change: FileChange, files: ProjectFiles) -> Shown:
+    if change.apply(files):
+        return replace(shown, files=(*shown.files, change.path))
+    remark = f"{change.path} was saved by somebody at this moment and is left as it is"
+    return replace(shown, remarks=(*shown.remarks, remark))
 
 
 def _applied(plan: ProjectionPlan, files: ProjectFiles) -> Shown:

@@ -2,25 +2,64 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
+from goop_mcp.errors import WorkspaceError
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.store.interface import ReadTransaction, Store
-from goop_mcp.store.records import MemoryFilter, NewReport, Round, StoredMemory, StoredReport
+from goop_mcp.store.records import (
+    Confirmation,
+    MemoryFilter,
+    NewReport,
+    Round,
+    StoredMemory,
+    StoredReport,
+)
+from goop_mcp.validation.findings import Finding
 from goop_mcp.validation.safe_json import JsonValue
-from goop_mcp.workflow.gates import GateFacts
-from goop_mcp.workspace.consistency import gate_facts
+from goop_mcp.workflow.gates import GATES, Bypass, GateFacts, GateName
+from goop_mcp.workspace.consistency import (
+    NOTHING_CONFIRMED,
+    RoundRecords,
+    find_drift,
+    gate_facts,
+)
+from goop_mcp.workspace.document_lookup import find_document
+from goop_mcp.workspace.documents.chronicle import Chronicle, with_state_block
+from goop_mcp.workspace.file_changes import LEFT
 from goop_mcp.workspace.goopspec_database import with_work
-from goop_mcp.workspace.layout import CHRONICLE, HANDOFF, document_uri
+from goop_mcp.workspace.layout import (
+    BLUEPRINT,
+    CHRONICLE,
+    HANDOFF,
+    REQUIREMENTS,
+    SPEC,
+    STATE,
+    document_uri,
+)
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.projection_text import PEOPLES_KINDS
+from goop_mcp.workspace.projection_text import HIDDEN_KINDS
+from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.report_index import Records, ReportIndex
 from goop_mcp.workspace.state import ProjectState
-from goop_mcp.workspace.virtual_documents import recorded_documents, render_documents
+from goop_mcp.workspace.virtual_documents import (
+    recorded_documents,
+    render_document,
+    render_documents,
+)
 
-__all__ = ["HANDOFF_KIND", "ProjectSnapshot", "SessionSources", "envelope_of", "take_snapshot"]
+__all__ = [
+    "HANDOFF_KIND",
+    "ProjectSnapshot",
+    "SessionSources",
+    "bypass_for",
+    "envelope_of",
+    "snapshot_in",
+    "take_snapshot",
+]
 
 HANDOFF_KIND = "handoff"
 """The kind of the events from which HANDOFF.md is built."""
@@ -44,21 +83,40 @@ class SessionSources:
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectSnapshot:
-    """The content of the folder, the present round, and its reports."""
+    """The content of the folder, the present round and its recorded reports.
+
+    `round` is the newest round, which may be closed. `decided` maps the tasks whose blocker a
+    person has decided on to the revision of that. `sources_on_disk` are the texts of people's
+    documents, also of those that a closed round left and that count as not written yet.
+    """
 
     project: Project
     round: Round = field(default_factory=Round)
     report_index: ReportIndex = field(default_factory=ReportIndex)
+    round_records: RoundRecords = NOTHING_CONFIRMED
+    decided: Mapping[str, int] = field(default_factory=dict)
+    sources_on_disk: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
     def records(self) -> Records:
-        """The reports combined with the database of GoopSpec 1.x, if there is one."""
-        return with_work(self.report_index.records, self.project.work)
+        """The reports combined with the database of GoopSpec 1.x, if there is one.
+
+        A blocker that a person has decided on is none any more.
+        """
+        records = self.report_index.records
+        if self.decided:
+            records = records.without_decided(self.decided)
+        return with_work(records, self.project.work)
 
     @cached_property
     def facts(self) -> GateFacts:
         """The facts for the gates."""
-        return gate_facts(self.project, self.records)
+        return gate_facts(self.project, self.records, self.round_records)
+
+    @cached_property
+    def drift(self) -> tuple[Finding, ...]:
+        """The contradictions of documents, state and recorded reports."""
+        return find_drift(self.project, self.records, self.round_records)
 
     def with_reports(self, reading: ReadTransaction, new: NewReport) -> "ProjectSnapshot":
         """Return the snapshot with the reports recorded since, and `new` as the newest."""
@@ -78,19 +136,38 @@ class ProjectSnapshot:
         """Return the snapshot with another state.json."""
         return replace(self, project=replace(self.project, state=state))
 
-    def with_chronicle(self) -> "ProjectSnapshot":
-        """Return the snapshot with a CHRONICLE.md, which is about to be written."""
+    def text_of_document(
+        self, project_context: ProjectContext, reading: ReadTransaction, name: str
+    ) -> str | None:
+        """Return the text of the document `name` as readers see it, None without one."""
+        files = project_context.files
+        with suppress(WorkspaceError):
+            rendered = (
+                None if project_context.writes_files else render_document(reading, files, name)
+            )
+            return rendered or files.read_text(find_document(files, name, state=self.project.state))
+
+        return None
+
+    def with_chronicle(self, state_block: str) -> "ProjectSnapshot":
+        """Return the snapshot with the CHRONICLE.md that is about to show `state_block`."""
         missing = tuple(name for name in self.project.missing if name != CHRONICLE)
-        return replace(self, project=replace(self.project, missing=missing))
+        chronicle = with_state_block(self.project.chronicle or Chronicle(), state_block)
+        return replace(self, project=replace(self.project, missing=missing, chronicle=chronicle))
+
+    def with_late_report(self) -> "ProjectSnapshot":
+        """Return the snapshot with a report that arrived after its round was closed."""
+        records = replace(self.round_records, late_in=self.round.number)
+        return replace(self, round_records=records)
 
     def without_handoff(self) -> "ProjectSnapshot":
         """Return the snapshot without HANDOFF.md, which is about to be replaced."""
         return replace(self, project=replace(self.project, handoff=None))
 
     def since_handoff(self, reading: ReadTransaction) -> SessionSources:
-        """Return the sources of the next session handoff."""
-        handoffs = reading.event_revisions(HANDOFF, without=PEOPLES_KINDS, limit=1)
-        last = max(handoffs, default=0)
+        """Return the sources of the next session handoff: those of this round."""
+        handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
+        last = max([*handoffs, self.round.first_revision - 1], default=0)
         memories = [
             each
             for each in reading.memories(MemoryFilter(), limit=_MOST_MEMORIES)
@@ -108,34 +185,116 @@ def take_snapshot(project_context: ProjectContext) -> ProjectSnapshot:
     """Return a snapshot of the project; nothing is created. Raises StoreError."""
     if not project_context.store.exists():
         return ProjectSnapshot(project=read_project(project_context.files))
+    return project_context.store.read(lambda reading: snapshot_in(project_context, reading))
 
-    project = read_project(project_context.files, entries_are_known=project_context.writes_files)
 
-    def ask(reading: ReadTransaction) -> ProjectSnapshot:
-        shown = project
-        if not project_context.writes_files and project.exists:
-            shown = read_project(
-                project_context.files, rendered=render_documents(reading, project_context.files)
-            )
-        elif not project_context.writes_files:
-            # Without a folder nothing can contradict the documents, and rendering them takes long,
-            # so that only their URIs are given.
-            paths = {name: document_uri(name) for name in recorded_documents(reading)}
-            shown = replace(project, paths=paths)
+def snapshot_in(project_context: ProjectContext, reading: ReadTransaction) -> ProjectSnapshot:
+    """Return the project as this transaction sees it, with the files as they are now."""
+    files = project_context.files
+    project = read_project(files, entries_are_known=project_context.writes_files)
+    if not project_context.writes_files and project.exists:
+        project = read_project(files, rendered=render_documents(reading, files))
+    elif not project_context.writes_files:
+        # Without a folder nothing can contradict the documents, and rendering them takes long,
+        # so that only their URIs are given.
+        paths = {name: document_uri(name) for name in recorded_documents(reading)}
+        project = replace(project, paths=paths)
 
-        store = project_context.store
-        known = _report_indexes.get(store, ReportIndex())
-        report_index = _report_indexes[store] = _brought_up_to_date(known, reading)
+    round = reading.round()
+    store, on_disk = project_context.store, project.sources
+    known = _report_indexes.get(store, ReportIndex())
+    report_index = _report_indexes[store] = _brought_up_to_date(known, reading)
 
-        return ProjectSnapshot(project=shown, round=reading.round(), report_index=report_index)
+    confirmed = reading.confirmations(round=round.number)
 
-    return project_context.store.read(ask)
+    return ProjectSnapshot(
+        project=_of_this_round(project, reading, round),
+        report_index=report_index,
+        round=round,
+        round_records=_round_records(project, report_index.newest, reading, confirmed),
+        decided={each.subject_key: each.revision for each in confirmed if each.action == "decide"},
+        sources_on_disk=on_disk,
+    )
+
+
+def _of_this_round(project: Project, reading: ReadTransaction, round: Round) -> Project:
+    """Return `project` without the documents that a closed round left as they are.
+
+    A plan of the last round would make its tasks those of the next one.
+    """
+    closed = round.number - round.is_open
+    if closed < 1:
+        return project
+
+    left = {each.name: each.sha256 for each in reading.kept_documents(step=LEFT, round=closed)}
+    old = {
+        name for name, text in project.sources.items() if left.get(name) == sha256(text.encode())
+    }
+    if not old:
+        return project
+
+    return replace(
+        project,
+        spec=None if SPEC in old else project.spec,
+        blueprint=None if BLUEPRINT in old else project.blueprint,
+        interview=None if REQUIREMENTS in old else project.interview,
+        sources={name: text for name, text in project.sources.items() if name not in old},
+    )
+
+
+def _round_records(
+    project: Project,
+    newest: StoredReport | None,
+    reading: ReadTransaction,
+    confirmed: Sequence[Confirmation],
+) -> RoundRecords:
+    locked, round = None, reading.round()
+    if project.state is not None and project.state.spec_locked:
+        kept = [
+            each
+            for step in ("lock", "amend")
+            if (each := reading.kept_document(SPEC, step=step, round=round.number)) is not None
+        ]
+        locked = max(kept, key=lambda each: each.revision).text if kept else None
+
+    bypasses = {}
+    for answer in confirmed:
+        if answer.action == "skip_gate":
+            name = GateName(answer.subject_key)
+            reason = json.loads(answer.arguments).get("reason", "")
+            if (bypass := bypass_for(name, reason)) is not None:
+                bypasses[name] = bypass
+
+    moved = newest is not None and reading.document_revision(STATE) >= newest.revision
+
+    return RoundRecords(
+        locked_spec=locked,
+        bypasses=bypasses,
+        merge_confirmed=any(each.action == "confirm_merge" for each in confirmed),
+        has_moved=moved,
+    )
+
+
+def bypass_for(name: GateName, reason: str) -> Bypass | None:
+    """Return why the gate may be left closed, by the first words of `reason`; None if it may not.
+
+    Where the user's word is enough, any reason will do.
+    """
+    allowed = GATES[name].bypasses
+    if Bypass.USER_SAYS_SO in allowed:
+        return Bypass.USER_SAYS_SO
+    return next((each for each in allowed if reason.strip().lower().startswith(each.value)), None)
 
 
 def _brought_up_to_date(known: ReportIndex, reading: ReadTransaction) -> ReportIndex:
     """Return the index of the reports of the present round; only those not yet read are read."""
     revision, changed_at = reading.revision(), reading.reports_changed_at()
-    round = reading.round().number
+    newest_round = reading.round()
+    if not newest_round.is_open:
+        # Late reports are kept in the closed round and count nowhere.
+        return ReportIndex(changed_at=changed_at).with_reports((), revision=revision)
+
+    round = newest_round.number
     # Another round or retired reports make the index invalid. A restored database may have replaced
     # the one that was read before, so the newest report must still be there with the same number.
     if (

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from goop_mcp.errors import StoreError
@@ -10,16 +11,17 @@ from goop_mcp.redaction import redact_structure
 from goop_mcp.routing.messages import counted_noun
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
+from goop_mcp.services.project_steps import person_command, step_from_json
+from goop_mcp.services.state_block import SHOWN_GATES, gate_ahead, next_command
 from goop_mcp.store.interface import ReadTransaction
+from goop_mcp.store.records import Round
 from goop_mcp.validation.findings import Finding, Severity, excerpt
-from goop_mcp.workflow.commands import usual_next
-from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
+from goop_mcp.workflow.gates import GATES, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import read_checkpoints
-from goop_mcp.workspace.consistency import find_drift
 from goop_mcp.workspace.goopspec_database import Verification
 from goop_mcp.workspace.history import HistoryEvent, read_history
 from goop_mcp.workspace.layout import FOLDER
-from goop_mcp.workspace.project import Project, read_project
+from goop_mcp.workspace.project import read_project
 from goop_mcp.workspace.projections import (
     Conflict,
     NewerDocument,
@@ -28,7 +30,7 @@ from goop_mcp.workspace.projections import (
     open_conflicts,
 )
 
-__all__ = ["ProjectStatus", "TaskStanding", "WaveStanding", "project_status"]
+__all__ = ["ProjectStatus", "TaskStanding", "Waiting", "WaveStanding", "project_status"]
 
 _MOST_SHOWN = 20
 _SHOWN_DETAIL = 120
@@ -37,17 +39,6 @@ _ELSEWHERE = (
     " share the database. Run `goop-mcp status` where the project is checked out; `goop-mcp init`"
     " creates the folder of a new one. The records are below."
 )
-_AHEAD: Mapping[str, GateName] = {
-    "idle": GateName.DISCOVERY,
-    "discuss": GateName.DISCOVERY,
-    "plan": GateName.SPEC,
-    "research": GateName.SPEC,
-    "specify": GateName.SPEC,
-    "execute": GateName.EXECUTION,
-    "accept": GateName.ACCEPTANCE,
-}
-# Merging has a command of its own and does not depend on the progress of the work.
-_SHOWN_GATES = tuple(name for name in GATES if name is not GateName.MERGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +92,34 @@ class SavedPositions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A step that waits for a person.
+
+    `summary` is the question, `command` the command that answers it, `seconds` its age.
+    """
+
+    id: int
+    action: str
+    summary: str
+    asked_by: str
+    asked_at: str
+    seconds: int
+    command: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the request as JSON values."""
+        return {
+            "id": self.id,
+            "action": self.action,
+            "summary": self.summary,
+            "asked_by": self.asked_by,
+            "asked_at": self.asked_at,
+            "seconds": self.seconds,
+            "command": self.command,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectStatus:
     """The status of a project, without secrets. `phase` is None if state.json does not state it.
 
@@ -112,7 +131,8 @@ class ProjectStatus:
     the status of their last reports, `verifications` the last results of checks in goopspec.db. If
     many machines share the database, `resources` are the URIs of the documents that it shows, and
     `is_elsewhere` states that the project's folder is not on this machine: its content is unknown
-    then, and no gate is judged.
+    then, and no gate is judged. `round` is the newest round, `waiting` are the steps that a person
+    has to confirm, oldest first.
     """
 
     exists: bool
@@ -145,6 +165,8 @@ class ProjectStatus:
     reported: Mapping[str, tuple[str, ...]]
     resources: tuple[str, ...]
     is_elsewhere: bool
+    round: Round
+    waiting: tuple[Waiting, ...]
 
     @property
     def tasks(self) -> tuple[TaskStanding, ...]:
@@ -159,6 +181,13 @@ class ProjectStatus:
             "project": self.project,
             "profile": self.profile,
             "phase": self.phase,
+            "round": {
+                "number": self.round.number,
+                "name": self.round.name,
+                "is_open": self.round.is_open,
+                "outcome": self.round.outcome,
+            },
+            "waiting": [each.to_dict() for each in self.waiting],
             "spec_locked": self.spec_locked,
             "interview_complete": self.interview_complete,
             "acceptance_confirmed": self.accepted,
@@ -221,6 +250,7 @@ class _Kept:
     conflicts: tuple[Conflict, ...]
     is_stale: bool
     newer: tuple[NewerDocument, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
     is_readable: bool = True
 
 
@@ -245,17 +275,8 @@ def project_status(project_context: ProjectContext) -> ProjectStatus:
         read_checkpoints(project_context.files),
         read_history(project_context.files),
     )
-    gates = tuple(judge_gate(name, facts) for name in _SHOWN_GATES)
-    # The gate that the work of the phase leads to; the first closed one if the phase is unknown.
-    wanted = _AHEAD.get(state.phase if state is not None else "")
-    ahead = next(
-        (
-            gate
-            for gate in gates
-            if (gate.gate is wanted if wanted is not None else not gate.passed)
-        ),
-        None,
-    )
+    gates = tuple(judge_gate(name, facts) for name in SHOWN_GATES)
+    ahead = gate_ahead(project, facts)
     newest = checkpoints.newest
     saved = SavedPositions(number=len(checkpoints.found) + checkpoints.unopened)
     if newest is not None:
@@ -277,11 +298,11 @@ def project_status(project_context: ProjectContext) -> ProjectStatus:
         waves=_waves(snapshot),
         blockers=records.blockers,
         verifications=project.work.verifications if project.work is not None else (),
-        drift=find_drift(project, records),
+        drift=snapshot.drift,
         conflicts=kept.conflicts,
         unreadable=(*project.unreadable, *checkpoints.errors, *history.errors),
         gate_ahead=ahead,
-        next_command=_next_command(project, ahead),
+        next_command=next_command(project, ahead),
         reports=kept.reports,
         memories=kept.memories,
         revision=snapshot.report_index.revision,
@@ -297,6 +318,8 @@ def project_status(project_context: ProjectContext) -> ProjectStatus:
             path for name, path in project.paths.items() if path in project_context.addresses(name)
         ),
         is_elsewhere=not (project_context.writes_files or project.exists),
+        round=snapshot.round,
+        waiting=kept.waiting,
     )
     if status.is_elsewhere:
         # Without the project's folder these values would only be guesses.
@@ -326,6 +349,7 @@ def _kept(project_context: ProjectContext) -> _Kept:
             # Files that are newer than the database lack nothing.
             is_stale=shows and not newer and is_stale(reading, project_context.files),
             newer=newer,
+            waiting=_waiting(reading),
         )
 
     if not project_context.store.exists():
@@ -333,13 +357,36 @@ def _kept(project_context: ProjectContext) -> _Kept:
     return project_context.store.read(ask)
 
 
+def _waiting(reading: ReadTransaction) -> tuple[Waiting, ...]:
+    """Return the open confirmations of the present round; their age is by the database's clock."""
+    found, now, round = [], datetime.fromisoformat(reading.now()), reading.round()
+    for each in reading.open_confirmations():
+        if each.round != round.number:
+            continue
+
+        age = now - datetime.fromisoformat(each.asked_at)
+        found.append(
+            Waiting(
+                id=each.id,
+                action=each.action,
+                summary=each.summary,
+                asked_by=each.asked_by,
+                asked_at=each.asked_at,
+                # The clock of the one who asked may be ahead.
+                seconds=max(0, int(age.total_seconds())),
+                command=person_command(step_from_json(each.action, each.arguments)),
+            )
+        )
+
+    return tuple(found)
+
+
 def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
     blueprint, records = snapshot.project.blueprint, snapshot.records
     if blueprint is None:
         return ()
 
-    standing = dict.fromkeys(records.open, "open") | dict.fromkeys(records.failed, "failed")
-    standing |= dict.fromkeys(records.done, "done")
+    standing = records.standings
     numbers = sorted({task.id.wave for task in blueprint.tasks})
     names = {wave.number: wave.name for wave in blueprint.waves}
 
@@ -356,24 +403,6 @@ def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
             ),
         )
         for number in numbers
-    )
-
-
-def _next_command(project: Project, gate: GateResult | None) -> str | None:
-    """Return the command that opens the next gate or follows it, None for a broken state."""
-    if not project.exists:
-        return "goop-mcp init"
-    if project.state_defect is not None or gate is None:
-        return None
-    if not gate.passed:
-        return gate.command
-
-    profile = project.state.profile if project.state is not None else "0.x"
-
-    return (
-        usual_next("/goop-accept", profile=profile)
-        if gate.gate is GateName.ACCEPTANCE
-        else GATES[gate.gate].before
     )
 
 
@@ -410,7 +439,13 @@ def _messages(status: ProjectStatus) -> list[str]:
             f"{saved.number} saved; the newest is {saved.newest} ({saved.saved_at}{phase})"
         )
 
+    waiting = [
+        f"{each.summary} Asked by {each.asked_by} {_age(each.seconds)} ago; run: {each.command}"
+        for each in status.waiting
+    ]
+
     for title, lines in (
+        ("Waiting for You", waiting),
         ("Reported Tasks", tasks),
         ("Blockers", status.blockers),
         ("Verifications", _verifications(status.verifications)),
@@ -423,6 +458,14 @@ def _messages(status: ProjectStatus) -> list[str]:
             messages.append(notice(title, *_first(lines)))
 
     return messages
+
+
+def _age(seconds: int) -> str:
+    """Return an age in the largest fitting unit: 40 s, 12 min, 5 h, 3 days."""
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size or (unit == "min" and seconds >= size):
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
 
 
 def _first(lines: Sequence[str]) -> list[str]:

@@ -21,6 +21,7 @@ from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
 from goop_mcp.services.route_reply import judge_reply
 from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
+from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredReport, Surface
 from goop_mcp.validation.findings import Finding, Mode
@@ -28,7 +29,6 @@ from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.gates import GateName, judge_gate
 from goop_mcp.workspace.claimed_files import Looked
-from goop_mcp.workspace.consistency import find_drift
 from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
 from goop_mcp.workspace.layout import ADL, CHRONICLE, FOLDER, HANDOFF
 from goop_mcp.workspace.report_effects import entry_of_report, log_of_report, progress_of
@@ -306,18 +306,21 @@ class _Recording:
         kept = {key: value for key, value in decision.to_dict().items() if key != "verdict"}
         stored = writing.add_report(replace(row, decision=_json(kept)))
         writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
-        chronicle = self._show(
-            writing, "report", chronicle_text(entry_of_report(self.view, time=self.now)), CHRONICLE
-        )
+        # After the round was closed a report is kept and shown, and decides nothing any more.
+        late = None if snapshot.round.is_open else snapshot.round
+        entry = entry_of_report(self.view, time=self.now)
+        if late is not None:
+            entry = replace(entry, action=f"{entry.action} (late: round {late.number} is closed)")
+        chronicle = self._show(writing, "report", chronicle_text(entry), CHRONICLE)
         log = tuple(
             self._show(writing, entry.kind.lower(), adl_text(entry), ADL)
             for entry in log_of_report(self.view, time=self.now)
         )
-        state = self._plan_state(writing, snapshot)
+        state = self._plan_state(writing, snapshot) if late is None else None
         if state is not None:
             snapshot = snapshot.with_state(state.planned.after)
 
-        handoff = {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions)
+        handoff = late is None and {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions)
         if handoff:
             sources = snapshot.since_handoff(writing)
             text = compose_handoff(
@@ -326,9 +329,13 @@ class _Recording:
             writing.add_event(handoff_event(text, author=self._author, now=self.now))
 
         # Compare the documents as they will be when they show the report.
-        shown = snapshot.with_chronicle()
+        block = state_block_of(snapshot, is_elsewhere=self._is_elsewhere)
+        shown = snapshot.with_chronicle(block)
         if handoff:
             shown = shown.without_handoff()
+
+        if late is not None:
+            shown = shown.with_late_report()
 
         written = Written(
             revision=stored.revision,
@@ -346,11 +353,15 @@ class _Recording:
             verdict=decision.verdict,
             decision=decision,
             written=written,
-            findings=redact_structure(find_drift(shown.project, shown.records))[0],
+            findings=redact_structure(shown.drift)[0],
             redactions=self.envelope.redactions,
         )
 
-        return Change(answer=answer, state=state)
+        return Change(answer=answer, state=state, state_block=block)
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        return not (self.project_context.writes_files or self.before.project.exists)
 
     @property
     def _author(self) -> str:

@@ -11,7 +11,6 @@ from goop_mcp.store.records import StoredReport
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.commands import usual_next_of_phase
-from goop_mcp.workspace.consistency import find_drift
 from goop_mcp.workspace.documents.blueprint import BlueprintTask
 from goop_mcp.workspace.documents.handoff import Commit, DoneTask, Handoff, NextTask, command_in
 from goop_mcp.workspace.documents.status_markers import task_ids_in
@@ -243,8 +242,7 @@ def _next_task(
 def _gotchas(sources: SessionSources) -> tuple[str, ...]:
     """Return the contradictions in the project, without the handoff that will be replaced."""
     snapshot = sources.snapshot.without_handoff()
-    drift = find_drift(snapshot.project, snapshot.records)
-    return tuple(each.message for each in drift if each.severity is not Severity.INFO)[
+    return tuple(each.message for each in snapshot.drift if each.severity is not Severity.INFO)[
         :_MOST_GOTCHAS
     ]
 

@@ -174,6 +174,10 @@ class ReadTransaction(Protocol):
         """Return the requests that wait for a person, oldest first, at most 50."""
         ...
 
+    def confirmations(self, *, round: int) -> list[Confirmation]:
+        """Return what people confirmed in a round, oldest first; of more than 500 the newest."""
+        ...
+
     def stored_state(self) -> str | None:
         """Return the text of the state that is kept in the database, None without one."""
         ...
@@ -185,6 +189,10 @@ class ReadTransaction(Protocol):
 
         `step` and `round` restrict which step kept it, in which round.
         """
+        ...
+
+    def kept_documents(self, *, step: KeptStep, round: int) -> list[KeptDocument]:
+        """Return each document that `step` kept in a round, as kept last, ordered by name."""
         ...
 
     def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
@@ -297,7 +305,10 @@ class WriteTransaction(ReadTransaction, Protocol):
         ...
 
     def reopen_round(self) -> Round:
-        """Open the newest round, which was closed, again. Raises StoreError when it is open."""
+        """Open the newest closed round again, and remove an open one without reports after it.
+
+        Raises StoreError when no round is closed, or the open one has reports.
+        """
         ...
 
     def add_confirmation(self, new: NewConfirmation) -> Confirmation:

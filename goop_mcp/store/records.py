@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 __all__ = [
+    "MOST_CONFIRMATIONS",
     "MOST_OF_A_SKETCH",
     "MOST_OPEN_CONFIRMATIONS",
     "AttemptResult",
@@ -46,10 +47,13 @@ RoundOutcome = Literal["accept", "accept_with_issues"]
 RetireReason = Literal["withdrawn", "replanned", "rejected"]
 ConfirmationAnswer = Literal["confirmed", "refused", "outdated"]
 ConfirmationStatus = Literal["open", "confirmed", "refused", "outdated"]
-KeptStep = Literal["init", "interview", "lock", "execute", "amend"]
+KeptStep = Literal["init", "interview", "lock", "execute", "amend", "accept", "left"]
 
 MOST_OF_A_SKETCH: Final = 64
 """How many memories that share one sketch are compared: the newest ones."""
+
+MOST_CONFIRMATIONS: Final = 500
+"""How many confirmations of a round are read: the newest ones."""
 
 MOST_OPEN_CONFIRMATIONS: Final = 50
 """How many requests that wait for a person are listed: the oldest ones."""

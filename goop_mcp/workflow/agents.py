@@ -11,6 +11,7 @@ __all__ = [
     "PHASE_AGENTS",
     "SPECIAL_NEXT_AGENTS",
     "STAND_INS",
+    "VERIFIERS",
     "fits_agent",
     "is_agent_name",
     "may_report_as",
@@ -27,6 +28,9 @@ _TYPES = (
 
 KNOWN_AGENTS = frozenset({f"goop-{kind}" for kind in _TYPES.split()} | {"memory-distiller"})
 """The union over all package versions, 0.1.0 to 1.x."""
+
+VERIFIERS = frozenset({"goop-verifier", "verifier", "wave-verifier", "goop-wave-verifier"})
+"""The agents whose report is a verification."""
 
 SPECIAL_NEXT_AGENTS = frozenset({"orchestrator", "user"})
 """Names besides agents that `next_action` may carry (D-27)."""

@@ -1,7 +1,7 @@
 """The gates before the steps of the workflow: data, and pure functions over plain facts."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -42,7 +42,9 @@ class GateFacts:
     number in SPEC.md and `traced_must_haves` how many of them some task serves. `open_tasks` are
     those not done in `open_wave`, the first wave with open tasks, or the last wave;
     `open_tasks_in_all` those of all waves. `failed_checks` counts tasks whose last report has a
-    failed check. `user_accepted` is the word accept or accept-with-issues.
+    failed check. `user_accepted` is the word accept or accept-with-issues. `spec_unchanged` is
+    False if SPEC.md is not the text that was locked. `bypasses` are the gates that a person has
+    skipped in this round.
     """
 
     interview_complete: bool = False
@@ -68,6 +70,8 @@ class GateFacts:
     passed_must_haves: int = 0
     user_accepted: bool = False
     merge_confirmed: bool = False
+    spec_unchanged: bool = True
+    bypasses: Mapping[GateName, Bypass] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +149,7 @@ _SPEC = Gate(
             lambda facts: 0 < facts.must_haves <= facts.traced_must_haves,
         ),
         Condition("the user has confirmed", lambda facts: facts.user_confirmed),
+        Condition("SPEC.md is as it was locked", lambda facts: facts.spec_unchanged),
     ),
     sentence="Specification not locked. Run /goop-plan to confirm and lock first.",
     command="/goop-plan",
@@ -180,6 +185,7 @@ _ACCEPTANCE = Gate(
         Condition(
             "every must-have passed", lambda facts: 0 < facts.must_haves <= facts.passed_must_haves
         ),
+        Condition("SPEC.md is as it was locked", lambda facts: facts.spec_unchanged),
         Condition("the user says accept or accept-with-issues", lambda facts: facts.user_accepted),
     ),
     sentence="Acceptance not confirmed. Run /goop-accept first.",
@@ -205,10 +211,12 @@ GATES: Mapping[GateName, Gate] = MappingProxyType(
 def judge_gate(name: GateName, facts: GateFacts, *, bypass: Bypass | None = None) -> GateResult:
     """Return whether `facts` open the gate `name`; if not, what is missing and what to run.
 
-    A `bypass` counts only where the gate allows it: Spec, Acceptance and Merge are never skipped.
-    At Execution it excuses open tasks only, never a failed check or a blocker.
+    A `bypass`, given here or in the facts, counts only where the gate allows it: Spec, Acceptance
+    and Merge are never skipped. At Execution it excuses open tasks only, never a failed check or a
+    blocker.
     """
     gate = GATES[name]
+    bypass = bypass or facts.bypasses.get(name)
     missing = tuple([condition.name for condition in gate.conditions if not condition.holds(facts)])
     if not missing:
         return GateResult(gate=name, passed=True)

@@ -30,7 +30,10 @@ class ProjectFacts:
     `state_read_only` the form of one that is never written. `missing_files` are names of the
     reading order. The task lists hold ids as we write them: `done_reported` by the last report of
     the task, `done_in_chronicle` and `open_in_chronicle` by the diary, `done_in_state` by
-    state.json, `planned` by the blueprint. Times are ISO 8601 in UTC.
+    state.json, `planned` by the blueprint. Times are ISO 8601 in UTC. `report_phase` is None if the
+    phase has moved on since the last report. `locked_spec_change` is the number of lines added to
+    and removed from SPEC.md since it was locked, () if it is unchanged or not locked.
+    `closed_round` is the round that a report came too late for.
     """
 
     state_defect: tuple[str, int, int] | None = None
@@ -55,6 +58,8 @@ class ProjectFacts:
     idle_tasks: tuple[str, ...] = ()
     handoff_written: str | None = None
     last_report: str | None = None
+    locked_spec_change: tuple[int, ...] = ()
+    closed_round: int | None = None
 
 
 def project_facts_from_json(text: str) -> ProjectFacts:
@@ -83,6 +88,7 @@ _SOUND = """\
   "waves_in_state": 2, "current_wave": 1, "waves_in_blueprint": 2,
   "planned": ["W1.T1", "W1.T2"], "done_reported": ["W1.T1"], "open_in_chronicle": ["W1.T2"],
   "untraced_must_haves": [], "missing_files": [], "state_defect": null, "state_read_only": null,
+  "locked_spec_change": [], "closed_round": null,
   "handoff_written": "2026-01-16T10:00:00Z", "last_report": "2026-01-16T09:00:00Z"
 }
 """
@@ -181,7 +187,10 @@ def _missing(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     "drift-phase",
     catches="phase differs between state.json, CHRONICLE.md and the last report",
     why="Whoever reads the other side works in another phase.",
-    fix="Bring CHRONICLE.md in line with state.json, or change the phase there by its command.",
+    fix=(
+        "Change the phase with its command; the block at the top of CHRONICLE.md follows with the"
+        " next report or step."
+    ),
     requirements=("G-07", "P-16"),
     good='"chronicle_phase": "execute"',
     bad='"chronicle_phase": "plan"',
@@ -228,6 +237,49 @@ def _drift_spec_lock(facts: ProjectFacts, _expected: Expectations) -> Hit | None
     )
 
     return Hit(message=f"{message}; state.json counts", path="SPEC.md")
+
+
+@_rule(
+    "locked-spec-changed",
+    severity=Severity.ERROR,
+    catches="SPEC.md is not the text that was locked",
+    why="The work follows a contract that nobody has agreed to, and no amendment says so.",
+    fix=(
+        "Confirm the change with `goop-mcp project amend --reason …`, or put the locked text back."
+    ),
+    requirements=("G-62",),
+    good='"locked_spec_change": []',
+    bad='"locked_spec_change": [2, 1]',
+)
+def _locked_spec_changed(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
+    if not facts.locked_spec_change:
+        return None
+
+    added, removed = facts.locked_spec_change
+    message = (
+        f"SPEC.md was changed after it was locked: {added} lines added, {removed} removed, and no"
+        " amendment was confirmed"
+    )
+
+    return Hit(message=message, path="SPEC.md")
+
+
+@_rule(
+    "round-closed",
+    catches="a report arrived when no round was open",
+    why="Its round was accepted without it, and the next one has not begun.",
+    fix="Start the next round with `goop-mcp project round`, or reopen the closed one.",
+    requirements=("G-60",),
+    good='"closed_round": null',
+    bad='"closed_round": 1',
+)
+def _round_closed(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
+    if facts.closed_round is None:
+        return None
+    message = (
+        f"round {facts.closed_round} is closed: the report is recorded in it and changes nothing"
+    )
+    return Hit(message=message)
 
 
 @_rule(

@@ -5,30 +5,79 @@ BLUEPRINT.md for the number of waves and tasks, and the recorded reports for com
 chronicle is never authoritative.
 """
 
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
 from goop_mcp.validation.findings import Finding, Severity
 from goop_mcp.validation.rules import run_checks
-from goop_mcp.workflow.gates import GateFacts
+from goop_mcp.workflow.gates import Bypass, GateFacts, GateName
 from goop_mcp.workflow.project_rules import PROJECT_RULES, ProjectFacts
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.blueprint import Blueprint, BlueprintTask
 from goop_mcp.workspace.documents.dates import comparable_moment
 from goop_mcp.workspace.documents.spec import measure_coverage
 from goop_mcp.workspace.documents.status_markers import TaskStatus
-from goop_mcp.workspace.layout import KNOWLEDGE_BASE
+from goop_mcp.workspace.layout import KNOWLEDGE_BASE, SPEC
 from goop_mcp.workspace.project import Project
 from goop_mcp.workspace.report_index import Records
 
-__all__ = ["find_drift", "gate_facts", "project_facts"]
+__all__ = [
+    "NOTHING_CONFIRMED",
+    "RoundRecords",
+    "changed_lines",
+    "find_drift",
+    "gate_facts",
+    "project_facts",
+]
 
 
-def find_drift(project: Project, records: Records) -> tuple[Finding, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundRecords:
+    """What the database keeps of the present round besides its reports.
+
+    `locked_spec` is the text of SPEC.md that was locked or amended last, None without one.
+    `bypasses` are the gates that a person skipped. `has_moved` states whether the phase was changed
+    with or after the newest report. `late_in` is the closed round that the newest report came
+    too late for.
+    """
+
+    locked_spec: str | None = field(default=None, repr=False)
+    bypasses: Mapping[GateName, Bypass] = field(default_factory=dict)
+    merge_confirmed: bool = False
+    has_moved: bool = False
+    late_in: int | None = None
+
+
+NOTHING_CONFIRMED: Final = RoundRecords()
+
+
+def changed_lines(before: str, after: str) -> tuple[int, int] | None:
+    """Return how many lines `after` adds and removes, None for the same text.
+
+    Line ends and blanks at the end of a line do not count. Lines that only moved count as none.
+    """
+    # Counting is linear; a diff of two large hostile documents is not.
+    old, new = (Counter(line.rstrip() for line in text.split("\n")) for text in (before, after))
+    if [line.rstrip() for line in before.split("\n")] == [
+        line.rstrip() for line in after.split("\n")
+    ]:
+        return None
+    return (new - old).total(), (old - new).total()
+
+
+def find_drift(
+    project: Project, records: Records, round_records: RoundRecords = NOTHING_CONFIRMED
+) -> tuple[Finding, ...]:
     """Return the contradictions of documents, state and recorded reports; () without a folder."""
     if not project.exists:
         return ()
 
     findings = []
-    for problem in run_checks(PROJECT_RULES, project_facts(project, records), NOTHING_EXPECTED):
+    facts = project_facts(project, records, round_records)
+    for problem in run_checks(PROJECT_RULES, facts, NOTHING_EXPECTED):
         rule, hit = problem.rule, problem.hit
         optional = rule.id == "workflow/context-file-missing" and hit.path == KNOWLEDGE_BASE
         line: int | None = None
@@ -55,7 +104,9 @@ def find_drift(project: Project, records: Records) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def project_facts(project: Project, records: Records) -> ProjectFacts:
+def project_facts(
+    project: Project, records: Records, round_records: RoundRecords = NOTHING_CONFIRMED
+) -> ProjectFacts:
     """Return the values of all sources side by side, for the rules about projects."""
     state, defect, chronicle = project.state, project.state_defect, project.chronicle
     blueprint, spec = project.blueprint, project.spec
@@ -71,7 +122,7 @@ def project_facts(project: Project, records: Records) -> ProjectFacts:
         missing_files=project.missing,
         state_phase=state.phase if state is not None else None,
         chronicle_phase=chronicle.phase if chronicle is not None else None,
-        report_phase=records.phase,
+        report_phase=None if round_records.has_moved else records.phase,
         spec_locked_in_state=state.spec_locked if state is not None else None,
         spec_locked_in_header=spec.locked if spec is not None else None,
         waves_in_state=state.total_waves if state is not None else None,
@@ -96,15 +147,17 @@ def project_facts(project: Project, records: Records) -> ProjectFacts:
             comparable_moment(project.handoff.generated) if project.handoff is not None else None
         ),
         last_report=comparable_moment(records.last_at or ""),
+        closed_round=round_records.late_in,
+        locked_spec_change=_locked_spec_change(project, round_records) or (),
     )
 
 
 def gate_facts(
     project: Project,
     records: Records,
+    round_records: RoundRecords = NOTHING_CONFIRMED,
     *,
     user_confirmed: bool | None = None,
-    merge_confirmed: bool = False,
 ) -> GateFacts:
     """Return the facts for the gates, each from its authoritative source.
 
@@ -147,8 +200,19 @@ def gate_facts(
             each.passed or each.id in records.passed_must_haves for each in must_haves
         ),
         user_accepted=state is not None and state.acceptance_confirmed,
-        merge_confirmed=merge_confirmed,
+        merge_confirmed=round_records.merge_confirmed,
+        spec_unchanged=_locked_spec_change(project, round_records) is None,
+        bypasses=round_records.bypasses,
     )
+
+
+def _locked_spec_change(project: Project, round_records: RoundRecords) -> tuple[int, int] | None:
+    """Return the lines added to and removed from SPEC.md since its lock, None if it is the same."""
+    locked = project.state is not None and project.state.spec_locked
+    text = project.sources.get(SPEC)
+    if not locked or text is None or round_records.locked_spec is None:
+        return None
+    return changed_lines(round_records.locked_spec, text)
 
 
 def _open_tasks(blueprint: Blueprint | None, records: Records) -> tuple[int, int, int]:

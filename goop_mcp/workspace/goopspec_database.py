@@ -13,7 +13,7 @@ from goop_mcp.workflow.task_ids import TaskId
 from goop_mcp.workspace.documents.blueprint import Blueprint, BlueprintTask, Wave
 from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.layout import FOLDER, GOOPSPEC_DATABASE
-from goop_mcp.workspace.report_index import Records
+from goop_mcp.workspace.report_index import Blocker, Records
 
 if TYPE_CHECKING:
     import apsw
@@ -236,12 +236,15 @@ def with_work(records: Records, work: WorkRecords | None) -> Records:
 
     done = [task for task in work.done if task not in records.open]
     begun = [task for task in work.begun if task not in records.done]
+    # The database does not say which task a blocker belongs to: its text identifies it.
+    known = {each.text for each in records.blocked.values()}
+    theirs = {text: Blocker(text, 0) for text in work.blockers if text not in known}
 
     return replace(
         records,
         done=tuple(dict.fromkeys((*records.done, *done))),
         open=tuple(dict.fromkeys((*records.open, *begun))),
-        blockers=tuple(dict.fromkeys((*records.blockers, *work.blockers))),
+        blocked={**records.blocked, **theirs},
         verified=records.verified or work.verified,
     )
 

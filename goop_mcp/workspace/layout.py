@@ -20,6 +20,7 @@ __all__ = [
     "HANDOFF",
     "HISTORY_FOLDER",
     "KNOWLEDGE_BASE",
+    "PEOPLES_DOCUMENTS",
     "READING_ORDER",
     "REQUIREMENTS",
     "RESEARCH",
@@ -28,6 +29,7 @@ __all__ = [
     "SESSION_FILES",
     "SPEC",
     "STATE",
+    "archived_document",
     "document_path",
     "document_places",
     "document_uri",
@@ -70,6 +72,9 @@ DOCUMENTS: Final = (
 READING_ORDER: Final = (STATE, KNOWLEDGE_BASE, SPEC, CHRONICLE, BLUEPRINT)
 """What an agent reads before it starts (P-05); it searches memory after the second document."""
 
+PEOPLES_DOCUMENTS: Final = (SPEC, BLUEPRINT, REQUIREMENTS)
+"""The documents that people write and the gates read."""
+
 CHECKPOINTS_FOLDER: Final = f"{FOLDER}/checkpoints"
 HISTORY_FOLDER: Final = f"{FOLDER}/history"
 SESSIONS_FOLDER: Final = "docs/.scratch/sessions"
@@ -101,6 +106,8 @@ _OURS = re.compile(
 _CREATED_ONCE = re.compile(
     rf"""{re.escape(FOLDER)}/(?:
         (?:sessions/[a-z0-9-]{{2,50}}/)?(?:SPEC|BLUEPRINT|REQUIREMENTS)\.md
+        | archive/round-[0-9]{1, 9}/(?:SPEC|BLUEPRINT|CHRONICLE|HANDOFF|REQUIREMENTS)\.md
+        | archive/round-[0-9]{{1,9}}/(?:SPEC|BLUEPRINT|CHRONICLE|HANDOFF|REQUIREMENTS)\.md
         | \.gitignore
     )""",
     re.VERBOSE,
@@ -128,6 +135,11 @@ def document_path(name: str, *, session: str | None = None) -> str:
         )
 
     return f"{FOLDER}/sessions/{session}/{name}"
+
+
+def archived_document(name: str, *, round: int) -> str:
+    """Return the path of the copy of the document `name` in the archive of a round."""
+    return f"{FOLDER}/archive/round-{round}/{name}"
 
 
 def document_uri(name: str) -> str:

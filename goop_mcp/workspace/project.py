@@ -20,6 +20,7 @@ from goop_mcp.workspace.layout import (
     DOCUMENTS,
     FOLDER,
     HANDOFF,
+    PEOPLES_DOCUMENTS,
     READING_ORDER,
     REQUIREMENTS,
     SPEC,
@@ -27,7 +28,7 @@ from goop_mcp.workspace.layout import (
     document_uri,
     is_plain_folder,
 )
-from goop_mcp.workspace.projection_text import without_blocks
+from goop_mcp.workspace.projection_text import without_entries
 from goop_mcp.workspace.state import ProjectState, StateDefect, read_state
 
 __all__ = ["Project", "read_project"]
@@ -42,7 +43,8 @@ class Project:
     `exists` states whether the folder exists. `paths` maps each existing document, in the order of
     DOCUMENTS, to its path, or to the URI of a rendered one. `missing` are the documents of the
     reading order that do not exist. `unreadable` are messages for people. `work` are the records
-    of the active workflow in goopspec.db, None without that database.
+    of the active workflow in goopspec.db, None without that database. `sources` are the texts of
+    the documents that only people write: the contract, the plan and the requirements.
     """
 
     exists: bool
@@ -57,6 +59,7 @@ class Project:
     paths: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str | None:
@@ -107,6 +110,7 @@ def read_project(
             paths[name] = path
 
     unreadable: list[str] = []
+    sources: dict[str, str] = {}
     workflow = known.workflow_id if known is not None else None
     if workflow is not None and not is_plain_folder(workflow):
         unreadable.append(
@@ -124,10 +128,13 @@ def read_project(
             unreadable.append(str(error))
             return None
 
+        if text is not None and name in PEOPLES_DOCUMENTS:
+            sources[name] = text
+
         return None if text is None else reader(text)
 
     def read_people_part(text: str) -> Chronicle:
-        return read_chronicle(without_blocks(text))
+        return read_chronicle(without_entries(text))
 
     work = None
     if session is None and known is not None and known.profile == "v1":
@@ -151,4 +158,5 @@ def read_project(
         paths=paths,
         missing=tuple(name for name in READING_ORDER if name not in paths),
         unreadable=tuple(unreadable),
+        sources=sources,
     )

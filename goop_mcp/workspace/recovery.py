@@ -5,8 +5,10 @@ loses nothing: the rows of the database state which files are outdated, and this
 """
 
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
+from goop_mcp.workspace.file_changes import FileChange, interrupted_files
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import FOLDER
 from goop_mcp.workspace.projections import (
@@ -20,6 +22,8 @@ from goop_mcp.workspace.replacing import is_stray, sweep_strays
 from goop_mcp.workspace.state_writing import StatePlan, interrupted_change
 
 __all__ = ["Recovery", "recover"]
+
+_Plans: TypeAlias = tuple[StatePlan | None, tuple[FileChange, ...], ProjectionPlan]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,7 @@ def recover(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> R
         return (
             is_stale(reading, files, documents=_documents(reading))
             or interrupted_change(reading, files) is not None
+            or bool(interrupted_files(reading, files))
         )
 
     # Nearly always there is nothing to do, which a read finds out without the lock of writers.
@@ -53,21 +58,26 @@ def recover(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> R
 
     done = Recovery()
 
-    def change(writing: WriteTransaction) -> tuple[StatePlan | None, ProjectionPlan]:
-        state = interrupted_change(writing, files)
-        return state, plan_projections(
+    def change(writing: WriteTransaction) -> _Plans:
+        state, extra = interrupted_change(writing, files), interrupted_files(writing, files)
+        projections = plan_projections(
             writing, files, now=now, redact=redact, documents=_documents(writing)
         )
 
-    def then(plans: tuple[StatePlan | None, ProjectionPlan]) -> None:
+        return state, extra, projections
+
+    def then(plans: _Plans) -> None:
         nonlocal done
-        state, projections = plans
+        state, extra, projections = plans
         # While the queue of writers waits, no temporary file can belong to a living writer.
         swept = tuple(name for folder in _folders(store) for name in sweep_strays(files, folder))
         if state is not None:
             state.apply(files)
 
         projections.apply(files)
+        for each in extra:
+            each.apply(files)
+
         done = replace(done, projections=projections, strays=swept, state=state is not None)
 
     store.write(change, then=then)

@@ -2,37 +2,67 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from goop_mcp.store.records import StoredReport
 from goop_mcp.validation.safe_json import JsonValue
+from goop_mcp.workflow.agents import VERIFIERS
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.status_markers import must_haves_in
 
-__all__ = ["Records", "ReportIndex", "read_records"]
+__all__ = ["Blocker", "Records", "ReportIndex", "read_records"]
 
-_VERIFIERS = frozenset({"goop-verifier", "verifier", "wave-verifier", "goop-wave-verifier"})
+
+class Blocker(NamedTuple):
+    """What a report is blocked by; `revision` is that of the report."""
+
+    text: str
+    revision: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
     """The reports combined, with task ids in our spelling.
 
-    A task is done if its last report is COMPLETE and no check in it failed. `blockers` are those
-    of last reports that are BLOCKED, and those that unfinished tasks name. `phase` and `last_at`
-    (ISO 8601) are those of the newest report, None without one.
+    A task is done if its last report is COMPLETE and no check in it failed. `blocked` are the
+    blockers of last reports that are BLOCKED, and those that unfinished tasks name, newest first,
+    by the task, or by the agent in parentheses if its report names no task. `verification_report`
+    is the number of the verifier's last report. `phase` and `last_at` (ISO 8601) are those of the
+    newest report, None without one.
     """
 
     done: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
-    blockers: tuple[str, ...] = ()
+    blocked: Mapping[str, Blocker] = field(default_factory=dict)
     verified: bool = False
+    verification_report: int | None = None
     passed_must_haves: frozenset[str] = frozenset()
     phase: str | None = None
     last_at: str | None = None
+
+    @property
+    def blockers(self) -> tuple[str, ...]:
+        """The texts of all blockers."""
+        return tuple(each.text for each in self.blocked.values())
+
+    def without_decided(self, decided: Mapping[str, int]) -> "Records":
+        """Return the records without the blockers that a person has decided on.
+
+        `decided` maps tasks to the revision of the decision: a later report may block again.
+        """
+        left = {
+            key: each for key, each in self.blocked.items() if each.revision > decided.get(key, 0)
+        }
+        return replace(self, blocked=left)
+
+    @property
+    def standings(self) -> Mapping[str, str]:
+        """The status of each reported task: done, failed (a check of it) or open."""
+        unfinished = dict.fromkeys(self.open, "open") | dict.fromkeys(self.failed, "failed")
+        return unfinished | dict.fromkeys(self.done, "done")
 
 
 class _Standing(NamedTuple):
@@ -42,6 +72,7 @@ class _Standing(NamedTuple):
     status: str | None
     has_failed: bool
     blocker: str | None
+    revision: int
 
 
 class ReportIndex:
@@ -60,6 +91,7 @@ class ReportIndex:
         # In the order of the last reports, the newest at the end.
         self._standings: dict[str, _Standing] = {}
         self._verification: Mapping[str, JsonValue] | None = None
+        self._verification_report: int | None = None
         self._phase: str | None = None
 
     def with_reports(self, reports: Iterable[StoredReport], *, revision: int) -> "ReportIndex":
@@ -67,6 +99,7 @@ class ReportIndex:
         later = ReportIndex(changed_at=self.changed_at)
         later.newest, later.revision = self.newest, revision
         later._verification, later._phase = self._verification, self._phase
+        later._verification_report = self._verification_report
         standings = dict(self._standings)
 
         for report in reports:
@@ -78,10 +111,10 @@ class ReportIndex:
             key = task or f"({report.agent})"
             standings.pop(key, None)
             standings[key] = _Standing(
-                task, report.status, _failed(envelope), _blocker(report, envelope)
+                task, report.status, _failed(envelope), _blocker(report, envelope), report.revision
             )
-            if report.agent in _VERIFIERS:
-                later._verification = envelope
+            if report.agent in VERIFIERS:
+                later._verification, later._verification_report = envelope, report.id
 
             later._phase = report.phase or later._phase
             later.newest = report
@@ -96,13 +129,13 @@ class ReportIndex:
         done: list[str] = []
         unfinished: list[str] = []
         failed: list[str] = []
-        blockers: list[str] = []
+        blocked: dict[str, Blocker] = {}
 
         # Newest first, in a single pass: a long project has thousands of tasks, and each new report
         # computes this again.
-        for each in reversed(self._standings.values()):
+        for key, each in reversed(self._standings.items()):
             if each.blocker is not None:
-                blockers.append(each.blocker)
+                blocked[key] = Blocker(each.blocker, each.revision)
             if each.task is None:
                 continue
             if each.has_failed:
@@ -123,8 +156,9 @@ class ReportIndex:
             done=tuple(done),
             open=tuple(unfinished),
             failed=tuple(failed),
-            blockers=tuple(blockers),
+            blocked=blocked,
             verified=verification is not None and not _failed(verification),
+            verification_report=self._verification_report,
             passed_must_haves=passed,
             phase=self._phase,
             last_at=self.newest.created_at if self.newest is not None else None,

@@ -85,6 +85,12 @@ def plan_state(
     revision = writing.next_revision()
     planned = plan_change(state, change, now=now, revision=revision)
     writing.add_event(NewEvent(kind="state", author=author, text=change.to_json(), created_at=now))
+    if state.phase != planned.after.phase:
+        moved = f"{state.phase} → {planned.after.phase}"
+        # The document of this event lets readers find the last move without reading all events.
+        writing.add_event(
+            NewEvent(kind="transition", author=author, text=moved, created_at=now, document=STATE)
+        )
     if planned.move is MoveKind.FORCED:
         start, target = state.phase, planned.after.phase
         entry = AdlEntry(

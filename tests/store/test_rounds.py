@@ -442,3 +442,53 @@ def test_a_change_that_fails_leaves_nothing_of_a_round(store: Store) -> None:
             reading.revision(),
         )
     ) == ([Round()], [1], [], None, None, {}, 0, 1)
+
+
+def test_a_reopened_round_removes_an_empty_one_after_it(store: Store) -> None:
+    store.write(begin_next)
+    assert store.write(lambda writing: writing.reopen_round()) == Round()
+    assert store.read(lambda reading: reading.rounds()) == [Round()]
+
+    store.write(begin_next)
+    record(store, named("second", round=2))
+    with pytest.raises(StoreError, match="round 2 has reports"):
+        store.write(lambda writing: writing.reopen_round())
+    assert store.read(lambda reading: reading.round().number) == 2
+
+
+def test_what_people_confirmed_in_a_round_is_listed(store: Store) -> None:
+    def answer(new: NewConfirmation, status: ConfirmationAnswer, writing: WriteTransaction) -> int:
+        asked = writing.add_confirmation(new)
+        writing.answer_confirmation(
+            asked.id, status=status, via="terminal anna", comment=None, answered_at=LATER
+        )
+        return asked.id
+
+    first = store.write(partial(answer, REQUEST, "confirmed"))
+    store.write(partial(answer, REQUEST, "refused"))
+    other = store.write(partial(answer, replace(REQUEST, round=2), "confirmed"))
+    again = store.write(partial(answer, REQUEST, "confirmed"))
+    store.write(lambda writing: writing.add_confirmation(REQUEST))
+
+    listed = store.read(lambda reading: [reading.confirmations(round=each) for each in (1, 2, 3)])
+    assert [[each.id for each in found] for found in listed] == [[first, again], [other], []]
+
+
+def test_the_documents_of_a_step_are_listed_as_kept_last(store: Store) -> None:
+    for name, text, step_round in (
+        ("SPEC.md", "old", 1),
+        ("SPEC.md", "new", 1),
+        ("BLUEPRINT.md", "plan", 1),
+        ("SPEC.md", "next", 2),
+    ):
+        store.write(
+            partial(keep, replace(SPEC, name=name, text=text, step="left", round=step_round))
+        )
+    store.write(partial(keep, replace(SPEC, text="locked", step="lock")))
+
+    kept = store.read(lambda reading: reading.kept_documents(step="left", round=1))
+    assert [(each.name, each.text) for each in kept] == [
+        ("BLUEPRINT.md", "plan"),
+        ("SPEC.md", "new"),
+    ]
+    assert store.read(lambda reading: reading.kept_documents(step="left", round=3)) == []

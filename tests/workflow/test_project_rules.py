@@ -9,7 +9,11 @@ from goop_mcp.workflow.project_rules import PROJECT_RULES, ProjectFacts, project
 from tests.requirements import load_ledger, requirement
 
 every_rule = pytest.mark.parametrize("rule", PROJECT_RULES, ids=lambda rule: rule.id)
-SEVERITIES = {"workflow/state-corrupt": Severity.ERROR, "workflow/state-read-only": Severity.INFO}
+SEVERITIES = {
+    "workflow/state-corrupt": Severity.ERROR,
+    "workflow/state-read-only": Severity.INFO,
+    "workflow/locked-spec-changed": Severity.ERROR,
+}
 
 
 def broken(facts: ProjectFacts) -> list[tuple[str, Hit]]:

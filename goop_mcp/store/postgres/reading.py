@@ -12,6 +12,7 @@ from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
 from goop_mcp.store.postgres.errors import translating
 from goop_mcp.store.records import (
+    MOST_CONFIRMATIONS,
     MOST_OF_A_SKETCH,
     MOST_OPEN_CONFIRMATIONS,
     Confirmation,
@@ -226,6 +227,11 @@ class PostgresReadTransaction:
         rows = self._rows(statements.OPEN_CONFIRMATIONS, limit=MOST_OPEN_CONFIRMATIONS)
         return [Confirmation(**row) for row in rows]
 
+    def confirmations(self, *, round: int) -> list[Confirmation]:
+        """Return what people confirmed in a round, oldest first."""
+        rows = self._rows(statements.CONFIRMATIONS, round=round, limit=MOST_CONFIRMATIONS)
+        return [Confirmation(**row) for row in rows][::-1]
+
     def stored_state(self) -> str | None:
         """Return the text of the state that is kept in the database."""
         return next((row["text"] for row in self._rows(statements.STATE)), None)
@@ -236,6 +242,11 @@ class PostgresReadTransaction:
         """Return the document `name` as last kept."""
         rows = self._rows(statements.KEPT_DOCUMENT, name=name, step=step, round=round)
         return next((KeptDocument(**row) for row in rows), None)
+
+    def kept_documents(self, *, step: KeptStep, round: int) -> list[KeptDocument]:
+        """Return each document that `step` kept in a round, as kept last."""
+        rows = self._rows(statements.KEPT_DOCUMENTS, step=step, round=round)
+        return [KeptDocument(**row) for row in rows]
 
     def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
         """Return the counters of a task in a round."""

@@ -263,6 +263,8 @@ DO UPDATE SET closed_at = excluded.closed_at, closed_revision = excluded.closed_
     outcome = excluded.outcome, plan_sha256 = excluded.plan_sha256
 """)
 
+REMOVE_ROUND = _statement("DELETE FROM goop.rounds WHERE {mine} AND number = %(number)s")
+
 CONFIRMATION = _statement(
     "SELECT {confirmation} FROM goop.confirmations WHERE {mine} AND id = %(id)s"
 )
@@ -274,6 +276,11 @@ OPEN_CONFIRMATION = _statement("""
 SELECT {confirmation} FROM goop.confirmations
 WHERE {mine} AND status = 'open' AND round = %(round)s AND action = %(action)s
     AND subject_key = %(subject_key)s
+""")
+CONFIRMATIONS = _statement("""
+SELECT {confirmation} FROM goop.confirmations
+WHERE {mine} AND round = %(round)s AND status = 'confirmed'
+ORDER BY id DESC LIMIT %(limit)s
 """)
 ADD_CONFIRMATION = _statement("""
 INSERT INTO goop.confirmations (
@@ -302,6 +309,15 @@ SELECT {kept} FROM goop.kept_documents
 WHERE {mine} AND name = %(name)s AND (%(step)s::text IS NULL OR step = %(step)s::text)
     AND (%(round)s::bigint IS NULL OR round = %(round)s::bigint)
 ORDER BY id DESC LIMIT 1
+""")
+KEPT_DOCUMENTS = _statement("""
+SELECT {kept} FROM goop.kept_documents
+WHERE {mine} AND id IN (
+    SELECT max(id) FROM goop.kept_documents
+    WHERE {mine} AND round = %(round)s AND step = %(step)s
+    GROUP BY name
+)
+ORDER BY name
 """)
 KEEP_DOCUMENT = _statement("""
 INSERT INTO goop.kept_documents (

@@ -7,6 +7,7 @@ from typing import Any
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from goop_mcp.current_request import current_request
+from goop_mcp.errors import StoreError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
@@ -206,8 +207,15 @@ class PostgresWriteTransaction(PostgresReadTransaction):
         return self._set_round(closed)
 
     def reopen_round(self) -> Round:
-        """Open the newest round again."""
-        return self._set_round(reopen_round(self.round()))
+        """Open the newest closed round again, and remove an open one without reports after it."""
+        newest = self.round()
+        if newest.is_open and newest.number > 1:
+            if self.report_count(round=newest.number):
+                raise StoreError(f"round {newest.number} has reports; the one before stays closed")
+            self._rows(statements.REMOVE_ROUND, number=newest.number)
+            newest = self.round()
+
+        return self._set_round(reopen_round(newest))
 
     def add_confirmation(self, new: NewConfirmation) -> Confirmation:
         """Add a request for a confirmation, or return the open one that it repeats."""

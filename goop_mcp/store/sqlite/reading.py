@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import apsw
 
 from goop_mcp.store.records import (
+    MOST_CONFIRMATIONS,
     MOST_OF_A_SKETCH,
     MOST_OPEN_CONFIRMATIONS,
     Confirmation,
@@ -320,6 +321,15 @@ class SqliteReadTransaction:
             {"limit": MOST_OPEN_CONFIRMATIONS},
         )
 
+    def confirmations(self, *, round: int) -> list[Confirmation]:
+        """Return what people confirmed in a round, oldest first."""
+        newest = self._select(
+            Confirmation,
+            "WHERE round = :round AND status = 'confirmed' ORDER BY id DESC LIMIT :limit",
+            {"round": round, "limit": MOST_CONFIRMATIONS},
+        )
+        return newest[::-1]
+
     def stored_state(self) -> str | None:
         """Return the text of the state that is kept in the database."""
         found = self._connection.execute("SELECT text FROM project_state").get
@@ -335,6 +345,14 @@ class SqliteReadTransaction:
         )
         bindings = {"name": name, "step": step, "round": round}
         return _first(self._select(KeptDocument, newest, bindings))
+
+    def kept_documents(self, *, step: KeptStep, round: int) -> list[KeptDocument]:
+        """Return each document that `step` kept in a round, as kept last."""
+        newest = (
+            "WHERE id IN (SELECT max(id) FROM kept_documents WHERE round = :round AND step = :step"
+            " GROUP BY name) ORDER BY name"
+        )
+        return self._select(KeptDocument, newest, {"step": step, "round": round})
 
     def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
         """Return the counters of a task in a round."""

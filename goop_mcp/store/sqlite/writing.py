@@ -8,6 +8,7 @@ from typing import Any, Final
 import apsw
 
 from goop_mcp.current_request import current_request
+from goop_mcp.errors import StoreError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.records import (
     Confirmation,
@@ -202,8 +203,16 @@ class SqliteWriteTransaction(SqliteReadTransaction):
         return self._set_round(closed)
 
     def reopen_round(self) -> Round:
-        """Open the newest round again."""
-        return self._set_round(reopen_round(self.round()))
+        """Open the newest closed round again, and remove an open one without reports after it."""
+        newest = self.round()
+        if newest.is_open and newest.number > 1:
+            if self.report_count(round=newest.number):
+                raise StoreError(f"round {newest.number} has reports; the one before stays closed")
+            remove = "DELETE FROM rounds WHERE number = ?"
+            self._connection.execute(remove, (newest.number,))
+            newest = self.round()
+
+        return self._set_round(reopen_round(newest))
 
     def add_confirmation(self, new: NewConfirmation) -> Confirmation:
         """Add a request for a confirmation, or return the open one that it repeats."""

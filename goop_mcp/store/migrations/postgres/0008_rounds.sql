@@ -48,6 +48,7 @@ CREATE TABLE goop.confirmations (
 );
 CREATE UNIQUE INDEX confirmations_asked ON goop.confirmations (tenant, project, round, action, subject_key)
     WHERE status = 'open';
+CREATE INDEX confirmations_given ON goop.confirmations (tenant, project, round, id) WHERE status = 'confirmed';
 CREATE INDEX confirmations_open ON goop.confirmations (tenant, project, id) WHERE status = 'open';
 
 -- The state, where many machines share the database. One row for each project.
@@ -74,6 +75,7 @@ CREATE TABLE goop.kept_documents (
     PRIMARY KEY (tenant, project, id)
 );
 CREATE INDEX kept_documents_by_name ON goop.kept_documents (tenant, project, name, id);
+CREATE INDEX kept_documents_by_step ON goop.kept_documents (tenant, project, round, step, name, id);
 
 -- JSON for each task; those of the round itself have the empty task.
 CREATE TABLE goop.counters (

@@ -40,6 +40,7 @@ CREATE TABLE confirmations (
 ) STRICT;
 
 CREATE UNIQUE INDEX confirmations_asked ON confirmations (round, action, subject_key) WHERE status = 'open';
+CREATE INDEX confirmations_given ON confirmations (round, id) WHERE status = 'confirmed';
 CREATE INDEX confirmations_open ON confirmations (id) WHERE status = 'open';
 
 -- The state, where many machines share the database. One row.
@@ -62,6 +63,7 @@ CREATE TABLE kept_documents (
 ) STRICT;
 
 CREATE INDEX kept_documents_by_name ON kept_documents (name, id);
+CREATE INDEX kept_documents_by_step ON kept_documents (round, step, name, id);
 
 -- JSON for each task; those of the round itself have the empty task.
 CREATE TABLE counters (

@@ -1,0 +1,26 @@
+"""Take a project through its life: phases, locks, decisions, acceptance, rounds.
+
+Every step is one function of what a project is now. It returns what would happen, or why not; one
+place (`taking`) then asks for a confirmation, or writes everything at once. So two orchestrators
+cannot do the same step twice, and nothing is ever half done.
+"""
+
+from goop_mcp.services.project_steps.model import (
+    ProjectStep,
+    StepArgumentError,
+    StepResult,
+    person_command,
+    step_from_json,
+)
+from goop_mcp.services.project_steps.taking import ACTIONS, answer_confirmation, take_step
+
+__all__ = [
+    "ACTIONS",
+    "ProjectStep",
+    "StepArgumentError",
+    "StepResult",
+    "answer_confirmation",
+    "person_command",
+    "step_from_json",
+    "take_step",
+]

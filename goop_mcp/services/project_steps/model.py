@@ -1,0 +1,246 @@
+"""What a step is, what it would do, and what became of it."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+from goop_mcp.errors import GoopError
+from goop_mcp.redaction import redact
+from goop_mcp.services.project_context import ProjectContext
+from goop_mcp.services.project_snapshot import ProjectSnapshot
+from goop_mcp.store.interface import ReadTransaction, WriteTransaction
+from goop_mcp.store.records import Confirmation, KeptDocument, KeptStep
+from goop_mcp.validation.findings import Finding, excerpt
+from goop_mcp.workflow.gates import GateFacts, GateName, GateResult, judge_gate
+from goop_mcp.workspace.documents.blueprint import Blueprint
+from goop_mcp.workspace.state import ProjectState
+from goop_mcp.workspace.state_changes import StateChange
+
+__all__ = [
+    "MOST_OF_A_REASON",
+    "NotDone",
+    "Plan",
+    "ProjectStep",
+    "Question",
+    "Stage",
+    "StepArgumentError",
+    "StepResult",
+    "person_command",
+    "step_from_json",
+]
+
+MOST_OF_A_REASON = 500
+"""How many characters of a reason or comment are kept."""
+
+StepStatus = Literal["done", "unchanged", "refused", "waiting"]
+
+
+class StepArgumentError(GoopError, ValueError):
+    """Raised when an argument of a step is missing or wrong; the text says what is expected."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectStep:
+    """A step and its arguments; None and () stand for absent ones.
+
+    `action` is one of ACTIONS. `phase`, `force` and `reason` belong to start_phase, `gate` and
+    `reason` to skip_gate, `reason` to amend_spec, `note` to checkpoint, `id` to resume, `task` or
+    `blocker` with `choice` and `comment` to decide, `outcome` (accept, accept_with_issues, reject),
+    `comment` and, for a rejection, `tasks` to accept, `name` to init and start_round.
+    """
+
+    action: str
+    phase: str | None = None
+    force: bool = False
+    gate: str | None = None
+    reason: str | None = None
+    note: str | None = None
+    id: str | None = None
+    blocker: str | None = None
+    task: str | None = None
+    choice: str | None = None
+    comment: str | None = None
+    outcome: str | None = None
+    tasks: tuple[str, ...] = ()
+    name: str | None = None
+
+    def to_json(self) -> str:
+        """Return the given arguments as JSON, for a confirmation; `step_from_json` reads it."""
+        given = {
+            name: value for name, value in asdict(self).items() if value not in (None, (), False)
+        }
+        return json.dumps(given, ensure_ascii=False, sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResult:
+    """What became of a step.
+
+    `message` is Markdown for people and agents. A step that waits has its `confirmation`, the
+    `question` (at most three lines of 100 characters), the positive and the negative choice, and
+    the `command` by which a person answers; a refused one has what is `missing` and the command to
+    run. `undo` says how to take the step back. `findings` are warnings such as a step back.
+    """
+
+    status: StepStatus
+    action: str
+    message: str
+    phase: str | None = None
+    phase_before: str | None = None
+    round: int = 1
+    confirmation: Confirmation | None = None
+    question: tuple[str, ...] = ()
+    choices: tuple[str, str] | None = None
+    command: str | None = None
+    missing: tuple[str, ...] = ()
+    undo: str | None = None
+    findings: tuple[Finding, ...] = ()
+    files: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    revision: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON values."""
+        asked = self.confirmation
+        return {
+            "status": self.status,
+            "action": self.action,
+            "message": self.message,
+            "phase": self.phase,
+            "phase_before": self.phase_before,
+            "round": self.round,
+            "confirmation": {
+                "id": asked.id,
+                "action": asked.action,
+                "subject": asked.subject,
+                "asked_by": asked.asked_by,
+                "asked_at": asked.asked_at,
+            }
+            if asked is not None
+            else None,
+            "question": list(self.question),
+            "choices": list(self.choices) if self.choices is not None else [],
+            "command": self.command,
+            "missing": list(self.missing),
+            "undo": self.undo,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "files": list(self.files),
+            "resources": list(self.resources),
+            "remarks": list(self.remarks),
+            "revision": self.revision,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a person confirms: `subject` identifies exactly what, `key` separates equal actions."""
+
+    lines: tuple[str, ...]
+    choices: tuple[str, str]
+    subject: str
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a step would do.
+
+    `entry` is its line in CHRONICLE.md, `log` its entry in ADL.md, None for a step that decides
+    nothing. `spec` is the new text of SPEC.md. `keeps` are the texts to keep for later
+    comparison, by document and step. `then` adds the other rows.
+    """
+
+    message: str
+    entry: str
+    log: str | None = None
+    change: StateChange = field(default_factory=StateChange)
+    asks: Question | None = None
+    undo: str | None = None
+    spec: str | None = None
+    keeps: Mapping[tuple[str, KeptStep], str] = field(default_factory=dict)
+    then: "Callable[[WriteTransaction], None] | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotDone:
+    """Why a step is not done. `unchanged` means that there is nothing to do."""
+
+    message: str
+    missing: tuple[str, ...] = ()
+    command: str | None = None
+    unchanged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """The project as a step finds it, within its transaction."""
+
+    step: ProjectStep
+    context: ProjectContext
+    reading: ReadTransaction
+    snapshot: ProjectSnapshot
+    state: ProjectState
+    by: str
+    now: str
+
+    @property
+    def blueprint(self) -> Blueprint | None:
+        """The plan, None if it is not written yet."""
+        return self.snapshot.project.blueprint
+
+    @property
+    def has_folder(self) -> bool:
+        """Whether the project's folder is on this machine."""
+        return self.snapshot.project.exists
+
+    @property
+    def round(self) -> int:
+        """The number of the newest round."""
+        return self.snapshot.round.number
+
+    def text_of(self, document: str) -> str:
+        """Return the text of a document of people that exists."""
+        return self.snapshot.project.sources[document]
+
+    def gate(self, name: GateName, facts: GateFacts | None = None) -> GateResult:
+        """Return the result of a gate, for `facts` as they will be or for the present ones."""
+        return judge_gate(name, facts or self.snapshot.facts)
+
+    def kept(self, document: str, step: KeptStep) -> KeptDocument | None:
+        """Return the document as a step of this round kept it, None without one."""
+        return self.reading.kept_document(document, step=step, round=self.round)
+
+    def reason(self) -> str:
+        """Return the reason of a step that must have one. Raises StepArgumentError."""
+        reason = (self.step.reason or "").strip()
+        if not reason:
+            raise StepArgumentError(
+                f"reason is missing; {self.step.action} is logged in ADL.md with its reason"
+            )
+        return redact(excerpt(reason, MOST_OF_A_REASON)).text
+
+
+def step_from_json(action: str, arguments: str) -> ProjectStep:
+    """Return the step of `action` with the arguments that `ProjectStep.to_json` wrote."""
+    known = {each.name for each in fields(ProjectStep)}
+    values = {name: value for name, value in json.loads(arguments).items() if name in known}
+    values["tasks"] = tuple(values.get("tasks", ()))
+    return ProjectStep(**{**values, "action": action})
+
+
+def person_command(step: ProjectStep) -> str:
+    """Return the command by which a person confirms `step` on a terminal."""
+    words = {
+        "lock_spec": "lock",
+        "unlock_spec": "unlock",
+        "amend_spec": "amend",
+        "confirm_merge": "merge",
+        "reopen_round": "round --reopen",
+        "skip_gate": f"skip-gate {step.gate}",
+        "start_phase": f"phase {step.phase} --force",
+        "accept": f"accept --outcome {step.outcome}",
+        "decide": f"decide --task {step.task}" if step.task else "decide",
+    }
+    return f"goop-mcp project {words.get(step.action, step.action)}"

@@ -1,0 +1,421 @@
+"""Take a step: look at the project, then ask a person, or write everything in one transaction."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final, Literal
+
+from goop_mcp.errors import UnknownNameError
+from goop_mcp.messages.rendering import notice, warning
+from goop_mcp.redaction import redact_structure
+from goop_mcp.services.project_context import Change, ProjectContext
+from goop_mcp.services.project_snapshot import snapshot_in
+from goop_mcp.services.project_steps.contract import (
+    amend_spec,
+    complete_interview,
+    lock_spec,
+    unlock_spec,
+)
+from goop_mcp.services.project_steps.decisions import decide
+from goop_mcp.services.project_steps.model import (
+    NotDone,
+    Plan,
+    ProjectStep,
+    Question,
+    Stage,
+    StepArgumentError,
+    StepResult,
+    person_command,
+    step_from_json,
+)
+from goop_mcp.services.project_steps.phases import confirm_merge, skip_gate, start_phase
+from goop_mcp.services.project_steps.rounds import accept, reopen_round, start_round
+from goop_mcp.services.session_contents import SessionFields, compose_handoff
+from goop_mcp.services.session_handoff import handoff_event
+from goop_mcp.services.state_block import state_block_of
+from goop_mcp.store.interface import ReadTransaction, WriteTransaction
+from goop_mcp.store.records import Confirmation, NewConfirmation, NewEvent, NewKeptDocument
+from goop_mcp.validation.expectations import NOTHING_EXPECTED
+from goop_mcp.validation.findings import Finding
+from goop_mcp.validation.rules import run_checks
+from goop_mcp.workflow.phases import Move
+from goop_mcp.workflow.rules import MOVE_RULES
+from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
+from goop_mcp.workspace.file_changes import FileChange, plan_archive, plan_spec
+from goop_mcp.workspace.layout import ADL, CHRONICLE, SPEC, archived_document
+from goop_mcp.workspace.replacing import sha256
+from goop_mcp.workspace.scaffold import create_project
+from goop_mcp.workspace.state import ProjectState
+from goop_mcp.workspace.state_changes import StateChange, current_state
+from goop_mcp.workspace.state_writing import plan_state
+
+__all__ = ["ACTIONS", "STEPS", "answer_confirmation", "take_step"]
+
+STEPS: Final[Mapping[str, Callable[[Stage], Plan | NotDone]]] = {
+    "start_phase": start_phase,
+    "skip_gate": skip_gate,
+    "complete_interview": complete_interview,
+    "lock_spec": lock_spec,
+    "unlock_spec": unlock_spec,
+    "amend_spec": amend_spec,
+    "decide": decide,
+    "confirm_merge": confirm_merge,
+    "accept": accept,
+    "start_round": start_round,
+    "reopen_round": reopen_round,
+}
+"""What each action would do; creating the project is apart, as it has no state yet."""
+
+ACTIONS: Final = ("init", *STEPS)
+"""Every action."""
+
+
+def take_step(
+    project_context: ProjectContext,
+    step: ProjectStep,
+    *,
+    by: str,
+    can_ask: bool = False,
+    now: str,
+) -> StepResult:
+    """Do `step`, or ask for the confirmation it needs, or return why it is not possible.
+
+    `by` is the agent or person who wants it. `can_ask` states that somebody can be asked at once;
+    only `decide` depends on it, which is recorded as reported by `by` where nobody can be. `now` is
+    ISO 8601 in UTC. Raises StepArgumentError, UnknownNameError, StoreError and WorkspaceError
+    (state.json unreadable, read-only or changed meanwhile); then nothing was written.
+    """
+    if step.action not in ACTIONS:
+        raise UnknownNameError("action", step.action, ACTIONS)
+    if step.action == "init":
+        return _init(project_context, step, now=now)
+
+    # The arguments are stored and shown, so that they must not hold secrets.
+    wanted = redact_structure(step)[0]
+
+    def change(writing: WriteTransaction) -> Change[StepResult]:
+        step = _as_asked(writing, wanted)
+        stage = _stage(project_context, writing, step, by=by, now=now)
+        if isinstance(stage, StepResult):
+            return Change(answer=stage, shows=False)
+
+        plan = STEPS[step.action](stage)
+        if isinstance(plan, NotDone):
+            return Change(answer=_refused(stage, plan), shows=False)
+        if plan.asks is None:
+            return _done(stage, plan, writing)
+        if step.action == "decide" and not can_ask:
+            asked = _ask(stage, plan.asks, writing)
+            via = f"reported by {by}"
+            writing.answer_confirmation(
+                asked.id, status="confirmed", via=via, comment=step.comment, answered_at=now
+            )
+            return _done(stage, plan, writing, via=via)
+
+        asked = _ask(stage, plan.asks, writing)
+
+        return Change(answer=_waiting(stage, plan.asks, asked), shows=False)
+
+    return _written(project_context, change, now=now)
+
+
+def answer_confirmation(
+    project_context: ProjectContext,
+    id: int,
+    *,
+    accept: bool,
+    via: str,
+    comment: str | None = None,
+    now: str,
+) -> StepResult:
+    """Answer the open confirmation `id` for a person, and do its step if the answer is positive.
+
+    `via` says how the answer came, for ADL.md: "terminal ann", "elicitation NAME VERSION". An
+    answer is used once, and only while what was to be confirmed is still the same. Raises
+    StepArgumentError for a number that was never given, and as `take_step`.
+    """
+
+    def change(writing: WriteTransaction) -> Change[StepResult]:
+        asked = writing.confirmation(id)
+        if asked is None:
+            raise StepArgumentError(f"there is no confirmation {id}; see goop-mcp status")
+
+        step = step_from_json(asked.action, asked.arguments)
+        stage = _stage(project_context, writing, step, by=asked.asked_by, now=now)
+        if isinstance(stage, StepResult):
+            return Change(answer=stage, shows=False)
+        if asked.status != "open":
+            no = NotDone(
+                message=warning(
+                    f"Confirmation {id} ({asked.action}) was answered before: {asked.status}"
+                    + (f", {asked.via}" if asked.via else "")
+                ),
+                unchanged=asked.status == "confirmed",
+            )
+            return Change(answer=_refused(stage, no), shows=False)
+
+        def close(status: Literal["confirmed", "refused", "outdated"]) -> None:
+            writing.answer_confirmation(
+                id, status=status, via=via, comment=comment, answered_at=now
+            )
+
+        if not accept:
+            close("refused")
+            no = NotDone(message=warning(f"{asked.summary}: refused, {via}. Nothing was changed."))
+            return Change(answer=_refused(stage, no), shows=False)
+
+        plan = STEPS[step.action](stage)
+        if isinstance(plan, NotDone):
+            close("outdated")
+            return Change(answer=_refused(stage, plan), shows=False)
+        if plan.asks is None or plan.asks.subject != asked.subject:
+            close("outdated")
+            command = person_command(step)
+            no = NotDone(
+                message=warning(
+                    f"{asked.summary}: what was to be confirmed has changed since it was asked."
+                    " Nothing was done; ask again.",
+                    command=command,
+                ),
+                command=command,
+            )
+            return Change(answer=_refused(stage, no), shows=False)
+
+        close("confirmed")
+
+        return _done(stage, plan, writing, via=via)
+
+    return _written(project_context, change, now=now)
+
+
+def _stage(
+    context: ProjectContext, writing: WriteTransaction, step: ProjectStep, *, by: str, now: str
+) -> Stage | StepResult:
+    """Return the project as it is now, under the lock of writers; a result if there is none."""
+    snapshot = snapshot_in(context, writing)
+    project = snapshot.project
+    if project.state is None and project.state_defect is None:
+        return StepResult(
+            status="refused",
+            action=step.action,
+            message=warning("There is no project here yet.", command="goop-mcp init"),
+            missing=("state.json",),
+            command="goop-mcp init",
+        )
+
+    # Raises for a state that cannot be read or is never written.
+    state = current_state(context.files)
+    return Stage(
+        step=step,
+        context=context,
+        reading=writing,
+        snapshot=snapshot.with_state(state),
+        state=state,
+        by=by,
+        now=now,
+    )
+
+
+def _as_asked(reading: ReadTransaction, step: ProjectStep) -> ProjectStep:
+    """Return the step that an open confirmation asks for, if `step` has no other arguments.
+
+    A person who runs `goop-mcp project amend` does not repeat the reason that an agent gave.
+    """
+    round, given = reading.round().number, json.loads(step.to_json())
+    asked = [
+        json.loads(each.arguments)
+        for each in reading.open_confirmations()
+        if each.action == step.action and each.round == round
+    ]
+    same = [each for each in asked if given.items() <= each.items()]
+    return step_from_json(step.action, json.dumps(same[0])) if len(same) == 1 else step
+
+
+def _refused(stage: Stage, no: NotDone) -> StepResult:
+    return StepResult(
+        status="unchanged" if no.unchanged else "refused",
+        action=stage.step.action,
+        message=no.message,
+        phase=stage.state.phase,
+        phase_before=stage.state.phase,
+        round=stage.round,
+        missing=no.missing,
+        command=no.command,
+    )
+
+
+def _ask(stage: Stage, question: Question, writing: WriteTransaction) -> Confirmation:
+    """Return the open confirmation for exactly this question; any other becomes outdated."""
+    return writing.add_confirmation(
+        NewConfirmation(
+            action=stage.step.action,
+            subject_key=question.key,
+            arguments=stage.step.to_json(),
+            subject=question.subject,
+            summary=question.lines[0],
+            round=stage.round,
+            asked_by=stage.by,
+            asked_at=stage.now,
+        )
+    )
+
+
+def _waiting(stage: Stage, question: Question, asked: Confirmation) -> StepResult:
+    command = person_command(stage.step)
+    message = notice(
+        "Waiting for You",
+        *question.lines,
+        f'Waiting for a person: run "{command}" in a terminal.',
+    )
+    return StepResult(
+        status="waiting",
+        action=stage.step.action,
+        message=message,
+        phase=stage.state.phase,
+        phase_before=stage.state.phase,
+        round=stage.round,
+        confirmation=asked,
+        question=question.lines,
+        choices=question.choices,
+        command=command,
+    )
+
+
+def _done(
+    stage: Stage, plan: Plan, writing: WriteTransaction, *, via: str | None = None
+) -> Change[StepResult]:
+    """Write everything that `plan` says, in this transaction."""
+    context, now, author = stage.context, stage.now, via or stage.by
+    extra: list[FileChange] = []
+
+    # The rows of the round come first: the documents below are composed from them.
+    for (name, step), text in plan.keeps.items():
+        writing.keep_document(
+            NewKeptDocument(
+                name=name,
+                sha256=sha256(text.encode()),
+                text=text,
+                round=stage.round,
+                step=step,
+                created_at=now,
+            )
+        )
+    if plan.then is not None:
+        plan.then(writing)
+
+    if plan.spec is not None and stage.has_folder:
+        path = stage.snapshot.project.paths[SPEC]
+        before = stage.snapshot.sources_on_disk[SPEC]
+        if plan.spec != before:
+            extra.append(plan_spec(writing, path=path, before=before, after=plan.spec))
+
+    # Documents: an entry in the chronicle, and one in the log of decisions.
+    entry = ChronicleEntry(
+        time=now,
+        agent=author,
+        action=plan.entry,
+        outcome="done" if via is None else f"confirmed: {via}",
+        phase=plan.change.phase or stage.state.phase,
+    )
+    moved = plan.change.phase is not None and plan.change.phase != stage.state.phase
+    event = writing.add_event(
+        NewEvent(
+            kind="transition" if moved else "step",
+            author=author,
+            text=chronicle_text(entry),
+            created_at=now,
+            document=CHRONICLE,
+        )
+    )
+    if plan.log is not None:
+        log = AdlEntry(
+            kind="DECISION",
+            time=now,
+            description=plan.log,
+            action=f"Confirmed: {via}." if via is not None else f"Done by {stage.by}.",
+        )
+        writing.add_event(
+            NewEvent(
+                kind="decision", author=author, text=adl_text(log), created_at=now, document=ADL
+            )
+        )
+
+    state = None
+    if plan.change != StateChange():
+        state = plan_state(
+            writing, context.files, plan.change, now=now, author=author, seen=stage.state.token
+        )
+
+    after = snapshot_in(context, writing).with_state(
+        state.planned.after if state is not None else stage.state
+    )
+    if stage.step.action == "accept" and plan.change.phase == "idle":
+        extra += plan_archive(writing, round=stage.round) if stage.has_folder else ()
+        closing = SessionFields(
+            summary=(
+                f"Round {stage.round} was closed: {stage.step.outcome}. Its documents are in"
+                f" {archived_document('', round=stage.round)}. The next round begins with the"
+                " interview."
+            ),
+            next_command="/goop-discuss",
+        )
+        handoff = compose_handoff(closing, after.since_handoff(writing), now=now)
+        writing.add_event(handoff_event(handoff, author="goop-mcp", now=now))
+
+    result = StepResult(
+        status="done",
+        action=stage.step.action,
+        message=plan.message,
+        phase=after.project.state.phase if after.project.state is not None else None,
+        phase_before=stage.state.phase,
+        round=after.round.number,
+        undo=plan.undo,
+        findings=_move_findings(stage.state, plan.change.phase),
+        resources=context.addresses(CHRONICLE, *([ADL] if plan.log is not None else ())),
+        revision=event.revision,
+    )
+
+    return Change(
+        answer=redact_structure(result)[0],
+        state=state,
+        extra=tuple(extra),
+        state_block=state_block_of(after),
+    )
+
+
+def _written(
+    context: ProjectContext,
+    change: "Callable[[WriteTransaction], Change[StepResult]]",
+    *,
+    now: str,
+) -> StepResult:
+    result, shown = context.write(change, now=now)
+    return replace(result, files=shown.files, remarks=shown.remarks)
+
+
+def _init(context: ProjectContext, step: ProjectStep, *, now: str) -> StepResult:
+    files = context.files
+    done = create_project(files, name=step.name or files.root.name or "project", now=now)
+    lines = [*(f"created {path}" for path in done.created), *(f"kept {path}" for path in done.kept)]
+    return StepResult(
+        status="done" if done.created else "unchanged",
+        action="init",
+        message=notice("Project Created" if done.created else "Project Exists", *lines),
+        files=done.created,
+        undo="remove the created files",
+    )
+
+
+def _move_findings(state: ProjectState, target: str | None) -> tuple[Finding, ...]:
+    """Return the warning about a step back, if the move is one."""
+    move = Move(start=state.phase, target=target or state.phase, profile=state.profile, forced=True)
+    return tuple(
+        Finding(
+            rule=problem.rule.id,
+            severity=problem.rule.lenient,
+            message=problem.hit.message,
+            fix=problem.rule.fix,
+            found=problem.hit.found,
+        )
+        for problem in run_checks(MOVE_RULES, move, NOTHING_EXPECTED)
+    )

@@ -1,0 +1,97 @@
+"""Files of people that a step changes after its transaction: lines of SPEC.md, copies of a round.
+
+The transaction keeps the new texts, so that a writer killed before the files are written loses
+nothing: recovery writes them, but only where nobody has touched the file since.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from goop_mcp.errors import WorkspaceError
+from goop_mcp.store.interface import ReadTransaction, WriteTransaction
+from goop_mcp.store.records import KeptStep, Projection
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.layout import FOLDER, SPEC, archived_document
+from goop_mcp.workspace.replacing import create_file, replace_file, sha256
+
+__all__ = ["ARCHIVED", "LEFT", "FileChange", "interrupted_files", "plan_archive", "plan_spec"]
+
+ARCHIVED: Final[KeptStep] = "accept"
+"""The step whose kept documents are the archive of a round."""
+
+LEFT: Final[KeptStep] = "left"
+"""The step whose kept documents are what a closed round left in the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A text to write to `path`; `replaces` is the sha256 of the file, None to create it only."""
+
+    path: str
+    text: str
+    replaces: str | None
+
+    def apply(self, files: ProjectFiles) -> bool:
+        """Write the file; return whether it has the text now.
+
+        A file that somebody saved meanwhile, and one that exists where it is to be created, stays.
+        Raises as `replace_file`.
+        """
+        data = self.text.encode()
+        if self.replaces is None:
+            return create_file(files, self.path, data) or files.read_bytes(self.path) == data
+        if (found := files.read_bytes(self.path)) is None or sha256(found) != self.replaces:
+            return False
+
+        replace_file(files, self.path, data, allowed=lambda path: path == self.path)
+
+        return True
+
+
+def plan_spec(writing: WriteTransaction, *, path: str, before: str, after: str) -> FileChange:
+    """Plan `after` in place of `before` in SPEC.md at `path`, and record it in this transaction.
+
+    The caller keeps the text `after` in the same transaction.
+    """
+    old, new = sha256(before.encode()), sha256(after.encode())
+    revision = writing.next_revision()
+    writing.set_projection(Projection(path=path, revision=revision, sha256=old, pending_sha256=new))
+
+    return FileChange(path, after, replaces=old)
+
+
+def plan_archive(reading: ReadTransaction, *, round: int) -> tuple[FileChange, ...]:
+    """Return the copies of the documents that were kept when `round` was closed."""
+    return tuple(
+        FileChange(archived_document(kept.name, round=round), kept.text, replaces=None)
+        for kept in reading.kept_documents(step=ARCHIVED, round=round)
+        if kept.name.endswith(".md")
+    )
+
+
+def interrupted_files(reading: ReadTransaction, files: ProjectFiles) -> tuple[FileChange, ...]:
+    """Return what a killed writer recorded and did not write."""
+    found: list[FileChange] = []
+    for row in reading.projections():
+        if not row.path.endswith(f"/{SPEC}") or row.pending_sha256 is None or row.sha256 is None:
+            continue
+
+        kept = reading.kept_document(SPEC)
+        try:
+            on_disk = files.read_bytes(row.path)
+        except WorkspaceError:
+            continue
+        if (
+            kept is not None
+            and kept.sha256 == row.pending_sha256
+            and on_disk is not None
+            and sha256(on_disk) == row.sha256
+        ):
+            found.append(FileChange(row.path, kept.text, replaces=row.sha256))
+
+    round = reading.round()
+    last = round.number - round.is_open
+    if last > 0 and files.exists(FOLDER):
+        found += [each for each in plan_archive(reading, round=last) if not files.exists(each.path)]
+
+    return tuple(found)

@@ -1,0 +1,467 @@
+"""A project goes through its life by steps alone; what needs a person waits for one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from goop_mcp.errors import StateReadOnlyError, UnknownNameError
+from goop_mcp.services.project_context import ProjectContext
+from goop_mcp.services.project_status import project_status
+from goop_mcp.services.project_steps import (
+    ProjectStep,
+    StepArgumentError,
+    StepResult,
+    answer_confirmation,
+    take_step,
+)
+from tests.services.reporting import NOW, record, report, working_in
+
+REQUIREMENTS = """\
+# REQUIREMENTS: Shop
+
+## Vision
+
+People buy tea online. They pay with a card. They get it the next day.
+
+## Must-Haves
+
+- A cart
+- A payment
+
+## Out of Scope
+
+- Refunds
+
+## Constraints
+
+- Python only
+
+## Assumptions
+
+- The bank answers
+
+## Risks
+
+| Risk | Mitigation |
+|---|---|
+| The bank is down | Ask again later |
+"""
+
+SPEC = """\
+# SPEC: Shop
+
+**Version:** 0.1
+**Status:** Draft
+**Locked:** No
+**Locked At:** –
+
+## Must-Haves
+
+### MH1: A cart
+
+- [ ] Tea can be added
+
+**Traced To:** W1.T1
+
+### MH2: A payment
+
+- [ ] A card is charged
+
+**Traced To:** W1.T2, W2.T1
+
+## Amendment History
+
+| Version | Date | Change | Reason |
+|---|---|---|---|
+
+## Verification Protocol
+
+Run the tests.
+"""
+
+BLUEPRINT = """\
+# BLUEPRINT: Shop
+
+## Wave 1: Base
+
+### Task 1.1: Cart
+
+Intent: Build the cart.
+
+### Task 1.2: Payment
+
+Intent: Charge a card.
+
+## Wave 2: Polish
+
+### Task 2.1: Receipts
+
+Intent: Send a receipt.
+"""
+
+VERIFIED = """\
+<goop_report version="0.1.6">
+  <status>COMPLETE</status>
+  <agent>goop-verifier</agent>
+  <state><phase>accept</phase></state>
+  <summary>{summary}</summary>
+  <artifacts><files/><commits/></artifacts>
+  <memory/>
+  <verification><check name="MH1" passed="true">ran</check>
+    <check name="MH2" passed="true">ran</check></verification>
+  <handoff>
+    <ready>true</ready>
+    <next_action agent="user">Accept the work</next_action>
+    <blockers>None</blockers>
+    <suggest_new_session>false</suggest_new_session>
+    <next_command>/goop-accept</next_command>
+  </handoff>
+</goop_report>
+"""
+
+
+class Player:
+    """Takes steps in a project; a person at a terminal answers."""
+
+    def __init__(self, context: ProjectContext) -> None:
+        self.context = context
+        self.documents = context.files.root / ".goopspec"
+
+    def step(self, action: str, **arguments: object) -> StepResult:
+        step = ProjectStep(action=action, **cast("dict[str, Any]", arguments))
+        return take_step(self.context, step, by="goop-orchestrator", now=NOW)
+
+    def done(self, action: str, **arguments: object) -> StepResult:
+        result = self.step(action, **arguments)
+        assert result.status == "done", result
+        return result
+
+    def confirmed(self, action: str, **arguments: object) -> StepResult:
+        asked = self.step(action, **arguments)
+        assert asked.status == "waiting", asked
+        assert asked.confirmation is not None
+        result = self.answer(asked.confirmation.id)
+        assert result.status == "done", result
+        return result
+
+    def answer(self, id: int, *, accept: bool = True) -> StepResult:
+        return answer_confirmation(self.context, id, accept=accept, via="terminal ann", now=NOW)
+
+    def write(self, name: str, text: str) -> None:
+        (self.documents / name).write_text(text, encoding="utf-8")
+
+    def read(self, name: str) -> str:
+        return (self.documents / name).read_text(encoding="utf-8")
+
+    def report(self, task: str, wave: str, **parts: str) -> None:
+        recorded = record(self.context, report(task, wave=wave, **parts))
+        assert recorded.status == "recorded", recorded
+
+    def verify(self, summary: str = "All must-haves passed.") -> None:
+        assert record(self.context, VERIFIED.format(summary=summary)).status == "recorded"
+
+    def drift(self) -> list[str]:
+        status = project_status(self.context)
+        return [each.rule for each in status.drift if each.severity != "info"]
+
+    def planned(self) -> None:
+        """Bring an empty project to the end of phase plan, with nothing locked."""
+        self.done("init", name="Shop")
+        self.done("start_phase", phase="plan")
+        self.write("REQUIREMENTS.md", REQUIREMENTS)
+        self.done("complete_interview")
+        self.write("SPEC.md", SPEC)
+        self.write("BLUEPRINT.md", BLUEPRINT)
+
+    def executing(self) -> None:
+        """Bring an empty project into execution."""
+        self.planned()
+        self.confirmed("lock_spec")
+        self.done("start_phase", phase="execute")
+
+    def accepting(self) -> None:
+        """Bring an empty project to acceptance, all tasks done and verified."""
+        self.executing()
+        for task, wave in (("W1.T1", "1"), ("W1.T2", "1"), ("W2.T1", "2")):
+            self.report(task, wave)
+        self.verify()
+
+
+@pytest.fixture
+def player(tmp_path: Path) -> Iterator[Player]:
+    with working_in(tmp_path) as context:
+        yield Player(context)
+
+
+def test_a_project_goes_through_two_rounds_without_an_edit_of_ours_by_hand(player: Player) -> None:
+    player.accepting()
+    status = project_status(player.context)
+    assert status.phase == "accept"
+    assert player.drift() == []
+
+    closed = player.confirmed("accept", outcome="accept")
+    assert (closed.phase, closed.round) == ("idle", 1)
+    archive = player.documents / "archive" / "round-1"
+    assert sorted(path.name for path in archive.iterdir()) == [
+        "BLUEPRINT.md",
+        "CHRONICLE.md",
+        "REQUIREMENTS.md",
+        "SPEC.md",
+    ] or "HANDOFF.md" in {path.name for path in archive.iterdir()}
+    assert "**Locked:** Yes" in (archive / "SPEC.md").read_text(encoding="utf-8")
+    status = project_status(player.context)
+    assert (status.phase, status.round.is_open, status.next_command) == (
+        "idle",
+        False,
+        "/goop-discuss",
+    )
+    assert player.drift() == []
+
+    # The second round has the same task ids, and nothing of the first counts in it.
+    opened = player.done("start_phase", phase="plan")
+    assert opened.round == 2
+    assert [gate.passed for gate in project_status(player.context).gates] == [False] * 4
+    player.write("REQUIREMENTS.md", REQUIREMENTS + "\nSecond round.\n")
+    player.done("complete_interview")
+    player.write("SPEC.md", player.read("SPEC.md") + "\nSecond round.\n")
+    player.write("BLUEPRINT.md", BLUEPRINT + "\nSecond round.\n")
+    player.confirmed("lock_spec")
+    player.done("start_phase", phase="execute")
+    status = project_status(player.context)
+    assert [task.status for task in status.tasks] == ["pending"] * 3
+    player.report("W1.T1", "1")
+    status = project_status(player.context)
+    assert (status.phase, [task.status for task in status.tasks]) == (
+        "execute",
+        ["done", "pending", "pending"],
+    )
+    assert player.drift() == []
+
+
+def test_nothing_is_locked_before_a_person_confirms(player: Player) -> None:
+    player.planned()
+    asked = player.step("lock_spec")
+    assert asked.status == "waiting"
+    assert asked.command == "goop-mcp project lock"
+    assert asked.choices == ("lock", "do not lock")
+    assert len(asked.question) <= 3
+    assert all(len(line) <= 100 for line in asked.question)
+    assert "**Locked:** No" in player.read("SPEC.md")
+    (waiting,) = project_status(player.context).waiting
+    assert (waiting.action, waiting.command) == ("lock_spec", "goop-mcp project lock")
+
+    # Asking again does not add a second request.
+    again = player.step("lock_spec")
+    assert asked.confirmation is not None
+    assert again.confirmation is not None
+    assert again.confirmation.id == asked.confirmation.id
+
+    locked = player.answer(asked.confirmation.id)
+    assert locked.status == "done"
+    assert "**Locked:** Yes" in player.read("SPEC.md")
+    assert f"**Locked At:** {NOW}" in player.read("SPEC.md")
+    assert "Confirmed: terminal ann" in player.read("ADL.md")
+    assert project_status(player.context).waiting == ()
+    assert player.drift() == []
+
+    # An answer is used once.
+    assert player.answer(asked.confirmation.id).status == "unchanged"
+
+
+def test_a_refusal_changes_nothing_and_is_kept(player: Player) -> None:
+    player.planned()
+    asked = player.step("lock_spec")
+    assert asked.confirmation is not None
+    refused = player.answer(asked.confirmation.id, accept=False)
+    assert refused.status == "refused"
+    assert "**Locked:** No" in player.read("SPEC.md")
+    assert player.answer(asked.confirmation.id).status == "refused"
+    assert project_status(player.context).waiting == ()
+
+
+def test_a_document_that_changed_since_the_question_is_not_locked(player: Player) -> None:
+    player.planned()
+    asked = player.step("lock_spec")
+    player.write("SPEC.md", SPEC + "\nAnd one line more.\n")
+    assert asked.confirmation is not None
+    late = player.answer(asked.confirmation.id)
+    assert late.status == "refused"
+    assert "has changed since it was asked" in late.message
+    assert not project_status(player.context).spec_locked
+
+
+def test_steps_out_of_order_name_what_is_missing(player: Player) -> None:
+    assert player.step("start_phase", phase="plan").command == "goop-mcp init"
+    player.done("init", name="Shop")
+    early = player.step("complete_interview")
+    assert early.status == "refused"
+    assert "at least one must-have" in early.missing
+    player.done("start_phase", phase="plan")
+    assert player.step("lock_spec").missing[0] == "the interview is complete"
+    closed = player.step("start_phase", phase="execute")
+    assert (closed.status, closed.command) == ("refused", "/goop-discuss")
+    illegal = player.step("start_phase", phase="accept")
+    assert "a move from plan to research" in illegal.missing
+    assert player.step("accept", outcome="accept").status == "refused"
+    assert project_status(player.context).phase == "plan"
+
+
+def test_a_must_have_without_a_task_is_not_locked(player: Player) -> None:
+    player.planned()
+    player.write("SPEC.md", SPEC.replace("**Traced To:** W1.T1\n", ""))
+    refused = player.step("lock_spec")
+    assert refused.status == "refused"
+    assert "MH1 is traced to no task" in refused.missing
+
+
+def test_a_locked_contract_changes_only_by_an_amendment(player: Player) -> None:
+    player.executing()
+    assert player.step("amend_spec", reason="a gift card").status == "refused"
+
+    player.write(
+        "SPEC.md", player.read("SPEC.md").replace("A card is charged", "A gift card counts")
+    )
+    assert player.drift() == ["workflow/locked-spec-changed"]
+    asked = player.step("amend_spec", reason="gift cards are wanted")
+    assert asked.status == "waiting"
+    assert "1 lines added, 1 removed" in asked.question[0]
+
+    # A person at the terminal does not repeat the reason.
+    same = player.step("amend_spec")
+    assert asked.confirmation is not None
+    assert same.confirmation is not None
+    assert same.confirmation.id == asked.confirmation.id
+    assert player.answer(asked.confirmation.id).status == "done"
+    assert "gift cards are wanted" in player.read("SPEC.md").partition("## Amendment History")[2]
+    assert "**Version:** 0.2" in player.read("SPEC.md")
+    assert player.drift() == []
+
+
+def test_a_new_plan_opens_the_tasks_whose_definition_changed(player: Player) -> None:
+    player.executing()
+    player.report("W1.T1", "1")
+    player.report("W1.T2", "1")
+    back = player.done("start_phase", phase="plan")
+    assert [finding.rule for finding in back.findings] == ["workflow/rework-edge"]
+    player.write("BLUEPRINT.md", BLUEPRINT.replace("Charge a card.", "Charge a card twice."))
+    again = player.done("start_phase", phase="execute")
+    assert "W1.T2" in again.message
+    standing = {task.id: task.status for task in project_status(player.context).tasks}
+    assert standing == {"W1.T1": "done", "W1.T2": "pending", "W2.T1": "pending"}
+
+    # The same report counts once more.
+    player.report("W1.T2", "1")
+
+
+def test_a_person_decides_on_a_blocker(player: Player) -> None:
+    player.executing()
+    blocker = "RULE 4 DEVIATION: which database? Options: A) SQLite, B) PostgreSQL"
+    player.report("W1.T1", "1", status="BLOCKED", blockers=blocker)
+    assert len(project_status(player.context).blockers) == 1
+    with pytest.raises(StepArgumentError, match="one of A, B"):
+        player.step("decide", task="W1.T1")
+    assert player.step("decide", task="W9.T9", choice="A").status == "refused"
+
+    decided = player.done("decide", task="1.1", choice="b")
+    assert "PostgreSQL" in decided.message
+    assert "reported by goop-orchestrator" in player.read("ADL.md")
+    assert project_status(player.context).blockers == ()
+
+    # A later report of the task may be blocked again.
+    player.report("W1.T1", "1", status="BLOCKED", blockers="Nobody has the password")
+    assert project_status(player.context).blockers == ("Nobody has the password",)
+
+
+def test_an_open_task_is_left_only_when_a_person_says_so(player: Player) -> None:
+    player.executing()
+    player.report("W1.T1", "1")
+    assert player.step("start_phase", phase="accept").status == "refused"
+    assert player.step("skip_gate", gate="spec", reason="hurry").status == "refused"
+    player.confirmed("skip_gate", gate="execution", reason="the receipts come next year")
+    assert player.done("start_phase", phase="accept").phase == "accept"
+    assert "the receipts come next year" in player.read("ADL.md")
+
+
+def test_a_forced_phase_needs_a_person_and_a_reason(player: Player) -> None:
+    player.done("init", name="Shop")
+    with pytest.raises(StepArgumentError, match="reason"):
+        player.step("start_phase", phase="execute", force=True)
+    forced = player.confirmed("start_phase", phase="execute", force=True, reason="a hot fix")
+    assert forced.phase == "execute"
+    assert "a hot fix" in player.read("ADL.md")
+
+
+def test_a_rejected_round_is_done_again_and_verified_again(player: Player) -> None:
+    player.accepting()
+    rejected = player.confirmed("accept", outcome="reject", tasks=("W2.T1",), comment="no VAT")
+    assert rejected.phase == "execute"
+    standing = {task.id: task.status for task in project_status(player.context).tasks}
+    assert standing["W2.T1"] == "pending"
+
+    player.report("W2.T1", "2", summary="VAT is on the receipt.")
+    assert project_status(player.context).phase == "accept"
+    early = player.step("accept", outcome="accept")
+    assert "a verification report" in early.missing
+    player.verify()
+    player.confirmed("accept", outcome="accept-with-issues")
+    assert project_status(player.context).phase == "idle"
+
+
+def test_an_acceptance_is_taken_back(player: Player) -> None:
+    player.accepting()
+    player.confirmed("accept", outcome="accept")
+    player.done("start_round", name="second")
+    reopened = player.confirmed("reopen_round")
+    assert (reopened.phase, reopened.round) == ("accept", 1)
+    status = project_status(player.context)
+    assert status.spec_locked
+    assert [task.status for task in status.tasks] == ["done"] * 3
+    assert "**Locked:** Yes" in player.read("SPEC.md")
+    assert player.drift() == []
+
+
+def test_a_report_after_the_round_closed_changes_nothing(player: Player) -> None:
+    player.accepting()
+    player.confirmed("accept", outcome="accept")
+    late = record(player.context, report("W1.T1", wave="1", summary="One more look."))
+    assert late.status == "recorded"
+    assert "workflow/round-closed" in {finding.rule for finding in late.findings}
+    assert project_status(player.context).phase == "idle"
+    player.done("start_phase", phase="plan")
+    assert project_status(player.context).reported["done"] == ()
+
+
+def test_the_same_step_twice_is_done_once(player: Player) -> None:
+    player.executing()
+    assert player.step("start_phase", phase="execute").status == "unchanged"
+    assert player.step("lock_spec").status == "unchanged"
+    assert player.step("complete_interview").status == "unchanged"
+
+
+def test_unknown_names_list_the_known_ones(player: Player) -> None:
+    player.done("init", name="Shop")
+    for action, arguments in (
+        ("lock", {}),
+        ("start_phase", {"phase": "execution"}),
+        ("skip_gate", {"gate": "door", "reason": "x"}),
+        ("accept", {"outcome": "maybe"}),
+    ):
+        with pytest.raises(UnknownNameError):
+            player.step(action, **arguments)
+
+
+def test_a_state_of_another_version_is_left_to_its_package(player: Player) -> None:
+    player.done("init", name="Shop")
+    player.write("state.json", '{"version": 2, "workflow": {"phase": "plan"}, "workflows": {}}')
+    with pytest.raises(StateReadOnlyError):
+        player.step("start_phase", phase="plan")
+
+
+def test_secrets_in_a_reason_are_not_kept(player: Player) -> None:
+    player.executing()
+    player.report("W1.T1", "1")
+    player.confirmed("skip_gate", gate="execution", reason="password=hunter2horse is out")
+    assert "hunter2horse" not in player.read("ADL.md")
+    assert "hunter2horse" not in player.read("CHRONICLE.md")
