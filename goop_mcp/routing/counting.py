@@ -84,7 +84,7 @@ def with_stored(context: RoutingContext, stored: Mapping[str, Any]) -> RoutingCo
 def apply_changes(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return `stored` after the `state_changes` of a decision, without what is as at the start.
 
-    At most 100 prerequisites and 100 failed rules are kept, the newest ones.
+    At most 100 prerequisites and 100 failed rules are kept.
     """
     before = _read(stored)
     counters = {**before["counters"], **changes.get("counters", {})}
