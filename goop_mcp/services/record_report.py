@@ -18,18 +18,22 @@ from goop_mcp.services.counters import count_reply, decide_again, decide_and_cou
 from goop_mcp.services.judgements import judgement_of
 from goop_mcp.services.project_context import Change, ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
+from goop_mcp.services.round_closing import close_round
 from goop_mcp.services.route_reply import judge_reply
 from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
 from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredReport, Surface
+from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Finding, Mode
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.gates import GateName, judge_gate
+from goop_mcp.workspace.checkpoints import checkpoint_id
 from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
+from goop_mcp.workspace.file_changes import FileChange, plan_checkpoint
 from goop_mcp.workspace.layout import ADL, CHRONICLE, FOLDER, HANDOFF
 from goop_mcp.workspace.report_effects import entry_of_report, log_of_report, progress_of
 from goop_mcp.workspace.state import ProjectState, read_state
@@ -227,6 +231,7 @@ def record_report(
         view,
         envelope,
         text=text,
+        is_verified=check_workspace,
         judged=judged,
         now=now,
     )
@@ -266,9 +271,11 @@ class _Recording:
         envelope: _Envelope,
         *,
         text: str,
+        is_verified: bool,
         judged: Judged,
         now: str,
     ) -> None:
+        self.is_verified = is_verified
         self.project_context, self.context, self.verdict, self.judged = (
             project_context,
             context,
@@ -308,7 +315,9 @@ class _Recording:
         writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
         # After the round was closed a report is kept and shown, and decides nothing any more.
         late = None if snapshot.round.is_open else snapshot.round
-        entry = entry_of_report(self.view, time=self.now)
+        entry = entry_of_report(
+            self.view, time=self.now, asked=self.context.expected_agent, claimed=self._claimed()
+        )
         if late is not None:
             entry = replace(entry, action=f"{entry.action} (late: round {late.number} is closed)")
         chronicle = self._show(writing, "report", chronicle_text(entry), CHRONICLE)
@@ -317,8 +326,19 @@ class _Recording:
             for entry in log_of_report(self.view, time=self.now)
         )
         state = self._plan_state(writing, snapshot) if late is None else None
+        extra: tuple[FileChange, ...] = ()
+        if state is not None and state.planned.after.phase == "idle" != snapshot.phase:
+            # The acceptance was confirmed by another program, which knows no rounds.
+            context = self.project_context
+            extra = close_round(writing, context, snapshot, outcome="accept", now=self.now)
         if state is not None:
             snapshot = snapshot.with_state(state.planned.after)
+            if self._is_checkpoint:
+                note, task = self.view.summary, self.view.task_id
+                _, file = plan_checkpoint(
+                    writing, state.planned.after, task=task, note=note, now=self.now
+                )
+                extra = (*extra, file)
 
         handoff = late is None and {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions)
         if handoff:
@@ -357,7 +377,20 @@ class _Recording:
             redactions=self.envelope.redactions,
         )
 
-        return Change(answer=answer, state=state, state_block=block)
+        return Change(answer=answer, state=state, extra=extra, state_block=block)
+
+    @property
+    def _is_checkpoint(self) -> bool:
+        return self.view.native_status == "CHECKPOINT"
+
+    def _claimed(self) -> list[str]:
+        """Return the claims of the report which nobody has verified, as texts."""
+        if self.is_verified:
+            unverified = [each for each in self.verdict.findings if each.rule == NOT_CHECKED.id]
+            return [each.found or each.message for each in unverified]
+
+        files = [each.path for each in self.view.files]
+        return files + [each.sha for each in self.view.commits if each.sha]
 
     @property
     def _is_elsewhere(self) -> bool:
@@ -418,6 +451,10 @@ class _Recording:
 
         facts = snapshot.with_state(state).facts
         change = progress_of(self.view, state, facts, blueprint=snapshot.project.blueprint)
+        if self._is_checkpoint:
+            id = checkpoint_id(now=self.now, revision=writing.next_revision())
+            change = replace(change, values={**change.values, "activeCheckpointId": id})
+
         # Another program may change counters meanwhile; only a move depends on the state seen here.
         seen = state.token if change.phase is not None else None
 

@@ -136,7 +136,7 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         # Few people read the host's log, but the user has to know that reports are not judged.
         return {"systemMessage": f"goop-mcp did not judge a report and allows it: {error}"}, ()
 
-    message, unrecorded = _record(session, turn, outcome)
+    message, unrecorded = _record(session, turn, outcome, verified=judge is not None)
 
     return judging.hook_answer(outcome) or message, (*remarks, *problems, *unrecorded)
 
@@ -193,7 +193,7 @@ def _in_project(session: _Session) -> "InProject":
 
 
 def _record(
-    session: _Session, turn: "AgentTurn", outcome: "Block | Allow"
+    session: _Session, turn: "AgentTurn", outcome: "Block | Allow", *, verified: bool
 ) -> tuple[Answer, _Remarks]:
     """Record an accepted report if the project configures it, and count any other one.
 
@@ -206,7 +206,9 @@ def _record(
         return {}, ()
 
     try:
-        problem = _in_project(session).record(turn, outcome, session=session.event.session)
+        problem = _in_project(session).record(
+            turn, outcome, session=session.event.session, verified=verified
+        )
     except GoopError as error:
         return {}, (str(error),)
 

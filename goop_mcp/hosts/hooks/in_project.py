@@ -68,10 +68,12 @@ class InProject:
                 rules=application.rules,
             )
 
-    def record(self, turn: AgentTurn, outcome: Block | Allow, *, session: str | None) -> str | None:
+    def record(
+        self, turn: AgentTurn, outcome: Block | Allow, *, session: str | None, verified: bool
+    ) -> str | None:
         """Record an accepted report, count any other one if the project has a database.
 
-        Returns a sentence for the user when an accepted report could not be recorded. Raises
+        `verified` states that the claims were part of the judgement. Returns a sentence for the user when an accepted report could not be recorded. Raises
         GoopError when a rejected one could not be counted, which is only logged.
         """
         # Most hooks only judge, and need neither the router nor what writes the documents.
@@ -84,7 +86,9 @@ class InProject:
                 self._count(turn, outcome.verdict, application, judged, session=session)
                 return None
 
-            return self._record(turn, outcome, application, judged, session=session)
+            return self._record(
+                turn, outcome, application, judged, session=session, verified=verified
+            )
 
     def _count(
         self,
@@ -126,6 +130,7 @@ class InProject:
         judged: "Judged",
         *,
         session: str | None,
+        verified: bool,
     ) -> str | None:
         try:
             recorded = services.record_report.record_report(
@@ -134,6 +139,7 @@ class InProject:
                 application.writing_context(),
                 protocol=self._policy.protocol,
                 mode=self._policy.mode,
+                check_workspace=verified,
                 verdict=outcome.verdict,
                 judged=judged,
                 rules=application.rules,

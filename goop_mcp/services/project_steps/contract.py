@@ -17,6 +17,7 @@ from goop_mcp.store.records import KeptStep
 from goop_mcp.workflow.gates import GateName
 from goop_mcp.workspace.consistency import changed_lines
 from goop_mcp.workspace.documents.spec_edits import add_amendment, set_lock
+from goop_mcp.workspace.file_changes import FileChange
 from goop_mcp.workspace.layout import BLUEPRINT, REQUIREMENTS, SPEC
 from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.state_changes import StateChange
@@ -213,11 +214,13 @@ def amend_spec(stage: Stage) -> Plan | NotDone:
     digest = sha256(text.encode())
     amended = add_amendment(text, reason=reason, now=stage.now)
     keeps: dict[tuple[str, KeptStep], str] = {(SPEC, "amend"): amended}
-    if BLUEPRINT in project.sources:
+
+    # A new plan counts at once where work is going on; in plan it counts when execution begins,
+    # which compares it with the plan that was worked on last.
+    working = stage.state.phase in ("execute", "accept")
+    if working and BLUEPRINT in project.sources:
         keeps[(BLUEPRINT, "amend")] = stage.text_of(BLUEPRINT)
 
-    # A new plan counts at once where work is going on; in plan it counts when execution begins.
-    working = stage.state.phase in ("execute", "accept")
     retired = replanned_reports(stage) if working else ()
     values = (
         wave_counters(stage.blueprint, stage.state.current_wave)
@@ -225,9 +228,10 @@ def amend_spec(stage: Stage) -> Plan | NotDone:
         else {}
     )
 
-    def then(writing: WriteTransaction) -> None:
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
         if retired:
             writing.retire_reports([each.id for each in retired], reason="replanned")
+        return ()
 
     size = f"{change[0]} lines added, {change[1]} removed"
 

@@ -19,15 +19,15 @@ from goop_mcp.services.project_steps.model import (
     Question,
     Stage,
 )
+from goop_mcp.services.round_closing import close_round
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import VERIFIERS
 from goop_mcp.workflow.gates import GateName
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.spec_edits import set_lock
-from goop_mcp.workspace.file_changes import ARCHIVED, LEFT
-from goop_mcp.workspace.layout import BLUEPRINT, CHRONICLE, HANDOFF, SPEC, STATE, archived_document
-from goop_mcp.workspace.replacing import sha256
+from goop_mcp.workspace.file_changes import ARCHIVED, LEFT, FileChange
+from goop_mcp.workspace.layout import SPEC, STATE, archived_document
 from goop_mcp.workspace.state_changes import StateChange
 
 __all__ = ["accept", "reopen_round", "start_round"]
@@ -68,33 +68,14 @@ def accept(stage: Stage) -> Plan | NotDone:
         return closed_gate(gate, reason="The work cannot be accepted yet.")
 
     project = stage.snapshot.project
-    texts = {
-        **project.sources,
-        **{
-            name: text
-            for name in (CHRONICLE, HANDOFF)
-            if (text := stage.snapshot.text_of_document(stage.context, stage.reading, name))
-            is not None
-        },
-        STATE: state.text,
-    }
-    keeps = {(name, ARCHIVED): text for name, text in texts.items()}
-    spec = project.sources.get(SPEC)
-    opened = set_lock(spec, locked=False, now=stage.now) if spec is not None else None
-    left = {**project.sources, **({SPEC: opened} if opened is not None else {})}
-    keeps |= {(name, LEFT): text for name, text in left.items()}
-    plan_text = project.sources.get(BLUEPRINT)
 
-    def then(writing: WriteTransaction) -> None:
-        for each in writing.open_confirmations():
-            if each.round == stage.round:
-                writing.answer_confirmation(
-                    each.id, status="outdated", via=None, comment=None, answered_at=stage.now
-                )
-        writing.close_round(
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+        return close_round(
+            writing,
+            stage.context,
+            stage.snapshot,
             outcome="accept" if outcome == "accept" else "accept_with_issues",
-            closed_at=stage.now,
-            plan_sha256=sha256(plan_text.encode()) if plan_text is not None else None,
+            now=stage.now,
         )
 
     words = outcome.replace("_", " ")
@@ -121,8 +102,6 @@ def accept(stage: Stage) -> Plan | NotDone:
             key=outcome,
         ),
         undo="goop-mcp project round --reopen",
-        spec=opened,
-        keeps=keeps,
         then=then,
     )
 
@@ -147,9 +126,10 @@ def _rejection(stage: Stage, *, subject: str, verified: str, comment: str) -> Pl
         or (each.task_id is not None and normal_task_id(each.task_id) in wanted)
     ]
 
-    def then(writing: WriteTransaction) -> None:
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
         if retired:
             writing.retire_reports(retired, reason="rejected")
+        return ()
 
     again = f" Tasks to do again: {', '.join(sorted(wanted))}." if wanted else ""
 
@@ -198,8 +178,9 @@ def start_round(stage: Stage) -> Plan | NotDone:
 
     number = stage.round + 1
 
-    def then(writing: WriteTransaction) -> None:
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
         writing.open_round(name=stage.step.name, opened_at=stage.now)
+        return ()
 
     name = f" ({stage.step.name})" if stage.step.name else ""
 
@@ -242,8 +223,9 @@ def reopen_round(stage: Stage) -> Plan | NotDone:
             kept[SPEC].text if source == left.text else set_lock(source, locked=True, now=stage.now)
         )
 
-    def then(writing: WriteTransaction) -> None:
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
         writing.reopen_round()
+        return ()
 
     return Plan(
         message=notice(
