@@ -73,8 +73,9 @@ class InProject:
     ) -> str | None:
         """Record an accepted report, count any other one if the project has a database.
 
-        `verified` states that the claims were part of the judgement. Returns a sentence for the user when an accepted report could not be recorded. Raises
-        GoopError when a rejected one could not be counted, which is only logged.
+        `verified` states that the claims were part of the judgement. Returns a sentence for the
+        user when an accepted report could not be recorded. Raises GoopError when a rejected one
+        could not be counted, which is only logged.
         """
         # Most hooks only judge, and need neither the router nor what writes the documents.
         judged = services.record_report.Judged(
