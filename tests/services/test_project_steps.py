@@ -395,6 +395,18 @@ def test_a_person_decides_on_a_blocker(player: Player) -> None:
     assert project_status(player.context).blockers == ("Nobody has the password",)
 
 
+def test_a_strict_project_lets_only_people_decide(player: Player) -> None:
+    player.executing()
+    player.report("W1.T1", "1", status="BLOCKED", blockers="RULE 4 DEVIATION: A) x, B) y?")
+    player.write("hooks.json", '{"confirm_decisions": true}')
+    asked = player.step("decide", task="W1.T1", choice="keep both")
+    assert asked.status == "waiting"
+    assert len(project_status(player.context).blockers) == 1
+    assert asked.confirmation is not None
+    assert player.answer(asked.confirmation.id).status == "done"
+    assert project_status(player.context).blockers == ()
+
+
 def test_an_open_task_is_left_only_when_a_person_says_so(player: Player) -> None:
     player.executing()
     player.report("W1.T1", "1")
@@ -429,7 +441,9 @@ def test_a_forced_phase_needs_a_person_and_a_reason(player: Player) -> None:
     player.done("init", name="Shop")
     with pytest.raises(StepArgumentError, match="reason"):
         player.step("start_phase", phase="execute", force=True)
-    forced = player.confirmed("start_phase", phase="execute", force=True, reason="a hot fix")
+    player.step("start_phase", phase="execute", force=True, reason="a hot fix")
+    assert player.step("start_phase", phase="execute").status == "refused"
+    forced = player.confirmed("start_phase", phase="execute", force=True)
     assert forced.phase == "execute"
     assert "a hot fix" in player.read("ADL.md")
 
@@ -533,8 +547,10 @@ def test_unknown_names_list_the_known_ones(player: Player) -> None:
 def test_a_state_of_another_version_is_left_to_its_package(player: Player) -> None:
     player.done("init", name="Shop")
     player.write("state.json", '{"version": 2, "workflow": {"phase": "plan"}, "workflows": {}}')
-    with pytest.raises(StateReadOnlyError):
+    with pytest.raises(StateReadOnlyError, match="use /goop-plan of the package"):
         player.step("start_phase", phase="plan")
+    with pytest.raises(StateReadOnlyError, match="/goop-accept"):
+        player.step("accept", outcome="accept")
 
 
 def test_secrets_in_a_reason_are_not_kept(player: Player) -> None:

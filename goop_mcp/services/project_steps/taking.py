@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
-from goop_mcp.errors import UnknownNameError
+from goop_mcp.errors import StateReadOnlyError, UnknownNameError
 from goop_mcp.messages.rendering import notice, warning
 from goop_mcp.redaction import redact_structure
 from goop_mcp.services.project_context import Change, ProjectContext
@@ -33,6 +33,7 @@ from goop_mcp.services.project_steps.positions import checkpoint, resume
 from goop_mcp.services.project_steps.rounds import accept, reopen_round, start_round
 from goop_mcp.services.round_closing import keep_document
 from goop_mcp.services.state_block import state_block_of
+from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import Confirmation, NewConfirmation, NewEvent
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
@@ -66,6 +67,16 @@ STEPS: Final[Mapping[str, Callable[[Stage], Plan | NotDone]]] = {
     "reopen_round": reopen_round,
 }
 """What each action would do; creating the project is apart, as it has no state yet."""
+
+_PACKAGE_COMMANDS: Final[Mapping[str, str]] = {
+    "complete_interview": "/goop-discuss",
+    "lock_spec": "/goop-plan",
+    "unlock_spec": "/goop-plan",
+    "amend_spec": "/goop-amend",
+    "accept": "/goop-accept",
+    "start_round": "/goop-discuss",
+}
+"""The commands that do a step where only the packages may write the state."""
 
 ACTIONS: Final = ("init", *STEPS)
 """Every action."""
@@ -105,7 +116,8 @@ def take_step(
             return Change(answer=_refused(stage, plan), shows=False)
         if plan.asks is None:
             return _done(stage, plan, writing)
-        if step.action == "decide" and not can_ask:
+        is_strict = read_policy(str(project_context.files.root))[0].confirm_decisions
+        if step.action == "decide" and not can_ask and not is_strict:
             asked = _ask(stage, plan.asks, writing)
             via = f"reported by {by}"
             writing.answer_confirmation(
@@ -204,8 +216,12 @@ def _stage(
             command="goop-mcp init",
         )
 
-    # Raises for a state that cannot be read or is never written.
-    state = current_state(context.files)
+    try:
+        state = current_state(context.files)
+    except StateReadOnlyError as error:
+        theirs = _PACKAGE_COMMANDS.get(step.action) or f"/goop-{step.phase or 'status'}"
+        raise StateReadOnlyError(f"{error}; use {theirs} of the package instead") from error
+
     return Stage(
         step=step,
         context=context,
@@ -228,7 +244,12 @@ def _as_asked(reading: ReadTransaction, step: ProjectStep) -> ProjectStep:
         for each in reading.open_confirmations()
         if each.action == step.action and each.round == round
     ]
-    same = [each for each in asked if given.items() <= each.items()]
+    # A move that is not forced is another step than the forced one that somebody asked for.
+    same = [
+        each
+        for each in asked
+        if given.items() <= each.items() and each.get("force") == given.get("force")
+    ]
     return step_from_json(step.action, json.dumps(same[0])) if len(same) == 1 else step
 
 
