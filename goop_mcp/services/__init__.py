@@ -9,6 +9,7 @@ from goop_mcp.on_demand import modules_on_demand
 
 __all__ = [
     "check_workspace",
+    "counters",
     "hand_over",
     "judgements",
     "load_rules",
@@ -27,6 +28,7 @@ __all__ = [
 if TYPE_CHECKING:
     from goop_mcp.services import (
         check_workspace,
+        counters,
         hand_over,
         judgements,
         load_rules,
