@@ -321,8 +321,9 @@ def _round_records(
     moved = newest is not None and reading.document_revision(STATE) >= newest.revision
 
     handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
+    written = max(handoffs, default=0)
     resumed = reading.events(
-        after_revision=max(handoffs, default=0), document=HANDOFF, kinds=(RESUMED_KIND,), limit=1
+        after_revision=written, document=HANDOFF, kinds=(RESUMED_KIND,), limit=1
     )
 
     return RoundRecords(
@@ -330,7 +331,8 @@ def _round_records(
         bypasses=bypasses,
         merge_confirmed=any(each.action == "confirm_merge" for each in confirmed),
         has_moved=moved,
-        has_resumed=bool(resumed),
+        # The handoff that closes a round is used when the next one opens.
+        has_resumed=bool(resumed) or written < round.first_revision,
     )
 
 

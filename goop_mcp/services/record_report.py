@@ -7,13 +7,15 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, Literal
 
 from goop_mcp.redaction import redact_structure
 from goop_mcp.routing import Action, Decision, RoutingContext, route
 from goop_mcp.routing.adapters import ADAPTERS
 from goop_mcp.routing.views import ReportView
-from goop_mcp.services.judgements import count_judgement, judgement_of
+from goop_mcp.services.counters import count_reply, decide_again, decide_and_count
+from goop_mcp.services.judgements import judgement_of
 from goop_mcp.services.project_context import Change, ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
 from goop_mcp.services.round_closing import close_round
@@ -32,7 +34,7 @@ from goop_mcp.workspace.checkpoints import checkpoint_id
 from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
 from goop_mcp.workspace.file_changes import FileChange, plan_checkpoint
-from goop_mcp.workspace.layout import ADL, CHRONICLE, HANDOFF
+from goop_mcp.workspace.layout import ADL, CHRONICLE, FOLDER, HANDOFF
 from goop_mcp.workspace.report_effects import entry_of_report, log_of_report, progress_of
 from goop_mcp.workspace.state import ProjectState, read_state
 from goop_mcp.workspace.state_writing import StatePlan, plan_state
@@ -188,17 +190,38 @@ def record_report(
     # The text that was read may contain secrets, and nobody needs it any more.
     verdict = replace(verdict, read_text="", span=None)
     decision, _ = redact_structure(route(verdict, context))
+    # Without secrets, so that decisions by stored counters need not be redacted once more.
+    decide = partial(route, decision.verdict)
     adapter = ADAPTERS.get(decision.verdict.protocol or "")
     read = adapter.read(decision.verdict) if adapter is not None else None
     # A request asks for work and reports nothing, so that it has no view.
     view = redact_structure(read)[0] if isinstance(read, ReportView) else None
     if envelope is None or view is None or not _is_kept(decision):
         status: Status = "rejected" if not _is_kept(decision) or envelope is None else "no_report"
-        if status == "rejected":
-            count_judgement(project_context.store, _judgement(decision, context, judged, now=now))
+        # A database is created for the counters only where there is a project.
+        counts = status == "rejected" or bool(decision.state_changes)
+        if counts and (project_context.store.exists() or project_context.files.exists(FOLDER)):
+            decision = count_reply(
+                project_context.store,
+                verdict,
+                context,
+                decide,
+                text=text,
+                surface=judged.surface,
+                judgement=(
+                    lambda decided: (
+                        _judgement(decided, context, judged, now=now)
+                        if status == "rejected"
+                        else None
+                    )
+                ),
+            )
         return RecordedReport(status=status, verdict=decision.verdict, decision=decision)
 
     if known is not None:
+        decision = project_context.store.read(
+            lambda reading: decide_again(reading, verdict, context, decide, text=text)
+        )
         return _duplicate(known, decision, envelope)
 
     recording = _Recording(
@@ -207,6 +230,7 @@ def record_report(
         decision.verdict,
         view,
         envelope,
+        text=text,
         is_verified=check_workspace,
         judged=judged,
         now=now,
@@ -246,6 +270,7 @@ class _Recording:
         view: ReportView,
         envelope: _Envelope,
         *,
+        text: str,
         is_verified: bool,
         judged: Judged,
         now: str,
@@ -257,7 +282,7 @@ class _Recording:
             verdict,
             judged,
         )
-        self.view, self.envelope, self.now = view, envelope, now
+        self.view, self.envelope, self.text, self.now = view, envelope, text, now
         self.before = take_snapshot(project_context)
 
     def change(self, writing: WriteTransaction) -> Change[RecordedReport]:
@@ -265,13 +290,26 @@ class _Recording:
         # The check before the transaction saves work; only this one, under the lock, is reliable.
         known = self.envelope.find(writing)
         if known is not None:
-            decision, _ = redact_structure(route(self.verdict, self.context))
+            decision = decide_again(
+                writing,
+                self.verdict,
+                self.context,
+                partial(route, self.verdict),
+                text=self.text,
+            )
             return Change(answer=_duplicate(known, decision, self.envelope), shows=False)
 
         # The decision depends on the project with this report, and is stored with the report.
         row = self._row(writing.round().number)
         snapshot = self.before.with_reports(writing, row)
-        decision = self._decide(snapshot)
+        decision = decide_and_count(
+            writing,
+            self.verdict,
+            self.context,
+            lambda context: self._decide(snapshot, context),
+            text=self.text,
+            surface=self.judged.surface,
+        )
         kept = {key: value for key, value in decision.to_dict().items() if key != "verdict"}
         stored = writing.add_report(replace(row, decision=_json(kept)))
         writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
@@ -383,8 +421,8 @@ class _Recording:
             round=round,
         )
 
-    def _decide(self, snapshot: ProjectSnapshot) -> Decision:
-        context, state = self.context, snapshot.project.state
+    def _decide(self, snapshot: ProjectSnapshot, context: RoutingContext) -> Decision:
+        state = snapshot.project.state
         if context.execution_gate is None and snapshot.facts.total_tasks:
             gate = judge_gate(GateName.EXECUTION, snapshot.facts)
             context = replace(context, execution_gate=gate.passed)
@@ -440,8 +478,11 @@ def _envelope(verdict: Verdict) -> _Envelope | None:
 
 def _is_kept(decision: Decision) -> bool:
     """Whether the report is accepted, by its verdict and by the caller's policy."""
+    # The rows of repeated errors ask a person: the reply is as wrong as when a repair was asked.
     refusing = {Action.REQUEST_REPAIR, Action.REJECT}
-    return decision.verdict.accepted and not refusing & set(decision.actions)
+    refused = bool(refusing & set(decision.actions)) or decision.rule in ("R3", "R4b")
+
+    return decision.verdict.accepted and not refused
 
 
 def _duplicate(known: StoredReport, decision: Decision, envelope: _Envelope) -> RecordedReport:

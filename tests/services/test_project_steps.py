@@ -441,7 +441,9 @@ def test_a_forced_phase_needs_a_person_and_a_reason(player: Player) -> None:
     player.done("init", name="Shop")
     with pytest.raises(StepArgumentError, match="reason"):
         player.step("start_phase", phase="execute", force=True)
-    forced = player.confirmed("start_phase", phase="execute", force=True, reason="a hot fix")
+    player.step("start_phase", phase="execute", force=True, reason="a hot fix")
+    assert player.step("start_phase", phase="execute").status == "refused"
+    forced = player.confirmed("start_phase", phase="execute", force=True)
     assert forced.phase == "execute"
     assert "a hot fix" in player.read("ADL.md")
 

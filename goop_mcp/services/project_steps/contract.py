@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 from goop_mcp.messages.rendering import gate_blocked, gate_passed, notice, warning
-from goop_mcp.services.project_steps.common import (
-    closed_gate,
+from goop_mcp.services.project_steps.model import (
+    NotDone,
+    Plan,
+    Question,
+    Stage,
     question_lines,
-    replanned_reports,
-    untraced,
-    wave_counters,
-    without_folder,
 )
-from goop_mcp.services.project_steps.model import NotDone, Plan, Question, Stage
+from goop_mcp.services.project_steps.refusals import closed_gate, untraced, without_folder
+from goop_mcp.services.project_steps.replanning import replanned_reports, wave_counters
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptStep
 from goop_mcp.workflow.gates import GateName

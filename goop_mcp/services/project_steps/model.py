@@ -16,6 +16,7 @@ from goop_mcp.workflow.gates import GateFacts, GateName, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import checkpoint_id
 from goop_mcp.workspace.documents.blueprint import Blueprint
 from goop_mcp.workspace.file_changes import FileChange
+from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_changes import StateChange
 
@@ -28,9 +29,13 @@ __all__ = [
     "Stage",
     "StepArgumentError",
     "StepResult",
+    "digest_of",
     "person_command",
+    "question_lines",
     "step_from_json",
 ]
+
+_QUESTION_WIDTH = 100
 
 MOST_OF_A_REASON = 500
 """How many characters of a reason or comment are kept."""
@@ -252,3 +257,13 @@ def person_command(step: ProjectStep) -> str:
         "decide": f"decide --task {step.task}" if step.task else "decide",
     }
     return f"goop-mcp project {words.get(step.action, step.action)}"
+
+
+def question_lines(*lines: str) -> tuple[str, ...]:
+    """Return the filled `lines` at the width that dialogs of hosts show."""
+    return tuple(excerpt(" ".join(each.split()), _QUESTION_WIDTH) for each in lines if each.strip())
+
+
+def digest_of(*parts: str) -> str:
+    """Return a digest of what is confirmed where it is no document."""
+    return sha256(json.dumps(parts, ensure_ascii=False).encode())

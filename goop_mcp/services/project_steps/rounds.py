@@ -6,19 +6,17 @@ from dataclasses import replace
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.messages.rendering import notice, warning
 from goop_mcp.redaction import redact
-from goop_mcp.services.project_steps.common import (
-    closed_gate,
-    digest_of,
-    question_lines,
-    wave_counters,
-)
 from goop_mcp.services.project_steps.model import (
     MOST_OF_A_REASON,
     NotDone,
     Plan,
     Question,
     Stage,
+    digest_of,
+    question_lines,
 )
+from goop_mcp.services.project_steps.refusals import closed_gate
+from goop_mcp.services.project_steps.replanning import wave_counters
 from goop_mcp.services.round_closing import close_round
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.validation.findings import excerpt

@@ -244,7 +244,12 @@ def _as_asked(reading: ReadTransaction, step: ProjectStep) -> ProjectStep:
         for each in reading.open_confirmations()
         if each.action == step.action and each.round == round
     ]
-    same = [each for each in asked if given.items() <= each.items()]
+    # A move that is not forced is another step than the forced one that somebody asked for.
+    same = [
+        each
+        for each in asked
+        if given.items() <= each.items() and each.get("force") == given.get("force")
+    ]
     return step_from_json(step.action, json.dumps(same[0])) if len(same) == 1 else step
 
 
