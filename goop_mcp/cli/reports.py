@@ -1,6 +1,5 @@
 """`goop-mcp reports`: read recorded reports again, and withdraw one."""
 
-import getpass
 from collections.abc import Callable
 from functools import wraps
 
@@ -9,7 +8,7 @@ import click
 from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, opened_application
 from goop_mcp.cli.pages import show_page
 from goop_mcp.cli.program import Subcommands
-from goop_mcp.cli.streams import complain, emit_json
+from goop_mcp.cli.streams import complain, emit_json, person_at_terminal
 from goop_mcp.context import AppContext
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.services.recorded_reports import (
@@ -125,16 +124,11 @@ def withdraw(
     *, application: AppContext, number: int, reason: str
 ) -> tuple[dict[str, object], str, int]:
     """Withdraw the report N: it is kept, marked, and tasks and gates are as if it never came."""
-    try:
-        user = getpass.getuser()
-    except (ImportError, KeyError, OSError):
-        user = "unknown"
-
     done = withdraw_report(
         application.writing_context(),
         number,
         reason=reason,
-        by=f"terminal {user}",
+        by=person_at_terminal(),
         now=written(utc_now()),
     )
     lines = [done.message.rstrip()]
