@@ -22,7 +22,7 @@ from goop_mcp.workspace.layout import (
 )
 from goop_mcp.workspace.replacing import create_file
 
-__all__ = ["Scaffolded", "create_project"]
+__all__ = ["Scaffolded", "create_project", "first_state"]
 
 _DOCUMENTS: Mapping[str, str] = {
     REQUIREMENTS: "requirements",
@@ -50,18 +50,22 @@ class Scaffolded:
     kept: tuple[str, ...]
 
 
-def create_project(files: ProjectFiles, *, name: str, now: str) -> Scaffolded:
+def create_project(
+    files: ProjectFiles, *, name: str, now: str, with_state: bool = True
+) -> Scaffolded:
     """Create the documents and state.json of a project that do not exist yet.
 
-    Calling it again is safe. `now` is ISO 8601 in UTC. Raises PathRefusedError and
-    UnwritableFileError.
+    Calling it again is safe. `now` is ISO 8601 in UTC. Without `with_state` there is no state.json,
+    as a shared database keeps the state. Raises PathRefusedError and UnwritableFileError.
     """
     title = line(name)
     texts = {
         document: document_template(template).filled(project=title, date=now)
         for document, template in _DOCUMENTS.items()
     }
-    texts[STATE] = json.dumps(_state(title, now), indent=2, ensure_ascii=False) + "\n"
+    if with_state:
+        texts[STATE] = first_state(name, now=now)
+
     texts[GIT_IGNORE] = _NOT_FOR_GIT
     done = {
         (path := document_path(document)): create_file(files, path, text.encode())
@@ -74,10 +78,11 @@ def create_project(files: ProjectFiles, *, name: str, now: str) -> Scaffolded:
     )
 
 
-def _state(name: str, now: str) -> Mapping[str, object]:
-    return {
+def first_state(name: str, *, now: str) -> str:
+    """Return the text of state.json for a new project."""
+    state = {
         "version": 1,
-        "project": {"name": name, "initialized": now},
+        "project": {"name": line(name), "initialized": now},
         "workflow": {
             "currentPhase": None,
             "phase": "idle",
@@ -95,3 +100,4 @@ def _state(name: str, now: str) -> Mapping[str, object]:
         },
         "execution": {"activeCheckpointId": None, "completedPhases": [], "pendingTasks": []},
     }
+    return json.dumps(state, indent=2, ensure_ascii=False) + "\n"

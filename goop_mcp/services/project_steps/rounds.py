@@ -20,6 +20,7 @@ from goop_mcp.services.project_steps.model import (
     Stage,
 )
 from goop_mcp.store.interface import WriteTransaction
+from goop_mcp.store.records import NewKeptDocument
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import VERIFIERS
 from goop_mcp.workflow.gates import GateName
@@ -80,7 +81,12 @@ def accept(stage: Stage) -> Plan | NotDone:
     }
     keeps = {(name, ARCHIVED): text for name, text in texts.items()}
     spec = project.sources.get(SPEC)
-    opened = set_lock(spec, locked=False, now=stage.now) if spec is not None else None
+    # Without a folder nobody would write the header, and the file stays what it is.
+    opened = (
+        set_lock(spec, locked=False, now=stage.now)
+        if spec is not None and stage.has_folder
+        else None
+    )
     left = {**project.sources, **({SPEC: opened} if opened is not None else {})}
     keeps |= {(name, LEFT): text for name, text in left.items()}
     plan_text = project.sources.get(BLUEPRINT)
@@ -237,13 +243,24 @@ def reopen_round(stage: Stage) -> Plan | NotDone:
     # A contract that nobody has touched since gets its locked header back.
     source = stage.snapshot.sources_on_disk.get(SPEC)
     spec = None
-    if source is not None and left is not None and SPEC in kept:
+    if stage.has_folder and source is not None and left is not None and SPEC in kept:
         spec = (
             kept[SPEC].text if source == left.text else set_lock(source, locked=True, now=stage.now)
         )
 
     def then(writing: WriteTransaction) -> None:
-        writing.reopen_round()
+        reopened = writing.reopen_round()
+        if spec is not None:
+            # Servers without the folder show the contract as kept last.
+            new = NewKeptDocument(
+                name=SPEC,
+                sha256=sha256(spec.encode()),
+                text=spec,
+                round=reopened.number,
+                step="lock",
+                created_at=stage.now,
+            )
+            writing.keep_document(new)
 
     return Plan(
         message=notice(

@@ -33,7 +33,13 @@ from goop_mcp.services.project_steps.rounds import accept, reopen_round, start_r
 from goop_mcp.services.session_contents import SessionFields, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
-from goop_mcp.store.records import Confirmation, NewConfirmation, NewEvent, NewKeptDocument
+from goop_mcp.store.records import (
+    Confirmation,
+    KeptStep,
+    NewConfirmation,
+    NewEvent,
+    NewKeptDocument,
+)
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
 from goop_mcp.validation.findings import Finding
 from goop_mcp.validation.rules import run_checks
@@ -41,11 +47,19 @@ from goop_mcp.workflow.phases import Move
 from goop_mcp.workflow.rules import MOVE_RULES
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
 from goop_mcp.workspace.file_changes import FileChange, plan_archive, plan_spec
-from goop_mcp.workspace.layout import ADL, CHRONICLE, SPEC, archived_document
+from goop_mcp.workspace.layout import (
+    ADL,
+    CHRONICLE,
+    PEOPLES_DOCUMENTS,
+    SPEC,
+    STATE,
+    archived_document,
+    document_path,
+)
 from goop_mcp.workspace.replacing import sha256
-from goop_mcp.workspace.scaffold import create_project
+from goop_mcp.workspace.scaffold import create_project, first_state
 from goop_mcp.workspace.state import ProjectState
-from goop_mcp.workspace.state_changes import StateChange, current_state
+from goop_mcp.workspace.state_changes import StateChange, writable_state
 from goop_mcp.workspace.state_writing import plan_state
 
 __all__ = ["ACTIONS", "STEPS", "answer_confirmation", "take_step"]
@@ -203,7 +217,7 @@ def _stage(
         )
 
     # Raises for a state that cannot be read or is never written.
-    state = current_state(context.files)
+    state = writable_state(project.state_defect or project.state)
     return Stage(
         step=step,
         context=context,
@@ -289,16 +303,7 @@ def _done(
 
     # The rows of the round come first: the documents below are composed from them.
     for (name, step), text in plan.keeps.items():
-        writing.keep_document(
-            NewKeptDocument(
-                name=name,
-                sha256=sha256(text.encode()),
-                text=text,
-                round=stage.round,
-                step=step,
-                created_at=now,
-            )
-        )
+        _keep(writing, name, step, text, round=stage.round, now=now)
     if plan.then is not None:
         plan.then(writing)
 
@@ -342,7 +347,7 @@ def _done(
     state = None
     if plan.change != StateChange():
         state = plan_state(
-            writing, context.files, plan.change, now=now, author=author, seen=stage.state.token
+            writing, context.state, plan.change, now=now, author=author, seen=stage.state.token
         )
 
     after = snapshot_in(context, writing).with_state(
@@ -377,6 +382,21 @@ def _done(
     return Change(answer=redact_structure(result)[0], state=state, extra=tuple(extra))
 
 
+def _keep(
+    writing: WriteTransaction, name: str, step: KeptStep, text: str, *, round: int, now: str
+) -> None:
+    writing.keep_document(
+        NewKeptDocument(
+            name=name,
+            sha256=sha256(text.encode()),
+            text=text,
+            round=round,
+            step=step,
+            created_at=now,
+        )
+    )
+
+
 def _written(
     context: ProjectContext,
     change: "Callable[[WriteTransaction], Change[StepResult]]",
@@ -389,13 +409,35 @@ def _written(
 
 def _init(context: ProjectContext, step: ProjectStep, *, now: str) -> StepResult:
     files = context.files
-    done = create_project(files, name=step.name or files.root.name or "project", now=now)
-    lines = [*(f"created {path}" for path in done.created), *(f"kept {path}" for path in done.kept)]
+    name = step.name or files.root.name or "project"
+    done = create_project(files, name=name, now=now, with_state=context.writes_files)
+
+    def store_state(writing: WriteTransaction) -> bool:
+        if context.state.read(writing) is not None:
+            return False
+
+        writing.set_stored_state(first_state(name, now=now))
+        # Servers without the folder show what was created here.
+        for document in PEOPLES_DOCUMENTS:
+            text = files.read_text(document_path(document))
+            if text is not None:
+                _keep(writing, document, "init", text, round=writing.round().number, now=now)
+
+        return True
+
+    # In a shared database the state is a row. A state.json of the folder is taken over by the
+    # first change.
+    stored = not context.writes_files and context.store.write(store_state)
+    resources = context.addresses(STATE) if stored else ()
+    created = [*done.created, *resources]
+    lines = [*(f"created {path}" for path in created), *(f"kept {path}" for path in done.kept)]
+
     return StepResult(
-        status="done" if done.created else "unchanged",
+        status="done" if created else "unchanged",
         action="init",
-        message=notice("Project Created" if done.created else "Project Exists", *lines),
+        message=notice("Project Created" if created else "Project Exists", *lines),
         files=done.created,
+        resources=resources,
         undo="remove the created files",
     )
 
