@@ -8,6 +8,14 @@ from typing import Final, get_args
 
 from goop_mcp.errors import GoopError
 from goop_mcp.memory.importance import ImportanceScale, read_importance
+from goop_mcp.memory.limits import (
+    LARGEST_CONTENT,
+    LONGEST_ITEM,
+    LONGEST_NAME,
+    MOST_CONCEPTS,
+    MOST_FACTS,
+    MOST_SOURCE_FILES,
+)
 from goop_mcp.memory.similarity import fingerprint, sketches, tokens
 from goop_mcp.redaction import may_hold_secrets, redact
 from goop_mcp.store.records import MemoryType
@@ -39,10 +47,11 @@ MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
 SAVED_TYPES: Final[tuple[MemoryType, ...]] = ("decision", "observation", "note", "todo")
 """The types that a caller may save; `session_summary` comes from imported data only."""
 
-_LARGEST_CONTENT: Final = 64 * 1024
-_LONGEST_NAME: Final = 200
-_LONGEST_ITEM: Final = 4096
-_MOST_ITEMS: Final = {"concepts": 32, "facts": 32, "source_files": 64}
+_MOST_ITEMS: Final = {
+    "concepts": MOST_CONCEPTS,
+    "facts": MOST_FACTS,
+    "source_files": MOST_SOURCE_FILES,
+}
 
 
 class MemoryRefusedError(GoopError, ValueError):
@@ -266,7 +275,7 @@ def _with_short_title(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
 
 def _refuse_too_large(draft: MemoryDraft, reading: _Reading) -> None:
     sizes = [
-        ("content", len(draft.content.encode(errors="surrogatepass")), _LARGEST_CONTENT, "bytes")
+        ("content", len(draft.content.encode(errors="surrogatepass")), LARGEST_CONTENT, "bytes")
     ]
     sizes += [
         (name, len(getattr(draft, name)), most, "items") for name, most in _MOST_ITEMS.items()
@@ -275,7 +284,7 @@ def _refuse_too_large(draft: MemoryDraft, reading: _Reading) -> None:
         (
             name,
             len(text),
-            _LONGEST_ITEM if name in {"facts", "source_files"} else _LONGEST_NAME,
+            LONGEST_ITEM if name in {"facts", "source_files"} else LONGEST_NAME,
             "characters",
         )
         for name, text in _texts(draft)

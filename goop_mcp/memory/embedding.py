@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 import anyio.to_thread
 
+from goop_mcp.memory.limits import RANKED
 from goop_mcp.memory.searching import FoundMemories, SearchRequest, search_memory, wanted_memories
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.records import MemoryFilter, StoredMemory
@@ -26,7 +27,6 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
-_DEPTH: Final = 50
 _MEMORIES_A_CALL: Final = 64
 
 Vector = Sequence[float]
@@ -183,4 +183,4 @@ def _nearest(query: Vector, known: Sequence[tuple[int, Vector]]) -> tuple[int, .
         if near > 0:
             similarity[id] = near
 
-    return tuple(sorted(similarity, key=lambda id: (-similarity[id], -id))[:_DEPTH])
+    return tuple(sorted(similarity, key=lambda id: (-similarity[id], -id))[:RANKED])

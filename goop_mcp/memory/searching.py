@@ -10,6 +10,7 @@ from typing import Final
 
 from goop_mcp.errors import GoopError
 from goop_mcp.memory.drafts import MEMORY_TYPES
+from goop_mcp.memory.limits import MOST_QUERIES, MOST_RESULTS, RANKED
 from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.records import MemoryFilter, StoredMemory
 from goop_mcp.store.search_text import fold_concept, query_words
@@ -27,10 +28,7 @@ __all__ = [
     "wanted_memories",
 ]
 
-_MOST_QUERIES: Final = 8
 _LONGEST_QUERY: Final = 1000
-_LARGEST_LIMIT: Final = 50
-_DEPTH: Final = 50
 # The usual constant of reciprocal rank fusion. It makes the first place of a list weigh only a
 # little more than the second, so that places in several lists count more than one high place.
 _RANK_OFFSET: Final = 60
@@ -131,17 +129,17 @@ def search_memory(
     limit that is not allowed, and the errors of the store.
     """
     queries = [request.queries] if isinstance(request.queries, str) else list(request.queries)
-    if not 1 <= len(queries) <= _MOST_QUERIES:
+    if not 1 <= len(queries) <= MOST_QUERIES:
         raise SearchArgumentError(
-            f"{len(queries)} queries were given; expected 1 to {_MOST_QUERIES} phrasings"
+            f"{len(queries)} queries were given; expected 1 to {MOST_QUERIES} phrasings"
         )
 
     wanted = wanted_memories(
         types=request.types, concepts=request.concepts, min_importance=request.min_importance
     )
     limit = request.limit
-    if isinstance(limit, bool) or not 1 <= limit <= _LARGEST_LIMIT:
-        raise SearchArgumentError(f"limit is {limit!r}; expected 1 to {_LARGEST_LIMIT}")
+    if isinstance(limit, bool) or not 1 <= limit <= MOST_RESULTS:
+        raise SearchArgumentError(f"limit is {limit!r}; expected 1 to {MOST_RESULTS}")
 
     notes: list[str] = []
     words_of = [_words(query, number, notes) for number, query in enumerate(queries, 1)]
@@ -229,20 +227,20 @@ def _by_words(
 ) -> _RankedList:
     """Return memories with all words and, if these are too few, after them those with some."""
     # Memories with all words are what was asked for, so those with some only fill up the list.
-    hits = reading.search(words, operator="AND", wanted=wanted, limit=_DEPTH)
+    hits = reading.search(words, operator="AND", wanted=wanted, limit=RANKED)
     if len(hits) < limit and len(words) > 1:
-        hits = hits + reading.search(words, operator="OR", wanted=wanted, limit=_DEPTH)
+        hits = hits + reading.search(words, operator="OR", wanted=wanted, limit=RANKED)
 
     memories = list({hit.memory.id: hit.memory for hit in hits}.values())
 
-    return _RankedList(memories[:_DEPTH], len(memories) >= _DEPTH)
+    return _RankedList(memories[:RANKED], len(memories) >= RANKED)
 
 
 def _by_ids(reading: ReadTransaction, ids: Sequence[int], wanted: MemoryFilter) -> _RankedList:
     asked = {fold_concept(concept) for concept in wanted.concepts}
     memories = [
         memory
-        for id in ids[:_DEPTH]
+        for id in ids[:RANKED]
         if (memory := reading.memory(id)) is not None
         and memory.forgotten_at is None
         and memory.importance >= wanted.min_importance
@@ -250,7 +248,7 @@ def _by_ids(reading: ReadTransaction, ids: Sequence[int], wanted: MemoryFilter) 
         and (not asked or not asked.isdisjoint(map(fold_concept, memory.concepts)))
     ]
 
-    return _RankedList(memories, len(ids) >= _DEPTH)
+    return _RankedList(memories, len(ids) >= RANKED)
 
 
 def _fused(lists: Iterable[_RankedList]) -> list[tuple[StoredMemory, float]]:

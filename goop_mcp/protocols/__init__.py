@@ -108,9 +108,9 @@ def check_rules(rules: Sequence[Rule]) -> None:
     """Raise RuleRefusedError for the first custom rule in `rules` that cannot be used."""
     if rules != ():
         # Imported here, because only callers that pass rules need it.
-        from goop_mcp.validation.own_rules import check_own_rules  # noqa: PLC0415
+        from goop_mcp.validation.custom_rules import check_custom_rules  # noqa: PLC0415
 
-        check_own_rules(rules, taken=NAMESPACES)
+        check_custom_rules(rules, taken=NAMESPACES)
 
 
 def rules_with(own: Sequence[Rule]) -> RuleBook:

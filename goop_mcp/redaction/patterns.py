@@ -41,7 +41,7 @@ class SecretPattern:
 def _replacing(
     words: tuple[str, ...], pattern: re.Pattern[str], replacement: Replacing | None = None
 ) -> SecretPattern:
-    """Return a shape for the matches of `pattern`; `replacement` returns None to keep a match."""
+    """Return a kind for the matches of `pattern`; `replacement` returns None to keep a match."""
 
     def hide(text: str) -> tuple[str, int]:
         found = 0
@@ -62,12 +62,8 @@ def _replacing(
 
 def _value_only(match: re.Match[str]) -> str:
     """Replace the group `value` and keep the rest of the match."""
-    start, end = (place - match.start() for place in match.span("value"))
+    start, end = (at - match.start() for at in match.span("value"))
     return match[0][:start] + REDACTED + match[0][end:]
-
-
-def _value_if_random(match: re.Match[str]) -> str | None:
-    return _value_only(match) if mixes_letters_and_digits(match["value"]) else None
 
 
 def _value_unless_stand_in(match: re.Match[str]) -> str | None:
@@ -77,9 +73,9 @@ def _value_unless_stand_in(match: re.Match[str]) -> str | None:
 def _hide_tokens(text: str) -> tuple[str, int]:
     pieces: list[str] = []
     shown = 0
-    while place := find_token(text, shown):
-        pieces += [text[shown : place[0]], REDACTED]
-        shown = place[1]
+    while token := find_token(text, shown):
+        pieces += [text[shown : token[0]], REDACTED]
+        shown = token[1]
 
     pieces.append(text[shown:])
     return "".join(pieces), len(pieces) // 2
@@ -161,7 +157,7 @@ def _hide_in_kubernetes_secret(text: str) -> tuple[str, int]:
 
     def replace(match: re.Match[str]) -> str:
         nonlocal count
-        start, end = (place - match.start() for place in match.span("lines"))
+        start, end = (at - match.start() for at in match.span("lines"))
         lines, found = _DATA_LINE.subn(rf"\g<before>{REDACTED}", match["lines"])
         count += found
         return match[0][:start] + lines + match[0][end:]
@@ -222,10 +218,6 @@ def _from_value_on(match: re.Match[str]) -> str:
     return match[0][: match.start("value") - match.start()] + REDACTED
 
 
-def _bearer(match: re.Match[str]) -> str | None:
-    return _from_value_on(match) if looks_random(match["value"]) else None
-
-
 def _authorization(match: re.Match[str]) -> str | None:
     # After a scheme there are only credentials. Without one it may be a sentence about
     # authorization.
@@ -241,11 +233,22 @@ SECRET_PATTERNS: Final = (
     _replacing(("-----begin ",), _KEY_BLOCK),
     _replacing((" aaaa",), _SSH_KEY),
     _replacing(("://",), _IN_URL, lambda _match: f"{REDACTED}@"),
-    *(_replacing(words, re.compile(pattern), _value_if_random) for words, pattern in _MARKED),
+    *(
+        _replacing(
+            words,
+            re.compile(pattern),
+            lambda match: _value_only(match) if mixes_letters_and_digits(match["value"]) else None,
+        )
+        for words, pattern in _MARKED
+    ),
     SecretPattern((), _hide_tokens, may_begin_token),
     _replacing(("cookie", " -b "), _COOKIES, _without_cookies),
     _replacing(("authorization",), _AUTHORIZATION, _authorization),
-    _replacing(("bearer",), _BEARER, _bearer),
+    _replacing(
+        ("bearer",),
+        _BEARER,
+        lambda match: _from_value_on(match) if looks_random(match["value"]) else None,
+    ),
     SecretPattern(PROGRAMS, lambda text: hide_in_commands(text, REDACTED)),
     _replacing(("machine", "default"), _NETRC, _value_unless_stand_in),
     SecretPattern(("secret",), _hide_in_kubernetes_secret),

@@ -15,8 +15,10 @@ PRIVATE: Final = "[PRIVATE]"
 # enough for real texts; the limit bounds the time for a text made to need more.
 _MOST_PASSES: Final = 8
 # Each keyword is looked for once in a text, even if several kinds of secret need it.
-_WORDS: Final = tuple({word: None for shape in SECRET_PATTERNS for word in shape.words})
-_FINDERS: Final = tuple(shape.may_hold for shape in SECRET_PATTERNS if shape.may_hold is not None)
+_WORDS: Final = tuple({word: None for pattern in SECRET_PATTERNS for word in pattern.words})
+_FINDERS: Final = tuple(
+    pattern.may_hold for pattern in SECRET_PATTERNS if pattern.may_hold is not None
+)
 # `<private>`, also with the angle brackets escaped by a host.
 _MARK: Final = re.compile(
     r"(?:<|&lt;)\s{0,8}(/?)\s{0,8}private(?:\s[^<>&]{0,200})?(?:>|&gt;)", re.IGNORECASE
@@ -35,11 +37,19 @@ def redact(text: str) -> Redacted:
     """Return `text` with `[PRIVATE]` for parts marked as private and `[REDACTED]` for secrets."""
     count = 0
     for _ in range(_MOST_PASSES):
-        text, found = _pass(text)
-        if not found:
-            break
+        before, lowered = count, text.lower()
+        present = {word for word in _WORDS if word in lowered}
+        if "private" in lowered:
+            text, found = _hide_private(text)
+            count += found
 
-        count += found
+        for pattern in SECRET_PATTERNS:
+            if pattern.may_hold is not None or not present.isdisjoint(pattern.words):
+                text, found = pattern.hide(text)
+                count += found
+
+        if count == before:
+            break
 
     return Redacted(text, count)
 
@@ -51,22 +61,6 @@ def may_hold_secrets(texts: Iterable[str]) -> bool:
     return any(word in lowered for word in (*_WORDS, "private")) or any(
         finds(text) for finds in _FINDERS
     )
-
-
-def _pass(text: str) -> tuple[str, int]:
-    lowered = text.lower()
-    count = 0
-    if "private" in lowered:
-        text, count = _hide_private(text)
-
-    present = {word for word in _WORDS if word in lowered}
-
-    for shape in SECRET_PATTERNS:
-        if shape.may_hold is not None or not present.isdisjoint(shape.words):
-            text, found = shape.hide(text)
-            count += found
-
-    return text, count
 
 
 def _hide_private(text: str) -> tuple[str, int]:

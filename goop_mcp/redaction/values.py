@@ -1,7 +1,6 @@
 """Whether a value assigned to a name such as `password` is a secret, or only code or prose."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Self
@@ -81,15 +80,17 @@ class Assignment:
     @classmethod
     def of(cls, text: str, named: re.Match[str], value: re.Match[str]) -> Self:
         """Return the assignment in `text`; `named` has the groups name and sign."""
-        opening, inner, closing = _parts(value[0])
+        quote = next((quote for quote in _QUOTES if value[0].startswith(quote)), "")
+        inner = value[0][len(quote) :]
+        bare = inner.removesuffix(quote) if quote else inner.rstrip(_CLOSERS)
         before = text[max(named.start() - 2, 0) : named.start()].removesuffix(" ")
 
         return cls(
             name=text[slice(*named.span("name"))],
             sign=named["sign"],
-            value=inner,
-            opening=opening,
-            closing=closing,
+            value=bare,
+            opening=quote,
+            closing=inner[len(bare) :],
             alone=_AT_THE_END.match(text, value.end()) is not None,
             argument=before[-1:] in {"(", ","},
         )
@@ -98,19 +99,6 @@ class Assignment:
     def quoted(self) -> bool:
         """Whether the value was in quotes."""
         return bool(self.opening)
-
-
-def _parts(found: str) -> tuple[str, str, str]:
-    """Return opening quote, value and closing quote or punctuation."""
-    quote = next((quote for quote in _QUOTES if found.startswith(quote)), "")
-    if not quote:
-        value = found.rstrip(_CLOSERS)
-        return "", value, found[len(value) :]
-
-    inner = found[len(quote) :]
-    closing = quote if inner.endswith(quote) else ""
-
-    return quote, inner[: len(inner) - len(closing)], closing
 
 
 def looks_random(text: str) -> bool:
@@ -139,47 +127,72 @@ def is_weak_name(name: str) -> bool:
     return name.lower() in _WEAK_NAMES
 
 
-def is_secret(assignment: Assignment) -> bool:
-    """Return whether the value is a secret.
+def is_secret(it: Assignment) -> bool:
+    """Return whether the value is a secret: the first paragraph that knows it decides.
 
-    The first check that returns True or False decides; without any it is a secret.
+    First come values that are certainly none, then weak names and weak ways to assign; the form of
+    the value decides last.
     """
-    for check in _CHECKS:
-        if (answer := check(assignment)) is not None:
-            return answer
+    name, value = it.name.lower(), it.value.strip()
+    if not any(c.isalnum() for c in it.value) or _PLACEHOLDER.fullmatch(value):
+        return False
 
-    return True
-
-
-def _path(it: Assignment) -> bool | None:
     # The shell keeps the current folder in PWD.
-    return False if it.name.lower() == "pwd" and _PATH.fullmatch(it.value) else None
+    if name == "pwd" and _PATH.fullmatch(it.value):
+        return False
 
-
-def _placeholder(it: Assignment) -> bool | None:
-    return (
-        None
-        if any(c.isalnum() for c in it.value) and not _PLACEHOLDER.fullmatch(it.value.strip())
-        else False
-    )
-
-
-def _weak_name(it: Assignment) -> bool | None:
     # Most values of `key` are keys of mappings or of keyboards, and words.
-    if not is_weak_name(it.name):
-        return None
-    return _RANDOM_ONLY.fullmatch(it.value) is not None and _is_dense(it.value)
+    if is_weak_name(name):
+        return _RANDOM_ONLY.fullmatch(it.value) is not None and _is_dense(it.value)
 
-
-def _pass(it: Assignment) -> bool | None:
     # `pass` is also what tests do.
-    if it.name.lower() != "pass":
-        return None
+    if name == "pass":
+        if it.quoted and " " in value:
+            return False
+        if not it.quoted and it.sign != "=":
+            return it.value.isalnum() and looks_random(it.value)
+
+    # In `"Password: "`, the quote after the colon closes the text that contains the name.
+    if it.quoted and it.value[:1] in _AFTER_A_TEXT:
+        return False
+
+    # `password = get_password()`: a name without digits, or a call of one, that repeats the name.
+    if not it.quoted and _NAME_OR_CALL.fullmatch(it.value) and name in it.value.lower():
+        return False
+    if _WORD.fullmatch(value) or value.lower() == name:
+        return False
+
+    # "the password is wrong": here only a value that cannot be a word is a secret.
+    if it.sign.strip(" \t`*\"'\\") in _WEAK_ASSIGNMENTS:
+        return looks_random(it.value)
+    return _has_form_of_secret(it)
+
+
+def _has_form_of_secret(it: Assignment) -> bool:
+    # Several words in quotes describe a secret, unless they are a passphrase.
+    like_a_password = _LIKE_A_PASSWORD.fullmatch(it.name) is not None
     if it.quoted:
-        return False if " " in it.value.strip() else None
-    if it.sign == "=":
-        return None
-    return it.value.isalnum() and looks_random(it.value)
+        return like_a_password or " " not in it.value.strip() or looks_random(it.value)
+
+    # Counts, ports and timeouts are short; a PIN is short too, but not the value of a token.
+    if it.value.isdecimal():
+        return len(it.value) > _LONGEST_COUNT or (
+            like_a_password and len(it.value) >= _SHORTEST_PIN
+        )
+
+    # A reference or a type is code, unless it is all that an environment file assigns.
+    assigned_alone = it.sign == "=" and it.alone and not it.argument and not it.closing
+    if not assigned_alone and (_REFERENCE.fullmatch(it.value) or _TYPE.fullmatch(it.value)):
+        return False
+    if looks_random(it.value):
+        return True
+
+    # A plain word: a value in environments, forms and elements, a variable in code.
+    if "=" in it.sign and not re.search(r"\s", it.sign):
+        return not it.argument
+    if it.sign == ">":
+        return it.name.lower() != "token"
+    return it.alone and (like_a_password or it.name.isupper() or len(it.value) >= _LONG_VALUE)
 
 
 def _is_dense(value: str) -> bool:
@@ -196,86 +209,3 @@ def _is_dense(value: str) -> bool:
         and len(set(kinds)) == len("aA1")
         and changes > _DENSITY * len(longest)
     )
-
-
-def _after_closing_quote(it: Assignment) -> bool | None:
-    # In `"Password: "`, the quote after the colon closes the text that contains the name.
-    return False if it.quoted and it.value[:1] in _AFTER_A_TEXT else None
-
-
-def _own_name(it: Assignment) -> bool | None:
-    # `password = get_password()`: a name without digits, or a call of one, that repeats the name.
-    repeats = _NAME_OR_CALL.fullmatch(it.value) and it.name.lower() in it.value.lower()
-    return False if not it.quoted and repeats else None
-
-
-def _known_word(it: Assignment) -> bool | None:
-    value = it.value.strip()
-    return False if _WORD.fullmatch(value) or value.lower() == it.name.lower() else None
-
-
-def _weakly_assigned(it: Assignment) -> bool | None:
-    # "the password is wrong": here only a value that cannot be a word is a secret.
-    return looks_random(it.value) if it.sign.strip(" \t`*\"'\\") in _WEAK_ASSIGNMENTS else None
-
-
-def _in_quotes(it: Assignment) -> bool | None:
-    if not it.quoted:
-        return None
-    # Several words describe a secret, unless they are a passphrase.
-    return (
-        bool(_LIKE_A_PASSWORD.fullmatch(it.name))
-        or " " not in it.value.strip()
-        or looks_random(it.value)
-    )
-
-
-def _number(it: Assignment) -> bool | None:
-    if not it.value.isdecimal():
-        return None
-    return len(it.value) > _LONGEST_COUNT or (
-        bool(_LIKE_A_PASSWORD.fullmatch(it.name)) and len(it.value) >= _SHORTEST_PIN
-    )
-
-
-def _code(it: Assignment) -> bool | None:
-    if it.sign == "=" and it.alone and not it.argument and not it.closing:
-        return None
-    return False if _REFERENCE.fullmatch(it.value) or _TYPE.fullmatch(it.value) else None
-
-
-def _random(it: Assignment) -> bool | None:
-    return True if looks_random(it.value) else None
-
-
-def _word(it: Assignment) -> bool | None:
-    """Judge a plain word: a value in environments, forms and elements, a variable in code."""
-    if "=" in it.sign and not re.search(r"\s", it.sign):
-        return not it.argument
-    if it.sign == ">":
-        return it.name.lower() != "token"
-
-    certain = (
-        _LIKE_A_PASSWORD.fullmatch(it.name) or it.name.isupper() or len(it.value) >= _LONG_VALUE
-    )
-
-    return bool(certain) and it.alone
-
-
-# First values that are certainly not secrets; then weak names and weak ways to assign; then the
-# form of the value.
-_CHECKS: Final[tuple[Callable[[Assignment], bool | None], ...]] = (
-    _placeholder,
-    _path,
-    _weak_name,
-    _pass,
-    _after_closing_quote,
-    _own_name,
-    _known_word,
-    _weakly_assigned,
-    _in_quotes,
-    _number,
-    _code,
-    _random,
-    _word,
-)

@@ -112,7 +112,7 @@ def judge(
         replace(finding, severity=Severity.ERROR) if finding.rule in unwanted else finding
         for finding in verdict.findings
     )
-    feedback = compose_feedback(findings, no_envelope=False, skeleton="", limits=limits)
+    feedback = compose_feedback(findings, no_envelope=False, template="", limits=limits)
     return replace(verdict, verdict="rejected", findings=findings, feedback=feedback)
 
 

@@ -13,7 +13,7 @@ __all__ = [
     "Decision",
     "Issue",
     "Option",
-    "Outcome",
+    "OutcomeKind",
     "Policy",
     "Question",
     "Retry",
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from goop_mcp.routing.context_parts import Counters, Policy, RoutingLimits, SessionState
     from goop_mcp.routing.decision import Action, Decision, Retry, SessionResult
     from goop_mcp.routing.router import route
-    from goop_mcp.routing.views import Issue, Option, Outcome, Question
+    from goop_mcp.routing.views import Issue, Option, OutcomeKind, Question
 else:
     __getattr__ = names_on_demand(
         __name__,
@@ -39,7 +39,7 @@ else:
             "Decision": "decision",
             "Issue": "views",
             "Option": "views",
-            "Outcome": "views",
+            "OutcomeKind": "views",
             "Policy": "context_parts",
             "Question": "views",
             "Retry": "decision",

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from goop_mcp.routing.views import NOTHING, Issue, Question
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["Action", "Decision", "Filling", "Retry", "SessionResult"]
+__all__ = ["Action", "Decision", "DecisionFields", "Retry", "SessionResult"]
 
 
 class Action(StrEnum):
@@ -69,7 +69,7 @@ class SessionResult:
         return {"session_id": self.session_id, "state": self.state, "result": self.result}
 
 
-class Filling(TypedDict, total=False):
+class DecisionFields(TypedDict, total=False):
     """What a row sets in a decision, in addition to rule, actions, reason and message."""
 
     next_agent: str | None

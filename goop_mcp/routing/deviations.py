@@ -74,16 +74,14 @@ def _options(text: str) -> tuple[Option, ...]:
 
     ends = [*(mark.start() for mark in marks[1:]), len(text)] if marks else []
 
-    return tuple(
-        Option(mark[1], words, recommended=_RECOMMENDED.search(words) is not None)
-        for mark, end in zip(marks, ends, strict=True)
-        if (words := _trimmed(text[mark.end() : end]))
-    )
+    options: list[Option] = []
+    for mark, end in zip(marks, ends, strict=True):
+        words = " ".join(text[mark.end() : end].split()).rstrip(_JOINTS)
+        # "A) keep it, or B) drop it": the conjunction belongs to neither option.
+        joint = next((each for each in (" or", " and") if words.endswith(each)), "")
+        words = words.removesuffix(joint).rstrip(_JOINTS)
+        if words:
+            recommended = _RECOMMENDED.search(words) is not None
+            options.append(Option(mark[1], words, recommended=recommended))
 
-
-def _trimmed(text: str) -> str:
-    """Return `text` on one line, without what joins it to the next option."""
-    words = " ".join(text.split()).rstrip(_JOINTS)
-    # "A) keep it, or B) drop it": the conjunction belongs to neither option.
-    joint = next((each for each in (" or", " and") if words.endswith(each)), "")
-    return words.removesuffix(joint).rstrip(_JOINTS)
+    return tuple(options)

@@ -1,7 +1,7 @@
 """When a valid report must not be followed by the next step: something blocks it (D-90)."""
 
 from goop_mcp.routing.deviations import names_decision
-from goop_mcp.routing.views import Outcome, ReportView
+from goop_mcp.routing.views import OutcomeKind, ReportView
 
 __all__ = ["NOT_READY", "is_held_back", "waits_for_decision"]
 
@@ -9,13 +9,13 @@ NOT_READY = "the report says ready=false and names no blocker"
 """The blocker where the report does not name one."""
 
 
-def is_held_back(outcome: Outcome, report: ReportView) -> bool:
+def is_held_back(outcome: OutcomeKind, report: ReportView) -> bool:
     """Return whether a finished task is not to be followed by the next one."""
-    return outcome is Outcome.DONE and (report.blockers is not None or report.ready is False)
+    return outcome is OutcomeKind.DONE and (report.blockers is not None or report.ready is False)
 
 
-def waits_for_decision(outcome: Outcome, report: ReportView) -> bool:
+def waits_for_decision(outcome: OutcomeKind, report: ReportView) -> bool:
     """Return whether unfinished work cannot continue before the user has decided."""
-    return outcome in (Outcome.PARTIAL, Outcome.CHECKPOINT) and names_decision(
+    return outcome in (OutcomeKind.PARTIAL, OutcomeKind.CHECKPOINT) and names_decision(
         report.blockers or ""
     )

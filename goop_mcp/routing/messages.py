@@ -1,8 +1,8 @@
 """Parts of messages that several rows share."""
 
 from goop_mcp.messages import decision_required, notice
-from goop_mcp.routing.decision import Filling
-from goop_mcp.routing.row import Case
+from goop_mcp.routing.decision import DecisionFields
+from goop_mcp.routing.row import RoutingInput
 from goop_mcp.routing.views import Question
 from goop_mcp.validation.findings import excerpt
 
@@ -28,27 +28,27 @@ def counted_noun(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def failed_checks(case: Case) -> str:
+def failed_checks(case: RoutingInput) -> str:
     """Return the failed checks of a report as text: `check "tests" failed`."""
     names = [f'"{excerpt(check.name, 40)}"' for check in case.report.failed_checks]
     return f"check{'' if len(names) == 1 else 's'} {', '.join(names)} failed"
 
 
-def render_blockers(case: Case, filling: Filling) -> str:
+def render_blockers(case: RoutingInput, fields: DecisionFields) -> str:
     """Return a question to the user about the blockers."""
-    blockers = filling.get("blockers") or ()
-    questions = filling.get("questions") or ()
+    blockers = fields.get("blockers") or ()
+    questions = fields.get("questions") or ()
     topics = [*(question.text for question in questions), *blockers] or [
         case.report.summary or "no row fits"
     ]
     return decision_required("; ".join(topics[:3]), question="How should it continue?")
 
 
-def render_review(text: str, filling: Filling) -> str:
+def render_review(text: str, fields: DecisionFields) -> str:
     """Return the request for a human review: the issues, or `text` where there are none."""
-    issues = filling.get("issues") or ()
+    issues = fields.get("issues") or ()
     lines = [f"⚠️ {issue.message}" for issue in issues[:5]] or [f"⚠️ {text}"]
-    held = filling.get("next_agent")
+    held = fields.get("next_agent")
 
     return notice(
         "Human Review",
@@ -57,7 +57,7 @@ def render_review(text: str, filling: Filling) -> str:
     )
 
 
-def render_fix(text: str, case: Case) -> str:
+def render_fix(text: str, case: RoutingInput) -> str:
     """Return that the same agent fixes what `text` describes and runs again."""
     used, limit = case.context.counters.fix_retries, case.context.policy.limits.fix_retries
     step = f"{named(case.same_agent)} fixes it and runs again (attempt {used + 2} of {limit + 1})"
@@ -69,8 +69,8 @@ def render_notice(title: str, text: str, step: str) -> str:
     return notice(title, text, f"→ {step}")
 
 
-def render_question(_case: Case, filling: Filling) -> str:
-    """Return the first question of a filling, followed by its context in parentheses."""
-    question = (filling.get("questions") or (Question(id="q1", text="?"),))[0]
+def render_question(_case: RoutingInput, fields: DecisionFields) -> str:
+    """Return the first question of a decision, followed by its context in parentheses."""
+    question = (fields.get("questions") or (Question(id="q1", text="?"),))[0]
     text = f"{question.text} ({question.context})" if question.context else question.text
     return decision_required(text, question="How should it continue?")

@@ -34,7 +34,7 @@ Each envelope is read into one model. Its outcome is the first line that fits. A
 _ROWS = """\
 ## Rows
 
-"Carries" names the fields of the decision that a row sets in addition to `actions`, `rule`,
+"Sets" names the fields of the decision that a row sets in addition to `actions`, `rule`,
 `reason`, `message`, `verdict` and `state_changes`.
 """
 
@@ -113,7 +113,18 @@ def routing_markdown() -> str:
             _LIMITS,
             _table(
                 ("limit", "default"),
-                [(f"`{each.name}`", _limit(each.name)) for each in fields(RoutingLimits)],
+                [
+                    (
+                        f"`{name}`",
+                        str(value)
+                        if isinstance(value, int)
+                        else ", ".join(f"{edge} {limit}" for edge, limit in value.items()),
+                    )
+                    for name, value in (
+                        (each.name, getattr(RoutingLimits(), each.name))
+                        for each in fields(RoutingLimits)
+                    )
+                ],
             ),
             _STATES,
             _table(
@@ -149,22 +160,13 @@ def _rows(protocol: str, rows: Iterable[Row]) -> str:
             row.rule,
             row.when,
             ", ".join(f"`{action}`" for action in row.actions),
-            ", ".join(f"`{name}`" for name in row.carries),
+            ", ".join(f"`{name}`" for name in row.sets),
             " ".join(row.requirements),
         )
         for row in rows
     ]
-    head = ("rule", "when", "actions", "carries", "requirements")
+    head = ("rule", "when", "actions", "sets", "requirements")
     return f"### {_TITLES.get(protocol, protocol)}\n\n{_table(head, lines)}"
-
-
-def _limit(name: str) -> str:
-    value = getattr(RoutingLimits(), name)
-    return (
-        str(value)
-        if isinstance(value, int)
-        else ", ".join(f"{edge} {limit}" for edge, limit in value.items())
-    )
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -1,4 +1,4 @@
-"""The steps in which an orchestrator reads a report, filled in (G-48)."""
+"""The steps in which an orchestrator reads a report, with what they found (G-48)."""
 
 from goop_mcp.routing.views import ReportView
 

@@ -7,9 +7,9 @@ from goop_mcp.routing.adapters import ADAPTERS, protocol_of
 from goop_mcp.routing.context import RoutingContext
 from goop_mcp.routing.decision import Decision
 from goop_mcp.routing.reading_order import reading_steps
-from goop_mcp.routing.row import Case, Row
+from goop_mcp.routing.row import RoutingInput, Row
 from goop_mcp.routing.table import rows_for
-from goop_mcp.routing.views import NO_REPORT, NO_REQUEST, Outcome, RequestView
+from goop_mcp.routing.views import NO_REPORT, NO_REQUEST, OutcomeKind, RequestView
 from goop_mcp.validation.findings import Finding, Severity
 from goop_mcp.validation.verdict import Verdict
 
@@ -38,7 +38,7 @@ def route(verdict: Verdict, context: RoutingContext | Mapping[str, Any] | None =
     return _decide(row, case)
 
 
-def _case(verdict: Verdict, context: RoutingContext) -> Case:
+def _case(verdict: Verdict, context: RoutingContext) -> RoutingInput:
     protocol = protocol_of(verdict)
     adapter = ADAPTERS.get(protocol) if protocol else None
     view = NO_REPORT if adapter is None else adapter.read(verdict)
@@ -48,7 +48,7 @@ def _case(verdict: Verdict, context: RoutingContext) -> Case:
     # Rows read attributes of both views without a test: the one that does not apply is empty.
     report, request = (NO_REPORT, view) if isinstance(view, RequestView) else (view, NO_REQUEST)
 
-    return Case(
+    return RoutingInput(
         verdict=verdict,
         context=context,
         protocol=protocol,
@@ -83,23 +83,23 @@ def _errors(
     return errors
 
 
-def _decide(row: Row, case: Case) -> Decision:
-    filling = row.fill(case)
+def _decide(row: Row, case: RoutingInput) -> Decision:
+    fields = row.build(case)
     blocker = case.report.blockers
     if (
         blocker
-        and case.outcome is not Outcome.INVALID
-        and blocker not in (listed := filling.get("blockers", ()))
+        and case.outcome is not OutcomeKind.INVALID
+        and blocker not in (listed := fields.get("blockers", ()))
     ):
         # A blocker reaches the caller whatever the row, or work would continue without it (D-90).
-        filling = {**filling, "blockers": (*listed, blocker)}
+        fields = {**fields, "blockers": (*listed, blocker)}
 
     return Decision(
         actions=row.actions,
         rule=row.rule,
         reason=f"{row.reason(case)} ({row.rule}).",
-        message=row.message(case, filling),
+        message=row.message(case, fields),
         verdict=case.verdict,
         steps=() if case.report is NO_REPORT else reading_steps(case.report),
-        **filling,
+        **fields,
     )

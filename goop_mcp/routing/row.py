@@ -1,4 +1,4 @@
-"""A row of the routing table, and the case it matches."""
+"""A row of the routing table, and what it is compared with."""
 
 import re
 from collections.abc import Callable
@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Concatenate, ParamSpec
 
 from goop_mcp.routing.context import RoutingContext
-from goop_mcp.routing.decision import Action, Filling
-from goop_mcp.routing.views import NO_REPORT, NO_REQUEST, Outcome, ReportView, RequestView
+from goop_mcp.routing.decision import Action, DecisionFields
+from goop_mcp.routing.views import NO_REPORT, NO_REQUEST, OutcomeKind, ReportView, RequestView
 from goop_mcp.validation.findings import Finding
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["ANY", "Case", "Row", "RowList", "no_filling"]
+__all__ = ["ANY", "RoutingInput", "Row", "RowList", "no_fields"]
 
 _AGENT_NAME = re.compile(r"\w[\w.:/-]{0,99}")
 
@@ -20,7 +20,7 @@ ANY = "any"
 
 
 @dataclass(slots=True, kw_only=True)
-class Case:
+class RoutingInput:
     """One verdict in its context, read once.
 
     `protocol` is None when it is unknown. `report` and `request` are the normalised envelope; the
@@ -32,7 +32,7 @@ class Case:
     verdict: Verdict
     context: RoutingContext
     protocol: str | None
-    outcome: Outcome
+    outcome: OutcomeKind
     report: ReportView = NO_REPORT
     request: RequestView = NO_REQUEST
     rejected: bool = False
@@ -47,8 +47,8 @@ class Case:
         return named if named and _AGENT_NAME.fullmatch(named) else None
 
 
-def no_filling(_case: Case) -> Filling:
-    """Return a filling with nothing in it."""
+def no_fields(_case: RoutingInput) -> DecisionFields:
+    """Return no fields."""
     return {}
 
 
@@ -56,36 +56,36 @@ def no_filling(_case: Case) -> Filling:
 class Row:
     """One row: a condition, and the decision when it is true.
 
-    `fits` is the condition; `when` only describes it on docs/routing.md. `fill` returns the fields
-    of the decision, and `carries` must name each of them except `state_changes`. `reason` returns a
-    clause with the native terms; the router adds the id. `message` also receives what `fill`
+    `fits` is the condition; `when` only describes it on docs/routing.md. `build` returns the fields
+    of the decision, and `sets` must name each of them except `state_changes`. `reason` returns a
+    clause with the native terms; the router adds the id. `message` also receives what `build`
     returned. Earlier rows win, so that a special case stands before the general one.
     """
 
     rule: str
     protocol: str
     when: str
-    fits: Callable[[Case], bool]
+    fits: Callable[[RoutingInput], bool]
     actions: tuple[Action, ...]
-    carries: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
-    fill: Callable[[Case], Filling] = no_filling
-    reason: Callable[[Case], str]
-    message: Callable[[Case, Filling], str]
+    build: Callable[[RoutingInput], DecisionFields] = no_fields
+    reason: Callable[[RoutingInput], str]
+    message: Callable[[RoutingInput, DecisionFields], str]
 
 
 P = ParamSpec("P")
-Fill = Callable[[Case], Filling]
+Build = Callable[[RoutingInput], DecisionFields]
 
 
 # Both are typed by the constructor of Row: its fields are listed once, and calls are still checked.
 def _decorator(
     make: Callable[P, Row],
-) -> Callable[Concatenate["RowList", P], Callable[[Fill], Fill]]:
-    def row(rows: "RowList", /, *args: P.args, **data: P.kwargs) -> Callable[[Fill], Fill]:
-        def declare(fill: Fill) -> Fill:
-            rows.append(replace(make(*args, **data), fill=fill))
-            return fill
+) -> Callable[Concatenate["RowList", P], Callable[[Build], Build]]:
+    def row(rows: "RowList", /, *args: P.args, **data: P.kwargs) -> Callable[[Build], Build]:
+        def declare(build: Build) -> Build:
+            rows.append(replace(make(*args, **data), build=build))
+            return build
 
         return declare
 
@@ -102,8 +102,8 @@ def _adder(make: Callable[P, Row]) -> Callable[Concatenate["RowList", P], None]:
 class RowList(list[Row]):
     """The rows of one table in the order in which they are tried.
 
-    `@ROWS.row(rule=…, …)` declares a row on the function that fills its decision; `ROWS.add(…)`
-    declares one whose filling is a single expression or empty.
+    `@ROWS.row(rule=…, …)` declares a row on the function that builds its fields; `ROWS.add(…)`
+    declares one whose fields are a single expression or none.
     """
 
     row = _decorator(Row)

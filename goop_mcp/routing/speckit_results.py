@@ -37,12 +37,13 @@ def issues_of_result(result: Mapping[str, Any], agent: str) -> tuple[Issue, ...]
     """Return what to fix after a failed gate, worst first; never empty."""
     # The most precise source first; the counts always give an issue, because an agent cannot act on
     # feedback without any.
-    found = (
-        tuple(_listed(result.get("findings")))
-        or tuple(_gates(result))
-        or tuple(_compliance(result))
-    )
-    return worst_first(found or (_from_counts(result, agent),))
+    found = [*_listed(result.get("findings"))] or [*_gates(result)]
+    compliance = result.get("constitution_compliance")
+    if not found and isinstance(compliance, Mapping) and compliance.get("status") == "FAIL":
+        message = f"constitution compliance is FAIL, {compliance.get('failed')} rules broken"
+        found = [Issue(severity="CRITICAL", type="constitution", message=message)]
+
+    return worst_first(found or [_from_counts(result, agent)])
 
 
 def issues_of_error(error: ErrorView) -> tuple[Issue, ...]:
@@ -91,14 +92,6 @@ def _gates(result: Mapping[str, Any]) -> Iterator[Issue]:
             yield Issue(
                 severity="HIGH", type="success_criteria", message=f"criterion FAILED: {words}"
             )
-
-
-def _compliance(result: Mapping[str, Any]) -> Iterator[Issue]:
-    """Yield the failed compliance of the review agent."""
-    compliance = result.get("constitution_compliance")
-    if isinstance(compliance, Mapping) and compliance.get("status") == "FAIL":
-        message = f"constitution compliance is FAIL, {compliance.get('failed')} rules broken"
-        yield Issue(severity="CRITICAL", type="constitution", message=message)
 
 
 def _from_counts(result: Mapping[str, Any], agent: str) -> Issue:

@@ -13,7 +13,7 @@ from goop_mcp.routing.adapters import ADAPTERS, protocol_of
 from goop_mcp.routing.decision import Action, Decision
 from goop_mcp.routing.held_back import NOT_READY, is_held_back, waits_for_decision
 from goop_mcp.routing.recovery import effective_strategy
-from goop_mcp.routing.views import NO_REPORT, NOTHING, Outcome, ReportView
+from goop_mcp.routing.views import NO_REPORT, NOTHING, OutcomeKind, ReportView
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = [
@@ -125,7 +125,7 @@ class Source:
 
     protocol: str | None
     accepted: bool
-    outcome: Outcome
+    outcome: OutcomeKind
     report: ReportView = NO_REPORT
     repair_left: bool = True
     needs_credentials: bool = False
@@ -148,7 +148,7 @@ class SourceState:
     workflow: A2AState | None = None
 
 
-def _is(outcome: Outcome) -> Callable[[Source], bool]:
+def _is(outcome: OutcomeKind) -> Callable[[Source], bool]:
     return lambda source: source.outcome is outcome
 
 
@@ -174,13 +174,13 @@ BY_SOURCE = (
     SourceState(
         protocol="agent_request",
         source="accepted",
-        fits=_is(Outcome.REQUEST),
+        fits=_is(OutcomeKind.REQUEST),
         state=A2AState.SUBMITTED,
     ),
     SourceState(
         protocol="agent_request",
         source="no XML block",
-        fits=_is(Outcome.FREEFORM),
+        fits=_is(OutcomeKind.FREEFORM),
         state=A2AState.SUBMITTED,
     ),
     SourceState(
@@ -194,7 +194,7 @@ BY_SOURCE = (
         # Before the rows for rejected verdicts: strict mode rejects this report, but its content
         # says what to do, and the task continues.
         source="COMPLETE with a failed check",
-        fits=_is(Outcome.GATE_FAILED),
+        fits=_is(OutcomeKind.GATE_FAILED),
         state=A2AState.WORKING,
     ),
     SourceState(
@@ -226,28 +226,31 @@ BY_SOURCE = (
     SourceState(
         protocol="goop_report",
         source="COMPLETE, checks passed or none",
-        fits=_is(Outcome.DONE),
+        fits=_is(OutcomeKind.DONE),
         state=A2AState.COMPLETED,
     ),
     SourceState(
-        protocol="goop_report", source="PARTIAL", fits=_is(Outcome.PARTIAL), state=A2AState.WORKING
+        protocol="goop_report",
+        source="PARTIAL",
+        fits=_is(OutcomeKind.PARTIAL),
+        state=A2AState.WORKING,
     ),
     SourceState(
         protocol="goop_report",
         source="CHECKPOINT, `metadata.checkpoint` = true",
-        fits=_is(Outcome.CHECKPOINT),
+        fits=_is(OutcomeKind.CHECKPOINT),
         state=A2AState.WORKING,
     ),
     SourceState(
         protocol="goop_report",
         source="BLOCKED, status message = blockers",
-        fits=_is(Outcome.BLOCKED),
+        fits=_is(OutcomeKind.BLOCKED),
         state=A2AState.INPUT_REQUIRED,
     ),
     SourceState(
         protocol="speckit",
         source="success with failed gate",
-        fits=_is(Outcome.GATE_FAILED),
+        fits=_is(OutcomeKind.GATE_FAILED),
         state=A2AState.COMPLETED,
         workflow=A2AState.WORKING,
     ),
@@ -256,7 +259,7 @@ BY_SOURCE = (
         protocol="speckit",
         source="error, manual_resolution or recoverable false",
         fits=lambda source: (
-            source.outcome is Outcome.FAILED and source.strategy == "manual_resolution"
+            source.outcome is OutcomeKind.FAILED and source.strategy == "manual_resolution"
         ),
         state=A2AState.FAILED,
     ),
@@ -264,7 +267,7 @@ BY_SOURCE = (
         protocol="speckit",
         source="error, automatic recovery left",
         fits=lambda source: (
-            source.outcome is Outcome.FAILED
+            source.outcome is OutcomeKind.FAILED
             and source.strategy
             not in (
                 None,
@@ -278,13 +281,13 @@ BY_SOURCE = (
         protocol="speckit",
         # What is left of the failures: a question to the user, or no strategy that is known.
         source="error, ask_user",
-        fits=_is(Outcome.FAILED),
+        fits=_is(OutcomeKind.FAILED),
         state=A2AState.INPUT_REQUIRED,
     ),
     SourceState(
         protocol="factory",
         source="success with verdict BLOCKING",
-        fits=_is(Outcome.GATE_FAILED),
+        fits=_is(OutcomeKind.GATE_FAILED),
         state=A2AState.COMPLETED,
         workflow=A2AState.WORKING,
     ),
@@ -297,14 +300,14 @@ BY_SOURCE = (
     SourceState(
         protocol="factory",
         source="questions, one data part per question",
-        fits=_is(Outcome.QUESTIONS),
+        fits=_is(OutcomeKind.QUESTIONS),
         state=A2AState.INPUT_REQUIRED,
     ),
     SourceState(
         protocol="factory",
         source="failure, not recoverable",
         fits=lambda source: (
-            source.outcome is Outcome.FAILED
+            source.outcome is OutcomeKind.FAILED
             and source.report.error is not None
             and source.report.error.recoverable is False
         ),
@@ -313,7 +316,7 @@ BY_SOURCE = (
     SourceState(
         protocol="factory",
         source="failure, recoverable",
-        fits=_is(Outcome.FAILED),
+        fits=_is(OutcomeKind.FAILED),
         state=A2AState.WORKING,
     ),
     SourceState(
@@ -364,7 +367,7 @@ def verdict_state(
         workflow=row.workflow,
         message=message if asks else None,
         parts=tuple([question.to_dict() for question in report.questions]) if asks else (),
-        metadata={"checkpoint": True} if source.outcome is Outcome.CHECKPOINT else NOTHING,
+        metadata={"checkpoint": True} if source.outcome is OutcomeKind.CHECKPOINT else NOTHING,
     )
 
 

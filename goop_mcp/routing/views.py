@@ -19,8 +19,8 @@ __all__ = [
     "MemoryView",
     "NextStep",
     "Option",
-    "Outcome",
-    "Place",
+    "OutcomeKind",
+    "Position",
     "Question",
     "ReportView",
     "RequestView",
@@ -34,7 +34,7 @@ def _nothing() -> Mapping[str, Any]:
     return NOTHING
 
 
-class Outcome(StrEnum):
+class OutcomeKind(StrEnum):
     """What a reply comes to, whatever its protocol calls it."""
 
     INVALID = "invalid"
@@ -53,8 +53,11 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A position within a total; None where it is not known."""
+class Position:
+    """A position within a total; None where it is not known.
+
+    Hooks read it, so it is not that of `messages`, which they never load.
+    """
 
     current: int | None = None
     total: int | None = None
@@ -192,14 +195,14 @@ class ErrorView:
 class ReportView:
     """What an agent has done. `result` is the part that only its protocol knows, untouched."""
 
-    outcome: Outcome
+    outcome: OutcomeKind
     native_status: str | None = None
     agent: str | None = None
     task_id: str | None = None
     task_name: str | None = None
     phase: str | None = None
-    wave: Place | None = None
-    task: Place | None = None
+    wave: Position | None = None
+    task: Position | None = None
     spec_locked: bool | None = None
     summary: str | None = None
     files: tuple[FileView, ...] = ()
@@ -252,7 +255,7 @@ class DeliverableView:
 class RequestView:
     """What one agent asks of another. `text` is the request as it may be handed on."""
 
-    outcome: Outcome
+    outcome: OutcomeKind
     mode: str | None = None
     intent: str | None = None
     task_summary: str | None = None
@@ -274,5 +277,5 @@ class RequestView:
     text: str = ""
 
 
-NO_REPORT = ReportView(outcome=Outcome.UNKNOWN)
-NO_REQUEST = RequestView(outcome=Outcome.UNKNOWN)
+NO_REPORT = ReportView(outcome=OutcomeKind.UNKNOWN)
+NO_REQUEST = RequestView(outcome=OutcomeKind.UNKNOWN)

@@ -154,7 +154,7 @@ def repair_file(
         envelope = envelope.replace("\n", "\r\n")
 
     family = next(family for family in FAMILIES if family.name == verdict.protocol)
-    repaired = family.put_back(verdict.read_text, verdict.span, envelope)
+    repaired = family.replace_envelope(verdict.read_text, verdict.span, envelope)
     if not validate(repaired, protocol=protocol, expected=expected, limits=limits).accepted:
         return RepairedFile(checked=checked, repaired=whole, kept=True)
 

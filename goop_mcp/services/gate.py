@@ -14,7 +14,7 @@ from goop_mcp.protocols import check_rules
 from goop_mcp.protocols.agent_request import AGENT_REQUEST, gate_messages
 from goop_mcp.protocols.agent_request.rules.session import SCHEMA_MISSING
 from goop_mcp.protocols.agent_request.sessions import is_session_id
-from goop_mcp.services.user_files import STDIN, read_reply
+from goop_mcp.services.user_files import PATIENCE, STDIN, opener_for_writing, read_reply
 from goop_mcp.validation import path_rules, pipeline
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Finding, Mode, Severity, excerpt
@@ -209,10 +209,13 @@ class SessionLogError(GoopError, OSError):
     """Raised when the log of a session cannot be written; the text names the file."""
 
 
-def append_to_log(path: str, lines: Sequence[str]) -> None:
-    """Append `lines` to the file `path`, created if necessary. Raises SessionLogError."""
+def append_to_log(path: str, lines: Sequence[str], *, patience: float = PATIENCE) -> None:
+    """Append `lines` to the file `path`, created if necessary.
+
+    A pipe must have a reader within `patience` seconds. Raises SessionLogError.
+    """
     try:
-        with open(path, "a", encoding="utf-8") as log:  # noqa: PTH123
+        with open(path, "a", encoding="utf-8", opener=opener_for_writing(patience)) as log:
             log.write("".join(f"{line}\n" for line in lines))
     except OSError as error:
         reason = (error.strerror or "unknown reason").lower()

@@ -9,7 +9,11 @@ from goop_mcp.store.interface import Store, WriteTransaction
 from goop_mcp.workspace.file_changes import FileChange
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import document_uri
-from goop_mcp.workspace.projections import ProjectionPlan, plan_projections
+from goop_mcp.workspace.projections import (
+    ProjectionPlan,
+    plan_projections,
+    record_state_block,
+)
 from goop_mcp.workspace.recovery import recover
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_writing import StateFile, StatePlace, StatePlan, StateRow
@@ -28,13 +32,15 @@ _NOT_SHOWN = (
 class Change(Generic[T]):
     """The result of a transaction: its answer, and the change of the state if there is one.
 
-    `extra` are files of people that the change writes as well. `shows` False leaves the files
-    alone, because nothing was recorded.
+    `extra` are files of people that the change writes as well. `state_block` is the text of the
+    block of state of CHRONICLE.md after the change, None to keep the present one. `shows` False
+    leaves the files alone, because nothing was recorded.
     """
 
     answer: T
     state: StatePlan | None = None
     extra: tuple[FileChange, ...] = ()
+    state_block: str | None = None
     shows: bool = True
 
 
@@ -92,8 +98,13 @@ class ProjectContext:
         def whole(writing: WriteTransaction) -> tuple[Change[T], ProjectionPlan]:
             before = writing.revision()
             made = change(writing)
-            if not (self.writes_files and made.shows):
+            if not made.shows:
                 return made, ProjectionPlan()
+            if made.state_block is not None:
+                record_state_block(writing, _hidden(made.state_block), now=now)
+            if not self.writes_files:
+                return made, ProjectionPlan()
+
             # Last, so that it sees everything that the transaction has added.
             return made, plan_projections(
                 writing, self.files, now=now, redact=_hidden, before=before

@@ -28,6 +28,7 @@ from goop_mcp.workspace.consistency import (
     gate_facts,
 )
 from goop_mcp.workspace.document_lookup import find_document
+from goop_mcp.workspace.documents.chronicle import Chronicle, with_state_block
 from goop_mcp.workspace.file_changes import LEFT
 from goop_mcp.workspace.goopspec_database import with_work
 from goop_mcp.workspace.layout import (
@@ -39,7 +40,7 @@ from goop_mcp.workspace.layout import (
     STATE,
 )
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.projection_text import PEOPLES_KINDS
+from goop_mcp.workspace.projection_text import HIDDEN_KINDS
 from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.report_index import Records, ReportIndex
 from goop_mcp.workspace.state import ProjectState
@@ -142,10 +143,11 @@ class ProjectSnapshot:
 
         return None
 
-    def with_chronicle(self) -> "ProjectSnapshot":
-        """Return the snapshot with a CHRONICLE.md, which is about to be written."""
+    def with_chronicle(self, state_block: str) -> "ProjectSnapshot":
+        """Return the snapshot with the CHRONICLE.md that is about to show `state_block`."""
         missing = tuple(name for name in self.project.missing if name != CHRONICLE)
-        return replace(self, project=replace(self.project, missing=missing))
+        chronicle = with_state_block(self.project.chronicle or Chronicle(), state_block)
+        return replace(self, project=replace(self.project, missing=missing, chronicle=chronicle))
 
     def with_late_report(self) -> "ProjectSnapshot":
         """Return the snapshot with a report that arrived after its round was closed."""
@@ -158,7 +160,7 @@ class ProjectSnapshot:
 
     def since_handoff(self, reading: ReadTransaction) -> SessionSources:
         """Return the sources of the next session handoff: those of this round."""
-        handoffs = reading.event_revisions(HANDOFF, without=PEOPLES_KINDS, limit=1)
+        handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
         last = max([*handoffs, self.round.first_revision - 1], default=0)
         memories = [
             each

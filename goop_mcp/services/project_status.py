@@ -12,16 +12,16 @@ from goop_mcp.routing.messages import counted_noun
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
 from goop_mcp.services.project_steps import person_command, step_from_json
+from goop_mcp.services.state_block import SHOWN_GATES, gate_ahead, next_command
 from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.store.records import Round
 from goop_mcp.validation.findings import Finding, Severity, excerpt
-from goop_mcp.workflow.commands import usual_next
-from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
+from goop_mcp.workflow.gates import GATES, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import read_checkpoints
 from goop_mcp.workspace.goopspec_database import Verification
 from goop_mcp.workspace.history import HistoryEvent, read_history
 from goop_mcp.workspace.layout import FOLDER
-from goop_mcp.workspace.project import Project, read_project
+from goop_mcp.workspace.project import read_project
 from goop_mcp.workspace.projections import (
     Conflict,
     NewerDocument,
@@ -39,17 +39,6 @@ _ELSEWHERE = (
     " share the database. Run `goop-mcp status` where the project is checked out; `goop-mcp init`"
     " creates the folder of a new one. The records are below."
 )
-_AHEAD: Mapping[str, GateName] = {
-    "idle": GateName.DISCOVERY,
-    "discuss": GateName.DISCOVERY,
-    "plan": GateName.SPEC,
-    "research": GateName.SPEC,
-    "specify": GateName.SPEC,
-    "execute": GateName.EXECUTION,
-    "accept": GateName.ACCEPTANCE,
-}
-# Merging has a command of its own and does not depend on the progress of the work.
-_SHOWN_GATES = tuple(name for name in GATES if name is not GateName.MERGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,20 +275,8 @@ def project_status(project_context: ProjectContext) -> ProjectStatus:
         read_checkpoints(project_context.files),
         read_history(project_context.files),
     )
-    gates = tuple(judge_gate(name, facts) for name in _SHOWN_GATES)
-    # The gate that the work of the phase leads to; the first closed one if the phase is unknown.
-    # Discussing belongs to plan, so that its first gate is that of the interview.
-    wanted = _AHEAD.get(state.phase if state is not None else "")
-    if wanted is GateName.SPEC and not judge_gate(GateName.DISCOVERY, facts).passed:
-        wanted = GateName.DISCOVERY
-    ahead = next(
-        (
-            gate
-            for gate in gates
-            if (gate.gate is wanted if wanted is not None else not gate.passed)
-        ),
-        None,
-    )
+    gates = tuple(judge_gate(name, facts) for name in SHOWN_GATES)
+    ahead = gate_ahead(project, facts)
     newest = checkpoints.newest
     saved = SavedPositions(number=len(checkpoints.found) + checkpoints.unopened)
     if newest is not None:
@@ -325,7 +302,7 @@ def project_status(project_context: ProjectContext) -> ProjectStatus:
         conflicts=kept.conflicts,
         unreadable=(*project.unreadable, *checkpoints.errors, *history.errors),
         gate_ahead=ahead,
-        next_command=_next_command(project, ahead),
+        next_command=next_command(project, ahead),
         reports=kept.reports,
         memories=kept.memories,
         revision=snapshot.report_index.revision,
@@ -409,8 +386,7 @@ def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
     if blueprint is None:
         return ()
 
-    standing = dict.fromkeys(records.open, "open") | dict.fromkeys(records.failed, "failed")
-    standing |= dict.fromkeys(records.done, "done")
+    standing = records.standings
     numbers = sorted({task.id.wave for task in blueprint.tasks})
     names = {wave.number: wave.name for wave in blueprint.waves}
 
@@ -427,24 +403,6 @@ def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
             ),
         )
         for number in numbers
-    )
-
-
-def _next_command(project: Project, gate: GateResult | None) -> str | None:
-    """Return the command that opens the next gate or follows it, None for a broken state."""
-    if not project.exists:
-        return "goop-mcp init"
-    if project.state_defect is not None or gate is None:
-        return None
-    if not gate.passed:
-        return gate.command
-
-    profile = project.state.profile if project.state is not None else "0.x"
-
-    return (
-        usual_next("/goop-accept", profile=profile)
-        if gate.gate is GateName.ACCEPTANCE
-        else GATES[gate.gate].before
     )
 
 

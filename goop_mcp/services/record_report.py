@@ -19,6 +19,7 @@ from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
 from goop_mcp.services.route_reply import judge_reply
 from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
+from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredReport, Surface
 from goop_mcp.validation.findings import Finding, Mode
@@ -283,7 +284,8 @@ class _Recording:
             writing.add_event(handoff_event(text, author=self._author, now=self.now))
 
         # Compare the documents as they will be when they show the report.
-        shown = snapshot.with_chronicle()
+        block = state_block_of(snapshot, is_elsewhere=self._is_elsewhere)
+        shown = snapshot.with_chronicle(block)
         if handoff:
             shown = shown.without_handoff()
 
@@ -310,7 +312,11 @@ class _Recording:
             redactions=self.envelope.redactions,
         )
 
-        return Change(answer=answer, state=state)
+        return Change(answer=answer, state=state, state_block=block)
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        return not (self.project_context.writes_files or self.before.project.exists)
 
     @property
     def _author(self) -> str:

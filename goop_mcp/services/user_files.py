@@ -4,7 +4,8 @@ import errno
 import os
 import select
 import stat
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +16,7 @@ __all__ = [
     "LONGEST_LINE",
     "PATIENCE",
     "STDIN",
+    "opener_for_writing",
     "read_bytes",
     "read_lines",
     "read_reply",
@@ -24,7 +26,7 @@ __all__ = [
 ]
 
 PATIENCE = 10.0
-"""How long to wait for a writer to open a pipe, in seconds."""
+"""How long to wait for the other end of a pipe to be opened, in seconds."""
 
 STDIN = "-"
 """The file name that stands for standard input."""
@@ -40,6 +42,7 @@ _FOREIGN_MARKS = {
 }
 _SAMPLE = 1_000
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)
+_PAUSE = 0.02
 
 
 def read_reply(file: str, *, stdin: BinaryIO | None = None, limits: Limits = DEFAULT_LIMITS) -> str:
@@ -197,11 +200,43 @@ def _decode(raw: bytes, name: str) -> str:
         ) from error
 
 
-def write_file(file: str, document: Iterable[str], *, force: bool) -> None:
+def opener_for_writing(patience: float = PATIENCE) -> Callable[[str, int], int]:
+    """Return an opener for `open` that waits at most `patience` seconds for a pipe's reader.
+
+    It raises OSError, a TimeoutError where nobody reads. How long a reader takes is its own matter.
+    """
+
+    def opened(file: str, flags: int) -> int:
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                descriptor = os.open(file, flags | _NO_WAITING, 0o666)
+                break
+            except OSError as error:
+                # The answer to opening a pipe that has no reader. A device that is not there, or a
+                # socket, gives it too.
+                if error.errno != errno.ENXIO or not Path(file).is_fifo():
+                    raise
+                if time.monotonic() >= deadline:
+                    raise TimeoutError(errno.ETIMEDOUT, "a pipe that nobody reads from") from None
+
+            time.sleep(_PAUSE)
+
+        if _NO_WAITING:
+            os.set_blocking(descriptor, True)
+        return descriptor
+
+    return opened
+
+
+def write_file(
+    file: str, document: Iterable[str], *, force: bool, patience: float = PATIENCE
+) -> None:
     """Write the pieces of `document` to `file` in UTF-8, atomically; replace a file with `force`.
 
-    A device or a pipe, such as /dev/stdout, is written to and stays what it is. Raises
-    UnwritableFileError, whose text names the file and states the fix.
+    A device or a pipe, such as /dev/stdout, is written to and stays what it is; somebody must open
+    a pipe for reading within `patience` seconds. Raises UnwritableFileError, whose text names the
+    file and states the fix.
     """
     path = Path(file)
     in_place = path.exists() and not path.is_file() and not path.is_dir()
@@ -214,8 +249,9 @@ def write_file(file: str, document: Iterable[str], *, force: bool) -> None:
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
 
     try:
-        target = path if in_place else temporary
-        with target.open("w" if in_place else "x", encoding="utf-8", newline="") as stream:
+        target, mode = (path, "w") if in_place else (temporary, "x")
+        opener = opener_for_writing(patience)
+        with open(target, mode, encoding="utf-8", newline="", opener=opener) as stream:
             stream.writelines(document)
 
         if not in_place:
@@ -226,7 +262,10 @@ def write_file(file: str, document: Iterable[str], *, force: bool) -> None:
             raise
 
         reason = (error.strerror or "unknown reason").lower()
+        fix = (
+            "start what reads it first, or name a file"
+            if isinstance(error, TimeoutError)
+            else "name another file"
+        )
 
-        raise UnwritableFileError(
-            f"{file!r} cannot be written ({reason}); name another file"
-        ) from error
+        raise UnwritableFileError(f"{file!r} cannot be written ({reason}); {fix}") from error

@@ -10,17 +10,17 @@ from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import RULES
 from goop_mcp.testing.corruptions import Corruption, Never, Wanted
 from goop_mcp.testing.good_replies import DRAFT, GoodReply, Syntax
-from goop_mcp.testing.json_slips import JSON_SLIPS
-from goop_mcp.testing.places import JSON_PLACES, PLACES, XML_PLACES
-from goop_mcp.testing.xml_slips import XML_SLIPS
+from goop_mcp.testing.json_errors import JSON_ERRORS
+from goop_mcp.testing.placements import JSON_PLACEMENTS, PLACEMENTS, XML_PLACEMENTS
+from goop_mcp.testing.xml_errors import XML_ERRORS
 
 __all__ = ["KINDS", "CorruptedReply", "Happening", "corrupt", "load_corpus"]
 
 Happening = Never | Literal["as wanted", "good reply refused"]
 
 KINDS: Final[dict[Syntax, dict[str, Corruption]]] = {
-    "xml": {each.kind: each for each in (*PLACES, *XML_PLACES, *XML_SLIPS)},
-    "json": {each.kind: each for each in (*PLACES, *JSON_PLACES, *JSON_SLIPS)},
+    "xml": {each.kind: each for each in (*PLACEMENTS, *XML_PLACEMENTS, *XML_ERRORS)},
+    "json": {each.kind: each for each in (*PLACEMENTS, *JSON_PLACEMENTS, *JSON_ERRORS)},
 }
 """Every kind by its name, for each syntax."""
 
@@ -72,22 +72,22 @@ def corrupt(reply: str, kind: str) -> CorruptedReply:
     if kind not in kinds:
         raise UnknownNameError("kind", kind, kinds)
 
-    slip = kinds[kind]
-    narrative = f"{good.narrative} {slip.adds}".rstrip()
+    error = kinds[kind]
+    narrative = f"{good.narrative} {error.adds}".rstrip()
     # Kinds are shared by all protocols, and not every protocol has a rule of each name.
-    rules = (rule if "/" in rule else f"{good.protocol}/{rule}" for rule in slip.rules)
+    rules = (rule if "/" in rule else f"{good.protocol}/{rule}" for rule in error.rules)
 
     return CorruptedReply(
         id=f"{good.protocol}/{kind}",
         kind=kind,
         # A reader that knows the protocol cannot confuse two of them: only detection can.
         protocol="auto" if kind == "two_protocols" else good.protocol,
-        what=slip.what,
-        wanted=slip.wanted,
+        what=error.what,
+        wanted=error.wanted,
         rules=tuple([rule for rule in rules if rule in RULES]),
-        never=slip.never,
-        narrative=None if slip.wanted == "refused" else narrative,
-        text=slip.make(good),
+        never=error.never,
+        narrative=None if error.wanted == "refused" else narrative,
+        text=error.make(good),
     )
 
 

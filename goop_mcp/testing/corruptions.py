@@ -1,12 +1,22 @@
 """Kinds of corruption: a name, a function that corrupts any good reply, and the correct answer."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from goop_mcp.testing.good_replies import GoodReply
+from goop_mcp.testing.good_replies import GoodReply, fenced
 
-__all__ = ["Corruption", "Never", "Wanted", "placed", "refused", "repaired"]
+__all__ = [
+    "Corruption",
+    "Never",
+    "Wanted",
+    "appending",
+    "placed",
+    "refused",
+    "repaired",
+    "substituting",
+]
 
 Wanted = Literal["read", "mended", "refused"]
 """Read as it is; repaired, with a repair listed; refused, with a finding that names the error."""
@@ -59,7 +69,7 @@ def placed(
 def repaired(
     kind: str, what: str, make: Callable[[GoodReply], str], *rules: str, adds: str = ""
 ) -> Corruption:
-    """Return a kind that is a slip of form with one reading only."""
+    """Return a kind that is an error of form with one reading only."""
     return Corruption(kind=kind, what=what, wanted="mended", make=make, rules=rules, adds=adds)
 
 
@@ -68,3 +78,15 @@ def refused(
 ) -> Corruption:
     """Return a kind that leaves open what the agent means."""
     return Corruption(kind=kind, what=what, wanted="refused", make=make, rules=rules, never=never)
+
+
+def appending(words: str) -> Callable[[GoodReply], str]:
+    """Return a function that appends `words` to the narrative, unescaped."""
+    return lambda good: fenced(good.adding(words), good.syntax)
+
+
+def substituting(
+    pattern: str, replacement: str | Callable[[re.Match[str]], str]
+) -> Callable[[GoodReply], str]:
+    """Return a function that replaces the first match of `pattern` outside the narrative."""
+    return lambda good: fenced(good.changed(pattern, replacement), good.syntax)

@@ -100,7 +100,7 @@ class GoodReply:
 
         `replacement` is that of `re.sub`.
 
-        Raises NotCorruptibleError when there is none: such a reply cannot have this slip.
+        Raises NotCorruptibleError when there is none: such a reply cannot have this error.
         """
         # The narrative is compared with what a reader returns: a corruption in it would be counted
         # as text lost. A match around the whole narrative leaves its text intact.

@@ -8,7 +8,7 @@ from typing import Final
 
 from goop_mcp.testing.cases import KINDS, corrupt
 from goop_mcp.testing.good_replies import GoodReply
-from goop_mcp.testing.places import LONG_PROSE
+from goop_mcp.testing.placements import LONG_PROSE
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.samples import COMPLETE_REPLY
 

@@ -54,8 +54,25 @@ def edit_problems(edits: Iterable[Edit], source: str, *, most: int) -> list[Prob
         if rule is None:
             continue
 
-        count = described[rule.id] = described.get(rule.id, 0) + 1
-        problems.append(_problem(rule, group, source) if count <= most else Problem(rule, _COUNTED))
+        described[rule.id] = described.get(rule.id, 0) + 1
+        if described[rule.id] > most:
+            problems.append(Problem(rule, _COUNTED))
+            continue
+
+        first, last = group[0], group[-1]
+        start, end = _whole_words(source, first.start, last.end)
+        before = source[start:end]
+        more = f" ({len(group)} places)" if len(group) > 1 else ""
+        problems.append(
+            rule.problem(
+                first.message + more,
+                path=first.path,
+                offset=start,
+                found=excerpt(before, _SHOWN),
+                before=excerpt(before, _SHOWN),
+                after=excerpt(apply_edits(before, group, base=start), _SHOWN),
+            )
+        )
 
     return problems
 
@@ -77,22 +94,6 @@ def _groups(edits: Iterable[Edit], source: str) -> Iterator[list[Edit]]:
 
     if group:
         yield group
-
-
-def _problem(rule: Rule, group: list[Edit], source: str) -> Problem:
-    first, last = group[0], group[-1]
-    start, end = _whole_words(source, first.start, last.end)
-    before = source[start:end]
-    more = f" ({len(group)} places)" if len(group) > 1 else ""
-
-    return rule.problem(
-        first.message + more,
-        path=first.path,
-        offset=start,
-        found=excerpt(before, _SHOWN),
-        before=excerpt(before, _SHOWN),
-        after=excerpt(apply_edits(before, group, base=start), _SHOWN),
-    )
 
 
 def _whole_words(source: str, start: int, end: int) -> tuple[int, int]:

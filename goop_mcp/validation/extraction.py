@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from goop_mcp.validation.fences import common_indentation
 from goop_mcp.validation.hosts import HAND_BACK, unescape
-from goop_mcp.validation.landmarks import Landscape, Regions, Roots, Tag, survey
 from goop_mcp.validation.pairing import Block, blocks_of
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.safe_json import load_object, pair_braces
+from goop_mcp.validation.scanner import Regions, Roots, ScanResult, Tag, scan
 from goop_mcp.validation.thoughts import OPEN_THINKING, THINKING, hide_thoughts, thoughts
 
 __all__ = [
@@ -84,7 +84,12 @@ def extract(source: SourceText, roots: Roots, *, most: int) -> Extraction:
             source, blocks, chosen, transformed = unescaped, retried, found, True
 
     if chosen is not None and not transformed:
-        transformed = _indented_by_host(text, chosen)
+        # A host that indents a reply indents all of its lines, or says that it handed it back.
+        indentation = text[text.rfind("\n", 0, chosen.start) + 1 : chosen.start]
+        transformed = indentation.isspace() and (
+            HAND_BACK in text[: chosen.start] or common_indentation(text) > 1
+        )
+
     return Extraction(
         source=source, blocks=tuple(blocks[-most:]), chosen=chosen, host_transformed=transformed
     )
@@ -112,14 +117,6 @@ def _choose(blocks: list[Block]) -> Block | None:
     return None
 
 
-def _indented_by_host(text: str, block: Block) -> bool:
-    line_start = text.rfind("\n", 0, block.start) + 1
-    indentation = text[line_start : block.start]
-    if not indentation or not indentation.isspace():
-        return False
-    return HAND_BACK in text[: block.start] or common_indentation(text) > 1
-
-
 def _holds_escaped_root(text: str, roots: Roots) -> bool:
     if "&lt;" not in text:
         return False
@@ -138,7 +135,7 @@ def _find_blocks(text: str, roots: Roots) -> list[Block]:
     choose, the comment may not be a comment (prose mentions `<!--` too), so the tags are paired
     once more as if there were no comments.
     """
-    seen = survey(text, roots)
+    seen = scan(text, roots)
     if not seen.hidden:
         blocks = blocks_of(text, seen.openers, seen.closers, roots)
         if len(blocks) > 1:
@@ -153,11 +150,18 @@ def _find_blocks(text: str, roots: Roots) -> list[Block]:
 
     blocks = [block for block in hide_thoughts(text, blocks) if block.complete or block.why is None]
     if seen.in_code and _choose(blocks) is None:
-        blocks += _whole_in_code(text, seen.in_code)
+        # Complete envelopes in inline code are listed but never chosen (D-04).
+        for tag in seen.in_code[-_BLOCKS_LOOKED_AT:]:
+            line_end = text.find("\n", tag.end)
+            end = text.find(f"</{tag.name}>", tag.end, len(text) if line_end < 0 else line_end)
+            if end >= 0:
+                end += len(tag.name) + 3
+                blocks.append(Block(root=tag.name, start=tag.start, end=end, why=CODE))
+
     return blocks
 
 
-def _split(seen: Landscape, hidden: Regions, *, inside: bool) -> tuple[list[Tag], list[Tag]]:
+def _split(seen: ScanResult, hidden: Regions, *, inside: bool) -> tuple[list[Tag], list[Tag]]:
     """Return the start and end tags that are inside `hidden`, or else those that are not."""
     openers = [tag for tag in seen.openers if hidden.hold(tag.start, tag.end) is inside]
     return openers, [tag for tag in seen.closers if hidden.hold(tag.start, tag.end) is inside]
@@ -184,16 +188,7 @@ def _judged(blocks: list[Block], hidden: Regions) -> list[Block]:
     return judged
 
 
-def _whole_in_code(text: str, tags: list[Tag]) -> Iterator[Block]:
-    """Yield complete envelopes in inline code, which are listed but never chosen (D-04)."""
-    for tag in tags[-_BLOCKS_LOOKED_AT:]:
-        line_end = text.find("\n", tag.end)
-        end = text.find(f"</{tag.name}>", tag.end, len(text) if line_end < 0 else line_end)
-        if end >= 0:
-            yield Block(root=tag.name, start=tag.start, end=end + len(tag.name) + 3, why=CODE)
-
-
 def spoken_apart(text: str) -> Regions:
     """Return the ranges that do not belong to an answer: thinking, comments, CDATA sections."""
-    hidden = survey(text, _ANY_ROOT).hidden if "<!" in text else []
+    hidden = scan(text, _ANY_ROOT).hidden if "<!" in text else []
     return Regions([*thoughts(text), *hidden])

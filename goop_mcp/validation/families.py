@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from goop_mcp.validation.extraction import Block, Extraction
     from goop_mcp.validation.positions import SourceText
 
-__all__ = ["Family", "FamilyOnDemand", "Places", "Reading", "put_in_place"]
+__all__ = ["Family", "FamilyOnDemand", "Locator", "ParseResult", "replace_span"]
 
 
-class Places(Protocol):
-    """Finds the place of a path inside one envelope."""
+class Locator(Protocol):
+    """Finds the position of a path inside one envelope."""
 
     def locate(self, path: str, found: str | None) -> int | None:
         """Return the offset of `path` in the envelope; with `found`, that of the value."""
@@ -30,12 +30,12 @@ class Places(Protocol):
 
 
 @dataclass(slots=True)
-class Reading:
+class ParseResult:
     """What a family made of one block. Offsets of problems count from `start` in the text read."""
 
     start: int
     problems: list[Problem]
-    places: Places | None = None
+    locator: Locator | None = None
     envelope: Envelope | None = field(default=None, repr=False)
     version: str | None = None
     repaired: str | None = field(default=None, repr=False)
@@ -74,7 +74,7 @@ class Family(Protocol):
         """Return the blocks of this protocol in `source`."""
         ...  # pragma: no cover
 
-    def find_older(self, text: str, limits: Limits) -> "Extraction | None":
+    def find_legacy(self, text: str, limits: Limits) -> "Extraction | None":
         """Return the older or looser forms of this protocol, searched if `find` chose nothing."""
         ...  # pragma: no cover
 
@@ -84,11 +84,11 @@ class Family(Protocol):
 
     def read(
         self, extraction: "Extraction", block: "Block", expected: Expectations, limits: Limits
-    ) -> Reading:
+    ) -> ParseResult:
         """Read and judge the chosen block."""
         ...  # pragma: no cover
 
-    def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
+    def replace_envelope(self, text: str, span: tuple[int, int], envelope: str) -> str:
         """Return `text` with `envelope` in place of `span`, and a wrong place of it corrected."""
         ...  # pragma: no cover
 
@@ -106,11 +106,11 @@ class Family(Protocol):
         """
         ...  # pragma: no cover
 
-    def absence(self, text: str) -> str:
+    def describe_missing(self, text: str) -> str:
         """Return in one clause what the text has instead of an envelope."""
         ...  # pragma: no cover
 
-    def skeleton(self, expected: Expectations) -> str:
+    def envelope_template(self, expected: Expectations) -> str:
         """Return the smallest envelope, with template text for what the agent has to fill in."""
         ...  # pragma: no cover
 
@@ -142,7 +142,7 @@ class FamilyOnDemand:
         return value
 
 
-def put_in_place(text: str, span: tuple[int, int], envelope: str) -> str:
+def replace_span(text: str, span: tuple[int, int], envelope: str) -> str:
     """Return `text` with `envelope` in place of `span`, for families with a free place."""
     start, end = span
     return text[:start] + envelope + text[end:]

@@ -21,7 +21,7 @@ _LINE_CHARACTERS = 300
 _SHORT_LINE_CHARACTERS = 230  # two of them, the opening and the instruction stay under 600
 _FEW_ERRORS = 2
 _LEAST_MESSAGE = 60
-_SKELETON_CHARACTERS = 500
+_TEMPLATE_CHARACTERS = 500
 _RESEND = "Send the whole envelope again with these fixed and nothing else changed."
 _SEND_ENVELOPE = (
     "Send only the envelope, in this form and filled in; the rest of your reply is kept."
@@ -46,41 +46,24 @@ _FIRST = {
 
 
 def compose_feedback(
-    findings: Sequence[Finding], *, no_envelope: bool, skeleton: str, limits: Limits
+    findings: Sequence[Finding], *, no_envelope: bool, template: str, limits: Limits
 ) -> str:
     """Return the feedback to the agent about the errors among `findings`.
 
-    `skeleton` is the smallest envelope of the protocol; it is shown if there was none. The text has
+    `template` is the smallest envelope of the protocol; it is shown if there was none. The text has
     at most `limits.feedback_characters`; errors that do not fit are counted.
     """
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if no_envelope:
-        return _ask_for_envelope(errors, skeleton)
+        what = _sentence(errors[0].message) if errors else "It holds no envelope."
+        form = template if len(template) <= _TEMPLATE_CHARACTERS else ""
+        return f"{OPENING} {what}\n{form}\n{_SEND_ENVELOPE}"
 
     cut_off = next((finding for finding in errors if finding.rule == TRUNCATED.id), None)
     if cut_off is not None:
         return f"{OPENING} {_sentence(cut_off.message)} {cut_off.fix}"
 
     errors.sort(key=lambda finding: _FIRST.get(finding.rule, 9))
-    return _list_errors(errors, limits)
-
-
-def for_last_message(feedback: str) -> str:
-    """Return `feedback` for a host that passes on only the last message of an agent.
-
-    It asks to repeat the whole reply.
-    """
-    body, break_, instruction = feedback.rpartition("\n")
-    return body + break_ + _FOR_LAST_MESSAGE.get(instruction, instruction)
-
-
-def _ask_for_envelope(errors: Sequence[Finding], skeleton: str) -> str:
-    what = _sentence(errors[0].message) if errors else "It holds no envelope."
-    form = skeleton if len(skeleton) <= _SKELETON_CHARACTERS else ""
-    return f"{OPENING} {what}\n{form}\n{_SEND_ENVELOPE}"
-
-
-def _list_errors(errors: Sequence[Finding], limits: Limits) -> str:
     count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
     head = f"{OPENING} {count}:"
     shown = _joined(errors)
@@ -105,6 +88,15 @@ def _list_errors(errors: Sequence[Finding], limits: Limits) -> str:
     return "\n".join([head, *lines, _RESEND])
 
 
+def for_last_message(feedback: str) -> str:
+    """Return `feedback` for a host that passes on only the last message of an agent.
+
+    It asks to repeat the whole reply.
+    """
+    body, break_, instruction = feedback.rpartition("\n")
+    return body + break_ + _FOR_LAST_MESSAGE.get(instruction, instruction)
+
+
 def _joined(errors: Sequence[Finding]) -> Sequence[Finding]:
     """Return `errors` with one in place of many template values.
 
@@ -114,10 +106,15 @@ def _joined(errors: Sequence[Finding]) -> Sequence[Finding]:
     if len(left) <= _FEW_ERRORS:
         return errors
 
-    names = dict.fromkeys(_name_of(finding.path or "") for finding in left)
-    message = (
-        f"template text left in {len(left)} values: {', '.join(name for name in names if name)}"
-    )
+    names: dict[str, None] = {}
+    for finding in left:
+        # An item of a list has the name of the list.
+        steps = [step for step in (finding.path or "").split("/") if not step.isdecimal()]
+        named = [step for step in steps if step not in ("", "text()")]
+        if named:
+            names[named[-1].lstrip("@").partition("[")[0]] = None
+
+    message = f"template text left in {len(left)} values: {', '.join(filter(None, names))}"
     fix = "Replace each by what is true; leave out what does not apply."
     first = replace(left[0], message=message, fix=fix)
 
@@ -126,12 +123,6 @@ def _joined(errors: Sequence[Finding]) -> Sequence[Finding]:
         for finding in errors
         if finding is left[0] or finding not in left
     ]
-
-
-def _name_of(path: str) -> str:
-    """Return the name of the value at `path`; an item of a list has the name of the list."""
-    steps = [step for step in path.split("/") if step and not step.isdecimal() and step != "text()"]
-    return steps[-1].lstrip("@").partition("[")[0] if steps else ""
 
 
 def _sentence(message: str) -> str:

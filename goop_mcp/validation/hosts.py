@@ -143,15 +143,15 @@ def _result_in(text: str, start: int, value: JsonValue) -> SourceText | None:
         return None
 
     # Few replies need these modules.
-    from goop_mcp.validation.json_places import nearest_place  # noqa: PLC0415
+    from goop_mcp.validation.json_positions import nearest_position  # noqa: PLC0415
     from goop_mcp.validation.json_strings import text_of_string  # noqa: PLC0415
 
     # An object with a status is a reply itself and not that of a host.
     is_result = holder.get("type") == "result" and "status" not in holder
     if isinstance(result, str) and (is_result or len(holder) == 1):
-        return text_of_string(text, start + nearest_place(text[start:], pointer))
+        return text_of_string(text, start + nearest_position(text[start:], pointer))
     if isinstance(result, dict) and len(holder) == 1 and holder is value:
-        at = start + nearest_place(text[start:], pointer)
+        at = start + nearest_position(text[start:], pointer)
         inner = decode_object(text, at)
         return None if inner is None else SourceText(text, text[at : inner[1]], [(0, at)])
 

@@ -17,7 +17,7 @@ from goop_mcp.validation.json_repair import Ending, JsonFailure, LooseObject, re
 from goop_mcp.validation.json_strings import decoded_text
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
-from goop_mcp.validation.safe_json import Braces, JsonObjectValue, decode_object, pair_braces
+from goop_mcp.validation.safe_json import JsonObjectValue, decode_object, pair_braces
 from goop_mcp.validation.thoughts import hide_thoughts
 
 __all__ = [
@@ -239,7 +239,12 @@ def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject
     cut = _cut_off_start(text, braces.unclosed, shape)
     last = -1
 
-    for start, end in _objects_with_key(text, braces, shape)[-_OBJECTS_READ * limits.candidates :]:
+    objects: dict[tuple[int, int] | None, None] = {}
+    if braces.starts:
+        mentions = shape.mention.finditer(text, braces.starts[0], braces.ends[-1])
+        objects = dict.fromkeys(braces.around(*mention.span()) for mention in mentions)
+
+    for start, end in [each for each in objects if each][-_OBJECTS_READ * limits.candidates :]:
         if start < last:
             continue
         # A balanced object after an unclosed brace is part of the cut-off envelope if it is the
@@ -261,16 +266,6 @@ def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject
             loose.ending, loose.failure = Ending.CUT_OFF, None
 
         yield JsonObject(start=cut, end=end, value=loose.value, loose=loose)
-
-
-def _objects_with_key(text: str, braces: Braces, shape: JsonShape) -> list[tuple[int, int]]:
-    """Return start and end of the objects that mention a key of `shape`, in order."""
-    if not braces.starts:
-        return []
-
-    mentions = shape.mention.finditer(text, braces.starts[0], braces.ends[-1])
-    objects = (braces.around(*mention.span()) for mention in mentions)
-    return list(dict.fromkeys(filter(None, objects)))
 
 
 def _read(text: str, start: int, end: int, limits: Limits) -> JsonObject:
@@ -321,7 +316,12 @@ def _is_nested(text: str, start: int) -> bool:
     at = start
     while at > 0 and text[at - 1].isspace():
         at -= 1
-    return text[max(at - 1, 0) : at] in (":", "[", ",") and not _after_marker(text, start)
+
+    if text[max(at - 1, 0) : at] not in (":", "[", ","):
+        return False
+
+    # The colon of a marker such as `AGENT_CONTEXT:` is not that of a key.
+    return re.search(r"_CONTEXT\W{1,80}\Z", text[max(start - 100, 0) : start]) is None
 
 
 def _opens(text: str, start: int, shape: JsonShape) -> bool:
@@ -341,8 +341,3 @@ def _opens(text: str, start: int, shape: JsonShape) -> bool:
     if opening.end() == len(text) and not opening["closed"]:
         return any(name.startswith(key) for name in known)
     return opening["closed"] is not None and key in known
-
-
-def _after_marker(text: str, start: int) -> bool:
-    """Return whether a marker such as `AGENT_CONTEXT:` ends at `start`."""
-    return re.search(r"_CONTEXT\W{1,80}\Z", text[max(start - 100, 0) : start]) is not None

@@ -11,22 +11,22 @@ from goop_mcp.validation.envelope_rules import ROOT_NOT_CLOSED, TOO_DEEP, TOO_LA
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.json_extraction import JsonObject, unwrapped
-from goop_mcp.validation.json_places import nearest_place
+from goop_mcp.validation.json_positions import nearest_position
 from goop_mcp.validation.json_repair import Ending, read_loosely
 from goop_mcp.validation.limits import Limits, utf8_length
 from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue, nesting
 
-__all__ = ["JsonPlaces", "JsonReading", "ValuesReading", "read_json", "written"]
+__all__ = ["JsonLocator", "ParsedJson", "ParsedValues", "read_json", "written"]
 
 M = TypeVar("M")
 _SHOWN = 40
 _DEPTH = 128
-_LOOKUPS = 8  # looking up more pointers one by one costs more than one full pass with all places
+_LOOKUPS = 8  # looking up more pointers one by one costs more than one full pass with all positions
 
 
 @dataclass(slots=True)
-class ValuesReading(Generic[M]):
+class ParsedValues(Generic[M]):
     """What a family's reader made of the values; `whole`: every required part is present."""
 
     model: M
@@ -35,14 +35,14 @@ class ValuesReading(Generic[M]):
 
 
 @dataclass(slots=True)
-class JsonReading(Generic[M]):
+class ParsedJson(Generic[M]):
     """A model or None, and all problems found, with offsets from the start of the object.
 
     `partial` marks a model of an envelope that was cut off. `values` are those of the envelope
     after all repairs.
     """
 
-    places: "JsonPlaces"
+    locator: "JsonLocator"
     model: M | None = None
     problems: list[Problem] = field(default_factory=list)
     partial: bool = False
@@ -57,38 +57,38 @@ class JsonReading(Generic[M]):
         return written(self.values) if has_repairs else None
 
 
-class JsonPlaces:
+class JsonLocator:
     """Finds JSON pointers in the source of an object.
 
-    `places` are those of all values if they are known. If not, the source is valid JSON: the first
-    few pointers are looked up one by one, and for more of them the source is read once to record
-    the place of each value.
+    `positions` are those of all values if they are known. If not, the source is valid JSON: the
+    first few pointers are looked up one by one, and for more of them the source is read once to
+    record the position of each value.
     """
 
     def __init__(
-        self, source: str, prefix: str = "", *, places: Mapping[str, int] | None = None
+        self, source: str, prefix: str = "", *, positions: Mapping[str, int] | None = None
     ) -> None:
         """`prefix` is the pointer of the envelope in the source, "" without a wrapper."""
         self._source = source
         self._prefix = prefix
-        self._places = places
+        self._positions = positions
         self._lookups = _LOOKUPS
 
     def locate(self, path: str, found: str | None) -> int | None:
         """Return the offset of the value at `path`, or of the nearest object around it."""
         del found
         pointer = self._prefix + path
-        if self._places is None:
+        if self._positions is None:
             if self._lookups > 0:
                 self._lookups -= 1
-                return nearest_place(self._source, pointer)
+                return nearest_position(self._source, pointer)
 
-            self._places = read_loosely(self._source, depth=_DEPTH).places
+            self._positions = read_loosely(self._source, depth=_DEPTH).positions
 
-        while pointer and pointer not in self._places:
+        while pointer and pointer not in self._positions:
             pointer = pointer.rpartition("/")[0]
 
-        return self._places.get(pointer)
+        return self._positions.get(pointer)
 
 
 def written(values: JsonObjectValue) -> str:
@@ -102,8 +102,8 @@ def read_json(
     limits: Limits,
     *,
     name: str,
-    read_values: Callable[[JsonObjectValue, Sequence[str] | None], ValuesReading[M]],
-) -> JsonReading[M]:
+    read_values: Callable[[JsonObjectValue, Sequence[str] | None], ParsedValues[M]],
+) -> ParsedJson[M]:
     """Read the object `found` in `text` with the family's `read_values`.
 
     `name` is the key of a wrapper. `read_values` receives the values and all strings of the object,
@@ -112,42 +112,57 @@ def read_json(
     source = text[found.start : found.end]
     refused = _over_limits(found, source, limits)
     if refused is not None:
-        return JsonReading(JsonPlaces("", places={}), problems=[refused])
+        return ParsedJson(JsonLocator("", positions={}), problems=[refused])
 
     values = found.value
     if values is None:
-        return JsonReading(JsonPlaces("", places={}))
+        return ParsedJson(JsonLocator("", positions={}))
 
     inner = unwrapped(values, name)
     prefix = "" if inner is values else f"/{next(iter(values))}"
-    places = None if found.loose is None else found.loose.places
-    reading: JsonReading[M] = JsonReading(JsonPlaces(source, prefix, places=places))
-    reading.values = inner
+    positions = None if found.loose is None else found.loose.positions
+    parsed: ParsedJson[M] = ParsedJson(JsonLocator(source, prefix, positions=positions))
+    parsed.values = inner
     if (loose := found.loose) is not None:
         if (failure := loose.failure) is not None:
             if failure.too_deep:
                 message = f"{failure.message}; no envelope needs that"
-                reading.problems = [TOO_DEEP.problem(message, offset=failure.offset)]
+                parsed.problems = [TOO_DEEP.problem(message, offset=failure.offset)]
             else:
-                reading.problems = [
+                parsed.problems = [
                     json_rules.MALFORMED.problem(
                         f"no JSON: {failure.message}", offset=failure.offset
                     )
                 ]
 
-            return reading
+            return parsed
 
-        reading.problems = edit_problems(loose.edits, source, most=limits.findings)
-        reading.problems += [_doubled_key(pointer, offset) for pointer, offset in loose.doubled]
+        parsed.problems = edit_problems(loose.edits, source, most=limits.findings)
+        for pointer, offset in loose.doubled:
+            key = pointer.rpartition("/")[2]
+            message = f"key {excerpt(key, _SHOWN)!r} stands twice in one object; expected it once"
+            parsed.problems.append(
+                json_rules.DUPLICATE_KEY.problem(
+                    message, path=pointer, offset=offset, found=excerpt(key)
+                )
+            )
 
     if inner is not values:
-        reading.problems.append(_wrapper(name))
+        message = (
+            f"the envelope stands inside of an object with the key {name!r}; expected it alone"
+        )
+        parsed.problems.append(
+            json_rules.LOOSE_SYNTAX.problem(
+                message, offset=0, before=f'{{"{name}": {{…}}}}', after="{…}"
+            )
+        )
+
     if found.encoded:
         message = (
             "the envelope is written as a text; expected the object itself, without quotes around"
             " it"
         )
-        reading.problems.append(
+        parsed.problems.append(
             json_rules.LOOSE_SYNTAX.problem(message, offset=0, before='"{\\"…\\"}"', after='{"…"}')
         )
 
@@ -155,17 +170,17 @@ def read_json(
     # source gives all strings in one pass of C code.
     plain = loose is None and "\\" not in source
     read = read_values(inner, source.split('"')[1::2] if plain else None)
-    reading.model = read.model
+    parsed.model = read.model
     if found.complete:
-        reading.problems += read.problems
-        return reading
+        parsed.problems += read.problems
+        return parsed
 
-    return _close_or_cut_off(reading, read, found, text)
+    return _close_or_cut_off(parsed, read, found, text)
 
 
 def _close_or_cut_off(
-    reading: JsonReading[M], read: ValuesReading[M], found: JsonObject, text: str
-) -> JsonReading[M]:
+    parsed: ParsedJson[M], read: ParsedValues[M], found: JsonObject, text: str
+) -> ParsedJson[M]:
     """Add the last brace if the model ended its block itself; otherwise report a cut-off (D-16).
 
     Without the closing fence it is unknown whether members were still to come: a critic's reply
@@ -184,34 +199,17 @@ def _close_or_cut_off(
             after=f"{last}\n}}",
             fix="End the envelope with }.",
         )
-        reading.problems += [*read.problems, problem]
-        return reading
+        parsed.problems += [*read.problems, problem]
+        return parsed
 
     line = text.count("\n", 0, found.start + len(source)) + 1
     inside = found.loose.inside.rpartition("/")[2] if found.loose is not None else ""
     where = f", inside {excerpt(inside, _SHOWN)!r}" if inside else ""
     message = f"the envelope is cut off at line {line}{where}; expected a brace at its end"
-    reading.partial = True
-    reading.problems = [TRUNCATED.problem(message, offset=end)]
+    parsed.partial = True
+    parsed.problems = [TRUNCATED.problem(message, offset=end)]
 
-    return reading
-
-
-def _doubled_key(pointer: str, offset: int) -> Problem:
-    key = pointer.rpartition("/")[2]
-    message = f"key {excerpt(key, _SHOWN)!r} stands twice in one object; expected it once"
-    return json_rules.DUPLICATE_KEY.problem(
-        message, path=pointer, offset=offset, found=excerpt(key)
-    )
-
-
-def _wrapper(name: str) -> Problem:
-    return json_rules.LOOSE_SYNTAX.problem(
-        f"the envelope stands inside of an object with the key {name!r}; expected it alone",
-        offset=0,
-        before=f'{{"{name}": {{…}}}}',
-        after="{…}",
-    )
+    return parsed
 
 
 def _over_limits(found: JsonObject, source: str, limits: Limits) -> Problem | None:

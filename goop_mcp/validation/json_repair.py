@@ -2,7 +2,7 @@
 
 A string ends at the first quote after which the object can continue. If that is not the very next
 quote, the string is repaired only if exactly one quote of its line could end it. The reader also
-records the place of each value.
+records the position of each value.
 
 Why this is safe: a repair is made only where the text has exactly one reading. Anything else ends
 with a `JsonFailure`, because a guess could change what the agent reported. Why it is linear: the
@@ -67,7 +67,7 @@ class JsonFailure:
 class LooseObject:
     """What was read.
 
-    Offsets count from the start of the source; `places` are those of values by JSON pointer.
+    Offsets count from the start of the source; `positions` are those of values by JSON pointer.
     `failure` is None if the text could be read up to its end. `inside` is the pointer of the value
     at which it ends.
     """
@@ -77,7 +77,7 @@ class LooseObject:
     ending: Ending = Ending.WHOLE
     edits: list[Edit] = field(default_factory=list)
     doubled: list[tuple[str, int]] = field(default_factory=list)
-    places: dict[str, int] = field(default_factory=dict)
+    positions: dict[str, int] = field(default_factory=dict)
     failure: JsonFailure | None = None
     inside: str = ""
 
@@ -108,7 +108,7 @@ class _LooseReader:
         self._source = source
         self._depth = min(depth, _DEEPEST)
         self._at = 0
-        self._found = LooseObject(places={"": 0})
+        self._found = LooseObject(positions={"": 0})
         self._ends = StringEnds(source)
         # Whether the text, if it ended here, would lack only the outermost brace: it ends after a
         # member of the outermost object.
@@ -168,12 +168,12 @@ class _LooseReader:
             written = self._at
             if self._skip_ellipsis(pointer):
                 elided = "..."
-                self._found.places[f"{pointer}/0"] = written
+                self._found.positions[f"{pointer}/0"] = written
                 continue
 
             path = f"{pointer}/{len(target)}"
             self._found.inside = path
-            self._found.places[path] = self._at
+            self._found.positions[path] = self._at
             character = self._source[self._at]
             if character in "{[":
                 inner: JsonObjectValue | list[JsonValue] = {} if character == "{" else []
@@ -192,7 +192,7 @@ class _LooseReader:
         """
         self._skip_gap(path)
         character = self._peek()
-        self._found.places[path] = self._at
+        self._found.positions[path] = self._at
         if character in "{[":
             inner: JsonObjectValue | list[JsonValue] = {} if character == "{" else []
             target[key] = inner
@@ -401,10 +401,10 @@ class _LooseReader:
             raise self._unexpected("a number that can be held")
         return value
 
-    def _string(self, path: str, place: str) -> str:
+    def _string(self, path: str, position: str) -> str:
         start = self._at
         quote = self._source[start]
-        close = self._ends.of(start, place)
+        close = self._ends.of(start, position)
         if close is None:
             if not any(closer in self._source[start + 1 :] for closer in CLOSERS[quote]):
                 self._at = len(self._source)

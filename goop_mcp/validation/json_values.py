@@ -21,11 +21,11 @@ from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue
 from goop_mcp.validation.template_phrases import Prose
 from goop_mcp.validation.template_text import (
     TEMPLATE,
-    Place,
+    ValueKind,
     is_template,
-    place_of,
     suspects,
     template_text,
+    value_kind,
 )
 
 __all__ = [
@@ -92,8 +92,20 @@ class ValueReader:
         """
         # Two keys can only differ by case if one of them has a capital. One call over all keys
         # clears every object without one.
-        if not "".join(values).islower():
-            self._conflicting_keys(values, where)
+        spellings: dict[str, str] = {}
+        for name in () if "".join(values).islower() else values:
+            other = spellings.setdefault(name.casefold(), name)
+            path = f"{where}/{escape_pointer(name)}"
+            # The reader of a family may read an object twice, with another table.
+            if values[name] != values[other] and not any(
+                each.rule is CONFLICTING_DUPLICATE and each.hit.path == path
+                for each in self.problems
+            ):
+                message = (
+                    f"keys {excerpt(other, _SHOWN)!r} and {excerpt(name, _SHOWN)!r} have different"
+                    " values; expected one key"
+                )
+                self.problems.append(CONFLICTING_DUPLICATE.problem(message, path=path))
 
         for each in fields:
             name = each.name
@@ -117,27 +129,6 @@ class ValueReader:
             if read is not value:
                 values[name] = read
 
-    def _conflicting_keys(self, values: JsonObjectValue, where: str) -> None:
-        """Report keys that differ only in case and have different values."""
-        first: dict[str, str] = {}
-        for name, value in values.items():
-            other = first.setdefault(name.casefold(), name)
-            if other == name or value == values[other]:
-                continue
-
-            path = f"{where}/{escape_pointer(name)}"
-            if not any(
-                each.rule is CONFLICTING_DUPLICATE and each.hit.path == path
-                for each in self.problems
-            ):
-                message = (
-                    f"keys {excerpt(other, _SHOWN)!r} and {excerpt(name, _SHOWN)!r} have different"
-                    " values"
-                )
-                self.problems.append(
-                    CONFLICTING_DUPLICATE.problem(f"{message}; expected one key", path=path)
-                )
-
     def missing(self, each: "Field", where: str, *, blank: bool) -> None:
         """Report that a field is absent, null or blank."""
         if each.missing is not None:
@@ -148,7 +139,7 @@ class ValueReader:
 
     def wrong_type(self, value: JsonValue, where: str, step: str, kind: "Kind") -> None:
         """Report a value of another kind; template text is reported as such."""
-        if isinstance(value, str) and is_template(value, Place.NUMBER):
+        if isinstance(value, str) and is_template(value, ValueKind.NUMBER):
             self.placeholder(value, where, step, kind.expected)
             return
 
@@ -180,7 +171,7 @@ class ValueReader:
         )
         if suspected:
             others = {key: value for key, value in values.items() if key != but}
-            self._walk(others, where, Place.TEXT, suspected)
+            self._walk(others, where, ValueKind.TEXT, suspected)
 
     def look_for_template_text(
         self, values: JsonObjectValue, strings: Sequence[str] | None = None
@@ -206,20 +197,20 @@ class ValueReader:
         self,
         holder: dict[str, JsonValue] | list[JsonValue],
         where: str,
-        place: Place,
+        kind: ValueKind,
         suspected: frozenset[str],
     ) -> None:
         items = holder.items() if isinstance(holder, dict) else enumerate(holder)
         for key, value in items:
             step = escape_pointer(str(key))
-            kind = place_of(str(key)) if isinstance(holder, dict) else place
+            kind = value_kind(str(key)) if isinstance(holder, dict) else kind
             if isinstance(value, dict | list):
                 self._walk(value, f"{where}/{step}", kind, suspected)
             elif isinstance(value, str) and value.strip() in suspected:
                 self._template_text(value, where, step, kind)
 
-    def _template_text(self, value: str, where: str, step: str, place: Place) -> None:
-        weight = template_text(value, place, self.rules.prose)
+    def _template_text(self, value: str, where: str, step: str, kind: ValueKind) -> None:
+        weight = template_text(value, kind, self.rules.prose)
         if weight is None:
             return
 
@@ -361,7 +352,7 @@ class Path(Text):
             return value
 
         suspected = reader.is_suspected(value)
-        weight = template_text(value, Place.PATH, reader.rules.prose) if suspected else None
+        weight = template_text(value, ValueKind.PATH, reader.rules.prose) if suspected else None
         if weight is Severity.ERROR:
             reader.placeholder(value, where, step, self.expected)
             return value
@@ -496,9 +487,9 @@ class Word(Kind):
         return value
 
     def _repaired(
-        self, rule: Rule, value: str, known: str, place: tuple[str, str], reader: ValueReader
+        self, rule: Rule, value: str, known: str, position: tuple[str, str], reader: ValueReader
     ) -> str:
-        where, step = place
+        where, step = position
         found = excerpt(value)
         message = f"{step} is {excerpt(value, _SHOWN)!r}; expected {known!r}"
         problem = rule.problem(

@@ -18,6 +18,7 @@ _RUN = re.compile(r"(`{3,}+|~{3,}+)(.*)")
 _BREAK = re.compile(r"(?:\*[ ]*+){3,}$|(?:-[ ]*+){3,}$|(?:_[ ]*+){3,}$")
 _UNDERLINE = re.compile(r"(?:-++|=++)$")
 _HEADING = re.compile(r"#{1,6}(?: |$)")
+_QUOTATION = re.compile(">")
 
 
 @dataclass(slots=True)
@@ -91,10 +92,10 @@ def fences_in_lists(text: str, base: int) -> list[tuple[int, int, str]]:
     return blocks.spans
 
 
-def _take(blocks: _Blocks, rest: str, indent: int, place: tuple[int, int]) -> None:
+def _take(blocks: _Blocks, rest: str, indent: int, line: tuple[int, int]) -> None:
     """Process a line that is not blank.
 
-    `rest` is indented by `indent`, `place` is where the line begins and ends.
+    `rest` is indented by `indent`, `line` is where the line begins and ends.
     """
     depth = blocks.matched(indent)
     if blocks.fence is not None:
@@ -102,21 +103,25 @@ def _take(blocks: _Blocks, rest: str, indent: int, place: tuple[int, int]) -> No
             run = blocks.fence.run
             closes = rest.startswith(run) and not rest.strip(run[0])
             if closes and indent - blocks.column(blocks.fence.depth) < _CODE:
-                blocks.end_fence(place[0])
+                blocks.end_fence(line[0])
 
             return
 
-        blocks.end_fence(place[0])
+        blocks.end_fence(line[0])
 
     within = depth == len(blocks.items)
     indented = indent - blocks.column(depth) >= _CODE
-    if blocks.paragraph and not within and (indented or not _begins_block(rest)):
-        return  # a paragraph continues even with less indentation ("laziness" in CommonMark)
+    if blocks.paragraph and not within:
+        # A paragraph continues even with less indentation ("laziness" in CommonMark), unless the
+        # line begins another block.
+        begins = (_opens, _QUOTATION.match, _MARKER.match, _BREAK.match, _HEADING.match)
+        if indented or all(find(rest) is None for find in begins):
+            return
 
     del blocks.items[depth:]
     blocks.paragraph = blocks.paragraph and within
     blocks.began_empty = False
-    _begin(blocks, rest, indent, place[1])
+    _begin(blocks, rest, indent, line[1])
 
 
 def _begin(blocks: _Blocks, rest: str, indent: int, line_end: int) -> None:
@@ -163,9 +168,3 @@ def _begin(blocks: _Blocks, rest: str, indent: int, line_end: int) -> None:
 def _opens(rest: str) -> re.Match[str] | None:
     run = _RUN.match(rest)
     return None if run is None or (run[1][0] == "`" and "`" in run[2]) else run
-
-
-def _begins_block(rest: str) -> bool:
-    if _opens(rest) is not None or rest.startswith(">"):
-        return True
-    return any(pattern.match(rest) is not None for pattern in (_MARKER, _BREAK, _HEADING))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from goop_mcp.validation.edits import Edit
 from goop_mcp.validation.rules import Rule
 
-__all__ = ["Failure", "Grammar", "Place", "XmlScan"]
+__all__ = ["Failure", "Grammar", "TagPosition", "XmlScan"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TagPosition:
     """Where the start tag of an element begins and ends, as offsets in the source."""
 
     start: int
@@ -50,14 +50,14 @@ class Place:
 
 @dataclass(slots=True)
 class XmlScan:
-    """Result of a scan: the edits in order, the place of each element by path, and what is open.
+    """Result of a scan: edits in order, positions of start tags by path, and what is open.
 
     `unclosed` names the elements that are open at the end, outermost first; `tail` is the offset of
     a tag in whose middle the text ends.
     """
 
     edits: list[Edit] = field(default_factory=list)
-    places: dict[str, Place] = field(default_factory=dict)
+    positions: dict[str, TagPosition] = field(default_factory=dict)
     unclosed: list[str] = field(default_factory=list)
     failure: Failure | None = None
     tail: int | None = None

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.hosts import host_tail
-from goop_mcp.validation.landmarks import Roots, Tag
+from goop_mcp.validation.scanner import Roots, Tag
 
 __all__ = ["Block", "blocks_of"]
 
@@ -75,9 +75,20 @@ def blocks_of(
             text, [tag for tag in unclosed if tag.start >= rest], roots.child_tags
         )
         if cut_off is None:
-            cut_off = _cut_off_in_name(text, name, rest)
+            # The last line of the text may be the beginning of the root's start tag.
+            start = max(text.rfind("\n", -_LINE_WINDOW) + 1, rest)
+            last = text[start:].strip()
+            if 1 < len(last) <= len(name) and f"<{name}".startswith(last.lower()):
+                cut_off = text.index("<", start)
+
         if cut_off is not None:
-            end = _end_of_cut_off(text, cut_off)
+            # It ends with its fence, before the lines that a host adds, or with the text.
+            end = host_tail(text, cut_off)
+            for fence_start, fence_end, _ in fence_spans(text):
+                if fence_start <= cut_off < fence_end:
+                    end = min(end, fence_end)
+
+            end = cut_off + len(text[cut_off:end].rstrip())
             blocks.append(Block(root=name, start=cut_off, end=end, complete=False))
 
     return blocks
@@ -222,25 +233,3 @@ def _child_pattern(child_tags: frozenset[str]) -> re.Pattern[str]:
     return re.compile(
         rf"(?:^[ \t>]*+|>\s*+)<(?:[\w.\-]++:)?(?:{names})[\s/>]", re.MULTILINE | re.IGNORECASE
     )
-
-
-def _cut_off_in_name(text: str, name: str, after: int) -> int | None:
-    """Return where the last line of the text is the beginning of the root's start tag."""
-    start = max(text.rfind("\n", -_LINE_WINDOW) + 1, after)
-    last = text[start:].strip()
-    if 1 < len(last) <= len(name) and f"<{name}".startswith(last.lower()):
-        return text.index("<", start)
-    return None
-
-
-def _end_of_cut_off(text: str, start: int) -> int:
-    """Return the end of a cut-off block, without trailing blanks.
-
-    It ends with its fence, before the lines that a host adds, or with the text.
-    """
-    end = host_tail(text, start)
-    for fence_start, fence_end, _ in fence_spans(text):
-        if fence_start <= start < fence_end:
-            end = min(end, fence_end)
-
-    return start + len(text[start:end].rstrip())

@@ -93,17 +93,48 @@ def read_path(
         else _SESSION.sub(bounds.session_id.replace("\\", r"\\"), path)
     )
     relative = _made_relative(filled, bounds.workspace)
+    found, shown = excerpt(path), excerpt(path, 60)
     if (way := _way_out(relative)) is not None:
-        return path, _outside(path, way, where)
+        message = (
+            f"path {shown!r} leads out of the workspace: {way}; expected a path relative to the"
+            " project"
+        )
+        return path, OUTSIDE_WORKSPACE.problem(message, path=where, found=found)
+
     if (variable := _VARIABLE.search(relative)) is not None:
-        return relative, _variable_left(path, variable[0], where, final=bounds.final)
+        rule = VARIABLE_LEFT if bounds.final else TEMPLATE_VARIABLE
+        message = (
+            f"path {excerpt(path, 80)!r} still holds {excerpt(variable[0], 40)!r}; expected the"
+            " real name in its place"
+        )
+        return relative, rule.problem(message, path=where, found=found)
+
     if (folder := bounds.session_folder) is not None:
         parts, root = _parts(relative), _parts(folder)
         if parts[: len(root)] != root or len(parts) <= len(root):
-            return relative, _outside_session(path, folder, where)
+            message = (
+                f"path {shown!r} lies outside of the session; expected one below"
+                f" {excerpt(folder, 60)!r}"
+            )
+            return relative, OUTSIDE_SESSION.problem(message, path=where, found=found)
+
+    after = excerpt(relative)
     if filled != path:
-        return relative, _variable_filled(path, relative, where)
-    return relative, None if relative == filled else _absolute(path, relative, where)
+        message = f"path {excerpt(path, 80)!r} holds a variable for the session; its id was put in"
+        return relative, TEMPLATE_VARIABLE.problem(
+            message, path=where, found=found, before=found, after=after
+        )
+
+    if relative != filled:
+        message = (
+            f"path {shown!r} is absolute; expected {excerpt(relative, 60)!r}, relative to the"
+            " project"
+        )
+        return relative, ABSOLUTE.problem(
+            message, path=where, found=found, before=found, after=after
+        )
+
+    return relative, None
 
 
 def _way_out(path: str) -> str | None:
@@ -159,45 +190,3 @@ def _anchor(path: str) -> str:
     """Return what makes `path` absolute: a drive, a share or the root."""
     slashes = path.translate(_SLASHES)
     return "drive" if _DRIVE.match(path) else "share" if slashes.startswith("//") else slashes[:1]
-
-
-def _outside(path: str, way: str, where: str) -> Problem:
-    message = (
-        f"path {excerpt(path, 60)!r} leads out of the workspace: {way}; expected a path relative to"
-        " the project"
-    )
-    return OUTSIDE_WORKSPACE.problem(message, path=where, found=excerpt(path))
-
-
-def _outside_session(path: str, folder: str, where: str) -> Problem:
-    message = (
-        f"path {excerpt(path, 60)!r} lies outside of the session; expected one below"
-        f" {excerpt(folder, 60)!r}"
-    )
-    return OUTSIDE_SESSION.problem(message, path=where, found=excerpt(path))
-
-
-def _absolute(path: str, relative: str, where: str) -> Problem:
-    shown = excerpt(relative)
-    message = (
-        f"path {excerpt(path, 60)!r} is absolute; expected {excerpt(relative, 60)!r}, relative to"
-        " the project"
-    )
-    return ABSOLUTE.problem(
-        message, path=where, found=excerpt(path), before=excerpt(path), after=shown
-    )
-
-
-def _variable_left(path: str, variable: str, where: str, *, final: bool) -> Problem:
-    rule = VARIABLE_LEFT if final else TEMPLATE_VARIABLE
-    message = (
-        f"path {excerpt(path, 80)!r} still holds {excerpt(variable, 40)!r}; expected the real name"
-        " in its place"
-    )
-    return rule.problem(message, path=where, found=excerpt(path))
-
-
-def _variable_filled(path: str, filled: str, where: str) -> Problem:
-    message = f"path {excerpt(path, 80)!r} holds a variable for the session; its id was put in"
-    before, after = excerpt(path), excerpt(filled)
-    return TEMPLATE_VARIABLE.problem(message, path=where, found=before, before=before, after=after)

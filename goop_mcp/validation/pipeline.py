@@ -7,42 +7,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from goop_mcp.errors import UnknownNameError
-from goop_mcp.validation.choosing import Choice, choose
 from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.envelope_rules import NO_ENVELOPE, TOO_LARGE
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.extraction import Extraction
-from goop_mcp.validation.families import Family, Reading
+from goop_mcp.validation.families import Family, ParseResult
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits, utf8_length
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem, Rule
+from goop_mcp.validation.selection import Selection, select
 from goop_mcp.validation.verdict import Verdict
-from goop_mcp.validation.weighing import weigh
+from goop_mcp.validation.verdict_builder import build_verdict
 
-__all__ = ["Examination", "Family", "Reading", "examine", "validate"]
+__all__ = ["Examination", "examine", "validate"]
 
 
 @dataclass(slots=True, kw_only=True)
 class Examination:
     """A reply that was read and judged, without a verdict: evidence may add problems."""
 
-    choice: Choice
-    reading: Reading
+    selection: Selection
+    parsed: ParseResult
     mode: Mode
     expected: Expectations
     limits: Limits
 
     def claims(self) -> Claims:
         """Return the claims of the envelope, none if there is no complete envelope."""
-        envelope = self.reading.envelope
-        return NO_CLAIMS if envelope is None else self.choice.family.claims(envelope)
+        envelope = self.parsed.envelope
+        return NO_CLAIMS if envelope is None else self.selection.family.claims(envelope)
 
     def verdict(self, more: Sequence[Problem] = ()) -> Verdict:
         """Build the verdict; problems in `more` name their place by path, as in the family."""
-        reading = self.reading if not more else _with_more(self.reading, more, self.choice)
-        return weigh(
-            self.choice, reading, mode=self.mode, expected=self.expected, limits=self.limits
+        parsed = self.parsed if not more else _with_more(self.parsed, more, self.selection)
+        return build_verdict(
+            self.selection, parsed, mode=self.mode, expected=self.expected, limits=self.limits
         )
 
 
@@ -90,59 +90,67 @@ def examine(
     )
     if (size := utf8_length(text, limits.text_bytes)) > limits.text_bytes:
         message = f"the text has {size:,} bytes; expected at most {limits.text_bytes:,}"
-        choice = Choice(asked[0], Extraction(source=SourceText(text), blocks=(), chosen=None))
-        reading = Reading(0, [TOO_LARGE.problem(message)])
+        selection = Selection(asked[0], Extraction(source=SourceText(text), blocks=(), chosen=None))
+        parsed = ParseResult(0, [TOO_LARGE.problem(message)])
     else:
-        choice = choose(text, asked, limits)
-        reading = _read(choice, expected, limits, named=protocol != "auto")
-        if rules and reading.envelope is not None:
+        selection = select(text, asked, limits)
+        parsed = _read(selection, expected, limits, named=protocol != "auto")
+        if rules and parsed.envelope is not None:
             # Callers without custom rules need not import their module.
-            from goop_mcp.validation.own_rules import run_own_rules  # noqa: PLC0415
+            from goop_mcp.validation.custom_rules import run_custom_rules  # noqa: PLC0415
 
-            if seen := run_own_rules(rules, reading.envelope, expected):
-                reading = _with_more(reading, seen, choice)
+            if seen := run_custom_rules(rules, parsed.envelope, expected):
+                parsed = _with_more(parsed, seen, selection)
 
-    return Examination(choice=choice, reading=reading, mode=mode, expected=expected, limits=limits)
+    return Examination(
+        selection=selection, parsed=parsed, mode=mode, expected=expected, limits=limits
+    )
 
 
-def _read(choice: Choice, expected: Expectations, limits: Limits, *, named: bool) -> Reading:
+def _read(
+    selection: Selection, expected: Expectations, limits: Limits, *, named: bool
+) -> ParseResult:
     """Return what the chosen family reads, or why there is no envelope to read.
 
     A reply without the root tag ends here: `named` (the caller gave the protocol) selects the
     `no-envelope` rule of that family, otherwise the general one is reported.
     """
-    family, extraction = choice.family, choice.extraction
-    if choice.ambiguous is not None:
-        return Reading(0, [choice.ambiguous])
+    family, extraction = selection.family, selection.extraction
+    if selection.ambiguous is not None:
+        return ParseResult(0, [selection.ambiguous])
     if extraction.chosen is None:
         rule = family.no_envelope if named else NO_ENVELOPE
         aside = next((block.why for block in reversed(extraction.blocks) if block.why), None)
         if aside:
             message = f"the only envelope stands {aside}; expected one outside of it"
         else:
-            absence = family.absence(extraction.source.read)
-            message = absence if named else f"{absence} or an envelope of another protocol"
+            describe_missing = family.describe_missing(extraction.source.read)
+            message = (
+                describe_missing
+                if named
+                else f"{describe_missing} or an envelope of another protocol"
+            )
 
-        return Reading(0, [rule.problem(message)])
+        return ParseResult(0, [rule.problem(message)])
 
     return family.read(extraction, extraction.chosen, expected, limits)
 
 
-def _with_more(reading: Reading, more: Sequence[Problem], choice: Choice) -> Reading:
-    """Return `reading` with problems that were found outside of its family."""
-    problems = [*reading.problems]
+def _with_more(parsed: ParseResult, more: Sequence[Problem], selection: Selection) -> ParseResult:
+    """Return `parsed` with problems that were found outside of its family."""
+    problems = [*parsed.problems]
     for problem in more:
         hit = problem.hit
-        # A form of the envelope without paths has no places; the text found is searched instead.
-        if reading.places is None and hit.offset is None and hit.found:
-            at = choice.extraction.source.read.find(hit.found, reading.start)
+        # A form of the envelope without paths has no positions; the text found is searched instead.
+        if parsed.locator is None and hit.offset is None and hit.found:
+            at = selection.extraction.source.read.find(hit.found, parsed.start)
             if at >= 0:
-                problems.append(Problem(problem.rule, replace(hit, offset=at - reading.start)))
+                problems.append(Problem(problem.rule, replace(hit, offset=at - parsed.start)))
                 continue
 
         problems.append(problem)
 
-    return replace(reading, problems=problems)
+    return replace(parsed, problems=problems)
 
 
 def _check_arguments(

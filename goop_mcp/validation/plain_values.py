@@ -105,7 +105,17 @@ def _read(hint: Any, value: object, path: str) -> object:  # noqa: ANN401
 
         return _read(last, value, path)
     if origin is tuple:
-        return _read_items(inner, value, path)
+        if not isinstance(value, list | tuple):
+            raise _unfit(path, value, "a list")
+
+        kinds = inner[:1] * len(value) if inner[-1] is Ellipsis else inner
+        if len(kinds) != len(value):
+            raise _unfit(path, value, f"a list of {len(kinds)}")
+        return tuple(
+            _read(kind, each, f"{path}[{n}]")
+            for n, (kind, each) in enumerate(zip(kinds, value, strict=True))
+        )
+
     if origin is Literal:
         if value not in inner:
             raise _unfit(path, value, f"one of {', '.join(map(str, inner))}")
@@ -114,19 +124,6 @@ def _read(hint: Any, value: object, path: str) -> object:  # noqa: ANN401
     if is_dataclass(hint):
         return model_from(cast("type[object]", hint), value, path)
     return _read_plain(origin or hint, value, path)
-
-
-def _read_items(kinds: tuple[Any, ...], value: object, path: str) -> tuple[object, ...]:
-    if not isinstance(value, list | tuple):
-        raise _unfit(path, value, "a list")
-
-    wanted = kinds[:1] * len(value) if kinds[-1] is Ellipsis else kinds
-    if len(wanted) != len(value):
-        raise _unfit(path, value, f"a list of {len(wanted)}")
-    return tuple(
-        _read(kind, each, f"{path}[{n}]")
-        for n, (kind, each) in enumerate(zip(wanted, value, strict=True))
-    )
 
 
 # `kind` is any class, as in `_read`.

@@ -51,9 +51,22 @@ class SourceText:
 
         They are decoded once, on first use, for all protocols.
         """
-        if self._objects is Unread.YET:
-            self._objects = _plain_objects(self.read)
-        return self._objects
+        if self._objects is not Unread.YET:
+            return self._objects
+
+        objects: list[PlainObject] = []
+        at = self.read.find("{")
+        while at >= 0:
+            decoded = decode_object(self.read, at)
+            if decoded is None:
+                self._objects = None
+                return None
+
+            objects.append((at, decoded[1], decoded[0]))
+            at = self.read.find("{", decoded[1])
+
+        self._objects = objects
+        return objects
 
     def origin(self, offset: int) -> int:
         """Return the offset in `given` of the character at `offset` in `read`."""
@@ -68,17 +81,3 @@ class SourceText:
         """
         at = self.origin(offset)
         return self.given.count("\n", 0, at) + 1, at - self.given.rfind("\n", 0, at)
-
-
-def _plain_objects(text: str) -> Sequence[PlainObject] | None:
-    objects: list[PlainObject] = []
-    at = text.find("{")
-    while at >= 0:
-        decoded = decode_object(text, at)
-        if decoded is None:
-            return None
-
-        objects.append((at, decoded[1], decoded[0]))
-        at = text.find("{", decoded[1])
-
-    return objects

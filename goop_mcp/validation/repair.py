@@ -33,7 +33,7 @@ from goop_mcp.validation.escaping import (
     forbidden_runs,
 )
 from goop_mcp.validation.findings import excerpt
-from goop_mcp.validation.markup import Failure, Grammar, Place, XmlScan
+from goop_mcp.validation.markup import Failure, Grammar, TagPosition, XmlScan
 from goop_mcp.validation.rules import Rule
 
 __all__ = ["scan_xml"]
@@ -447,8 +447,10 @@ class _Scanner:
 
         That is its attributes or its case: `<file>` within `<file path="...">` is a mention.
         """
-        place = self.result.places.get(parent.path)
-        has_attributes = place is not None and place.tag_end - place.start > len(parent.written) + 2
+        position = self.result.positions.get(parent.path)
+        has_attributes = (
+            position is not None and position.tag_end - position.start > len(parent.written) + 2
+        )
         rest = self.source[at + 1 + len(plain) : at + 3 + len(plain)]
         return plain != parent.name or rest == "/>" or (has_attributes and rest[:1] == ">")
 
@@ -485,14 +487,14 @@ class _Scanner:
         return _next(self.start_tags, name, after)
 
     def open(self, at: int, name_end: int, name: str, written: str, kind: str) -> int:
-        """Read the attributes of a start tag, record its place and put it on the stack."""
+        """Read the attributes of a start tag, record its position and put it on the stack."""
         path = self.stack[-1].path_of_child(name) if self.stack else f"/{name}"
         element = _Open(name, written, kind, path, at)
         self.stack.append(element)
         if len(self.stack) > self.depth:
             raise self.fail(at, f"elements nested deeper than {self.depth}", rule=TOO_DEEP)
         if self.source.startswith(">", name_end):
-            self.result.places.setdefault(path, Place(at, name_end + 1))
+            self.result.positions.setdefault(path, TagPosition(at, name_end + 1))
             return name_end + 1
 
         rest = _REST_OF_TAG.match(self.source, name_end)
@@ -510,7 +512,7 @@ class _Scanner:
                     [(m[1], m.start(1), m.end()) for m in _ATTRIBUTES.finditer(rest[1])], name_end
                 )
 
-        self.result.places.setdefault(path, Place(at, end))
+        self.result.positions.setdefault(path, TagPosition(at, end))
         if closed:
             self.stack.pop()
         return end

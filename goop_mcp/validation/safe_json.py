@@ -100,7 +100,15 @@ def _pair_from(text: str, at: int, braces: Braces, last_comment: int) -> int:
         start, at = token.span("token")
         kind = text[start]
         if kind == "}":
-            _close(braces, at)
+            # The object that ends here replaces those inside it. Each is removed at most once, so
+            # this takes amortized constant time.
+            begin, starts = unclosed.pop(), braces.starts
+            while starts and starts[-1] > begin:
+                starts.pop()
+                braces.ends.pop()
+
+            starts.append(begin)
+            braces.ends.append(at)
             if not unclosed:
                 return at
         elif kind == "{":
@@ -120,20 +128,6 @@ def _pair_from(text: str, at: int, braces: Braces, last_comment: int) -> int:
             at = text.find("*/", at) + 2
 
     return -1
-
-
-def _close(braces: Braces, end: int) -> None:
-    """Record the object that ends here, and forget those inside it.
-
-    Amortized constant time: each object is removed at most once.
-    """
-    start, starts = braces.unclosed.pop(), braces.starts
-    while starts and starts[-1] > start:
-        starts.pop()
-        braces.ends.pop()
-
-    starts.append(start)
-    braces.ends.append(end)
 
 
 def load_object(text: str, *, depth: int) -> JsonObjectValue | None:

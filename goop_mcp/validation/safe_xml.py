@@ -15,7 +15,7 @@ from goop_mcp.validation.edits import apply_edits, edit_problems
 from goop_mcp.validation.envelope_rules import TOO_DEEP, TOO_LARGE
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.limits import Limits, utf8_length
-from goop_mcp.validation.markup import Grammar, Place, XmlScan
+from goop_mcp.validation.markup import Grammar, TagPosition, XmlScan
 from goop_mcp.validation.rules import Problem
 
 __all__ = ["XmlEnvelope"]
@@ -165,37 +165,42 @@ class XmlEnvelope:
         """
         path, _, attribute = path.replace("[1]", "").partition("/@")
         if path.endswith("/text()") and found:
-            return self._locate_text(path.removesuffix("/text()"), found)
+            # The text is between the elements of its parent; without it the parent is shown.
+            parent = self.scan.positions.get(path.removesuffix("/text()"), TagPosition(0, 0))
+            text = found.split("\n", maxsplit=1)[0].rstrip("…")[:40]
+            at = self.source.find(text, parent.tag_end) if parent.tag_end else 0
+            return at if at >= 0 else parent.start
 
         # The parser recorded the line of each element, which determines the place of an element
         # that is alone on its line. Only other places need the scan.
-        located = self._place_in_tree(path)
+        located = self._position_in_tree(path)
         if located is None:
-            places, nearest = self.scan.places, path
-            while nearest and nearest not in places:
+            positions, nearest = self.scan.positions, path
+            while nearest and nearest not in positions:
                 nearest = nearest.rpartition("/")[0]
 
-            located = (places[nearest] if nearest else Place(0, 0)), nearest == path
+            located = (positions[nearest] if nearest else TagPosition(0, 0)), nearest == path
 
-        place, is_there = located
+        position, is_there = located
         if not is_there:
-            return place.start
+            return position.start
         if attribute:
-            tag = self.source[place.start : place.tag_end]
+            tag = self.source[position.start : position.tag_end]
             values = (each for each in _ATTRIBUTE.finditer(tag) if each[1].lower() == attribute)
             return next(
-                (place.start + each.start(each.lastindex or 0) for each in values), place.start
+                (position.start + each.start(each.lastindex or 0) for each in values),
+                position.start,
             )
 
         if found:
-            text = _BEFORE_TEXT.match(self.source, place.tag_end)
-            if text is not None and text.end() < len(self.source):
-                return text.end()
+            before = _BEFORE_TEXT.match(self.source, position.tag_end)
+            if before is not None and before.end() < len(self.source):
+                return before.end()
 
-        return place.start
+        return position.start
 
-    def _place_in_tree(self, path: str) -> tuple[Place, bool] | None:
-        """Return the place of the element at `path`, or of the nearest one around, and which it is.
+    def _position_in_tree(self, path: str) -> tuple[TagPosition, bool] | None:
+        """Return the position of `path`, or of the nearest element around, and which it is.
 
         The bool is True for the element itself. Return None if the tree does not determine the
         place.
@@ -217,11 +222,11 @@ class XmlEnvelope:
 
             element = child
 
-        place = self._place_on_line(element)
-        return None if place is None else (place, is_there)
+        position = self._position_on_line(element)
+        return None if position is None else (position, is_there)
 
-    def _place_on_line(self, element: "etree._Element") -> Place | None:
-        """Return the place of an element whose tag is on its line once, None if it is unclear."""
+    def _position_on_line(self, element: "etree._Element") -> TagPosition | None:
+        """Return the position of an element that is on its line once, None if it is unclear."""
         source, line = self.source, (element.sourceline or 1) - 1
         line_start = _start_of_line(source, line)
         line_end = source.find("\n", line_start)
@@ -233,16 +238,7 @@ class XmlEnvelope:
 
         start = line_start + text.index(tag)
         end = _START_TAG.match(source, start)
-        return None if end is None else Place(start, end.end())
-
-    def _locate_text(self, parent: str, found: str) -> int:
-        """Return where `found` is between the elements of `parent`, else the place of `parent`."""
-        place = self.scan.places.get(parent)
-        if place is None:
-            return 0
-
-        at = self.source.find(found.split("\n", maxsplit=1)[0].rstrip("…")[:40], place.tag_end)
-        return at if at >= 0 else place.start
+        return None if end is None else TagPosition(start, end.end())
 
     def _over_limits(self) -> bool:
         """Refuse an envelope that is too large or too deeply nested to parse."""
@@ -256,7 +252,18 @@ class XmlEnvelope:
         else:
             # Counting tags is fast and never too low. Tags in texts make it too high, so the scan,
             # which knows them, decides.
-            if tags <= _FEW_TAGS or _depth(source) <= limits.depth:
+            if tags <= _FEW_TAGS:
+                return False
+
+            deepest = depth = 0
+            for tag in _TAG.finditer(source):
+                if tag[1]:
+                    depth -= 1
+                elif not tag[0].endswith("/>"):
+                    depth += 1
+                    deepest = max(deepest, depth)
+
+            if deepest <= limits.depth:
                 return False
 
             failure = self.scan.failure
@@ -287,24 +294,21 @@ class XmlEnvelope:
         ):
             self._refuse(f"envelope has {count:,} elements; expected at most {limits.elements:,}")
 
-        if len(source) * 4 > limits.field_bytes:
-            self._refuse_long_fields(root)
+        for element in root.iter() if len(source) * 4 > limits.field_bytes else ():
+            longest = max([element.text or "", *element.attrib.values()], key=len)
+            size = utf8_length(str(longest), limits.field_bytes)
+            if size > limits.field_bytes:
+                tag = excerpt(str(element.tag), 40)
+                self._refuse(
+                    f"<{tag}> holds {size:,} bytes; expected at most {limits.field_bytes:,}"
+                )
+                break
+
         if any(problem.rule is TOO_LARGE for problem in self.problems):
             self.root = None
             return True
 
         return False
-
-    def _refuse_long_fields(self, root: "etree._Element") -> None:
-        for element in root.iter():
-            longest = max([element.text or "", *element.attrib.values()], key=len)
-            size = utf8_length(str(longest), self.limits.field_bytes)
-            if size > self.limits.field_bytes:
-                tag = excerpt(str(element.tag), 40)
-                self._refuse(
-                    f"<{tag}> holds {size:,} bytes; expected at most {self.limits.field_bytes:,}"
-                )
-                return
 
     def _refuse(self, message: str) -> None:
         self.problems.append(TOO_LARGE.problem(message, offset=0))
@@ -356,19 +360,6 @@ def _declaration_in(source: str) -> int | None:
         hidden_until = max(end, hidden_until)
 
     return None
-
-
-def _depth(source: str) -> int:
-    """Return how deep the tags of `source` are nested, never too low for well-formed text."""
-    deepest = depth = 0
-    for tag in _TAG.finditer(source):
-        if tag[1]:
-            depth -= 1
-        elif not tag[0].endswith("/>"):
-            depth += 1
-            deepest = max(deepest, depth)
-
-    return deepest
 
 
 def _start_of_line(source: str, line: int) -> int:

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 __all__ = [
     "MARKS",
     "TEMPLATE",
-    "Place",
+    "ValueKind",
     "as_warning",
     "is_template",
     "is_templating",
     "one_per_value",
-    "place_of",
     "suspects",
     "template_text",
+    "value_kind",
 ]
 
 MARKS: Final = re.compile(r"[|\[\]<>{}]")
@@ -53,7 +53,7 @@ TEMPLATE: Final = re.compile(r"<[^<>]*>|[\w. -]+(?:\|[\w. -]+)+")
 """A whole template value for a word or a name: a slot in angle brackets, or a choice of words."""
 
 
-class Place(Enum):
+class ValueKind(Enum):
     """The role of a value; some template text counts in one role only."""
 
     TEXT = "text"
@@ -127,18 +127,18 @@ _KNOWN_NAMES: Final = SLOT_NAMES | OPEN_NAMES
 _TOKENS: Final = re.compile(r"[\s_/-]+")
 _LEAST_WORDS, _MOST_WORDS = 2, 8
 
-_PLACES: Final = (
-    (Place.PATH, frozenset({"path", "file", "dir", "directory", "folder"})),
-    (Place.SHA, frozenset({"sha", "hash", "commit"})),
-    (Place.NUMBER, NUMBERS),
+_KINDS: Final = (
+    (ValueKind.PATH, frozenset({"path", "file", "dir", "directory", "folder"})),
+    (ValueKind.SHA, frozenset({"sha", "hash", "commit"})),
+    (ValueKind.NUMBER, NUMBERS),
 )
 
 
 @lru_cache(maxsize=512)
-def place_of(name: str) -> Place:
+def value_kind(name: str) -> ValueKind:
     """Return the role of a value by the name of its attribute, element or key."""
     last = name.lower().replace("-", "_").rpartition("_")[2]
-    return next((place for place, names in _PLACES if last in names), Place.TEXT)
+    return next((kind for kind, names in _KINDS if last in names), ValueKind.TEXT)
 
 
 _NO_PROSE: Final = Prose()
@@ -259,7 +259,7 @@ def _looked_up(prose: Prose) -> frozenset[str]:
 
 
 def template_text(
-    value: str, place: Place = Place.TEXT, prose: Prose = _NO_PROSE
+    value: str, kind: ValueKind = ValueKind.TEXT, prose: Prose = _NO_PROSE
 ) -> Severity | None:
     """Return the severity of template text in `value`, None if it has none.
 
@@ -267,24 +267,24 @@ def template_text(
     """
     if len(value) <= _LONGEST and _folded(value.strip().lower()) in _looked_up(prose):
         return Severity.ERROR
-    if place is Place.SHA and value.strip().lower() in SHAS:
+    if kind is ValueKind.SHA and value.strip().lower() in SHAS:
         return Severity.WARNING
     if not _is_marked(value) and (len(value) > _LONGEST or not _asks(value.lower())):
         return None
     if _PATH_TO.match(value):
         return None if value.strip() in prose.kept else Severity.ERROR
-    if len(value) <= _LONGEST and _is_whole(" ".join(value.split()), place):
+    if len(value) <= _LONGEST and _is_whole(" ".join(value.split()), kind):
         return Severity.ERROR
-    if place is Place.PATH and not any(map(str.isspace, value)):
+    if kind is ValueKind.PATH and not any(map(str.isspace, value)):
         # A path from the root is a route of a web service, where slots are legitimate.
         return Severity.WARNING if value[0] != "/" and _slot_in_path(value) else None
 
     return Severity.WARNING if _holds_slot(value) else None
 
 
-def is_template(value: str, place: Place = Place.TEXT) -> bool:
+def is_template(value: str, kind: ValueKind = ValueKind.TEXT) -> bool:
     """Return whether `value` is template text where a word, name, number or flag is expected."""
-    return TEMPLATE.fullmatch(value) is not None or template_text(value, place) is Severity.ERROR
+    return TEMPLATE.fullmatch(value) is not None or template_text(value, kind) is Severity.ERROR
 
 
 def is_templating(text: str) -> bool:
@@ -340,7 +340,7 @@ def _value_of(problem: "Problem") -> str | None:
 # Whole values
 
 
-def _is_whole(value: str, place: Place) -> bool:
+def _is_whole(value: str, kind: ValueKind) -> bool:
     """Return whether all of `value`, with its white space folded, is template text."""
     lower = value.lower()
     if lower.startswith(("lorem ipsum dolor", "type(scope):", "type(scope)!:")):
@@ -353,7 +353,7 @@ def _is_whole(value: str, place: Place) -> bool:
         return True
     if value.startswith(("${", "%", "__")):
         return _is_marked_slot(value)
-    return _is_slots(value, place) or _is_count(value, place)
+    return _is_slots(value, kind) or _is_count(value, kind)
 
 
 def _is_subject(value: str) -> bool:
@@ -447,7 +447,7 @@ def _is_marked_slot(value: str) -> bool:
     return inner not in _PYTHON and (" " not in inner or inner[0].islower() or inner.isupper())
 
 
-def _is_slots(value: str, place: Place) -> bool:
+def _is_slots(value: str, kind: ValueKind) -> bool:
     """Return whether `value` consists of slots with nothing but separators between them."""
     at, found, length = 0, False, len(value)
     while at < length:
@@ -472,7 +472,7 @@ def _is_slots(value: str, place: Place) -> bool:
 
         end = value.find(close * width, at + width)
         inner = value[at + width : end]
-        if end < 0 or not _is_slot(opener, inner, place):
+        if end < 0 or not _is_slot(opener, inner, kind):
             return False
         if opener == "[" and width > 1 and not _is_known(inner, strict=False):
             return False
@@ -482,7 +482,7 @@ def _is_slots(value: str, place: Place) -> bool:
     return found
 
 
-def _is_slot(opener: str, inner: str, place: Place = Place.TEXT) -> bool:
+def _is_slot(opener: str, inner: str, kind: ValueKind = ValueKind.TEXT) -> bool:
     """Return whether `inner`, the text in brackets, is a slot and not a status, JSON or code."""
     text = inner.strip().rstrip("?:")
     lower = text.lower()
@@ -491,7 +491,7 @@ def _is_slot(opener: str, inner: str, place: Place = Place.TEXT) -> bool:
     if MARKS.search(text.replace("|", "")) or _CODE.search(text) or text[-1] == "/":
         return False
     if len(text) == 1:
-        return text in "NMXYnmxy" if place is Place.NUMBER else text in "NMY" and opener != "<"
+        return text in "NMXYnmxy" if kind is ValueKind.NUMBER else text in "NMY" and opener != "<"
     if not text[0].isalpha() and not ((text[0].isdigit() or text[0] == "~") and " " in text):
         return False
     if opener == "[" and (_TICKET.fullmatch(text) or _is_character_class(text)):
@@ -531,9 +531,9 @@ def _is_character_class(text: str) -> bool:
     return ranges > 0
 
 
-def _is_count(value: str, place: Place) -> bool:
+def _is_count(value: str, kind: ValueKind) -> bool:
     """Return whether `value` is a count with letters for numbers: `N passed, M failed`, `XX%`."""
-    if place is Place.NUMBER and value in ("0.X", "0.N", "0.x"):
+    if kind is ValueKind.NUMBER and value in ("0.X", "0.N", "0.x"):
         return True
 
     capitals = _BRACKETED_LETTER.sub(lambda each: (each[1] or each[2] or each[3]).upper(), value)
@@ -551,7 +551,7 @@ def _is_count(value: str, place: Place) -> bool:
     if any(not piece[0].isalnum() and piece not in ",./%~-:()+" for piece in pieces):
         return False
     return (
-        place is Place.NUMBER
+        kind is ValueKind.NUMBER
         or len(words) > letters
         or "%" in pieces
         or "~" in pieces
@@ -648,7 +648,7 @@ def _stands_free(line: str, start: int, end: int) -> bool:
 def _closes(line: str, end: int) -> bool:
     """Return whether only other slots follow a slot."""
     rest = line[end : end + _LONGEST].strip(" .,;!)-–—")
-    return not rest or _is_slots(rest, Place.TEXT)
+    return not rest or _is_slots(rest, ValueKind.TEXT)
 
 
 def _names_slot(line: str, match: re.Match[str]) -> bool:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from goop_mcp.validation.fences import fence_spans
-from goop_mcp.validation.landmarks import InlineCode, Regions
 from goop_mcp.validation.pairing import Block
+from goop_mcp.validation.scanner import InlineCode, Regions
 
 __all__ = ["OPEN_THINKING", "THINKING", "hide_thoughts", "thoughts"]
 
@@ -99,7 +99,13 @@ def _thoughts(text: str, content: Sequence[tuple[int, int]]) -> Iterator[_Though
         return
 
     opened: _Mark | None = None
-    for mark in _marks(text, Regions(content)):
+    regions, code = Regions(content), InlineCode(text)
+    for found in _MARK.finditer(text):
+        start, end = found.span()
+        if found[0].endswith("/>") or regions.hold(start, end) or code.covers(start):
+            continue
+
+        mark = _Mark(*_kind(found), start, end)
         if mark.opens:
             # A mention before real thinking is not its beginning.
             if opened is None or not _is_beginning(text, opened):
@@ -141,16 +147,6 @@ def _may_have_marks(lower: str) -> bool:
             return True
 
     return False
-
-
-def _marks(text: str, content: Regions) -> Iterator[_Mark]:
-    code = InlineCode(text)
-    for found in _MARK.finditer(text):
-        if found[0].endswith("/>") or content.hold(*found.span()) or code.covers(found.start()):
-            continue
-
-        kind, opens = _kind(found)
-        yield _Mark(kind, opens, *found.span())
 
 
 def _kind(found: re.Match[str]) -> tuple[str, bool]:

@@ -14,8 +14,9 @@ from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.markup import Grammar
 from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.safe_xml import XmlEnvelope
+from goop_mcp.validation.xml_values import path_of
 
-__all__ = ["TreeReading", "XmlReading", "read_xml"]
+__all__ = ["ParsedTree", "ParsedXml", "read_xml"]
 
 M = TypeVar("M")
 
@@ -25,7 +26,7 @@ _SEVERAL_ATTRIBUTES = etree.XPath("descendant-or-self::*[@*[2]]")
 
 
 @dataclass(slots=True)
-class TreeReading(Generic[M]):
+class ParsedTree(Generic[M]):
     """What a family's reader made of a tree.
 
     `tangled`: the tree needs a repair before it can be read. `whole`: every required part is
@@ -39,8 +40,8 @@ class TreeReading(Generic[M]):
 
 
 @dataclass(slots=True)
-class XmlReading(Generic[M]):
-    """A model or None, all problems found, and the envelope that their places refer to.
+class ParsedXml(Generic[M]):
+    """A model or None, all problems found, and the envelope that their positions refer to.
 
     `partial` marks a model of an envelope that was cut off.
     """
@@ -64,31 +65,31 @@ def read_xml(
     text: str,
     grammar: Grammar,
     limits: Limits,
-    read_tree: "Callable[[etree._Element], TreeReading[M]]",
-) -> XmlReading[M]:
+    read_tree: "Callable[[etree._Element], ParsedTree[M]]",
+) -> ParsedXml[M]:
     """Read the envelope of `block` in `text` with the family's `read_tree`."""
     envelope = XmlEnvelope(text[block.start : block.end], grammar, limits)
-    reading: XmlReading[M] = XmlReading(envelope)
+    parsed: ParsedXml[M] = ParsedXml(envelope)
     opened = envelope.open(text[: block.start])
     if envelope.refused:
-        reading.problems = envelope.problems
-        return reading
+        parsed.problems = envelope.problems
+        return parsed
     if not block.complete:
-        return _read_cut_off(reading, block, text, read_tree)
+        return _read_cut_off(parsed, block, text, read_tree)
     if opened and envelope.root is not None:
         tree = read_tree(envelope.root)
         if not tree.tangled:
-            reading.model, reading.problems = tree.model, [*tree.problems, *_conflicts(envelope)]
-            return reading
+            parsed.model, parsed.problems = tree.model, [*tree.problems, *_conflicts(envelope)]
+            return parsed
 
     envelope.repair()
-    reading.problems = envelope.problems
+    parsed.problems = envelope.problems
     if envelope.root is not None:
         tree = read_tree(envelope.root)
-        reading.model = tree.model
-        reading.problems = [*envelope.problems, *tree.problems, *_conflicts(envelope)]
+        parsed.model = tree.model
+        parsed.problems = [*envelope.problems, *tree.problems, *_conflicts(envelope)]
 
-    return reading
+    return parsed
 
 
 def _conflicts(envelope: XmlEnvelope) -> list[Problem]:
@@ -144,7 +145,7 @@ def _doubled_attributes(element: "etree._Element") -> list[Problem]:
             f"attributes {other} and {name} of <{etree.QName(element).localname}> have different"
             " values"
         )
-        path = f"{_path(element)}/@{name.lower()}"
+        path = f"{path_of(element)}/@{name.lower()}"
         problems.append(
             CONFLICTING_DUPLICATE.problem(f"{message}; expected one attribute", path=path)
         )
@@ -152,43 +153,22 @@ def _doubled_attributes(element: "etree._Element") -> list[Problem]:
     return problems
 
 
-def _path(element: "etree._Element") -> str:
-    """Return the path of `element` from the root, by local names, with numbers from 1."""
-    steps: list[str] = []
-    each: etree._Element | None = element
-    while each is not None:
-        parent = each.getparent()
-        number = (
-            1 + len([*each.itersiblings(str(each.tag), preceding=True)])
-            if parent is not None
-            else 1
-        )
-        steps.append(
-            f"{etree.QName(each).localname}[{number}]"
-            if number > 1
-            else etree.QName(each).localname
-        )
-        each = parent
-
-    return "/" + "/".join(reversed(steps))
-
-
 def _folded(text: str | bytes) -> str:
     return " ".join(str(text).split()).casefold()
 
 
 def _read_cut_off(
-    reading: XmlReading[M],
+    parsed: ParsedXml[M],
     block: Block,
     text: str,
-    read_tree: "Callable[[etree._Element], TreeReading[M]]",
-) -> XmlReading[M]:
+    read_tree: "Callable[[etree._Element], ParsedTree[M]]",
+) -> ParsedXml[M]:
     """Close the root if only its end tag is missing; otherwise read what is there (D-16).
 
     Only the end tag is missing if every required part is present and no text precedes the end,
     which could be the beginning of another part. What is read otherwise is marked as partial.
     """
-    envelope = reading.envelope
+    envelope = parsed.envelope
     scan = envelope.scan
     only_root = (
         scan.tail is None and len(scan.unclosed) == 1 and after_envelope(text, block.end) is None
@@ -196,7 +176,7 @@ def _read_cut_off(
     tree_is_whole = False
     if envelope.close_and_parse(drop_tail=True) and envelope.root is not None:
         tree = read_tree(envelope.root)
-        reading.model, tree_is_whole = tree.model, tree.whole
+        parsed.model, tree_is_whole = tree.model, tree.whole
         text_between = any(child.tail and child.tail.strip() for child in envelope.root)
         if only_root and tree.whole and not text_between:
             end_tag = f"</{envelope.grammar.root}>"
@@ -210,19 +190,16 @@ def _read_cut_off(
                 after=f"{last_line}\n{end_tag}",
                 fix=f"End the envelope with {end_tag}.",
             )
-            reading.problems = [*envelope.changes(), *tree.problems, problem]
-            return reading
+            parsed.problems = [*envelope.changes(), *tree.problems, problem]
+            return parsed
 
-    reading.partial = True
+    parsed.partial = True
     not_closed = (
-        scan.tail is None
-        and len(scan.unclosed) == 1
-        and reading.model is not None
-        and tree_is_whole
+        scan.tail is None and len(scan.unclosed) == 1 and parsed.model is not None and tree_is_whole
     )
-    reading.problems = [_truncated(envelope, block, text, not_closed=not_closed)]
+    parsed.problems = [_truncated(envelope, block, text, not_closed=not_closed)]
 
-    return reading
+    return parsed
 
 
 def _truncated(envelope: XmlEnvelope, block: Block, text: str, *, not_closed: bool) -> Problem:

@@ -17,9 +17,18 @@ from goop_mcp.validation.escaping import XML_BLANKS, visible, without_emphasis
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.template_phrases import Prose
-from goop_mcp.validation.template_text import MARKS, place_of, suspects, template_text
+from goop_mcp.validation.template_text import MARKS, suspects, template_text, value_kind
 
-__all__ = ["Element", "ValueRules", "Words", "XmlValueReader", "clean_text", "name_in", "set_value"]
+__all__ = [
+    "Element",
+    "ValueRules",
+    "Words",
+    "XmlValueReader",
+    "clean_text",
+    "name_in",
+    "path_of",
+    "set_value",
+]
 
 T = TypeVar("T")
 Element = etree._Element
@@ -272,11 +281,11 @@ class XmlValueReader:
                 self._template_text(tail, parent, "text()", "")
 
     def _template_text(self, value: str, element: Element, step: str, name: str) -> None:
-        weight = template_text(value, place_of(name), self.rules.prose)
+        weight = template_text(value, value_kind(name), self.rules.prose)
         if weight is None:
             return
 
-        path = _path_of(element, self.rules.lists)
+        path = path_of(element, self.rules.lists)
         path = f"{path}/{step}" if step else path
         if any(
             each.hit.path == path and each.rule.lenient is Severity.ERROR for each in self.problems
@@ -362,7 +371,7 @@ def _is_template_word(raw: str) -> bool:
     return MARKS.search(raw) is not None or (not plain and template_text(raw) is Severity.ERROR)
 
 
-def _path_of(element: Element, lists: frozenset[str]) -> str:
+def path_of(element: Element, lists: frozenset[str] = frozenset()) -> str:
     """Return the path of `element`; items of `lists`, and elements that repeat, have numbers."""
     steps: list[str] = []
     each: Element | None = element

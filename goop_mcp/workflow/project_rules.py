@@ -189,7 +189,10 @@ def _missing(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     "drift-phase",
     catches="phase differs between state.json, CHRONICLE.md and the last report",
     why="Whoever reads the other side works in another phase.",
-    fix="Bring CHRONICLE.md in line with state.json, or change the phase there by its command.",
+    fix=(
+        "Change the phase with its command; the block at the top of CHRONICLE.md follows with the"
+        " next report or step."
+    ),
     requirements=("G-07", "P-16"),
     good='"chronicle_phase": "execute"',
     bad='"chronicle_phase": "plan"',

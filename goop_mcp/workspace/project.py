@@ -29,7 +29,7 @@ from goop_mcp.workspace.layout import (
     document_uri,
     is_plain_folder,
 )
-from goop_mcp.workspace.projection_text import without_blocks
+from goop_mcp.workspace.projection_text import without_entries
 from goop_mcp.workspace.state import ProjectState, StateDefect, read_state
 
 __all__ = ["Project", "read_project"]
@@ -141,7 +141,7 @@ def read_project(
         return None if text is None else reader(text)
 
     def read_people_part(text: str) -> Chronicle:
-        return read_chronicle(without_blocks(text))
+        return read_chronicle(without_entries(text))
 
     work = None
     if session is None and known is not None and known.profile == "v1":

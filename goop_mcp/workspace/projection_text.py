@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Final
 
 from goop_mcp.store.records import Event
 from goop_mcp.workspace.documents.markdown import (
@@ -18,10 +19,14 @@ from goop_mcp.workspace.documents.markdown import (
     normal_title,
     read_markdown,
 )
+from goop_mcp.workspace.documents.state_block import find_state_block, marked_state_block
 from goop_mcp.workspace.layout import ADL, CHRONICLE
 
 __all__ = [
+    "HIDDEN_KINDS",
     "PEOPLES_KINDS",
+    "RESUMED_KIND",
+    "STATE_KIND",
     "Block",
     "added_lines",
     "blocks_of",
@@ -33,11 +38,21 @@ __all__ = [
     "newest_mark",
     "people_wrote",
     "remove_blocks",
-    "without_blocks",
+    "state_block_of",
+    "without_entries",
 ]
 
 PEOPLES_KINDS = ("adopted", "imported")
-"""Kinds of events that record what people wrote; all others are entries of this program."""
+"""Kinds of events that record what people wrote."""
+
+STATE_KIND: Final = "state_block"
+"""The kind of the events whose newest is the block of state at the top of CHRONICLE.md."""
+
+RESUMED_KIND: Final = "resumed"
+"""The kind of the events which record that a session has resumed from HANDOFF.md."""
+
+HIDDEN_KINDS: Final = (*PEOPLES_KINDS, STATE_KIND, RESUMED_KIND)
+"""Kinds of events that are no entries of a document; all others are."""
 
 _MARK = re.compile(r"<!-- goop:rev (\d{1,18}) -->")
 _END_MARK = re.compile(r"<!-- goop:end (\d{1,18}) -->")
@@ -132,6 +147,9 @@ def insert_blocks(text: str | None, blocks: Sequence[Block], *, document: str) -
     chronicle without Recent Activity gets that heading at its end.
     """
     whole = _NEW_DOCUMENTS[document] if text is None else text
+    if not blocks:
+        return whole
+
     line_end = line_end_of(whole)
     at = _end_of_section(whole, _HEADINGS.get(document))
     parts = [block.in_style(line_end) for block in blocks]
@@ -168,13 +186,23 @@ def handoff_of(events: Sequence[Event]) -> str | None:
 
 
 def is_ours(event: Event) -> bool:
-    """Whether `event` is an entry of this program and not a record of what people wrote."""
-    return event.kind not in PEOPLES_KINDS
+    """Whether `event` is an entry of this program, which its document shows."""
+    return event.kind not in HIDDEN_KINDS
+
+
+def state_block_of(event: Event) -> Block:
+    """Return the block of state that `event` of STATE_KIND holds, with its marks."""
+    return Block(event.revision, marked_state_block(event.text, event.revision))
 
 
 def people_wrote(text: str, *, document: str) -> list[str]:
     """Return the pieces of `text` under known headings and outside our marks, in order."""
-    root = read_markdown(without_blocks(text))
+    theirs = without_entries(text)
+    state = find_state_block(theirs)
+    if state is not None and not state.is_edited:
+        theirs = theirs[: state.start] + theirs[state.end :]
+
+    root = read_markdown(theirs)
     if document == ADL:
         return [_whole(section) for section in root.walk() if section.title.startswith("[")]
     return [
@@ -266,8 +294,8 @@ def newest_mark(text: str) -> int:
     return max((int(mark[1]) for mark in _MARK.finditer(text)), default=0)
 
 
-def without_blocks(text: str) -> str:
-    """Return `text` without our blocks, whether people edited them or not."""
+def without_entries(text: str) -> str:
+    """Return `text` without our entries, whether people edited them or not."""
     ends: dict[str, list[int]] = {}
     for end_mark in _END_MARK.finditer(text):
         ends.setdefault(end_mark[1], []).append(end_mark.end())

@@ -21,10 +21,13 @@ from goop_mcp.errors import DocumentUnreadableError, PathRefusedError
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import Event, NewEvent, Projection
 from goop_mcp.workspace.archive import PlannedAppend, archive_row, archived_parts, newest_blocks
+from goop_mcp.workspace.documents.state_block import find_state_block, place_state_block
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import ADL, CHRONICLE, FOLDER, HANDOFF
 from goop_mcp.workspace.projection_text import (
+    HIDDEN_KINDS,
     PEOPLES_KINDS,
+    STATE_KIND,
     Block,
     added_lines,
     blocks_of,
@@ -32,10 +35,12 @@ from goop_mcp.workspace.projection_text import (
     handoff_of,
     insert_blocks,
     is_ours,
+    line_end_of,
     new_pieces,
     newest_mark,
     people_wrote,
     remove_blocks,
+    state_block_of,
 )
 from goop_mcp.workspace.replacing import replace_file, sha256
 
@@ -47,8 +52,10 @@ __all__ = [
     "ProjectionPlan",
     "is_stale",
     "newer_documents",
+    "newest_state_block",
     "open_conflicts",
     "plan_projections",
+    "record_state_block",
 ]
 
 PROJECTED = (CHRONICLE, ADL, HANDOFF)
@@ -61,6 +68,8 @@ _CONFLICT = re.compile(r"(.+)\.conflict-\d{1,18}\.md")
 _MOST_BYTES = 64 * 1024 * 1024
 _MOST_LOOKUPS = 200
 _MOST_OF_A_REVISION = 200
+# All other events of a document change its text.
+_NOT_WRITTEN = tuple(kind for kind in HIDDEN_KINDS if kind != STATE_KIND)
 
 Redact = Callable[[str], str]
 
@@ -170,6 +179,38 @@ def plan_projections(
     )
 
 
+def record_state_block(writing: WriteTransaction, text: str, *, now: str) -> None:
+    """Record `text` as the block of state of CHRONICLE.md, unless it is that already.
+
+    Call it before `plan_projections`, which places the newest block in the document.
+    """
+    known = newest_state_block(writing, CHRONICLE)
+    if known is not None and known.text == text:
+        return
+
+    event = writing.add_event(
+        NewEvent(kind=STATE_KIND, author="goop-mcp", text=text, created_at=now, document=CHRONICLE)
+    )
+    # The row of the block has no digests: it only names the newest event, since a search
+    # for it would grow with their number.
+    writing.set_projection(Projection(path=_state_row(CHRONICLE), revision=event.revision))
+
+
+def newest_state_block(reading: ReadTransaction, name: str) -> Event | None:
+    """Return the event with the block of state of the document `name`, None without one."""
+    path = _state_row(name)
+    row = next((row for row in reading.projections() if row.path == path), None)
+    if row is None:
+        return None
+
+    events = reading.events(after_revision=row.revision - 1, document=name, kinds=(STATE_KIND,))
+    return events[-1] if events else None
+
+
+def _state_row(name: str) -> str:
+    return f"{FOLDER}/{name}#state"
+
+
 def newer_documents(
     files: ProjectFiles, *, known: int, documents: Sequence[str] = PROJECTED
 ) -> tuple[NewerDocument, ...]:
@@ -198,7 +239,8 @@ def is_stale(
     for name in documents:
         path = f"{FOLDER}/{name}"
         row = conflicts.get(path) or rows.get(path)
-        if reading.document_revision(name) > (row.revision if row else 0):
+        shown = reading.event_revisions(name, without=_NOT_WRITTEN, limit=1)
+        if max(shown, default=0) > (row.revision if row else 0):
             return True
         if row is not None and _digest(_read(files, row.path)) != (
             row.pending_sha256 or row.sha256
@@ -247,12 +289,15 @@ class _Document:
             None,
         )
         self.archive = rows.get(archive_row(self.path))
+        state = newest_state_block(writing, name) if _state_row(name) in rows else None
+        self.state = None if state is None else state_block_of(state)
         self.text: str | None = None
         self.old: Sequence[Block] = ()
         self.kept: Sequence[Block] = ()
 
     def plan(self) -> ProjectionPlan:
-        if self.row is None and not self.writing.document_revision(self.name):
+        shown = self.writing.event_revisions(self.name, without=HIDDEN_KINDS, limit=1)
+        if self.row is None and not shown and self.state is None:
             return ProjectionPlan()
 
         read = _read(self.files, self.path)
@@ -267,7 +312,7 @@ class _Document:
         self.old, self.kept = newest_blocks(self._not_archived())
         appends = self._plan_archive()
         plan = (
-            self._put_aside(_joined(self.kept))
+            self._put_aside(self._joined(self.kept))
             if isinstance(read, _Unreadable)
             else self._plan_entries()
         )
@@ -363,13 +408,15 @@ class _Document:
         changed = [
             block for block in lost if block.revision < unsure or block.begins_in(self.text or "")
         ]
-        if changed and self._dismissed():
+        edited = self._edited_state()
+        is_conflict = bool(changed) or (edited is not None and chunk_hash(edited) not in known)
+        if is_conflict and self._dismissed():
             # `_dismissed` is true only with a conflict.
             assert self.conflict is not None  # noqa: S101
             self._adopt(since=self.conflict.revision)
             lost = [block for block in lost if block.revision > self.conflict.revision]
-        elif changed:
-            return self._put_aside(_joined(lost))
+        elif is_conflict:
+            return self._put_aside(self._joined(lost))
 
         plan = self._write(lost)
         pieces = [self._taken(piece) for piece in people_wrote(self.text or "", document=self.kind)]
@@ -378,13 +425,13 @@ class _Document:
     def _write(self, blocks: Sequence[Block]) -> ProjectionPlan:
         self._settle_conflict()
         shown = None if self.text is None else self._without_archived(self.text)
-        if not blocks and shown is not None and shown == self.text:
+        whole = insert_blocks(shown, blocks, document=self.kind)
+        if self.state is not None:
+            whole = place_state_block(whole, self.state.text, line_end=line_end_of(whole))
+        if whole == self.text:
             self._remember(self.path, sha=_digest(self.text), pending=None)
             return ProjectionPlan()
 
-        whole = (
-            insert_blocks(shown, blocks, document=self.kind) if blocks or shown is None else shown
-        )
         data = whole.encode()
         found = _digest(self.text)
         self._remember(self.path, sha=found, pending=sha256(data))
@@ -395,6 +442,8 @@ class _Document:
         """Record that people's text is known, and that blocks up to `since` may be missing."""
         pieces = people_wrote(self.text or "", document=self.kind)
         hashes = [chunk_hash(self._taken(piece)) for piece in pieces]
+        if (edited := self._edited_state()) is not None:
+            hashes.append(chunk_hash(edited))
         self._add("adopted", "goop-mcp", " ".join([str(since), *hashes]))
 
     def _adopted(self) -> tuple[int, frozenset[str]]:
@@ -408,6 +457,15 @@ class _Document:
                 known |= {chunk_hash(event.text)}
 
         return since, known
+
+    def _edited_state(self) -> str | None:
+        """Return the block of state as people edited it, None without such a block."""
+        found = find_state_block(self.text or "")
+        return None if found is None or not found.is_edited else found.text
+
+    def _joined(self, blocks: Sequence[Block]) -> str:
+        ours = [*([] if self.state is None else [self.state]), *blocks]
+        return "\n\n".join(block.text for block in ours) + "\n"
 
     # A document that is ours as a whole
 
@@ -473,9 +531,9 @@ class _Document:
         written = self.row.revision if self.row is not None else None
         # A handoff carries over what people added to the one before it, so two of each are needed.
         before = self.writing.event_revisions(
-            self.name, without=PEOPLES_KINDS, up_to=written, limit=2
+            self.name, without=HIDDEN_KINDS, up_to=written, limit=2
         )
-        newest = self.writing.event_revisions(self.name, without=PEOPLES_KINDS, limit=2)
+        newest = self.writing.event_revisions(self.name, without=HIDDEN_KINDS, limit=2)
 
         return self._events(min([*before, *newest], default=1) - 1)
 
@@ -543,10 +601,6 @@ class _Document:
             kind=kind, author=author, text=text, created_at=self.now, document=self.name
         )
         self.writing.add_event(event)
-
-
-def _joined(blocks: Sequence[Block]) -> str:
-    return "\n\n".join(block.text for block in blocks) + "\n"
 
 
 @dataclass(frozen=True, slots=True)

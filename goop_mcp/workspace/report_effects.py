@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from goop_mcp.routing.deviations import parse_deviations
-from goop_mcp.routing.views import Outcome, Place, ReportView
+from goop_mcp.routing.views import OutcomeKind, Position, ReportView
 from goop_mcp.workflow.gates import GateFacts, GateName, judge_gate
 from goop_mcp.workflow.phases import Move, may_progress
 from goop_mcp.workspace.documents.blueprint import Blueprint
@@ -90,11 +90,11 @@ def log_of_report(report: ReportView, *, time: str) -> tuple[AdlEntry, ...]:
     return tuple(found)
 
 
-def _position(place: Place | None) -> str | None:
-    if place is None:
+def _position(position: Position | None) -> str | None:
+    if position is None:
         return None
     return "/".join(
-        "–" if number is None else str(number) for number in (place.current, place.total)
+        "–" if number is None else str(number) for number in (position.current, position.total)
     )
 
 
@@ -120,7 +120,7 @@ def progress_of(
         if state.current_wave < current <= (total or current):
             values["currentWave"] = current
 
-    if report.outcome is not Outcome.DONE or state.phase not in _NEXT:
+    if report.outcome is not OutcomeKind.DONE or state.phase not in _NEXT:
         return StateChange(values=values)
 
     target, holds = _NEXT[state.phase]

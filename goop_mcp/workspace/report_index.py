@@ -58,6 +58,12 @@ class Records:
         }
         return replace(self, blocked=left)
 
+    @property
+    def standings(self) -> Mapping[str, str]:
+        """The status of each reported task: done, failed (a check of it) or open."""
+        unfinished = dict.fromkeys(self.open, "open") | dict.fromkeys(self.failed, "failed")
+        return unfinished | dict.fromkeys(self.done, "done")
+
 
 class _Standing(NamedTuple):
     """The last report of a task, or of an agent if its report names no task."""

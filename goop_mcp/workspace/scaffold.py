@@ -9,6 +9,12 @@ from dataclasses import dataclass
 
 from goop_mcp.messages.quoting import line
 from goop_mcp.workspace.document_templates import document_template
+from goop_mcp.workspace.documents.state_block import (
+    StateBlock,
+    marked_state_block,
+    place_state_block,
+    state_block_text,
+)
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import (
     ADL,
@@ -21,6 +27,7 @@ from goop_mcp.workspace.layout import (
     document_path,
 )
 from goop_mcp.workspace.replacing import create_file
+from goop_mcp.workspace.state import ProjectState, StateDefect, read_state
 
 __all__ = ["Scaffolded", "create_project", "first_state"]
 
@@ -51,22 +58,23 @@ class Scaffolded:
 
 
 def create_project(
-    files: ProjectFiles, *, name: str, now: str, with_state: bool = True
+    files: ProjectFiles, *, name: str, now: str, stored: str | None = None
 ) -> Scaffolded:
     """Create the documents and state.json of a project that do not exist yet.
 
-    Calling it again is safe. `now` is ISO 8601 in UTC. Without `with_state` there is no state.json,
-    as a shared database keeps the state. Raises PathRefusedError and UnwritableFileError.
+    Calling it again is safe. `now` is ISO 8601 in UTC. `stored` is the text of the state that a
+    shared database keeps in place of a file. Raises PathRefusedError and UnwritableFileError.
     """
     title = line(name)
     texts = {
         document: document_template(template).filled(project=title, date=now)
         for document, template in _DOCUMENTS.items()
     }
-    if with_state:
+    if stored is None:
         texts[STATE] = first_state(name, now=now)
 
     texts[GIT_IGNORE] = _NOT_FOR_GIT
+    texts[CHRONICLE] = _with_state_block(texts[CHRONICLE], read_state(files, stored=stored))
     done = {
         (path := document_path(document)): create_file(files, path, text.encode())
         for document, text in texts.items()
@@ -76,6 +84,19 @@ def create_project(
         created=tuple(path for path, created in done.items() if created),
         kept=tuple(path for path, created in done.items() if not created),
     )
+
+
+def _with_state_block(text: str, found: ProjectState | StateDefect | None) -> str:
+    """Return CHRONICLE.md with the block of state for `found`, the state.json that exists."""
+    phase = "idle"
+    if found is not None:
+        phase = found.phase if isinstance(found, ProjectState) else ""
+
+    # The gate of a phase depends on all documents, and the first report or step shows it.
+    command = "/goop-discuss" if phase == "idle" else None
+    block = state_block_text(StateBlock(phase=phase or None, next_command=command))
+
+    return place_state_block(text, marked_state_block(block, 0), line_end="\n")
 
 
 def first_state(name: str, *, now: str) -> str:

@@ -17,6 +17,7 @@ from goop_mcp.workspace.archive import MOST_ENTRIES, archive_text, newest_blocks
 from goop_mcp.workspace.document_lookup import find_current_document
 from goop_mcp.workspace.documents.dates import comparable_moment
 from goop_mcp.workspace.documents.handoff import read_handoff
+from goop_mcp.workspace.documents.state_block import place_state_block
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import (
     DOCUMENTS,
@@ -27,8 +28,15 @@ from goop_mcp.workspace.layout import (
     document_uri,
 )
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.projection_text import PEOPLES_KINDS, blocks_of, handoff_of, insert_blocks
-from goop_mcp.workspace.projections import PROJECTED
+from goop_mcp.workspace.projection_text import (
+    HIDDEN_KINDS,
+    blocks_of,
+    handoff_of,
+    insert_blocks,
+    line_end_of,
+    state_block_of,
+)
+from goop_mcp.workspace.projections import PROJECTED, newest_state_block
 
 __all__ = [
     "find_shared_document",
@@ -132,7 +140,11 @@ def render_document(reading: ReadTransaction, files: ProjectFiles, name: str) ->
     # A file on this machine may have some of the entries, for instance from a checkout.
     missing = [block for block in kept if found is None or not block.stands_in(found)]
 
-    return insert_blocks(found, missing, document=name) if missing else None
+    text = insert_blocks(found, missing, document=name)
+    if (state := newest_state_block(reading, name)) is not None:
+        text = place_state_block(text, state_block_of(state).text, line_end=line_end_of(text))
+
+    return None if text == found else text
 
 
 def render_archive(reading: ReadTransaction, document: str, month: str) -> str | None:
@@ -147,5 +159,5 @@ def render_archive(reading: ReadTransaction, document: str, month: str) -> str |
 
 def _newest_events(reading: ReadTransaction, name: str, wanted: int) -> list[Event]:
     """Return at least the newest `wanted` of our entries, and all events since the oldest."""
-    revisions = reading.event_revisions(name, without=PEOPLES_KINDS, limit=wanted)
+    revisions = reading.event_revisions(name, without=HIDDEN_KINDS, limit=wanted)
     return reading.events(after_revision=min(revisions, default=1) - 1, document=name)

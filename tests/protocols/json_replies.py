@@ -7,12 +7,12 @@ from pathlib import Path
 from goop_mcp import Expectations, Finding, Severity, Verdict
 from goop_mcp.protocols.factory import FACTORY
 from goop_mcp.protocols.speckit import SPECKIT
-from goop_mcp.validation import pipeline
+from goop_mcp.validation import families, pipeline
 from goop_mcp.validation.findings import Mode
 
 CASES = Path(__file__).parent.parent / "cases"
 MODES: tuple[Mode, Mode] = ("lenient", "strict")
-FAMILIES: dict[str, pipeline.Family] = {"speckit": SPECKIT, "factory": FACTORY}
+FAMILIES: dict[str, families.Family] = {"speckit": SPECKIT, "factory": FACTORY}
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,14 @@ from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import Event, MemoryFilter
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from goop_mcp.workspace.archive import archived_parts, newest_blocks
+from goop_mcp.workspace.documents.state_block import place_state_block
 from goop_mcp.workspace.layout import CHRONICLE, FOLDER
-from goop_mcp.workspace.projection_text import blocks_of, insert_blocks
+from goop_mcp.workspace.projection_text import (
+    STATE_KIND,
+    blocks_of,
+    insert_blocks,
+    state_block_of,
+)
 from goop_mcp.workspace.projections import open_conflicts
 from tests.reliability.stdio_server import ServerGoneError, StdioServer, serve
 from tests.workspace.true_projects import STATE
@@ -273,6 +279,9 @@ def _file_defects(project: Path, rows: _Rows) -> list[str]:
     found = (project / FOLDER / CHRONICLE).read_text(encoding="utf-8")
     old, kept = newest_blocks(blocks_of(rows.events))
     wanted = insert_blocks(None, kept, document=CHRONICLE)
+    states = [event for event in rows.events if event.kind == STATE_KIND]
+    if states:
+        wanted = place_state_block(wanted, state_block_of(states[-1]).text, line_end="\n")
     archives = {
         part.path: part.title + b"".join(part.entries)
         for part in archived_parts(f"{FOLDER}/{CHRONICLE}", old)

@@ -35,7 +35,7 @@ class Example:
     rule: str
     text: str
     actions: str
-    carries: str
+    sets: str
     reason: str
     context: Mapping[str, object] = field(default_factory=dict)
 

@@ -11,11 +11,11 @@ from goop_mcp.protocols.factory import FACTORY
 from goop_mcp.protocols.goop_report import GOOP_REPORT
 from goop_mcp.protocols.speckit import SPECKIT
 from goop_mcp.routing import Decision, RoutingContext, route
-from goop_mcp.validation import pipeline
+from goop_mcp.validation import families, pipeline
 from goop_mcp.validation.findings import Finding, Mode, Severity
 
 CASES = Path(__file__).parent.parent / "cases"
-FAMILIES: Mapping[str, pipeline.Family] = {
+FAMILIES: Mapping[str, families.Family] = {
     "goop_report": GOOP_REPORT,
     "speckit": SPECKIT,
     "factory": FACTORY,

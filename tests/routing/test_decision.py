@@ -125,7 +125,7 @@ def test_every_protocol_has_an_adapter_and_rows() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)
 def test_a_row_names_known_requirements_and_fields(row: Row) -> None:
     assert set(row.requirements) <= load_ledger().keys()
-    assert set(row.carries) <= set(Decision.__dataclass_fields__)
+    assert set(row.sets) <= set(Decision.__dataclass_fields__)
     assert row.actions
     assert row.when
 

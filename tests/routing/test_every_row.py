@@ -47,7 +47,7 @@ def test_a_row_sets_the_published_fields_and_no_other(example: Example) -> None:
     decision = example.decision()
 
     assert {name for name in _CARRIED if getattr(decision, name) not in (None, ())} == set(
-        example.carries.split()
+        example.sets.split()
     )
 
 

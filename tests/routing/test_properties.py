@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from goop_mcp import Verdict
 from goop_mcp.messages import check_message
 from goop_mcp.protocols.goop_report.model import Report
-from goop_mcp.routing import Action, Outcome, RoutingContext, route
-from goop_mcp.routing.row import Case
+from goop_mcp.routing import Action, OutcomeKind, RoutingContext, route
+from goop_mcp.routing.row import RoutingInput
 from goop_mcp.routing.table import ROWS, rows_for
 from goop_mcp.routing.task_states import A2AState, decision_state, verdict_state
 from goop_mcp.routing.views import (
@@ -22,7 +22,7 @@ from goop_mcp.routing.views import (
     ErrorView,
     Issue,
     NextStep,
-    Place,
+    Position,
     Question,
     ReportView,
     RequestView,
@@ -220,7 +220,7 @@ def test_every_message_keeps_to_the_style(verdict: Verdict, context: RoutingCont
 @given(verdicts(), contexts())
 def test_a_row_sets_only_what_it_names(verdict: Verdict, context: RoutingContext) -> None:
     decision = route(verdict, context)
-    carried = {name for row in ROWS if row.rule == decision.rule for name in row.carries}
+    carried = {name for row in ROWS if row.rule == decision.rule for name in row.sets}
 
     for name in ("next_agent", "instruction", "next_command", "new_session", "retry"):
         assert name in carried or getattr(decision, name) is None
@@ -297,16 +297,18 @@ _RESULTS = st.dictionaries(
     st.sampled_from([None, "BLOCKING", "PASS", 3, [], ["x"], {"a": 1}]),
     max_size=3,
 )
-_PLACES = st.none() | st.builds(Place, st.none() | st.integers(0, 3), st.none() | st.integers(0, 3))
+_POSITIONS = st.none() | st.builds(
+    Position, st.none() | st.integers(0, 3), st.none() | st.integers(0, 3)
+)
 _REPORTS = st.builds(
     ReportView,
-    outcome=st.sampled_from(Outcome),
+    outcome=st.sampled_from(OutcomeKind),
     native_status=_TEXTS,
     agent=_TEXTS,
     task_id=_TEXTS,
     phase=_TEXTS,
-    wave=_PLACES,
-    task=_PLACES,
+    wave=_POSITIONS,
+    task=_POSITIONS,
     summary=_TEXTS,
     checks=st.lists(
         st.builds(CheckView, st.just("tests"), st.sampled_from([None, True, False])), max_size=2
@@ -333,7 +335,7 @@ _REPORTS = st.builds(
 )
 _REQUESTS = st.builds(
     RequestView,
-    outcome=st.sampled_from(Outcome),
+    outcome=st.sampled_from(OutcomeKind),
     mode=st.sampled_from([None, "spawn", "blocking", "conversation_only", "odd"]),
     workflow=_TEXTS,
     session_id=st.sampled_from([None, "s"]),
@@ -346,9 +348,9 @@ _REQUESTS = st.builds(
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
+def cases(draw: st.DrawFn) -> RoutingInput:
     view = draw(st.one_of(_REPORTS, _REQUESTS))
-    return Case(
+    return RoutingInput(
         verdict=ACCEPTED,
         context=draw(contexts()),
         protocol=draw(
@@ -361,14 +363,14 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @given(cases())
-def test_a_view_of_any_shape_finds_a_row_that_can_be_carried_out(seen: Case) -> None:
+def test_a_view_of_any_shape_finds_a_row_that_can_be_carried_out(seen: RoutingInput) -> None:
     row = next(row for row in rows_for(seen.protocol) if row.fits(seen))
-    filling = row.fill(seen)
+    fields = row.build(seen)
 
-    assert set(filling) <= {*row.carries, "state_changes"}
+    assert set(fields) <= {*row.sets, "state_changes"}
     assert row.reason(seen)
-    assert row.message(seen, filling)
-    safe = seen.outcome in (Outcome.DONE, Outcome.CHECKPOINT, Outcome.REQUEST)
-    failed = seen.outcome is Outcome.CHECKPOINT and seen.report.failed_checks
+    assert row.message(seen, fields)
+    safe = seen.outcome in (OutcomeKind.DONE, OutcomeKind.CHECKPOINT, OutcomeKind.REQUEST)
+    failed = seen.outcome is OutcomeKind.CHECKPOINT and seen.report.failed_checks
     if not safe or failed or (seen.rejected and seen.protocol != "agent_request"):
         assert not ADVANCING & set(row.actions)

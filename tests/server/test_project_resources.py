@@ -257,7 +257,9 @@ def test_recorded_entries_stand_among_what_people_keep_in_the_folder(
     text = shared.read("goop://project/CHRONICLE.md").text
     (entry,) = re.findall(r"\n\n<!-- goop:rev 1 -->.*?<!-- goop:end 1 -->", text, re.DOTALL)
     assert "Items can be ticked off." in entry
-    assert text.replace(entry, "") == diary
+    (block,) = re.findall(r"\n\n<!-- goop:state 1 .*?<!-- goop:end-state 1 -->", text, re.DOTALL)
+    assert "- W2.T2 " in block
+    assert text.replace(entry, "").replace(block, "") == diary
     assert shared.read(SPEC).text.encode() == before["SPEC.md"]
     assert "goop://project/HANDOFF.md" not in listed(shared)
     assert "there is no .goopspec/HANDOFF.md in this project" in not_there(

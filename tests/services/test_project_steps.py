@@ -164,12 +164,7 @@ class Player:
 
     def drift(self) -> list[str]:
         status = project_status(self.context)
-        # The template of CHRONICLE.md states a phase that nothing changes.
-        return [
-            each.rule
-            for each in status.drift
-            if each.severity != "info" and each.rule != "workflow/drift-phase"
-        ]
+        return [each.rule for each in status.drift if each.severity != "info"]
 
     def planned(self) -> None:
         """Bring an empty project to the end of phase plan, with nothing locked."""

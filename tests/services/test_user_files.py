@@ -1,4 +1,4 @@
-"""Files, pipes and devices are read up to a limit; a pipe is waited for only if it has a writer."""
+"""Inputs are read up to a limit, and nobody waits for the other end of a pipe for ever."""
 
 import os
 import shutil
@@ -9,7 +9,8 @@ from threading import Thread
 
 import pytest
 
-from goop_mcp.errors import UnreadableFileError
+from goop_mcp.errors import UnreadableFileError, UnwritableFileError
+from goop_mcp.services.gate import SessionLogError, append_to_log
 from goop_mcp.services.user_files import read_bytes, read_text, write_file
 from tests.cli.running import ACCEPTED, PROGRAM, run, run_command, run_in_shell
 
@@ -113,3 +114,60 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path, force: bool) -> N
     os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert list(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_pipe_that_nobody_reads_from_is_not_waited_for_for_ever(pipe: Path, force: bool) -> None:
+    with pytest.raises(
+        UnwritableFileError,
+        match=r"reply\.pipe' cannot be written \(a pipe that nobody reads from\); start what reads",
+    ):
+        write_file(str(pipe), ["one"], force=force, patience=AN_INSTANT)
+
+    assert pipe.is_fifo()
+    assert list(pipe.parent.iterdir()) == [pipe]
+
+
+def test_a_reader_may_come_late_and_read_slowly(pipe: Path) -> None:
+    # More than a pipe holds, so that the writer has to wait for the reader once more.
+    document = ["line\n"] * 100_000
+    writer = Thread(target=lambda: write_file(str(pipe), document, force=False, patience=LONG))
+    writer.start()
+    writer.join(AN_INSTANT)
+    assert writer.is_alive()
+
+    with pipe.open(encoding="utf-8") as reader:
+        first = reader.readline()
+        writer.join(AN_INSTANT)
+        assert [first, *reader] == document
+
+    writer.join(LONG)
+    assert not writer.is_alive()
+
+
+def test_a_reader_that_leaves_is_reported(pipe: Path) -> None:
+    raised: list[UnwritableFileError] = []
+
+    def write() -> None:
+        try:
+            write_file(str(pipe), ["line\n"] * 100_000, force=False, patience=LONG)
+        except UnwritableFileError as error:
+            raised.append(error)
+
+    writer = Thread(target=write)
+    writer.start()
+    with pipe.open("rb") as reader:
+        reader.read(1)
+    writer.join(LONG)
+
+    assert "cannot be written (broken pipe)" in str(raised[0])
+
+
+def test_the_log_of_the_gate_may_be_a_pipe_that_somebody_reads(pipe: Path) -> None:
+    with pytest.raises(SessionLogError, match="a pipe that nobody reads from"):
+        append_to_log(str(pipe), ["started"], patience=AN_INSTANT)
+
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    append_to_log(str(pipe), ["started"])
+    assert os.read(reader, 100) == b"started\n"
+    os.close(reader)

@@ -26,7 +26,7 @@ factory: bare prose_and_fence prose_without_fence prose_after think_block_with_d
     draft_then_final
     fence_inside_text other_fence_first unclosed_fence
 """
-SLIPS = """
+FORM_ERRORS = """
 goop_report: bare_ampersand bare_less_than generics html_break ampersand_in_attribute html_entity
     broken_cdata
     smart_quotes unquoted_attribute tag_in_wrong_case end_tag_missing root_end_missing
@@ -96,7 +96,7 @@ def test_every_good_envelope_in_an_odd_place_is_read() -> None:
 
 
 def test_at_least_twenty_of_twenty_three_slips_are_repaired_and_listed() -> None:
-    answers = Counter(answer(judge(case)) for case in cases_of(SLIPS))
+    answers = Counter(answer(judge(case)) for case in cases_of(FORM_ERRORS))
 
     assert answers.total() == 23
     assert answers["mended"] >= 20

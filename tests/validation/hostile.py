@@ -147,7 +147,7 @@ def cut_off(text: str) -> str:
     return EXECUTOR[: EXECUTOR.index("</summary>")] + text
 
 
-PLACES: dict[str, Callable[[str], str]] = {
+PLACEMENTS: dict[str, Callable[[str], str]] = {
     place.__name__: place for place in (alone, before_the_report, in_the_summary, cut_off)
 }
 
@@ -170,7 +170,7 @@ def main() -> None:
     """Judge the place, shape and size named on the command line and write what it took as JSON."""
     place, shape, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
     validate(EXECUTOR)
-    text = PLACES[place](SHAPES[shape](size))
+    text = PLACEMENTS[place](SHAPES[shape](size))
     before = most_memory()
     start = time.thread_time()
     verdict = validate(text, protocol="goop_report")

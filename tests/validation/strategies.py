@@ -28,11 +28,11 @@ from goop_mcp.validation.template_phrases import (
     GOOP_REPORT_PROSE,
     SPECKIT_PROSE,
 )
-from goop_mcp.validation.template_text import Place, template_text
+from goop_mcp.validation.template_text import ValueKind, template_text
 from goop_mcp.workflow.agents import KNOWN_AGENTS
 from goop_mcp.workflow.commands import KNOWN_COMMANDS
+from tests.validation.form_errors import FORM_ERRORS
 from tests.validation.replies import BLOCKED, DRAFT, EXECUTOR, PLANNER, TEMPLATE
-from tests.validation.slips import SLIPS
 
 _PROSE = (GOOP_REPORT_PROSE, AGENT_REQUEST_PROSE, SPECKIT_PROSE, FACTORY_PROSE)
 SNIPPETS = (
@@ -72,7 +72,7 @@ def _one_line(words: list[str]) -> str:
 
 def no_template(text: str) -> bool:
     """Return whether `text` is no text of a template wherever it stands."""
-    return all(template_text(text, place, prose) is None for place in Place for prose in _PROSE)
+    return all(template_text(text, place, prose) is None for place in ValueKind for prose in _PROSE)
 
 
 LINES = st.lists(_WORDS, min_size=1, max_size=6).map(_one_line).filter(bool).filter(no_template)
@@ -329,8 +329,8 @@ def spoiled(draw: st.DrawFn, texts: st.SearchStrategy[str], *, most: int = 5) ->
 def slipped(draw: st.DrawFn) -> str:
     """Draw an executor's report with one to four slips of form."""
     text = EXECUTOR
-    for name in draw(st.lists(st.sampled_from(sorted(SLIPS)), min_size=1, max_size=4)):
-        text = text.replace(SLIPS[name].old, SLIPS[name].new)
+    for name in draw(st.lists(st.sampled_from(sorted(FORM_ERRORS)), min_size=1, max_size=4)):
+        text = text.replace(FORM_ERRORS[name].old, FORM_ERRORS[name].new)
     return text
 
 

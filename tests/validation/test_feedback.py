@@ -165,13 +165,13 @@ def test_cut_off_reply_is_asked_to_shorten_and_not_for_missing_fields(cut_at: st
 def test_missing_envelope_asks_for_only_the_envelope_with_a_short_skeleton(text: str) -> None:
     feedback = feedback_on(text, expected=Expectations(agent="goop-planner", phase="plan"))
 
-    skeleton = feedback[
+    envelope_template = feedback[
         feedback.index("<goop_report version") : feedback.rindex("</goop_report>") + 14
     ]
     assert "only the envelope" in feedback
-    assert len(skeleton) <= 500
-    assert "<agent>goop-planner</agent>" in skeleton
-    assert "<phase>plan</phase>" in skeleton
+    assert len(envelope_template) <= 500
+    assert "<agent>goop-planner</agent>" in envelope_template
+    assert "<phase>plan</phase>" in envelope_template
 
 
 @pytest.mark.parametrize(
@@ -181,16 +181,16 @@ def test_skeleton_is_accepted_when_it_is_filled_in_and_refused_when_it_is_echoed
     expected: Expectations | None,
 ) -> None:
     feedback = feedback_on("Done.", expected=expected)
-    skeleton = feedback[
+    envelope_template = feedback[
         feedback.index("<goop_report version") : feedback.rindex("</goop_report>") + 14
     ]
 
-    filled = skeleton.replace("goop-[type]", "goop-tester")
+    filled = envelope_template.replace("goop-[type]", "goop-tester")
     filled = re.sub(r"\b(\w+)(?:\|\w+)+", r"\1", filled)
     filled = re.sub(r"\[[^\]]*\]", "Some words.", filled)
 
-    assert len(skeleton) <= 500
-    assert not judge(skeleton).accepted
+    assert len(envelope_template) <= 500
+    assert not judge(envelope_template).accepted
     assert validate(filled, protocol="goop_report", mode="strict", expected=expected).accepted
 
 

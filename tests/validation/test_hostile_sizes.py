@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.repository import ROOT
-from tests.validation.hostile import PLACES, SHAPES
+from tests.validation.hostile import PLACEMENTS, SHAPES
 from tests.validation.replies import judge
 
 LONGEST_WAIT_SECONDS = 300
@@ -124,14 +124,16 @@ def seconds_to_judge(text: str) -> float:
 
 def growth_per_character(place: str, shape: str, size: int, *, tries: int) -> float:
     """Return the ratio of time per character at `size` to that at a sixteenth; 1 is linear."""
-    small, large = (PLACES[place](SHAPES[shape](each)) for each in (size // TIMES_AS_LARGE, size))
+    small, large = (
+        PLACEMENTS[place](SHAPES[shape](each)) for each in (size // TIMES_AS_LARGE, size)
+    )
     seconds_small = min(seconds_to_judge(small) for _ in range(tries))
     seconds_large = min(seconds_to_judge(large) for _ in range(tries))
     return seconds_large / max(seconds_small, SMALLEST_MEASURABLE_SECONDS) / TIMES_AS_LARGE
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", PLACEMENTS)
 def test_time_grows_in_step_with_the_size(place: str, shape: str) -> None:
     for size in (40_000, 320_000):
         growth = growth_per_character(place, shape, size, tries=1)

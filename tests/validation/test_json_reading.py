@@ -5,7 +5,7 @@ import json
 import pytest
 
 from goop_mcp.protocols.factory import Reply
-from goop_mcp.validation.json_places import nearest_place
+from goop_mcp.validation.json_positions import nearest_position
 from goop_mcp.validation.json_repair import Ending, read_loosely
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from tests.protocols.json_replies import changed, judge, judge_both, the_finding, weighty_rules
@@ -200,9 +200,9 @@ def test_pointers_are_found_in_plain_and_in_loose_text() -> None:
         '{"a/b": {"c~d": [1, {"e": "x"}]}}',
         "{'a/b': {'c~d': [1, /* 2 */ {'e': 'x'},]}}",
     ):
-        places = read_loosely(source, depth=64).places
-        assert source[places["/a~1b/c~0d/1/e"] + 1] == "x"
-        assert source[places["/a~1b/c~0d/0"]] == "1"
+        positions = read_loosely(source, depth=64).positions
+        assert source[positions["/a~1b/c~0d/1/e"] + 1] == "x"
+        assert source[positions["/a~1b/c~0d/0"]] == "1"
 
 
 @pytest.mark.parametrize(
@@ -241,4 +241,4 @@ def test_a_field_is_found_however_often_its_name_is_met(spoiled: str) -> None:
         ' "a.md"}]}'
     )
 
-    assert nearest_place(text, "/deliverables") == text.index('[{"path"')
+    assert nearest_position(text, "/deliverables") == text.index('[{"path"')

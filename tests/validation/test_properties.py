@@ -57,13 +57,13 @@ def assert_sound(verdict: Verdict, text: str) -> None:
 
 def assert_positions_inside(verdict: Verdict, text: str) -> None:
     lines = text.split("\n")
-    places = [
+    placements = [
         (each.line, each.column)
         for each in verdict.findings
         if each.line is not None and each.column is not None
     ]
-    assert places == sorted(places)
-    for line, column in places:
+    assert placements == sorted(placements)
+    for line, column in placements:
         assert 1 <= line <= len(lines)
         assert 1 <= column <= len(lines[line - 1]) + 1
 

@@ -4,6 +4,7 @@ import pytest
 
 from goop_mcp import Severity
 from goop_mcp.protocols.goop_report.model import FileAction, MemoryType, Phase, Report, Status
+from tests.validation.form_errors import FILE, FORM_ERRORS, FormError
 from tests.validation.replies import (
     EXECUTOR,
     SUMMARY,
@@ -16,37 +17,36 @@ from tests.validation.replies import (
     the_finding,
     weighty_rules,
 )
-from tests.validation.slips import FILE, SLIPS, Slip
 
 EXECUTOR_REPORT = report_of(judge(EXECUTOR))
-ALL_SLIPS = [pytest.param(slip, id=name) for name, slip in SLIPS.items()]
+ALL_ERRORS = [pytest.param(error, id=name) for name, error in FORM_ERRORS.items()]
 
 
-def with_slip(slip: Slip) -> str:
-    return fenced(changed(EXECUTOR, (slip.old, slip.new)))
+def with_error(error: FormError) -> str:
+    return fenced(changed(EXECUTOR, (error.old, error.new)))
 
 
-@pytest.mark.parametrize("slip", ALL_SLIPS)
-def test_lenient_mode_accepts_the_slip_with_a_warning(slip: Slip) -> None:
-    verdict = judge(with_slip(slip))
+@pytest.mark.parametrize("error", ALL_ERRORS)
+def test_lenient_mode_accepts_the_slip_with_a_warning(error: FormError) -> None:
+    verdict = judge(with_error(error))
 
     assert rules_of(verdict, Severity.ERROR) == set()
-    assert weighty_rules(verdict) == {slip.rule}
+    assert weighty_rules(verdict) == {error.rule}
     assert verdict.feedback is None
 
 
-@pytest.mark.parametrize("slip", ALL_SLIPS)
-def test_every_repaired_slip_is_listed_with_its_line_before_and_after(slip: Slip) -> None:
-    text = with_slip(slip)
+@pytest.mark.parametrize("error", ALL_ERRORS)
+def test_every_repaired_slip_is_listed_with_its_line_before_and_after(error: FormError) -> None:
+    text = with_error(error)
 
     repairs = judge(text).repairs
 
     assert repairs
     lines = text.split("\n")
-    line = text[: text.index(slip.new)].count("\n") + 1
+    line = text[: text.index(error.new)].count("\n") + 1
 
     for repair in repairs:
-        assert repair.rule == slip.rule
+        assert repair.rule == error.rule
         assert repair.line == line
         assert repair.before != repair.after
         assert repair.message
@@ -55,44 +55,47 @@ def test_every_repaired_slip_is_listed_with_its_line_before_and_after(slip: Slip
             if "\\" in repair.before
             else repair.before
         )
-        assert visible in lines[line - 1] or slip.rule in ("xml/control-character", "xml/unescaped")
+        assert visible in lines[line - 1] or error.rule in (
+            "xml/control-character",
+            "xml/unescaped",
+        )
 
 
-@pytest.mark.parametrize("slip", ALL_SLIPS)
+@pytest.mark.parametrize("error", ALL_ERRORS)
 def test_repaired_envelope_is_written_again_and_strict_mode_finds_the_slip_no_more(
-    slip: Slip,
+    error: FormError,
 ) -> None:
-    lenient = judge(with_slip(slip))
+    lenient = judge(with_error(error))
 
     assert lenient.repaired_text is not None
-    assert slip.after in lenient.repaired_text
+    assert error.after in lenient.repaired_text
     again = judge(lenient.repaired_text, "strict")
     assert weighty_rules(again) == set()
     assert again.envelope == lenient.envelope
 
 
-@pytest.mark.parametrize("slip", ALL_SLIPS)
-def test_strict_mode_refuses_the_slip_and_repairs_nothing(slip: Slip) -> None:
-    lenient, strict = judge_both(with_slip(slip))
+@pytest.mark.parametrize("error", ALL_ERRORS)
+def test_strict_mode_refuses_the_slip_and_repairs_nothing(error: FormError) -> None:
+    lenient, strict = judge_both(with_error(error))
 
-    assert rules_of(strict, Severity.ERROR) == {slip.rule}
+    assert rules_of(strict, Severity.ERROR) == {error.rule}
     assert strict.repairs == ()
     assert strict.repaired_text is None
     assert strict.feedback is not None
     assert strict.envelope == lenient.envelope
 
 
-def expected_report(slip: Slip) -> tuple[str | None, str | None]:
+def expected_report(error: FormError) -> tuple[str | None, str | None]:
     files = EXECUTOR_REPORT.artifacts.files if EXECUTOR_REPORT.artifacts else ()
-    return slip.summary or EXECUTOR_REPORT.summary, slip.path or files[0].path
+    return error.summary or EXECUTOR_REPORT.summary, error.path or files[0].path
 
 
-@pytest.mark.parametrize("slip", ALL_SLIPS)
-def test_no_letter_of_the_agent_is_lost_and_nothing_else_moves(slip: Slip) -> None:
-    report = report_of(judge(with_slip(slip)))
+@pytest.mark.parametrize("error", ALL_ERRORS)
+def test_no_letter_of_the_agent_is_lost_and_nothing_else_moves(error: FormError) -> None:
+    report = report_of(judge(with_error(error)))
 
     assert report.artifacts is not None
-    assert (report.summary, report.artifacts.files[0].path) == expected_report(slip)
+    assert (report.summary, report.artifacts.files[0].path) == expected_report(error)
     assert report.status is Status.COMPLETE
     assert len(report.artifacts.files) == 3
     assert report.verification == EXECUTOR_REPORT.verification
@@ -120,7 +123,7 @@ def test_repaired_values_are_read_as_the_proper_ones() -> None:
 
 
 def test_placeholder_of_a_path_to_read_is_kept_whole() -> None:
-    report = report_of(judge(with_slip(SLIPS["placeholder_in_files_to_read"])))
+    report = report_of(judge(with_error(FORM_ERRORS["placeholder_in_files_to_read"])))
 
     assert report.handoff is not None
     assert report.handoff.files_to_read == (".goopspec/<n>/SPEC.md",)
@@ -128,13 +131,15 @@ def test_placeholder_of_a_path_to_read_is_kept_whole() -> None:
 
 def test_several_slips_are_all_repaired_and_listed_in_order() -> None:
     names = ["status_in_lower_case", "generics", "placeholder_in_an_attribute", "no_quotes"]
-    text = fenced(changed(EXECUTOR, *[(SLIPS[name].old, SLIPS[name].new) for name in names]))
+    text = fenced(
+        changed(EXECUTOR, *[(FORM_ERRORS[name].old, FORM_ERRORS[name].new) for name in names])
+    )
 
     lenient, strict = judge_both(text)
 
     assert lenient.accepted
-    assert {repair.rule for repair in lenient.repairs} == {SLIPS[name].rule for name in names}
-    assert rules_of(strict, Severity.ERROR) == {SLIPS[name].rule for name in names}
+    assert {repair.rule for repair in lenient.repairs} == {FORM_ERRORS[name].rule for name in names}
+    assert rules_of(strict, Severity.ERROR) == {FORM_ERRORS[name].rule for name in names}
     assert lenient.repaired_text is not None
     assert judge(lenient.repaired_text, "strict").accepted
 

@@ -377,7 +377,7 @@ def _forms() -> Iterator[tuple[str, str]]:
     """Yield the skeleton of each family's feedback, and each form in the prompt of its name."""
     for family in FAMILIES:
         for expected in (Expectations(), Expectations(agent="goop-executor", phase="execute")):
-            for form in re.split(r"\nor ", family.skeleton(expected)):
+            for form in re.split(r"\nor ", family.envelope_template(expected)):
                 yield family.name, form
 
         prompt = render_prompt(family.name, {})

@@ -13,7 +13,7 @@ from goop_mcp.validation.template_phrases import (
     SPECKIT_PROSE,
     Prose,
 )
-from goop_mcp.validation.template_text import Place, template_text
+from goop_mcp.validation.template_text import ValueKind, template_text
 from tests.requirements import requirement
 from tests.validation.template_samples import (
     HONEST_PATHS,
@@ -37,7 +37,7 @@ def test_a_whole_value_of_a_template_is_an_error(value: str) -> None:
 
 @pytest.mark.parametrize("value", PATHS)
 def test_a_path_of_a_template_is_an_error(value: str) -> None:
-    assert template_text(value, Place.PATH) is Severity.ERROR
+    assert template_text(value, ValueKind.PATH) is Severity.ERROR
 
 
 @pytest.mark.parametrize("value", OPEN)
@@ -47,17 +47,17 @@ def test_a_known_slot_in_a_sentence_is_a_warning(value: str) -> None:
 
 @pytest.mark.parametrize("value", OPEN_PATHS)
 def test_a_slot_in_a_path_is_a_warning(value: str) -> None:
-    assert template_text(value, Place.PATH) is Severity.WARNING
+    assert template_text(value, ValueKind.PATH) is Severity.WARNING
 
 
 @pytest.mark.parametrize("value", LOOK_ALIKES)
 def test_what_looks_like_a_slot_and_is_none_stays(value: str) -> None:
-    assert [template_text(value, Place.TEXT, prose) for prose in PROSE] == [None] * len(PROSE)
+    assert [template_text(value, ValueKind.TEXT, prose) for prose in PROSE] == [None] * len(PROSE)
 
 
 @pytest.mark.parametrize("value", HONEST_PATHS)
 def test_a_path_that_files_have_stays(value: str) -> None:
-    assert template_text(value, Place.PATH) is None
+    assert template_text(value, ValueKind.PATH) is None
 
 
 def test_subjects_of_commits_stay() -> None:
@@ -69,24 +69,24 @@ def test_the_prose_of_a_family_is_written_as_it_is_looked_up_and_found(prose: Pr
     for phrase in prose.phrases | PHRASES:
         assert " ".join(phrase.split()).casefold() == phrase
         ended = f"{phrase.capitalize()}." if phrase[-1].isalpha() else phrase
-        assert template_text(ended, Place.TEXT, prose) is Severity.ERROR
+        assert template_text(ended, ValueKind.TEXT, prose) is Severity.ERROR
 
 
 @pytest.mark.parametrize("value", ["Description", "Brief description of completed work"])
 def test_prose_that_good_examples_of_a_family_hold_is_valid_there(value: str) -> None:
-    assert template_text(value, Place.TEXT, AGENT_REQUEST_PROSE) is None
-    assert template_text(value, Place.TEXT, FACTORY_PROSE) is None
+    assert template_text(value, ValueKind.TEXT, AGENT_REQUEST_PROSE) is None
+    assert template_text(value, ValueKind.TEXT, FACTORY_PROSE) is None
 
 
 @pytest.mark.parametrize("sha", ["abc1234", "1234567"])
 def test_the_hash_of_a_template_is_a_warning(sha: str) -> None:
-    assert template_text(sha, Place.SHA) is Severity.WARNING
+    assert template_text(sha, ValueKind.SHA) is Severity.WARNING
     assert template_text(sha) is None
 
 
 @pytest.mark.parametrize("value", ["N", "M", "X", "Y", "XX", "N/M", "[n]", "0.X", "TBD", "~N"])
 def test_a_letter_where_a_number_belongs_is_an_error(value: str) -> None:
-    assert template_text(value, Place.NUMBER) is Severity.ERROR
+    assert template_text(value, ValueKind.NUMBER) is Severity.ERROR
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_long_runs_take_time_linear_to_their_length(unit: str) -> None:
         least = 9.0
         for _ in range(3):
             began = time.thread_time()
-            for place in Place:
+            for place in ValueKind:
                 template_text(text, place)
 
             least = min(least, time.thread_time() - began)

@@ -125,12 +125,12 @@ def test_any_report_cut_at_any_character_is_never_accepted_as_whole(
 
 @pytest.mark.parametrize("mode", MODES)
 def test_cut_reply_with_slips_of_form_is_never_accepted_as_whole(mode: Mode) -> None:
-    slips = (
+    form_errors = (
         (SUMMARY, "a && b, Map<String, T>"),
         ('version="0.1.6"', "version=0.1.6"),
         ("<ready>true", "<Ready>TRUE"),
     )
-    envelope = changed(EXECUTOR, *slips, ("</ready>", "</Ready>"))
+    envelope = changed(EXECUTOR, *form_errors, ("</ready>", "</Ready>"))
 
     for length, cut in cuts(envelope):
         verdict = judge(PROSE + cut, mode)

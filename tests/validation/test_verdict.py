@@ -225,9 +225,9 @@ def test_findings_stand_in_order_of_position() -> None:
 
     verdict = judge(text)
 
-    places = [(finding.line, finding.column) for finding in verdict.findings]
-    assert len(places) == 6
-    assert places == sorted(places, key=lambda place: (place[0] or 0, place[1] or 0))
+    placements = [(finding.line, finding.column) for finding in verdict.findings]
+    assert len(placements) == 6
+    assert placements == sorted(placements, key=lambda place: (place[0] or 0, place[1] or 0))
     assert verdict.findings[0].rule == "goop_report/unknown-status"
     assert verdict.findings[-1].rule == "envelope/not-at-end"
 
@@ -242,8 +242,8 @@ def test_at_most_a_hundred_findings_are_listed_and_the_rest_is_counted() -> None
     assert len(verdict.findings) == 100
     assert verdict.omitted == 150
     assert verdict.to_dict()["omitted"] == 150
-    places = [(finding.line, finding.column) for finding in verdict.findings]
-    assert places == sorted(places, key=lambda place: (place[0] or 0, place[1] or 0))
+    placements = [(finding.line, finding.column) for finding in verdict.findings]
+    assert placements == sorted(placements, key=lambda place: (place[0] or 0, place[1] or 0))
 
 
 def test_error_after_a_hundred_remarks_is_still_listed() -> None:

@@ -46,7 +46,7 @@ def test_a_project_called_like_a_slot_keeps_its_name() -> None:
     assert "# SPEC: {{date}}\n" in document_template("spec").filled(project="{{date}}", date=NOW)
 
 
-@pytest.mark.parametrize("name", ["adl", "blueprint", "chronicle", "requirements", "spec"])
+@pytest.mark.parametrize("name", ["adl", "blueprint", "requirements", "spec"])
 def test_a_new_project_gets_its_documents_from_the_templates(name: str, tmp_path: Path) -> None:
     create_project(files := ProjectFiles(tmp_path), name="Todo", now=NOW)
 

@@ -56,6 +56,11 @@ def test_headings_in_fences_and_comments_do_not_count() -> None:
     assert [section.title for section in read_markdown(text).walk()] == ["One", "Two"]
 
 
+def test_a_heading_after_a_byte_order_mark_is_found() -> None:
+    (heading,) = find_headings("\ufeff# One\nx\ufeff# No\n")
+    assert (heading.title, heading.start) == ("One", 1)
+
+
 def test_line_numbers_are_those_of_the_file_in_every_style_of_line_ends() -> None:
     for end in ("\n", "\r\n", "\r"):
         one, two = read_markdown(f"\ufeff# One{end}{end}text{end}## Two").walk()

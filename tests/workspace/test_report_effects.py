@@ -6,7 +6,7 @@ import pytest
 
 from goop_mcp import validate
 from goop_mcp.routing.adapters import ADAPTERS
-from goop_mcp.routing.views import NO_REPORT, FileView, MemoryView, Outcome, ReportView
+from goop_mcp.routing.views import NO_REPORT, FileView, MemoryView, OutcomeKind, ReportView
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
 from goop_mcp.workspace.documents.handoff import Handoff, NextTask, handoff_text
 from goop_mcp.workspace.report_effects import entry_of_report, log_of_report
@@ -52,7 +52,7 @@ def test_a_report_that_says_little_leaves_a_short_entry() -> None:
 
 def test_deviations_that_need_nobodys_word_and_decisions_leave_entries_in_the_log() -> None:
     report = ReportView(
-        outcome=Outcome.DONE,
+        outcome=OutcomeKind.DONE,
         summary="RULE 1 DEVIATION: The clock was read twice",
         blockers="RULE 4 DEVIATION: Another database. Options: A) Postgres, B) SQLite",
         memories=(

@@ -68,7 +68,10 @@ def test_a_legal_move_is_written_with_the_revision_of_the_database(
 
     state = state_of(files)
     assert (state.phase, state.revision, state.last_activity) == ("accept", 1, NOW)
-    assert store.read(lambda reading: [event.kind for event in reading.events()]) == ["state"]
+    assert store.read(lambda reading: [event.kind for event in reading.events()]) == [
+        "state",
+        "transition",
+    ]
 
 
 def test_an_illegal_move_records_and_writes_nothing(store: Store, files: ProjectFiles) -> None:

@@ -10,6 +10,7 @@ from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.rendering.memories import render_found, render_list
 from goop_mcp.cli.streams import complain, terminal_width
 from goop_mcp.memory.drafts import MEMORY_TYPES
+from goop_mcp.memory.limits import MOST_RESULTS
 from goop_mcp.memory.repository import list_memories, memory_values
 from goop_mcp.memory.searching import SearchRequest, how_to_ask, search_memory
 from goop_mcp.store.interface import Store
@@ -53,7 +54,12 @@ def _with_filters(command: _Command) -> _Command:
 @click.argument("queries", nargs=-1, metavar="QUERY…")
 @_with_filters
 @click.option(
-    "--limit", type=int, default=5, show_default=True, metavar="NUMBER", help="How many, 1 to 50."
+    "--limit",
+    type=int,
+    default=5,
+    show_default=True,
+    metavar="NUMBER",
+    help=f"How many, 1 to {MOST_RESULTS}.",
 )
 @with_store
 @FORMAT

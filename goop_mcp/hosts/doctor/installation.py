@@ -9,9 +9,11 @@ from goop_mcp import __version__
 from goop_mcp.errors import StoreError
 from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
 from goop_mcp.hosts.launch import PROGRAM, PythonEnvironment, find_launch
+from goop_mcp.services.user_files import read_bytes
 
 __all__ = ["check_installation"]
 
+_FIRST_BYTES = 4096
 _INSTALL = "uv tool install goop-mcp, or pipx install goop-mcp"
 
 
@@ -87,7 +89,7 @@ def _belongs_to(program: Path, python: PythonEnvironment) -> bool:
         return True
 
     try:
-        first_line = program.read_bytes()[:4096]
+        first_line = read_bytes(str(program), most=_FIRST_BYTES)
     except OSError:
         return True
 

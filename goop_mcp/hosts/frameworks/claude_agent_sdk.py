@@ -4,7 +4,6 @@ import json
 import logging
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final, Literal, Unpack, cast
 
 from goop_mcp.errors import PolicyError
@@ -14,6 +13,7 @@ from goop_mcp.hosts.hooks.events import is_busy
 from goop_mcp.protocols import validate
 from goop_mcp.retry.jobs import DEFAULT_POLICY
 from goop_mcp.retry.review import ReviewOptions
+from goop_mcp.services.stop_hooks.small_files import read_end
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 
 with needing("claude_agent_sdk", extra="claude-agent-sdk"):
@@ -177,11 +177,7 @@ def _last_text(event: Event) -> str:
 
     # Only the tail is read, as a long session has a large transcript. Its first line may be the
     # rest of one.
-    with Path(path).open("rb") as file:
-        file.seek(max(0, Path(path).stat().st_size - _TAIL_BYTES))
-        lines = file.read().splitlines()
-
-    for line in reversed(lines):
+    for line in reversed(read_end(path, most=_TAIL_BYTES).splitlines()):
         entry = json.loads(line) if line.startswith(b'{"') else {}
         if entry.get("type") == "assistant":
             content = entry["message"]["content"]

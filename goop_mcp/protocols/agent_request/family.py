@@ -24,16 +24,16 @@ from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.escaping import FORBIDDEN
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
+from goop_mcp.validation.families import ParseResult
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.path_rules import OUTSIDE_WORKSPACE
 from goop_mcp.validation.paths import bounds_of
-from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem, run_checks
 from goop_mcp.validation.tag_names import clean_tags
 from goop_mcp.validation.verdict import Envelope
-from goop_mcp.validation.xml_reading import TreeReading, XmlReading, read_xml
+from goop_mcp.validation.xml_reading import ParsedTree, ParsedXml, read_xml
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -97,7 +97,7 @@ class AgentRequestFamily:
             fences=fences,
         )
 
-    def find_older(self, _text: str, _limits: Limits) -> Extraction | None:
+    def find_legacy(self, _text: str, _limits: Limits) -> Extraction | None:
         """Return None: there is no older form of a request."""
         return None
 
@@ -108,7 +108,7 @@ class AgentRequestFamily:
 
     def read(
         self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits
-    ) -> Reading:
+    ) -> ParseResult:
         """Read and judge `block`."""
         text = extraction.source.read
         fences = (
@@ -124,47 +124,47 @@ class AgentRequestFamily:
                 "extra content at the end of the document: a second <agent_request> in one fence;"
                 " expected one"
             )
-            return Reading(block.start, [xml_rules.MALFORMED.problem(message, offset=0)])
+            return ParseResult(block.start, [xml_rules.MALFORMED.problem(message, offset=0)])
 
-        reading = self._read_tree(text, block, expected, limits)
-        request, refused = reading.model, reading.envelope.refused
+        parsed = self._read_tree(text, block, expected, limits)
+        request, refused = parsed.model, parsed.envelope.refused
         # What was cut off is shown but not judged: most findings would be about the missing rest
         # (D-16).
-        if request is not None and reading.partial:
+        if request is not None and parsed.partial:
             request = replace(request, partial=True)
         elif request is not None:
-            reading.problems += [
-                *_control_characters(reading),
+            parsed.problems += [
+                *_control_characters(parsed),
                 *run_checks(MODEL_RULES, request, expected),
             ]
 
         if not refused:
-            reading.problems += placement_problems(text, block, others, fences)
+            parsed.problems += placement_problems(text, block, others, fences)
 
-        root = reading.envelope.root
-        return Reading(
+        root = parsed.envelope.root
+        return ParseResult(
             start=block.start,
-            problems=reading.problems,
-            places=reading.envelope,
+            problems=parsed.problems,
+            locator=parsed.envelope,
             envelope=request,
             version=None if root is None else root.get("version"),
-            repaired=reading.repaired,
+            repaired=parsed.repaired,
         )
 
     def _read_tree(
         self, text: str, block: Block, expected: Expectations, limits: Limits
-    ) -> XmlReading[Request]:
+    ) -> ParsedXml[Request]:
         bounds = bounds_of(expected)
 
-        def read_tree(root: "etree._Element") -> TreeReading[Request]:
+        def read_tree(root: "etree._Element") -> ParsedTree[Request]:
             reader = RequestReader(bounds)
             request = reader.read(root)
             whole = not any(problem.rule is MISSING_FIELD for problem in reader.problems)
-            return TreeReading(request, reader.problems, reader.tangled, whole)
+            return ParsedTree(request, reader.problems, reader.tangled, whole)
 
         return read_xml(block, text, GRAMMAR, limits, read_tree)
 
-    def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
+    def replace_envelope(self, text: str, span: tuple[int, int], envelope: str) -> str:
         """Return `text` with `envelope` in place of `span`, in an xml fence it cannot close."""
         return put_in_fence(text, span, envelope)
 
@@ -176,7 +176,7 @@ class AgentRequestFamily:
         """Return what `envelope` says is true of the project."""
         return claims_of(envelope) if isinstance(envelope, Request) else NO_CLAIMS
 
-    def absence(self, text: str) -> str:
+    def describe_missing(self, text: str) -> str:
         """Return what is there in place of a request; a near miss is named."""
         near = _NEAR_MISS.search(text[-_SEARCHED:])
         if near is not None:
@@ -189,7 +189,7 @@ class AgentRequestFamily:
             return "the prompt is empty; expected an <agent_request> block or prose"
         return "no XML handoff block was found; the agent has to read the prose"
 
-    def skeleton(self, _expected: Expectations) -> str:
+    def envelope_template(self, _expected: Expectations) -> str:
         """Return the smallest request, with template text for all that has to be filled in."""
         return (
             "```xml\n"
@@ -205,24 +205,24 @@ class AgentRequestFamily:
         )
 
 
-def _control_characters(reading: XmlReading[Request]) -> Iterator[Problem]:
+def _control_characters(parsed: ParsedXml[Request]) -> Iterator[Problem]:
     """Yield a problem for each file whose tag held a control character.
 
     Without the character, the path would be a different one.
     """
-    if reading.repaired is None:
+    if parsed.repaired is None:
         return
 
-    source = reading.envelope.source
+    source = parsed.envelope.source
 
-    for where, place in reading.envelope.scan.places.items():
-        tag = source[place.start : place.tag_end]
+    for where, position in parsed.envelope.scan.positions.items():
+        tag = source[position.start : position.tag_end]
         if _FILE.fullmatch(where) and (held := FORBIDDEN.search(tag) or _REFERENCE.search(tag)):
             message = "path holds a control character; expected a path relative to the project"
             yield OUTSIDE_WORKSPACE.problem(
                 message,
                 path=f"{where}/@path",
-                offset=place.start + held.start(),
+                offset=position.start + held.start(),
                 found=excerpt(tag),
             )
 

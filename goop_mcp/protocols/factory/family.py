@@ -14,7 +14,7 @@ from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.escaping import without_emphasis
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
-from goop_mcp.validation.families import Reading, put_in_place
+from goop_mcp.validation.families import ParseResult, replace_span
 from goop_mcp.validation.json_extraction import (
     JsonBlock,
     JsonShape,
@@ -80,9 +80,16 @@ class FactoryFamily:
 
     def find(self, source: SourceText, limits: Limits) -> Extraction:
         """Return the JSON replies in `source`: JSON comes first, Markdown after it (F-26)."""
-        return extract_json(source, lambda read: _blocks(read, limits), limits)
 
-    def find_older(self, text: str, limits: Limits) -> Extraction | None:
+        def find_blocks(read: SourceText) -> list[Block]:
+            blocks = rank_blocks(read.read, find_objects(read, _SHAPE, limits), _SHAPE)
+            weak = all(_rank(_values(block)) == _WEAK for block in blocks)
+            # A word on some status that is quoted in a report is not the report.
+            return [] if blocks and weak and find_markdown(read.read) is not None else blocks
+
+        return extract_json(source, find_blocks, limits)
+
+    def find_legacy(self, text: str, limits: Limits) -> Extraction | None:
         """Return the last Markdown reply in `text`, None when there is none."""
         del limits
         block = find_markdown(text)
@@ -99,24 +106,24 @@ class FactoryFamily:
 
     def read(
         self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits
-    ) -> Reading:
+    ) -> ParseResult:
         """Read and judge `block`."""
         text = extraction.source.read
         if not isinstance(block, JsonBlock):
             return read_markdown(text, block, expected)
 
         bounds = bounds_of(expected)
-        reading = read_json(
+        parsed = read_json(
             block.object,
             text,
             limits,
             name=self.name,
             read_values=lambda values, strings: read_reply(values, bounds, strings),
         )
-        reply, problems = reading.model, reading.problems
+        reply, problems = parsed.model, parsed.problems
         # What was cut off is shown but not judged: most findings would be about the missing rest
         # (D-16).
-        if reply is not None and reading.partial:
+        if reply is not None and parsed.partial:
             reply = replace(reply, partial=True)
         elif reply is not None:
             problems = [
@@ -125,17 +132,17 @@ class FactoryFamily:
                 *unchecked_files(reply, expected),
             ]
 
-        return Reading(
+        return ParseResult(
             start=block.start,
             problems=problems,
-            places=reading.places,
+            locator=parsed.locator,
             envelope=reply,
-            repaired=reading.repaired,
+            repaired=parsed.repaired,
         )
 
-    def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
+    def replace_envelope(self, text: str, span: tuple[int, int], envelope: str) -> str:
         """Return `text` with `envelope` in place of `span`."""
-        return put_in_place(text, span, envelope)
+        return replace_span(text, span, envelope)
 
     def envelope_from(self, values: object) -> Envelope:
         """Return the model whose `to_dict` gave `values`."""
@@ -145,7 +152,7 @@ class FactoryFamily:
         """Return what `envelope` says is true of the project."""
         return claims_of(envelope) if isinstance(envelope, Reply) else NO_CLAIMS
 
-    def absence(self, text: str) -> str:
+    def describe_missing(self, text: str) -> str:
         """Return what is there in place of a reply."""
         if not text.strip():
             return "the reply is empty; expected a JSON object with a status"
@@ -154,7 +161,7 @@ class FactoryFamily:
             " with a status"
         )
 
-    def skeleton(self, expected: Expectations) -> str:
+    def envelope_template(self, expected: Expectations) -> str:
         """Return the smallest reply of each status; the choices left open must be made."""
         del expected
         return (
@@ -165,14 +172,6 @@ class FactoryFamily:
             ' {"type": "missing_input|ambiguous_requirements|invalid_config|technical_error",'
             ' "message": "[why]"}}'
         )
-
-
-def _blocks(source: SourceText, limits: Limits) -> list[Block]:
-    text = source.read
-    blocks = rank_blocks(text, find_objects(source, _SHAPE, limits), _SHAPE)
-    weak = all(_rank(_values(block)) == _WEAK for block in blocks)
-    # A word on some status that is quoted in a report is not the report.
-    return [] if blocks and weak and find_markdown(text) is not None else blocks
 
 
 def _values(block: Block) -> Mapping[str, object]:

@@ -19,11 +19,11 @@ from goop_mcp.protocols.factory.rules.structure import (
 from goop_mcp.protocols.factory.rules.values import PLACEHOLDER_LEFT
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Regions
+from goop_mcp.validation.families import ParseResult
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.json_extraction import choose_last
 from goop_mcp.validation.json_reading import written
 from goop_mcp.validation.paths import bounds_of
-from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.rules import run_checks
 from goop_mcp.validation.safe_json import JsonObjectValue
 from goop_mcp.validation.thoughts import hide_thoughts
@@ -110,15 +110,15 @@ class _Section:
 
 
 @dataclass(slots=True)
-class _MarkdownPlaces:
-    places: dict[str, int] = field(default_factory=dict)
+class _MarkdownLocator:
+    positions: dict[str, int] = field(default_factory=dict)
 
     def locate(self, path: str, found: str | None) -> int | None:
         """Return the offset of the item at `path`, or of its container."""
         del found
-        while path and path not in self.places:
+        while path and path not in self.positions:
             path = path.rpartition("/")[0]
-        return self.places.get(path, 0)
+        return self.positions.get(path, 0)
 
 
 def find_markdown(text: str) -> Block | None:
@@ -141,12 +141,12 @@ def find_markdown(text: str) -> Block | None:
     return None if last is None else replace(last, end=len(text), complete=True)
 
 
-def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
+def read_markdown(text: str, block: Block, expected: Expectations) -> ParseResult:
     """Convert the reply in `block` and judge what its form can hold (D-21)."""
-    places = _MarkdownPlaces()
+    locator = _MarkdownLocator()
     # Half of a surrogate pair cannot be written as JSON.
     source = _HALF_PAIR.sub("\ufffd", text[block.start : block.end])
-    values = _converted(source, places)
+    values = _converted(source, locator)
     read = read_reply(values, bounds_of(expected))
     rule = MARKDOWN_FORBIDDEN if expected.markdown == "forbid" else MARKDOWN_REPLY
     form = source.partition("\n")[0].strip()
@@ -170,16 +170,16 @@ def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
     ]
     problems += [*run_checks(_RULES, read.model, expected), *unchecked_files(read.model, expected)]
 
-    return Reading(
+    return ParseResult(
         start=block.start,
         problems=problems,
-        places=places,
+        locator=locator,
         envelope=read.model,
         repaired=written(values),
     )
 
 
-def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
+def _converted(source: str, locator: _MarkdownLocator) -> JsonObjectValue:
     opening = _OPENING.match(source)
     groups: Mapping[str, str | None] = opening.groupdict() if opening is not None else {}
     sections = _sections(source, opening.end() if opening is not None else 0)
@@ -190,19 +190,19 @@ def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
     if verdict is not None:
         values["verdict"] = verdict
     if status == "questions":
-        values["questions"] = _questions(sections, places)
+        values["questions"] = _questions(sections, locator)
     elif status == "failure":
         values["error"] = {}
         if "error" in sections:
-            places.places["/error"] = sections["error"].start
+            locator.positions["/error"] = sections["error"].start
             if message := sections["error"].words():
                 values["error"] = {"message": message}
     else:
         if "summary" in sections and (summary := sections["summary"].words()):
             values["summary"] = summary
-            places.places["/summary"] = sections["summary"].start
+            locator.positions["/summary"] = sections["summary"].start
         if "deliverables" in sections:
-            values["deliverables"] = _deliverables(sections["deliverables"], places)
+            values["deliverables"] = _deliverables(sections["deliverables"], locator)
         if "concerns" in sections:
             values["concerns"] = [text for text, _, _ in sections["concerns"].items()]
         if "blocking_issues" in sections:
@@ -212,7 +212,7 @@ def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
                 else {"id": f"B{number}", "title": text}
                 for number, (text, _, _) in enumerate(sections["blocking_issues"].items(), 1)
             ]
-            places.places["/blocking_issues"] = sections["blocking_issues"].start
+            locator.positions["/blocking_issues"] = sections["blocking_issues"].start
 
     for name in ("recommendation", "attempted"):
         if name in sections and (words := sections[name].words()):
@@ -244,7 +244,7 @@ def _sections(source: str, after: int) -> dict[str, _Section]:
     return sections
 
 
-def _deliverables(section: _Section, places: _MarkdownPlaces) -> list[JsonObjectValue]:
+def _deliverables(section: _Section, locator: _MarkdownLocator) -> list[JsonObjectValue]:
     found: list[JsonObjectValue] = []
     for text, offset, _ in section.items():
         path = _DELIVERABLE.search(text)
@@ -259,13 +259,15 @@ def _deliverables(section: _Section, places: _MarkdownPlaces) -> list[JsonObject
         if rest:
             each["description"] = rest
 
-        places.places[f"/deliverables/{len(found)}"] = offset
+        locator.positions[f"/deliverables/{len(found)}"] = offset
         found.append(each)
 
     return found
 
 
-def _questions(sections: Mapping[str, _Section], places: _MarkdownPlaces) -> list[JsonObjectValue]:
+def _questions(
+    sections: Mapping[str, _Section], locator: _MarkdownLocator
+) -> list[JsonObjectValue]:
     """Return the questions in order; nested items are options, and all share the context."""
     found: list[JsonObjectValue] = []
     context = sections["context"].words() if "context" in sections else None
@@ -279,7 +281,7 @@ def _questions(sections: Mapping[str, _Section], places: _MarkdownPlaces) -> lis
             found[-1].setdefault("options", []).append(text)
             continue
 
-        places.places[f"/questions/{len(found)}"] = offset
+        locator.positions[f"/questions/{len(found)}"] = offset
         found.append({"id": f"q{len(found) + 1}", "question": text})
 
     for each in found:

@@ -18,7 +18,7 @@ from goop_mcp.protocols.factory.model import (
 from goop_mcp.protocols.factory.rules.structure import MISSING_FIELD
 from goop_mcp.protocols.factory.rules.success import NEXT_ACTION_MISSING, SUMMARY_MISSING
 from goop_mcp.validation.json_members import count_in, flag_in, others_in, text_in, texts_in
-from goop_mcp.validation.json_reading import ValuesReading
+from goop_mcp.validation.json_reading import ParsedValues
 from goop_mcp.validation.json_values import ValueReader, is_elided
 from goop_mcp.validation.paths import PathBounds
 from goop_mcp.validation.safe_json import JsonObjectValue
@@ -50,7 +50,7 @@ _WORK_KEYS = frozenset({"completed", "blocked_on"})
 
 def read_reply(
     values: JsonObjectValue, bounds: PathBounds, strings: Sequence[str] | None = None
-) -> ValuesReading[Reply]:
+) -> ParsedValues[Reply]:
     """Read a reply; what lenient mode repairs is set in `values` too.
 
     `strings` are all texts in `values`, if the caller has them already.
@@ -87,7 +87,7 @@ def read_reply(
         if verdict is not None and not (isinstance(verdict, str) and verdict in _VERDICTS):
             unreadable.append("verdict")
 
-    return ValuesReading(_reply(values, status, tuple(unreadable)), reader.problems, whole)
+    return ParsedValues(_reply(values, status, tuple(unreadable)), reader.problems, whole)
 
 
 def _reply(values: Values, status: Status | None, unreadable: tuple[str, ...]) -> Reply:

@@ -11,7 +11,7 @@ from goop_mcp.protocols.goop_report.rules.structure import MISSING_FIELD, NO_ENV
 from goop_mcp.validation.envelope_rules import NOT_AT_END
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
-from goop_mcp.validation.families import Reading, put_in_place
+from goop_mcp.validation.families import ParseResult, replace_span
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.limits import Limits
@@ -19,7 +19,7 @@ from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import run_checks
 from goop_mcp.validation.tag_names import clean_tags
 from goop_mcp.validation.verdict import Envelope
-from goop_mcp.validation.xml_reading import TreeReading, read_xml
+from goop_mcp.validation.xml_reading import ParsedTree, read_xml
 from goop_mcp.workflow.agents import may_report_as, plain_agent_name
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ class GoopReportFamily:
         cleaned = clean_tags(source, GRAMMAR)
         return cleaned.remarked(extract(cleaned.source, _ROOTS, most=limits.candidates))
 
-    def find_older(self, text: str, limits: Limits) -> Extraction | None:
+    def find_legacy(self, text: str, limits: Limits) -> Extraction | None:
         """Return the last older or sibling form in `text`, None when there is none."""
         # Only where no report is
-        from goop_mcp.protocols.goop_report.older_forms import find_older_form  # noqa: PLC0415
+        from goop_mcp.protocols.goop_report.legacy_forms import find_legacy_form  # noqa: PLC0415
 
-        return find_older_form(text, limits)
+        return find_legacy_form(text, limits)
 
     def is_marked(self, block: Block) -> bool:
         """Return True: the root's name is mark enough."""
@@ -78,27 +78,27 @@ class GoopReportFamily:
 
     def read(
         self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits
-    ) -> Reading:
+    ) -> ParseResult:
         """Read and judge `block`."""
         if block.root != "goop_report":
             # Loaded to find it
-            from goop_mcp.protocols.goop_report.older_forms import read_older_form  # noqa: PLC0415
+            from goop_mcp.protocols.goop_report.legacy_forms import read_legacy_form  # noqa: PLC0415
 
-            return read_older_form(extraction, block, expected, limits)
+            return read_legacy_form(extraction, block, expected, limits)
 
         text = extraction.source.read
 
-        def read_tree(root: "etree._Element") -> TreeReading[Report]:
+        def read_tree(root: "etree._Element") -> ParsedTree[Report]:
             reader = ReportReader(expected)
             report = reader.read(root)
             whole = not any(problem.rule is MISSING_FIELD for problem in reader.problems)
-            return TreeReading(report, reader.problems, reader.tangled, whole)
+            return ParsedTree(report, reader.problems, reader.tangled, whole)
 
-        reading = read_xml(block, text, GRAMMAR, limits, read_tree)
-        report, problems = reading.model, reading.problems
+        parsed = read_xml(block, text, GRAMMAR, limits, read_tree)
+        report, problems = parsed.model, parsed.problems
         # What was cut off is shown but not judged: most findings would be about the missing rest
         # (D-16).
-        if report is not None and reading.partial:
+        if report is not None and parsed.partial:
             report = replace(report, partial=True)
         elif report is not None:
             problems = [*problems, *run_checks(MODEL_RULES, report, expected)]
@@ -111,18 +111,18 @@ class GoopReportFamily:
                 )
                 problems.append(NOT_AT_END.problem(message, offset=at - block.start, found=found))
 
-        return Reading(
+        return ParseResult(
             start=block.start,
             problems=problems,
-            places=reading.envelope,
+            locator=parsed.envelope,
             envelope=report,
             version=report.version if report is not None else None,
-            repaired=reading.repaired,
+            repaired=parsed.repaired,
         )
 
-    def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
+    def replace_envelope(self, text: str, span: tuple[int, int], envelope: str) -> str:
         """Return `text` with `envelope` in place of `span`."""
-        return put_in_place(text, span, envelope)
+        return replace_span(text, span, envelope)
 
     def envelope_from(self, values: object) -> Envelope:
         """Return the model whose `to_dict` gave `values`."""
@@ -135,7 +135,7 @@ class GoopReportFamily:
 
         return claims_of(envelope)
 
-    def absence(self, text: str) -> str:
+    def describe_missing(self, text: str) -> str:
         """Return what is there in place of an envelope; a near miss is named."""
         near = _NEAR_MISS.search(text[-20_000:])
         if near is not None:
@@ -148,7 +148,7 @@ class GoopReportFamily:
             return "the reply is empty; expected a <goop_report> envelope at its end"
         return "no <goop_report> envelope was found; expected one at the end of the reply"
 
-    def skeleton(self, expected: Expectations) -> str:
+    def envelope_template(self, expected: Expectations) -> str:
         """Return the smallest envelope for the expected agent and phase, with open choices."""
         agent = plain_agent_name(expected.agent) if expected.agent else ""
         agent = agent if may_report_as(agent, expected.agents) else "goop-[type]"

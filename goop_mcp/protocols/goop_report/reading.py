@@ -32,7 +32,7 @@ from goop_mcp.protocols.goop_report.rules import (
     status,
     structure,
 )
-from goop_mcp.protocols.goop_report.rules.older_forms import CHECKLIST_GAP
+from goop_mcp.protocols.goop_report.rules.legacy_forms import CHECKLIST_GAP
 from goop_mcp.protocols.goop_report.values import BOOLEAN, ValueReader, clean
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.markup import Grammar

@@ -10,7 +10,7 @@ from goop_mcp.protocols.goop_report.values import clean
 from goop_mcp.validation.check_texts import parse_result
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.template_phrases import SECTIONS_PROSE
-from goop_mcp.validation.template_text import Place, template_text
+from goop_mcp.validation.template_text import ValueKind, template_text
 
 __all__ = [
     "SectionLine",
@@ -107,7 +107,7 @@ def template_weight(text: str) -> Severity | None:
     path, description = _at_dash(bare)
     path = path.strip("` ") if description else path
     if weight is None and " " not in path and (description or "/" in path):
-        weight = template_text(path, Place.PATH, SECTIONS_PROSE)
+        weight = template_text(path, ValueKind.PATH, SECTIONS_PROSE)
     return weight
 
 
@@ -122,8 +122,23 @@ def files_and_commits(line: str) -> tuple[list[FileChange], list[Commit]]:
         return [], [commit]
 
     path, description = _at_dash(line)
-    path, action = _with_action(path)
-    action = action or _deleted(description)
+
+    # `src/a.ts (created)`: brackets may belong to the name, so they are removed only around a known
+    # action.
+    before, bracket, word = path.rstrip().rstrip(")]").rpartition(" (")
+    if not bracket:
+        before, bracket, word = path.rstrip().rstrip("]").rpartition(" [")
+
+    action = action_of(word) if bracket else None
+    if action is not None:
+        path = before
+    else:
+        # A description can mean the file itself or its content: only a word alone means the file.
+        first, _, rest = description.strip("(").partition(" ")
+        alone = not rest.strip() or first[-1:] in ".,;:)" or rest.lstrip()[:1] in "(\u2014\u2013-"
+        if alone and first.strip("*_`.,;:)").lower() in ("deleted", "removed"):
+            action = FileAction.DELETED
+
     # A comma separates files only if every part is certainly a path; otherwise it belongs to a
     # name.
     several = [part.strip().strip("`*") for part in path.split(",")]
@@ -150,25 +165,6 @@ def _at_dash(line: str) -> tuple[str, str]:
     if first.endswith(":") and is_path(first[:-1].strip("`*")):
         return first[:-1], rest
     return line, ""
-
-
-def _with_action(path: str) -> tuple[str, FileAction | None]:
-    """Return `path` without the action after it in brackets, as in `src/a.ts (created)`."""
-    before, bracket, word = path.rstrip().rstrip(")]").rpartition(" (")
-    if not bracket:
-        before, bracket, word = path.rstrip().rstrip("]").rpartition(" [")
-
-    # Brackets may belong to the name: they are removed only around a known action.
-    action = action_of(word) if bracket else None
-    return (before, action) if action is not None else (path, None)
-
-
-def _deleted(description: str) -> FileAction | None:
-    """Return DELETED if the description clearly means the file itself and not its content."""
-    first, _, rest = description.strip("(").partition(" ")
-    word = first.strip("*_`.,;:)").lower()
-    alone = not rest.strip() or first[-1:] in ".,;:)" or rest.lstrip()[:1] in "(\u2014\u2013-"
-    return FileAction.DELETED if word in ("deleted", "removed") and alone else None
 
 
 def read_checks(lines: Iterable[SectionLine]) -> list[tuple[Check, int]]:

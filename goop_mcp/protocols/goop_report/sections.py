@@ -6,6 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from goop_mcp.protocols.goop_report.family import GoopReportFamily
+from goop_mcp.protocols.goop_report.legacy_forms.conversion import (
+    expected_agent,
+    expected_state,
+    reason_to_block,
+)
+from goop_mcp.protocols.goop_report.legacy_forms.markdown_sections import (
+    AGENT_IN_TEXT,
+    COMMAND_IN_TEXT,
+    FORM,
+    section_headings,
+)
 from goop_mcp.protocols.goop_report.model import (
     Artifacts,
     Check,
@@ -15,17 +26,6 @@ from goop_mcp.protocols.goop_report.model import (
     NextAction,
     Report,
     Status,
-)
-from goop_mcp.protocols.goop_report.older_forms.conversion import (
-    expected_agent,
-    expected_state,
-    reason_to_block,
-)
-from goop_mcp.protocols.goop_report.older_forms.markdown_sections import (
-    AGENT_IN_TEXT,
-    COMMAND_IN_TEXT,
-    FORM,
-    section_headings,
 )
 from goop_mcp.protocols.goop_report.rules import MODEL_RULES
 from goop_mcp.protocols.goop_report.rules.status import COMPLETE_WITHOUT_CHECK, UNKNOWN_STATUS
@@ -49,7 +49,7 @@ from goop_mcp.protocols.goop_report.values import clean
 from goop_mcp.validation.escaping import without_forbidden
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import EARLIER, Block, Extraction
-from goop_mcp.validation.families import Reading
+from goop_mcp.validation.families import ParseResult
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
@@ -157,9 +157,9 @@ class SectionsFamily(GoopReportFamily):
 
         return Extraction(source=source, blocks=(*blocks[:-1], chosen), chosen=chosen)
 
-    def find_older(self, text: str, limits: Limits) -> Extraction | None:
+    def find_legacy(self, text: str, limits: Limits) -> Extraction | None:
         """Return the last older form in `text` other than the sections, which are the form here."""
-        older = super().find_older(text, limits)
+        older = super().find_legacy(text, limits)
         return (
             None
             if older is None or (older.chosen is not None and older.chosen.root == FORM)
@@ -168,11 +168,11 @@ class SectionsFamily(GoopReportFamily):
 
     def read(
         self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits
-    ) -> Reading:
+    ) -> ParseResult:
         """Read and judge `block`."""
         if block.root != FORM:
             return super().read(extraction, block, expected, limits)
-        return _SectionReader(extraction.source.read, block, expected).reading()
+        return _SectionReader(extraction.source.read, block, expected).parsed()
 
     def claims(self, envelope: Envelope) -> "Claims":
         """Return the claims of `envelope`: each artifact is a file that exists."""
@@ -196,7 +196,7 @@ class SectionsFamily(GoopReportFamily):
 
         return replace(claims, files=tuple(files))
 
-    def absence(self, text: str) -> str:
+    def describe_missing(self, text: str) -> str:
         """Return what is there in place of a report."""
         what = "the reply is empty" if not text.strip() else "no report was found"
         return (
@@ -204,7 +204,7 @@ class SectionsFamily(GoopReportFamily):
             " whole reply"
         )
 
-    def skeleton(self, expected: Expectations) -> str:
+    def envelope_template(self, expected: Expectations) -> str:
         """Return the five sections with text to be replaced; they name neither agent nor phase."""
         del expected
         return _SKELETON
@@ -245,9 +245,9 @@ class _SectionReader:
         group = next(each for each in _groups(text) if each[0].heading == block.start)
         self._sections: dict[str, _Section] = {}
         self._problems: list[Problem] = []
-        self._places: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
         for section in group:
-            self._place(f"/{section.name}", section.heading)
+            self._record(f"/{section.name}", section.heading)
             # The first section of a name is read; a second one is reported below.
             self._sections.setdefault(section.name, section)
 
@@ -258,7 +258,7 @@ class _SectionReader:
                     DUPLICATE_ELEMENT, f"## {name} stands more than once; expected once", again
                 )
 
-    def reading(self) -> Reading:
+    def parsed(self) -> ParseResult:
         for name in _NAMES:
             self._look_at(name)
 
@@ -298,10 +298,10 @@ class _SectionReader:
                 problem if fix is None else Problem(problem.rule, replace(problem.hit, fix=fix))
             )
 
-        return Reading(
+        return ParseResult(
             start=self._block.start,
             problems=[*problems, *self._unchecked_code(report)],
-            places=_SectionPlaces(self._places),
+            locator=_SectionLocator(self._positions),
             envelope=report,
         )
 
@@ -381,10 +381,10 @@ class _SectionReader:
         for line in lines_of(self._text, section.start, section.end):
             named, made = files_and_commits(without_forbidden(line.text))
             for number in range(len(files), len(files) + len(named)):
-                self._place(f"/goop_report/artifacts/files/file[{number + 1}]", line.offset)
+                self._record(f"/goop_report/artifacts/files/file[{number + 1}]", line.offset)
 
             for number in range(len(commits), len(commits) + len(made)):
-                self._place(f"/goop_report/artifacts/commits/commit[{number + 1}]", line.offset)
+                self._record(f"/goop_report/artifacts/commits/commit[{number + 1}]", line.offset)
 
             files += named
             commits += made
@@ -398,7 +398,7 @@ class _SectionReader:
 
         checks = read_checks(lines_of(self._text, section.start, section.end))
         for number, (_, offset) in enumerate(checks, 1):
-            self._place(f"/goop_report/verification/check[{number}]", offset)
+            self._record(f"/goop_report/verification/check[{number}]", offset)
 
         return tuple([check for check, _ in checks])
 
@@ -444,27 +444,27 @@ class _SectionReader:
             rule.problem(message, path=f"/{section.name}", offset=offset, found=found, fix=fix)
         )
 
-    def _place(self, path: str, offset: int) -> None:
-        self._places.setdefault(path, offset - self._block.start)
+    def _record(self, path: str, offset: int) -> None:
+        self._positions.setdefault(path, offset - self._block.start)
 
 
 @dataclass(frozen=True, slots=True)
-class _SectionPlaces:
+class _SectionLocator:
     """Where the paths of the model and of the sections lead, by offsets from the first section."""
 
-    places: Mapping[str, int]
+    positions: Mapping[str, int]
 
     def locate(self, path: str, found: str | None) -> int | None:
         """Return the offset of `path`, or of the section that it belongs to."""
         del found
         item = path.partition("/@")[0]
-        if item in self.places:
-            return self.places[item]
+        if item in self.positions:
+            return self.positions[item]
         return next(
             (
-                self.places[section]
+                self.positions[section]
                 for part, section in _PARTS
-                if part in path and section in self.places
+                if part in path and section in self.positions
             ),
             None,
         )

@@ -5,7 +5,7 @@ from goop_mcp.protocols.goop_report.rules import structure, values
 from goop_mcp.validation.escaping import XML_BLANKS, visible
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.template_phrases import GOOP_REPORT_PROSE
-from goop_mcp.validation.template_text import MARKS, Place, is_template
+from goop_mcp.validation.template_text import MARKS, ValueKind, is_template
 from goop_mcp.validation.xml_values import Element, ValueRules, Words, XmlValueReader
 
 __all__ = ["BOOLEAN", "ValueReader", "clean"]
@@ -93,7 +93,7 @@ class ValueReader(XmlValueReader):
             return int(raw)
 
         where = f"{path}/@{name}"
-        if MARKS.search(raw) or is_template(raw, Place.NUMBER):
+        if MARKS.search(raw) or is_template(raw, ValueKind.NUMBER):
             self.placeholder(raw, where, None)
             return None
 

@@ -12,13 +12,13 @@ from goop_mcp.protocols.speckit.tables import VALUE_RULES
 from goop_mcp.validation.envelope_rules import ROOT_NOT_CLOSED
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block
+from goop_mcp.validation.families import ParseResult
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.json_extraction import JsonObject
-from goop_mcp.validation.json_reading import JsonReading, ValuesReading, read_json, written
+from goop_mcp.validation.json_reading import ParsedJson, ParsedValues, read_json, written
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.paths import PathBounds, bounds_of
-from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.rules import Problem, run_checks
 from goop_mcp.validation.safe_json import JsonObjectValue
 from goop_mcp.validation.template_text import template_text
@@ -134,11 +134,11 @@ def _with_request(text: str, block: ContextBlock, end: int, stops: Sequence[int]
 # Reading
 
 
-class _ContextPlaces:
+class _ContextLocator:
     """Finds pointers that begin with the name of a context."""
 
     def __init__(self) -> None:
-        self.parts: dict[str, tuple[int, JsonReading[Any]]] = {}
+        self.parts: dict[str, tuple[int, ParsedJson[Any]]] = {}
 
     def locate(self, path: str, found: str | None) -> int | None:
         """Return the offset of `path` from the start of the block."""
@@ -146,35 +146,35 @@ class _ContextPlaces:
         if name not in self.parts:
             return None
 
-        shift, reading = self.parts[name]
-        place = reading.places.locate(path[1 + len(name) :], found)
+        shift, parsed = self.parts[name]
+        place = parsed.locator.locate(path[1 + len(name) :], found)
         return None if place is None else place + shift
 
 
 def read_contexts(
     text: str, block: ContextBlock, expected: Expectations, limits: Limits
-) -> Reading:
+) -> ParseResult:
     """Read and judge what an agent is given."""
-    places, bounds = _ContextPlaces(), bounds_of(expected)
+    locator, bounds = _ContextLocator(), bounds_of(expected)
     problems: list[Problem] = []
 
     def part(
         name: str,
         found: JsonObject | None,
-        read: Callable[[JsonObjectValue, PathBounds], ValuesReading[T]],
-    ) -> JsonReading[T] | None:
+        read: Callable[[JsonObjectValue, PathBounds], ParsedValues[T]],
+    ) -> ParsedJson[T] | None:
         if found is None:
             return None
 
-        reading = read_json(
+        parsed = read_json(
             found, text, limits, name=name, read_values=lambda values, _: read(values, bounds)
         )
         # Offsets of a part count from its object, those of the block from its first marker.
         shift = found.start - block.start
-        problems.extend(_moved(problem, f"/{name}", shift) for problem in reading.problems)
-        places.parts[name] = (shift, reading)
+        problems.extend(_moved(problem, f"/{name}", shift) for problem in parsed.problems)
+        locator.parts[name] = (shift, parsed)
 
-        return reading
+        return parsed
 
     workflow, feedback = (
         part(WORKFLOW, block.workflow, read_workflow),
@@ -189,19 +189,19 @@ def read_contexts(
     )
     # Neither could be read: the problems found so far say why, and there is nothing to judge.
     if given.workflow_context is None and given.feedback_context is None:
-        return Reading(start=block.start, problems=problems, places=places)
+        return ParseResult(start=block.start, problems=problems, locator=locator)
     if not given.partial:
         problems += _template_request(request, block)
         problems += run_checks(INPUT_RULES, given, expected)
 
-    readings = [(WORKFLOW, workflow), (FEEDBACK, feedback)]
+    parsed_parts = [(WORKFLOW, workflow), (FEEDBACK, feedback)]
 
-    return Reading(
+    return ParseResult(
         start=block.start,
         problems=problems,
-        places=places,
+        locator=locator,
         envelope=given,
-        repaired=_written(readings, request),
+        repaired=_written(parsed_parts, request),
     )
 
 
@@ -238,20 +238,20 @@ def _template_request(request: str | None, block: ContextBlock) -> list[Problem]
 
 
 def _written(
-    readings: Sequence[
-        tuple[str, JsonReading[WorkflowContext] | JsonReading[FeedbackContext] | None]
+    parsed_parts: Sequence[
+        tuple[str, ParsedJson[WorkflowContext] | ParsedJson[FeedbackContext] | None]
     ],
     request: str | None,
 ) -> str | None:
     """Return the contexts after all repairs, None when one of them could not be read."""
     parts = []
-    for name, reading in readings:
-        if reading is None:
+    for name, parsed in parsed_parts:
+        if parsed is None:
             continue
-        if reading.values is None or reading.partial or reading.model is None:
+        if parsed.values is None or parsed.partial or parsed.model is None:
             return None
 
-        parts.append(f"{name.upper()}:\n{written(reading.values)}\n")
+        parts.append(f"{name.upper()}:\n{written(parsed.values)}\n")
 
     if request is not None:
         parts.append(f"USER_REQUEST: {request}\n")

@@ -13,7 +13,7 @@ from goop_mcp.protocols.speckit.rules.structure import NO_ENVELOPE, RESULT_WITHO
 from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
-from goop_mcp.validation.families import Reading, put_in_place
+from goop_mcp.validation.families import ParseResult, replace_span
 from goop_mcp.validation.json_extraction import (
     JsonBlock,
     JsonShape,
@@ -85,7 +85,7 @@ class SpeckitFamily:
         """Return the answers in `source`, and what an agent is given (D-01)."""
         return extract_json(source, lambda read: _blocks(read, limits), limits)
 
-    def find_older(self, text: str, limits: Limits) -> Extraction | None:
+    def find_legacy(self, text: str, limits: Limits) -> Extraction | None:
         """Return None: there is no older form."""
         del text, limits
         return None
@@ -105,7 +105,7 @@ class SpeckitFamily:
 
     def read(
         self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits
-    ) -> Reading:
+    ) -> ParseResult:
         """Read and judge `block`."""
         text = extraction.source.read
         if isinstance(block, ContextBlock):
@@ -121,38 +121,38 @@ class SpeckitFamily:
                 f"these are the fields of a {_agent_of_result(value)} result; expected agent,"
                 " status, timestamp and result around them"
             )
-            return Reading(
+            return ParseResult(
                 start=block.start,
                 problems=[RESULT_WITHOUT_ENVELOPE.problem(message, path="", offset=0)],
             )
 
         bounds = bounds_of(expected)
-        reading = read_json(
+        parsed = read_json(
             block.object,
             text,
             limits,
             name=self.name,
             read_values=lambda values, strings: read_response(values, bounds, strings),
         )
-        response, problems = reading.model, reading.problems
+        response, problems = parsed.model, parsed.problems
         # What was cut off is shown but not judged: most findings would be about the missing rest
         # (D-16).
-        if response is not None and reading.partial:
+        if response is not None and parsed.partial:
             response = replace(response, partial=True)
         elif response is not None:
             problems = [*problems, *run_checks(RESPONSE_RULES, response, expected)]
 
-        return Reading(
+        return ParseResult(
             start=block.start,
             problems=problems,
-            places=reading.places,
+            locator=parsed.locator,
             envelope=response,
-            repaired=reading.repaired,
+            repaired=parsed.repaired,
         )
 
-    def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
+    def replace_envelope(self, text: str, span: tuple[int, int], envelope: str) -> str:
         """Return `text` with `envelope` in place of `span`."""
-        return put_in_place(text, span, envelope)
+        return replace_span(text, span, envelope)
 
     def envelope_from(self, values: object) -> Envelope:
         """Return the model whose `to_dict` gave `values`."""
@@ -164,7 +164,7 @@ class SpeckitFamily:
         """Return what `envelope` claims about the project; an agent's input claims nothing."""
         return claims_of(envelope) if isinstance(envelope, Response) else NO_CLAIMS
 
-    def absence(self, text: str) -> str:
+    def describe_missing(self, text: str) -> str:
         """Return what is there in place of an answer."""
         if not text.strip():
             return "the reply is empty; expected a JSON object with agent, status and result"
@@ -176,7 +176,7 @@ class SpeckitFamily:
 
         return "no speckit answer was found; expected a JSON object with agent, status and result"
 
-    def skeleton(self, expected: Expectations) -> str:
+    def envelope_template(self, expected: Expectations) -> str:
         """Return the smallest answer for the expected agent; the choices left open must be made."""
         agent = plain_agent(plain_agent_name(expected.agent)) if expected.agent else ""
         agent = agent if agent in tables.RESULTS else "<agent-name>"

@@ -16,7 +16,7 @@ from goop_mcp.protocols.speckit.model import (
 )
 from goop_mcp.protocols.speckit.rules import structure
 from goop_mcp.validation.json_members import count_in, flag_in, number_in, others_in, text_in
-from goop_mcp.validation.json_reading import ValuesReading
+from goop_mcp.validation.json_reading import ParsedValues
 from goop_mcp.validation.json_values import Field, ValueReader
 from goop_mcp.validation.paths import PathBounds
 from goop_mcp.validation.rules import Rule
@@ -45,7 +45,7 @@ _ISSUE_KEYS = frozenset({"severity", "type", "message", "location", "recommendat
 
 def read_response(
     values: JsonObjectValue, bounds: PathBounds, strings: Sequence[str] | None = None
-) -> ValuesReading[Response]:
+) -> ParsedValues[Response]:
     """Read an agent's answer; what lenient mode repairs is set in `values` too.
 
     `strings` are all texts in `values`, if the caller has them already.
@@ -137,7 +137,7 @@ def _error(values: Values) -> ErrorDetail:
 # What agents are given
 
 
-def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[WorkflowContext]:
+def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ParsedValues[WorkflowContext]:
     """Read a WORKFLOW_CONTEXT."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
     reader.fields(tables.WORKFLOW, values, "")
@@ -171,7 +171,7 @@ def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
     return _reading(context, reader)
 
 
-def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[FeedbackContext]:
+def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ParsedValues[FeedbackContext]:
     """Read a FEEDBACK_CONTEXT."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
     reader.fields(tables.FEEDBACK, values, "")
@@ -210,10 +210,10 @@ def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
 # Values
 
 
-def _reading(model: T, reader: ValueReader) -> ValuesReading[T]:
+def _reading(model: T, reader: ValueReader) -> ParsedValues[T]:
     whole = (
         not any(problem.rule in _INCOMPLETE for problem in reader.problems)
         if reader.problems
         else True
     )
-    return ValuesReading(model, reader.problems, whole)
+    return ParsedValues(model, reader.problems, whole)

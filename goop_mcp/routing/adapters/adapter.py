@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from goop_mcp.routing.views import Outcome, ReportView, RequestView
+from goop_mcp.routing.views import OutcomeKind, ReportView, RequestView
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["Adapter", "OutcomeRow", "first_outcome"]
@@ -16,7 +16,7 @@ class OutcomeRow:
 
     native: str
     fits: Callable[[Any], bool]
-    outcome: Outcome
+    outcome: OutcomeKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +37,9 @@ class Adapter:
     routed_by_content: frozenset[str] = frozenset()
 
 
-def first_outcome(rows: Sequence[OutcomeRow], envelope: object) -> Outcome:
+def first_outcome(rows: Sequence[OutcomeRow], envelope: object) -> OutcomeKind:
     """Return the outcome of the first row that fits; unknown when none does."""
     for row in rows:
         if row.fits(envelope):
             return row.outcome
-    return Outcome.UNKNOWN
+    return OutcomeKind.UNKNOWN

@@ -2,7 +2,7 @@
 
 from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow
-from goop_mcp.routing.views import DeliverableView, Outcome, RequestView
+from goop_mcp.routing.views import DeliverableView, OutcomeKind, RequestView
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.verdict import Verdict
 
@@ -24,23 +24,23 @@ OUTCOMES = (
     OutcomeRow(
         "rejected",
         lambda verdict: not verdict.accepted and _asks_for_repair(verdict),
-        Outcome.INVALID,
+        OutcomeKind.INVALID,
     ),
     OutcomeRow(
         "no block",
         lambda verdict: any(finding.rule == _NO_ENVELOPE for finding in verdict.findings),
-        Outcome.FREEFORM,
+        OutcomeKind.FREEFORM,
     ),
     OutcomeRow(
         "accepted",
         lambda verdict: isinstance(verdict.envelope, Request) and not verdict.envelope.partial,
-        Outcome.REQUEST,
+        OutcomeKind.REQUEST,
     ),
 )
 
 
 def _read(verdict: Verdict) -> RequestView:
-    outcome = next((row.outcome for row in OUTCOMES if row.fits(verdict)), Outcome.UNKNOWN)
+    outcome = next((row.outcome for row in OUTCOMES if row.fits(verdict)), OutcomeKind.UNKNOWN)
     request = verdict.envelope
     if not isinstance(request, Request):
         return RequestView(outcome=outcome, text=verdict.read_text)
@@ -54,7 +54,7 @@ def _read(verdict: Verdict) -> RequestView:
     return _view(request, outcome, text)
 
 
-def _view(request: Request, outcome: Outcome, text: str) -> RequestView:
+def _view(request: Request, outcome: OutcomeKind, text: str) -> RequestView:
     return RequestView(
         outcome=outcome,
         mode=request.mode.value if request.mode else None,

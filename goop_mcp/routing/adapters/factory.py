@@ -11,7 +11,7 @@ from goop_mcp.routing.views import (
     Issue,
     NextStep,
     Option,
-    Outcome,
+    OutcomeKind,
     Question,
     ReportView,
 )
@@ -23,25 +23,25 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 # The verdict outranks the status (D-56).
 OUTCOMES = (
-    OutcomeRow("questions", lambda reply: reply.status is Status.QUESTIONS, Outcome.QUESTIONS),
-    OutcomeRow("failure", lambda reply: reply.status is Status.FAILURE, Outcome.FAILED),
-    OutcomeRow("no status", lambda reply: reply.status is not Status.SUCCESS, Outcome.UNKNOWN),
+    OutcomeRow("questions", lambda reply: reply.status is Status.QUESTIONS, OutcomeKind.QUESTIONS),
+    OutcomeRow("failure", lambda reply: reply.status is Status.FAILURE, OutcomeKind.FAILED),
+    OutcomeRow("no status", lambda reply: reply.status is not Status.SUCCESS, OutcomeKind.UNKNOWN),
     OutcomeRow(
         "success, verdict BLOCKING",
         lambda reply: reply.verdict is Judgement.BLOCKING,
-        Outcome.GATE_FAILED,
+        OutcomeKind.GATE_FAILED,
     ),
-    OutcomeRow("success", lambda _reply: True, Outcome.DONE),
+    OutcomeRow("success", lambda _reply: True, OutcomeKind.DONE),
 )
 
 
 def _read(verdict: Verdict) -> ReportView:
     reply = verdict.envelope
     if not isinstance(reply, Reply):
-        return ReportView(outcome=Outcome.INVALID)
+        return ReportView(outcome=OutcomeKind.INVALID)
 
     rejected = not verdict.accepted or reply.partial
-    outcome = Outcome.INVALID if rejected else first_outcome(OUTCOMES, reply)
+    outcome = OutcomeKind.INVALID if rejected else first_outcome(OUTCOMES, reply)
     error = reply.error
 
     return ReportView(

@@ -8,8 +8,8 @@ from goop_mcp.routing.views import (
     FileView,
     MemoryView,
     NextStep,
-    Outcome,
-    Place,
+    OutcomeKind,
+    Position,
     ReportView,
 )
 from goop_mcp.validation.findings import Severity
@@ -31,12 +31,14 @@ OUTCOMES = (
             report.status is Status.COMPLETE
             and any(check.passed is False for check in report.verification or ())
         ),
-        Outcome.GATE_FAILED,
+        OutcomeKind.GATE_FAILED,
     ),
-    OutcomeRow("COMPLETE", lambda report: report.status is Status.COMPLETE, Outcome.DONE),
-    OutcomeRow("PARTIAL", lambda report: report.status is Status.PARTIAL, Outcome.PARTIAL),
-    OutcomeRow("BLOCKED", lambda report: report.status is Status.BLOCKED, Outcome.BLOCKED),
-    OutcomeRow("CHECKPOINT", lambda report: report.status is Status.CHECKPOINT, Outcome.CHECKPOINT),
+    OutcomeRow("COMPLETE", lambda report: report.status is Status.COMPLETE, OutcomeKind.DONE),
+    OutcomeRow("PARTIAL", lambda report: report.status is Status.PARTIAL, OutcomeKind.PARTIAL),
+    OutcomeRow("BLOCKED", lambda report: report.status is Status.BLOCKED, OutcomeKind.BLOCKED),
+    OutcomeRow(
+        "CHECKPOINT", lambda report: report.status is Status.CHECKPOINT, OutcomeKind.CHECKPOINT
+    ),
 )
 
 
@@ -50,14 +52,14 @@ def _asks_for_repair(verdict: Verdict) -> bool:
 def _read(verdict: Verdict) -> ReportView:
     report = verdict.envelope
     if not isinstance(report, Report):
-        return ReportView(outcome=Outcome.INVALID)
+        return ReportView(outcome=OutcomeKind.INVALID)
 
     rejected = not verdict.accepted and _asks_for_repair(verdict)
-    outcome = Outcome.INVALID if rejected or report.partial else first_outcome(OUTCOMES, report)
+    outcome = OutcomeKind.INVALID if rejected or report.partial else first_outcome(OUTCOMES, report)
     return _view(report, outcome)
 
 
-def _view(report: Report, outcome: Outcome) -> ReportView:
+def _view(report: Report, outcome: OutcomeKind) -> ReportView:
     state, handoff, artifacts = report.state or _NO_STATE, report.handoff, report.artifacts
     action = handoff.next_action if handoff else None
     return ReportView(
@@ -67,8 +69,8 @@ def _view(report: Report, outcome: Outcome) -> ReportView:
         task_id=normal_task_id(report.task_id) if report.task_id else None,
         task_name=report.task_name,
         phase=state.phase.value if state.phase else None,
-        wave=_place(state.wave),
-        task=_place(state.task),
+        wave=_position(state.wave),
+        task=_position(state.task),
         spec_locked=state.spec_locked,
         summary=report.summary,
         files=(
@@ -106,8 +108,8 @@ def _view(report: Report, outcome: Outcome) -> ReportView:
     )
 
 
-def _place(counter: Counter | None) -> Place | None:
-    return None if counter is None else Place(counter.current, counter.total)
+def _position(counter: Counter | None) -> Position | None:
+    return None if counter is None else Position(counter.current, counter.total)
 
 
 ADAPTER = Adapter(

@@ -6,7 +6,7 @@ from typing import Any
 from goop_mcp.protocols.speckit.model import AgentInput, ErrorDetail, Response, Status, plain_agent
 from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow, first_outcome
 from goop_mcp.routing.speckit_results import issues_of_error, issues_of_result, number_of
-from goop_mcp.routing.views import NOTHING, ErrorView, Issue, NextStep, Outcome, ReportView
+from goop_mcp.routing.views import NOTHING, ErrorView, Issue, NextStep, OutcomeKind, ReportView
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["ADAPTER"]
@@ -58,26 +58,26 @@ def _leaves_tasks(response: Response) -> bool:
 
 # Errors first, then what a success hides, and only then success itself (D-45).
 OUTCOMES = (
-    OutcomeRow("error", lambda response: response.status is Status.ERROR, Outcome.FAILED),
+    OutcomeRow("error", lambda response: response.status is Status.ERROR, OutcomeKind.FAILED),
     OutcomeRow(
-        "no status", lambda response: response.status is not Status.SUCCESS, Outcome.UNKNOWN
+        "no status", lambda response: response.status is not Status.SUCCESS, OutcomeKind.UNKNOWN
     ),
     OutcomeRow(
         "success, test FAILED",
         lambda response: (
             _agent(response) == "test" and _result(response).get("overall_status") == "FAILED"
         ),
-        Outcome.GATE_FAILED,
+        OutcomeKind.GATE_FAILED,
     ),
     OutcomeRow(
-        "success, analyze with CRITICAL above 0", _has_critical_findings, Outcome.GATE_FAILED
+        "success, analyze with CRITICAL above 0", _has_critical_findings, OutcomeKind.GATE_FAILED
     ),
     OutcomeRow(
         "success, plan with constitution_violations",
         lambda response: (
             _agent(response) == "plan" and bool(_result(response).get("constitution_violations"))
         ),
-        Outcome.GATE_FAILED,
+        OutcomeKind.GATE_FAILED,
     ),
     OutcomeRow(
         "success, review with compliance FAIL",
@@ -85,7 +85,7 @@ OUTCOMES = (
             _agent(response) == "review"
             and _inner(_result(response), "constitution_compliance", "status") == "FAIL"
         ),
-        Outcome.GATE_FAILED,
+        OutcomeKind.GATE_FAILED,
     ),
     OutcomeRow(
         "success, review NEEDS_MANUAL_REVIEW",
@@ -93,14 +93,14 @@ OUTCOMES = (
             _agent(response) == "review"
             and _result(response).get("overall_status") == "NEEDS_MANUAL_REVIEW"
         ),
-        Outcome.DONE_WITH_REVIEW,
+        OutcomeKind.DONE_WITH_REVIEW,
     ),
     OutcomeRow(
         "success, research LOW",
         lambda response: (
             _agent(response) == "research" and _result(response).get("confidence_level") == "LOW"
         ),
-        Outcome.DONE_WITH_REVIEW,
+        OutcomeKind.DONE_WITH_REVIEW,
     ),
     OutcomeRow(
         "success, clarify with remaining_ambiguities",
@@ -108,22 +108,22 @@ OUTCOMES = (
             _agent(response) == "clarify"
             and _above_zero(_result(response).get("remaining_ambiguities"))
         ),
-        Outcome.QUESTIONS,
+        OutcomeKind.QUESTIONS,
     ),
-    OutcomeRow("success, implement below 100 %", _leaves_tasks, Outcome.PARTIAL),
-    OutcomeRow("any other success", lambda _response: True, Outcome.DONE),
+    OutcomeRow("success, implement below 100 %", _leaves_tasks, OutcomeKind.PARTIAL),
+    OutcomeRow("any other success", lambda _response: True, OutcomeKind.DONE),
 )
 
 
 def _read(verdict: Verdict) -> ReportView:
     response = verdict.envelope
     if isinstance(response, AgentInput):
-        return ReportView(outcome=Outcome.INPUT)
+        return ReportView(outcome=OutcomeKind.INPUT)
     if not isinstance(response, Response):
-        return ReportView(outcome=Outcome.INVALID)
+        return ReportView(outcome=OutcomeKind.INVALID)
 
     rejected = not verdict.accepted or response.partial
-    outcome = Outcome.INVALID if rejected else first_outcome(OUTCOMES, response)
+    outcome = OutcomeKind.INVALID if rejected else first_outcome(OUTCOMES, response)
     error = None if response.error is None else _error(response.error)
     result = _result(response)
     confidence = result.get("confidence_level")
@@ -132,7 +132,7 @@ def _read(verdict: Verdict) -> ReportView:
     issues: tuple[Issue, ...] = ()
     if error is not None:
         issues = issues_of_error(error)
-    elif outcome in (Outcome.GATE_FAILED, Outcome.DONE_WITH_REVIEW):
+    elif outcome in (OutcomeKind.GATE_FAILED, OutcomeKind.DONE_WITH_REVIEW):
         issues = issues_of_result(result, _agent(response))
 
     return ReportView(

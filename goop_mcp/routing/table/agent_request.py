@@ -5,9 +5,9 @@ from collections.abc import Callable
 from goop_mcp.messages import decision_required, notice
 from goop_mcp.protocols.agent_request.gate_messages import FAILED, no_block_warning, refusal
 from goop_mcp.routing.counting import counted
-from goop_mcp.routing.decision import Action, Filling, SessionResult
+from goop_mcp.routing.decision import Action, DecisionFields, SessionResult
 from goop_mcp.routing.messages import counted_noun, named, render_blockers
-from goop_mcp.routing.row import Case, RowList
+from goop_mcp.routing.row import RoutingInput, RowList
 from goop_mcp.routing.sessions import (
     cycle_through,
     failed_sessions,
@@ -16,7 +16,7 @@ from goop_mcp.routing.sessions import (
     is_running,
     open_sessions,
 )
-from goop_mcp.routing.views import Outcome
+from goop_mcp.routing.views import OutcomeKind
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 
 __all__ = ["ROWS"]
@@ -31,29 +31,29 @@ _FLAGS = {"SPIKE": "research_mode", "TDD": "test_first"}
 # What prompt and context contain
 
 
-def _is_freeform(case: Case) -> bool:
-    return case.outcome is Outcome.FREEFORM
+def _is_freeform(case: RoutingInput) -> bool:
+    return case.outcome is OutcomeKind.FREEFORM
 
 
-def _is_request(case: Case) -> bool:
-    return case.outcome is Outcome.REQUEST
+def _is_request(case: RoutingInput) -> bool:
+    return case.outcome is OutcomeKind.REQUEST
 
 
-def _cycle(case: Case) -> tuple[str, ...]:
+def _cycle(case: RoutingInput) -> tuple[str, ...]:
     return cycle_through(
         case.request.session_id, case.request.depends_on, case.context.dependencies
     )
 
 
-def _open(case: Case) -> tuple[str, ...]:
+def _open(case: RoutingInput) -> tuple[str, ...]:
     return open_sessions(case.request.depends_on, case.context.dependencies)
 
 
-def _failed(case: Case) -> tuple[str, ...]:
+def _failed(case: RoutingInput) -> tuple[str, ...]:
     return failed_sessions(case.request.depends_on, case.context.dependencies)
 
 
-def _state(case: Case) -> str | None:
+def _state(case: RoutingInput) -> str | None:
     """Return the state of the session of the request, None where it is not known."""
     if case.context.session_state is not None:
         return case.context.session_state
@@ -61,7 +61,7 @@ def _state(case: Case) -> str | None:
     return own.state if own else None
 
 
-def _missing(case: Case) -> tuple[str, ...]:
+def _missing(case: RoutingInput) -> tuple[str, ...]:
     """Return the required files that are missing after the session has ended."""
     if not _is_request(case) or not has_ended(_state(case)):
         return ()
@@ -81,23 +81,23 @@ def _missing(case: Case) -> tuple[str, ...]:
     )
 
 
-def _is_in_batch(case: Case) -> bool:
+def _is_in_batch(case: RoutingInput) -> bool:
     own = case.request.session_id or case.context.session_id
     return _is_request(case) and own is not None and own in case.context.batch
 
 
-def _running(case: Case) -> tuple[str, ...]:
+def _running(case: RoutingInput) -> tuple[str, ...]:
     return tuple([name for name, state in case.context.batch.items() if is_running(state.state)])
 
 
-def _may_start(case: Case, mode: str) -> bool:
+def _may_start(case: RoutingInput, mode: str) -> bool:
     return _is_request(case) and case.request.mode == mode and not has_ended(_state(case))
 
 
-# What the decision carries
+# What the decision sets
 
 
-def _request(case: Case) -> Filling:
+def _request(case: RoutingInput) -> DecisionFields:
     # The child needs the flag of its workflow (H5), and a mark where its constraints could not be
     # read: it would take an empty list for "no constraints" (D-78).
     flag = _FLAGS.get((case.request.workflow or case.context.workflow or "").upper())
@@ -108,7 +108,7 @@ def _request(case: Case) -> Filling:
     }
 
 
-def _request_to_target(case: Case) -> Filling:
+def _request_to_target(case: RoutingInput) -> DecisionFields:
     return {**_request(case), "next_agent": case.request.target}
 
 
@@ -122,33 +122,33 @@ def _session_in_words(session: SessionResult) -> str:
 # What people read
 
 
-def _target(case: Case) -> str:
+def _target(case: RoutingInput) -> str:
     return excerpt(case.request.target, 60) if case.request.target else "the child"
 
 
-def _handoff_with(step: str) -> Callable[[Case, Filling], str]:
+def _handoff_with(step: str) -> Callable[[RoutingInput, DecisionFields], str]:
     """Return the message function of a handoff whose last line is the target, then `step`."""
 
-    def render(case: Case, filling: Filling) -> str:
+    def render(case: RoutingInput, fields: DecisionFields) -> str:
         lines = [f"⏳ {case.request.task_summary or case.request.intent or 'a task'}"]
-        if "constraints_unreadable" in (filling.get("flags") or ()):
+        if "constraints_unreadable" in (fields.get("flags") or ()):
             lines.append("⚠️ The constraints could not be read: the agent sees none")
         return notice("Handoff", *lines, f"→ {_target(case)} {step}")
 
     return render
 
 
-def _render_waiting(case: Case, filling: Filling) -> str:
+def _render_waiting(case: RoutingInput, fields: DecisionFields) -> str:
     known = {**case.context.dependencies, **case.context.batch}
-    names = (filling.get("blockers") or ())[:5]
+    names = (fields.get("blockers") or ())[:5]
     lines = [
         f"⏳ {name}: {known[name].state if name in known else 'not known here'}" for name in names
     ]
     return notice("Waiting", *lines, "→ The work continues when they have ended")
 
 
-def _render_gathered(_case: Case, filling: Filling) -> str:
-    results = filling.get("results") or ()
+def _render_gathered(_case: RoutingInput, fields: DecisionFields) -> str:
+    results = fields.get("results") or ()
     icons = [
         "✗" if has_failed(each.state) else "✓" if each.result is not None else "⚠️"
         for each in results[:10]
@@ -156,13 +156,11 @@ def _render_gathered(_case: Case, filling: Filling) -> str:
     lines = [
         f"{icon} {_session_in_words(each)}" for icon, each in zip(icons, results[:10], strict=True)
     ]
-    return notice(
-        "Batch Complete", *lines, f"→ {named(filling.get('next_agent'))} gets the results"
-    )
+    return notice("Batch Complete", *lines, f"→ {named(fields.get('next_agent'))} gets the results")
 
 
-def _render_cycle(_case: Case, filling: Filling) -> str:
-    cycle = (filling.get("blockers") or ("",))[0]
+def _render_cycle(_case: RoutingInput, fields: DecisionFields) -> str:
+    cycle = (fields.get("blockers") or ("",))[0]
     return notice(
         "Handoff Refused",
         f"✗ Sessions wait for each other: {cycle}",
@@ -194,10 +192,10 @@ ROWS.add(
         )
     ),
     actions=(Action.PROVIDE_CONTEXT,),
-    carries=("instruction",),
-    fill=lambda case: {"instruction": case.request.text},
+    sets=("instruction",),
+    build=lambda case: {"instruction": case.request.text},
     reason=lambda _case: "no XML block in the prompt: the agent gets the prose, with a warning",
-    message=lambda _case, _filling: "\n".join(no_block_warning()),
+    message=lambda _case, _fields: "\n".join(no_block_warning()),
 )
 
 
@@ -211,7 +209,7 @@ ROWS.add(
     reason=lambda _case: (
         "no XML block in the prompt, and the adoption policy is mandatory: the spawn is refused"
     ),
-    message=lambda case, _filling: "\n".join(refusal([_NO_BLOCK], case.verdict)),
+    message=lambda case, _fields: "\n".join(refusal([_NO_BLOCK], case.verdict)),
 )
 
 
@@ -221,14 +219,14 @@ ROWS.add(
     when="verdict rejected",
     requirements=("H-31", "H-32"),
     fits=lambda case: (
-        case.outcome is Outcome.INVALID
+        case.outcome is OutcomeKind.INVALID
         or any(not error.rule.startswith("evidence/") for error in case.errors)
     ),
     actions=(Action.REJECT,),
     reason=lambda case: (
         f"{counted_noun(len(case.errors), 'error')} in the request: the spawn is refused"
     ),
-    message=lambda case, _filling: "\n".join(refusal(case.errors, case.verdict)) or f"❌ {FAILED}",
+    message=lambda case, _fields: "\n".join(refusal(case.errors, case.verdict)) or f"❌ {FAILED}",
 )
 
 
@@ -239,8 +237,8 @@ ROWS.add(
     requirements=("H-68",),
     fits=lambda case: _is_request(case) and bool(_cycle(case)),
     actions=(Action.REJECT,),
-    carries=("blockers",),
-    fill=lambda case: {
+    sets=("blockers",),
+    build=lambda case: {
         "blockers": (" after ".join(name or "this session" for name in _cycle(case)),)
     },
     reason=lambda _case: "the sessions of depends_on wait for each other: the spawn is refused",
@@ -255,8 +253,8 @@ ROWS.add(
     requirements=("H-14", "H-68"),
     fits=lambda case: _is_request(case) and bool(_open(case)),
     actions=(Action.WAIT,),
-    carries=("blockers",),
-    fill=lambda case: {"blockers": _open(case)},
+    sets=("blockers",),
+    build=lambda case: {"blockers": _open(case)},
     reason=lambda case: (
         f"{counted_noun(len(_open(case)), 'session')} of depends_on not done: the request waits"
     ),
@@ -271,8 +269,8 @@ ROWS.add(
     requirements=("H-68",),
     fits=lambda case: _is_request(case) and bool(_failed(case)),
     actions=(Action.ASK_USER,),
-    carries=("blockers",),
-    fill=lambda case: {"blockers": tuple(f"session failed: {name}" for name in _failed(case))},
+    sets=("blockers",),
+    build=lambda case: {"blockers": tuple(f"session failed: {name}" for name in _failed(case))},
     reason=lambda case: (
         f"{counted_noun(len(_failed(case)), 'session')} of depends_on failed: you decide"
     ),
@@ -295,15 +293,15 @@ ROWS.add(
         )
     ),
     actions=(Action.RESUME_SAME,),
-    carries=("next_agent", "instruction"),
+    sets=("next_agent", "instruction"),
     reason=lambda case: f"the session has ended without {_missing(case)[0]}: it continues",
-    message=lambda case, _filling: notice(
+    message=lambda case, _fields: notice(
         "Deliverables Missing",
         *(f"✗ {path} is missing" for path in _missing(case)[:10]),
         f"→ {_target(case)} resumes the session",
     ),
 )
-def _resume(case: Case) -> Filling:
+def _resume(case: RoutingInput) -> DecisionFields:
     lines = "\n".join(f"- {path}" for path in _missing(case))
     return {
         "next_agent": case.request.target,
@@ -322,16 +320,16 @@ def _resume(case: Case) -> Filling:
     requirements=("H-14",),
     fits=lambda case: bool(_missing(case)),
     actions=(Action.ASK_USER,),
-    carries=("blockers",),
+    sets=("blockers",),
     reason=lambda case: (
         f"the session has ended without {_missing(case)[0]}, and no retry is left: you decide"
     ),
-    message=lambda _case, filling: decision_required(
-        "; ".join((filling.get("blockers") or ())[:5]),
+    message=lambda _case, fields: decision_required(
+        "; ".join((fields.get("blockers") or ())[:5]),
         question="The retries are used up. How should it continue?",
     ),
 )
-def _give_up(case: Case) -> Filling:
+def _give_up(case: RoutingInput) -> DecisionFields:
     missing = tuple(f"missing deliverable: {path}" for path in _missing(case))
     notify = (f"to be notified: {', '.join(case.request.notify)}",) if case.request.notify else ()
     return {"blockers": (*missing, *notify)}
@@ -344,14 +342,14 @@ def _give_up(case: Case) -> Filling:
     requirements=("H-46",),
     fits=lambda case: _is_in_batch(case) and not _running(case) and case.verdict.accepted,
     actions=(Action.CONTINUE_NEXT,),
-    carries=("next_agent", "instruction", "results"),
+    sets=("next_agent", "instruction", "results"),
     reason=lambda case: (
         f"{counted_noun(len(case.context.batch), 'session')} of the batch ended: the parent"
         " continues"
     ),
     message=_render_gathered,
 )
-def _gather(case: Case) -> Filling:
+def _gather(case: RoutingInput) -> DecisionFields:
     results = tuple(
         [
             SessionResult(session_id=name, state=each.state, result=each.result)
@@ -373,8 +371,8 @@ ROWS.add(
     requirements=("H-46",),
     fits=lambda case: _is_in_batch(case) and bool(_running(case)),
     actions=(Action.WAIT,),
-    carries=("blockers",),
-    fill=lambda case: {"blockers": _running(case)},
+    sets=("blockers",),
+    build=lambda case: {"blockers": _running(case)},
     reason=lambda case: (
         f"{counted_noun(len(_running(case)), 'session')} of the batch running: the parent waits"
     ),
@@ -389,8 +387,8 @@ ROWS.add(
     requirements=("H-03", "H-25"),
     fits=lambda case: _may_start(case, "spawn"),
     actions=(Action.SPAWN,),
-    carries=("next_agent", "instruction", "flags"),
-    fill=_request_to_target,
+    sets=("next_agent", "instruction", "flags"),
+    build=_request_to_target,
     reason=lambda case: f"mode spawn: a session for {_target(case)} begins",
     message=_handoff_with("begins with the request"),
 )
@@ -403,8 +401,8 @@ ROWS.add(
     requirements=("H-03", "H-25"),
     fits=lambda case: _may_start(case, "blocking"),
     actions=(Action.SPAWN, Action.WAIT),
-    carries=("next_agent", "instruction", "flags"),
-    fill=_request_to_target,
+    sets=("next_agent", "instruction", "flags"),
+    build=_request_to_target,
     reason=lambda case: (
         f"mode blocking: a session for {_target(case)} begins, and the parent waits"
     ),
@@ -419,8 +417,8 @@ ROWS.add(
     requirements=("H-03", "H-25"),
     fits=lambda case: _may_start(case, "conversation_only"),
     actions=(Action.PROVIDE_CONTEXT,),
-    carries=("instruction", "flags"),
-    fill=_request,
+    sets=("instruction", "flags"),
+    build=_request,
     reason=lambda _case: "mode conversation_only: the request is context, no session begins",
     message=_handoff_with("gets the request as context, no session begins"),
 )

@@ -5,7 +5,7 @@ from zlib import crc32
 
 from goop_mcp.messages import decision_required, gate_blocked
 from goop_mcp.routing.counting import another_try, counted
-from goop_mcp.routing.decision import Action, Filling
+from goop_mcp.routing.decision import Action, DecisionFields
 from goop_mcp.routing.messages import (
     counted_noun,
     failed_checks,
@@ -13,8 +13,8 @@ from goop_mcp.routing.messages import (
     render_blockers,
     render_notice,
 )
-from goop_mcp.routing.row import ANY, Case, Row, RowList
-from goop_mcp.routing.views import Outcome
+from goop_mcp.routing.row import ANY, RoutingInput, Row, RowList
+from goop_mcp.routing.views import OutcomeKind
 from goop_mcp.validation.feedback import compose_feedback
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.validation.limits import DEFAULT_LIMITS
@@ -26,21 +26,21 @@ _VALUES = "#"
 
 
 # A prompt is not an answer to anything, and a rejected prompt has separate rows (H-31).
-def _no_response(case: Case) -> bool:
+def _no_response(case: RoutingInput) -> bool:
     return not case.context.responded and case.protocol != "agent_request"
 
 
-def _only_evidence(case: Case) -> bool:
+def _only_evidence(case: RoutingInput) -> bool:
     if case.protocol == "agent_request" or not case.errors or not case.rejected:
         return False
     return all(error.rule.startswith("evidence/") for error in case.errors)
 
 
-def _rejected(case: Case) -> bool:
+def _rejected(case: RoutingInput) -> bool:
     return case.rejected and case.protocol != "agent_request"
 
 
-def _failed_the_same(case: Case) -> bool:
+def _failed_the_same(case: RoutingInput) -> bool:
     """Return whether the same rules failed before, by the same values where those are known (D-98).
 
     An entry without a digest of its values, which callers write who keep only ids, matches the
@@ -55,7 +55,7 @@ def _failed_the_same(case: Case) -> bool:
     return all(digest in ("", failed[rule]) for rule, digest in before.items())
 
 
-def _failed_rules(case: Case) -> set[str]:
+def _failed_rules(case: RoutingInput) -> set[str]:
     """Return the ids of the rules that failed, each with a digest of the values by which it did.
 
     A digest and not the values, because the agent's text has no place in the caller's state.
@@ -72,7 +72,7 @@ def _failed_rules(case: Case) -> set[str]:
     return {f"{rule}{_VALUES}{digests[rule]:08x}" if rule in digests else rule for rule in values}
 
 
-def _feedback(case: Case) -> str:
+def _feedback(case: RoutingInput) -> str:
     """Return the feedback for the agent: that of the verdict where it names every error."""
     # The feedback of the verdict has quotes and skeleton, which cannot be composed again from the
     # findings. It is used unless the caller added errors that it does not mention.
@@ -82,10 +82,10 @@ def _feedback(case: Case) -> str:
 
     # Warnings count as errors by policy: the agent must read them as errors.
     errors = [replace(error, severity=Severity.ERROR) for error in case.errors]
-    return compose_feedback(errors, no_envelope=False, skeleton="", limits=DEFAULT_LIMITS)
+    return compose_feedback(errors, no_envelope=False, template="", limits=DEFAULT_LIMITS)
 
 
-def _error_messages(case: Case) -> Filling:
+def _error_messages(case: RoutingInput) -> DecisionFields:
     return {"blockers": tuple(map(_error_message, case.errors)) or ("the reply was not accepted",)}
 
 
@@ -93,27 +93,27 @@ def _error_message(error: Finding) -> str:
     return f"{error.message} ({error.rule})"
 
 
-def _worst(case: Case) -> str:
+def _worst(case: RoutingInput) -> str:
     if not case.errors:
         return "the reply was not accepted"
     more = f", and {len(case.errors) - 1} more" if len(case.errors) > 1 else ""
     return f"{excerpt(case.errors[0].message, 160)}{more}"
 
 
-def _render_repair(case: Case, filling: Filling) -> str:
-    retry = filling.get("retry")
+def _render_repair(case: RoutingInput, fields: DecisionFields) -> str:
+    retry = fields.get("retry")
     step = f"{named(case.same_agent)} is asked to send the envelope again"
     if retry is not None:
         step += f" (attempt {retry.attempt} of {retry.max_attempts})"
     return render_notice("Reply Not Accepted", f"⚠️ {_worst(case)}", step)
 
 
-def _render_given_up(_case: Case, filling: Filling) -> str:
+def _render_given_up(_case: RoutingInput, fields: DecisionFields) -> str:
     question = "The raw reply is kept and does not count as done. How should it continue?"
-    return decision_required("; ".join((filling.get("blockers") or ())[:3]), question=question)
+    return decision_required("; ".join((fields.get("blockers") or ())[:3]), question=question)
 
 
-def _unplaced(case: Case) -> Filling:
+def _unplaced(case: RoutingInput) -> DecisionFields:
     report = case.report
     # An exhausted feedback loop or a broken context is described by its findings.
     if not case.verdict.accepted and case.verdict.findings:
@@ -130,22 +130,22 @@ def _unplaced(case: Case) -> Filling:
     }
 
 
-def _what_could_not_be_placed(case: Case, next_agent: str | None) -> str:
+def _what_could_not_be_placed(case: RoutingInput, next_agent: str | None) -> str:
     if case.protocol is None:
         return "nothing in the text is an envelope of a known protocol"
-    if case.outcome is Outcome.REQUEST:
+    if case.outcome is OutcomeKind.REQUEST:
         return (
             f"the session of this request is {case.context.session_state or 'over'}, and nothing is"
             " missing"
         )
 
-    if case.outcome is Outcome.INPUT:
+    if case.outcome is OutcomeKind.INPUT:
         return f"the text is an input for a {case.protocol} agent, not a reply"
 
     status = case.report.native_status or "no status"
-    if case.outcome is Outcome.CHECKPOINT and case.report.failed_checks:
+    if case.outcome is OutcomeKind.CHECKPOINT and case.report.failed_checks:
         return f"{status}, but {failed_checks(case)}"
-    if case.outcome in (Outcome.DONE, Outcome.CHECKPOINT):
+    if case.outcome in (OutcomeKind.DONE, OutcomeKind.CHECKPOINT):
         if _gate_is_closed(case):
             return f"{status}, but the execution gate is closed: the execution is not complete"
         if next_agent:
@@ -155,21 +155,21 @@ def _what_could_not_be_placed(case: Case, next_agent: str | None) -> str:
     return f"{case.protocol} says {status}, and no row fits"
 
 
-def _gate_is_closed(case: Case) -> bool:
+def _gate_is_closed(case: RoutingInput) -> bool:
     """Return whether the last task is reported, but the caller knows that the gate is closed."""
     return (
-        case.outcome is Outcome.DONE
+        case.outcome is OutcomeKind.DONE
         and case.report.is_last_task
         and case.context.execution_gate is False
     )
 
 
-def _render_unplaced(case: Case, filling: Filling) -> str:
+def _render_unplaced(case: RoutingInput, fields: DecisionFields) -> str:
     if _gate_is_closed(case):
         return gate_blocked(
-            (filling.get("blockers") or ("",))[0], command=GATES[GateName.EXECUTION].command
+            (fields.get("blockers") or ("",))[0], command=GATES[GateName.EXECUTION].command
         )
-    return render_blockers(case, filling)
+    return render_blockers(case, fields)
 
 
 FIRST_ROWS = RowList()
@@ -184,7 +184,7 @@ FIRST_ROWS = RowList()
         _no_response(case) and case.context.attempt <= case.context.policy.limits.response_retries
     ),
     actions=(Action.RETRY,),
-    carries=("next_agent", "retry"),
+    sets=("next_agent", "retry"),
     reason=lambda case: (
         f"no response in time from {named(case.same_agent)}: the same request goes out again"
     ),
@@ -194,7 +194,7 @@ FIRST_ROWS = RowList()
         f"The same request goes to {named(case.same_agent)} again",
     ),
 )
-def _ask_again(case: Case) -> Filling:
+def _ask_again(case: RoutingInput) -> DecisionFields:
     limit = case.context.policy.limits.response_retries
     retry = another_try(case.context.attempt - 1, limit, message="send the same request again")
     return {
@@ -211,13 +211,13 @@ def _ask_again(case: Case) -> Filling:
     requirements=("S-22", "G-51"),
     fits=_no_response,
     actions=(Action.ASK_USER,),
-    carries=("blockers",),
+    sets=("blockers",),
     reason=lambda case: (
         f"no response in time after {counted_noun(case.context.attempt, 'attempt')}: you decide"
     ),
     message=render_blockers,
 )
-def _nothing_came(case: Case) -> Filling:
+def _nothing_came(case: RoutingInput) -> DecisionFields:
     blocker = (
         f"no response from {named(case.same_agent)} after"
         f" {counted_noun(case.context.attempt, 'attempt')}"
@@ -235,13 +235,13 @@ def _nothing_came(case: Case) -> Filling:
         and (case.context.counters.evidence_repairs < case.context.policy.limits.evidence_repairs)
     ),
     actions=(Action.REQUEST_REPAIR, Action.RESUME_SAME),
-    carries=("instruction",),
+    sets=("instruction",),
     reason=lambda case: (
         f"the reply claims what does not exist ({_worst(case)}): the agent corrects it"
     ),
     message=_render_repair,
 )
-def _ask_for_evidence(case: Case) -> Filling:
+def _ask_for_evidence(case: RoutingInput) -> DecisionFields:
     counters = counted(evidence_repairs=case.context.counters.evidence_repairs + 1)
     return {"instruction": _feedback(case), "state_changes": counters}
 
@@ -253,8 +253,8 @@ FIRST_ROWS.add(
     requirements=("F-15",),
     fits=_only_evidence,
     actions=(Action.ASK_USER,),
-    carries=("blockers",),
-    fill=_error_messages,
+    sets=("blockers",),
+    build=_error_messages,
     reason=lambda case: f"the reply again claims what does not exist ({_worst(case)}): you decide",
     message=_render_given_up,
 )
@@ -275,14 +275,14 @@ FIRST_ROWS.add(
         and not _failed_the_same(case)
     ),
     actions=(Action.REQUEST_REPAIR,),
-    carries=("next_agent", "instruction", "retry"),
+    sets=("next_agent", "instruction", "retry"),
     reason=lambda case: (
         f"{counted_noun(len(case.errors), 'error')} in the reply: {named(case.same_agent)} is asked"
         " to repair it"
     ),
     message=_render_repair,
 )
-def _ask_for_repair(case: Case) -> Filling:
+def _ask_for_repair(case: RoutingInput) -> DecisionFields:
     rounds = case.context.counters.repair_rounds
     feedback = _feedback(case)
     return {
@@ -305,8 +305,8 @@ FIRST_ROWS.add(
     requirements=("G-01", "S-09", "F-10"),
     fits=_rejected,
     actions=(Action.ASK_USER,),
-    carries=("blockers",),
-    fill=_error_messages,
+    sets=("blockers",),
+    build=_error_messages,
     reason=lambda case: (
         "the same rules failed again, so asking once more would change nothing: you decide"
         if case.context.counters.repair_rounds < case.context.policy.limits.max_repair_rounds
@@ -324,8 +324,8 @@ LAST_ROW = Row(
     requirements=("G-56", "F-10"),
     fits=lambda _case: True,
     actions=(Action.ASK_USER,),
-    carries=("blockers",),
-    fill=_unplaced,
+    sets=("blockers",),
+    build=_unplaced,
     reason=lambda case: f"{(_unplaced(case).get('blockers') or ('nothing fits',))[0]}: you decide",
     message=_render_unplaced,
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from goop_mcp.messages import Choice, decision_required, notice
 from goop_mcp.routing.counting import another_try, counted
-from goop_mcp.routing.decision import Action, Filling
+from goop_mcp.routing.decision import Action, DecisionFields
 from goop_mcp.routing.messages import (
     counted_noun,
     named,
@@ -13,8 +13,8 @@ from goop_mcp.routing.messages import (
     render_fix,
     render_notice,
 )
-from goop_mcp.routing.row import Case, RowList
-from goop_mcp.routing.views import Outcome, Question
+from goop_mcp.routing.row import RoutingInput, RowList
+from goop_mcp.routing.views import OutcomeKind, Question
 from goop_mcp.validation.findings import excerpt
 
 __all__ = ["ROWS"]
@@ -26,15 +26,15 @@ _ROLES = ("architect", "engineer", "critic")
 # What the reply says
 
 
-def _asks(case: Case) -> bool:
-    return case.outcome is Outcome.QUESTIONS
+def _asks(case: RoutingInput) -> bool:
+    return case.outcome is OutcomeKind.QUESTIONS
 
 
-def _failed(case: Case) -> bool:
-    return case.outcome is Outcome.FAILED
+def _failed(case: RoutingInput) -> bool:
+    return case.outcome is OutcomeKind.FAILED
 
 
-def _fails_with(kind: str) -> Callable[[Case], bool]:
+def _fails_with(kind: str) -> Callable[[RoutingInput], bool]:
     return lambda case: (
         _failed(case) and case.report.error is not None and case.report.error.type == kind
     )
@@ -45,7 +45,7 @@ _config_is_wrong = _fails_with("invalid_config")
 _had_technical_error = _fails_with("technical_error")
 
 
-def _named_in_recommendation(case: Case) -> str | None:
+def _named_in_recommendation(case: RoutingInput) -> str | None:
     """Return the agent that the recommendation names, of those the caller knows."""
     words = set(re.findall(r"[\w-]+", (case.report.recommendation or "")[:4096].lower()))
     return next(
@@ -53,10 +53,10 @@ def _named_in_recommendation(case: Case) -> str | None:
     )
 
 
-# What the decision carries
+# What the decision sets
 
 
-def _failure_in_words(case: Case) -> Filling:
+def _failure_in_words(case: RoutingInput) -> DecisionFields:
     error = case.report.error
     words = [
         error.message if error else None,
@@ -69,16 +69,16 @@ def _failure_in_words(case: Case) -> Filling:
 # What people read
 
 
-def _message(case: Case) -> str:
+def _message(case: RoutingInput) -> str:
     return (case.report.error.message if case.report.error else "") or "a failure without a message"
 
 
-def _words(case: Case) -> str:
+def _words(case: RoutingInput) -> str:
     return excerpt(_message(case), 160)
 
 
-def _render_questions(_case: Case, filling: Filling) -> str:
-    questions = filling.get("questions") or ()
+def _render_questions(_case: RoutingInput, fields: DecisionFields) -> str:
+    questions = fields.get("questions") or ()
     if len(questions) != 1:
         texts = " · ".join(f"{each.id}: {each.text}" for each in questions[:5])
         return decision_required(texts or "The agent asks.", question="Please answer each of them.")
@@ -96,8 +96,8 @@ def _render_questions(_case: Case, filling: Filling) -> str:
     return decision_required(words, choices, question=None if choices else "What is your answer?")
 
 
-def _render_retry(case: Case, filling: Filling) -> str:
-    retry = filling.get("retry")
+def _render_retry(case: RoutingInput, fields: DecisionFields) -> str:
+    retry = fields.get("retry")
     count = f" (attempt {retry.attempt} of {retry.max_attempts})" if retry else ""
     return render_notice(
         "Retry", f"⚠️ {_words(case)}", f"{named(case.same_agent)} tries again{count}"
@@ -120,17 +120,17 @@ ROWS = RowList()
         and all(each.default for each in case.report.questions)
     ),
     actions=(Action.RESUME_SAME,),
-    carries=("questions", "instruction"),
+    sets=("questions", "instruction"),
     reason=lambda case: (
         f"{counted_noun(len(case.report.questions), 'question')}: the defaults are the answers"
     ),
-    message=lambda case, _filling: notice(
+    message=lambda case, _fields: notice(
         "Questions",
         *(f"✓ {each.id}: {each.default}" for each in case.report.questions[:5]),
         "→ The agent continues with its own defaults",
     ),
 )
-def _take_defaults(case: Case) -> Filling:
+def _take_defaults(case: RoutingInput) -> DecisionFields:
     answers = [f"- {each.id}: {each.default}" for each in case.report.questions]
     return {
         "questions": case.report.questions,
@@ -147,8 +147,8 @@ ROWS.add(
     requirements=("F-06", "F-12"),
     fits=_asks,
     actions=(Action.ASK_USER, Action.RESUME_SAME),
-    carries=("questions",),
-    fill=lambda case: {"questions": case.report.questions},
+    sets=("questions",),
+    build=lambda case: {"questions": case.report.questions},
     reason=lambda case: (
         f"{counted_noun(len(case.report.questions), 'question')}: you answer, and the agent"
         " continues"
@@ -166,12 +166,12 @@ ROWS.add(
         _failed(case) and case.report.error is not None and case.report.error.recoverable is False
     ),
     actions=(Action.MANUAL_RESOLUTION,),
-    carries=("blockers",),
-    fill=_failure_in_words,
+    sets=("blockers",),
+    build=_failure_in_words,
     reason=lambda case: f"failure, not recoverable: {_words(case)}: resolve it by hand",
-    message=lambda _case, filling: notice(
+    message=lambda _case, fields: notice(
         "Manual Resolution",
-        *(f"❌ {blocker}" for blocker in (filling.get("blockers") or ())[:5]),
+        *(f"❌ {blocker}" for blocker in (fields.get("blockers") or ())[:5]),
         "→ Resolve this by hand, then run the agent again",
     ),
 )
@@ -184,16 +184,16 @@ ROWS.add(
     requirements=("F-08",),
     fits=lambda case: _misses_input(case) and _named_in_recommendation(case) is not None,
     actions=(Action.RUN_PREREQUISITE,),
-    carries=("next_agent", "instruction"),
-    fill=lambda case: {
+    sets=("next_agent", "instruction"),
+    build=lambda case: {
         "next_agent": _named_in_recommendation(case),
         "instruction": case.report.recommendation,
     },
     reason=lambda case: (
         f"missing_input: {_words(case)}: {_named_in_recommendation(case)} runs first"
     ),
-    message=lambda case, filling: render_notice(
-        "Prerequisite", f"⚠️ {_words(case)}", f"{named(filling.get('next_agent'))} runs first"
+    message=lambda case, fields: render_notice(
+        "Prerequisite", f"⚠️ {_words(case)}", f"{named(fields.get('next_agent'))} runs first"
     ),
 )
 
@@ -205,11 +205,11 @@ ROWS.add(
     requirements=("F-08",),
     fits=_misses_input,
     actions=(Action.ASK_USER,),
-    carries=("instruction",),
-    fill=lambda case: {"instruction": case.report.recommendation or _message(case)},
+    sets=("instruction",),
+    build=lambda case: {"instruction": case.report.recommendation or _message(case)},
     reason=lambda case: f"missing_input: {_words(case)}: you decide",
-    message=lambda case, filling: decision_required(
-        _message(case), question=filling.get("instruction") or "How should it continue?"
+    message=lambda case, fields: decision_required(
+        _message(case), question=fields.get("instruction") or "How should it continue?"
     ),
 )
 
@@ -221,8 +221,8 @@ ROWS.add(
     requirements=("F-08",),
     fits=_fails_with("ambiguous_requirements"),
     actions=(Action.ASK_USER,),
-    carries=("questions",),
-    fill=lambda case: {
+    sets=("questions",),
+    build=lambda case: {
         "questions": (Question(id="q1", text=_message(case), context=case.report.recommendation),)
     },
     reason=lambda case: f"ambiguous_requirements: {_words(case)}: you decide",
@@ -240,8 +240,8 @@ ROWS.add(
         and case.context.counters.fix_retries < case.context.policy.limits.fix_retries
     ),
     actions=(Action.FIX_AND_RETRY,),
-    carries=("next_agent", "instruction"),
-    fill=lambda case: {
+    sets=("next_agent", "instruction"),
+    build=lambda case: {
         "next_agent": case.same_agent,
         "instruction": _message(case),
         "state_changes": counted(fix_retries=case.context.counters.fix_retries + 1),
@@ -249,7 +249,7 @@ ROWS.add(
     reason=lambda case: (
         f"invalid_config: {_words(case)}: {named(case.same_agent)} fixes it and runs again"
     ),
-    message=lambda case, _filling: render_fix(_words(case), case),
+    message=lambda case, _fields: render_fix(_words(case), case),
 )
 
 
@@ -263,11 +263,11 @@ ROWS.add(
         and case.context.counters.technical_retries < case.context.policy.limits.technical_retries
     ),
     actions=(Action.RETRY,),
-    carries=("next_agent", "retry"),
+    sets=("next_agent", "retry"),
     reason=lambda case: f"technical_error: {_words(case)}: {named(case.same_agent)} tries again",
     message=_render_retry,
 )
-def _try_again(case: Case) -> Filling:
+def _try_again(case: RoutingInput) -> DecisionFields:
     used, limit = (
         case.context.counters.technical_retries,
         case.context.policy.limits.technical_retries,
@@ -286,8 +286,8 @@ ROWS.add(
     requirements=("F-08",),
     fits=_failed,
     actions=(Action.ASK_USER,),
-    carries=("blockers",),
-    fill=_failure_in_words,
+    sets=("blockers",),
+    build=_failure_in_words,
     reason=lambda case: (
         f"{(case.report.error.type if case.report.error else None) or 'failure'}: {_words(case)}:"
         " no automatic way is left, you decide"

@@ -2,10 +2,10 @@
 
 from goop_mcp.messages import decision_required, notice, phase_complete
 from goop_mcp.routing.counting import counted, progressed
-from goop_mcp.routing.decision import Action, Filling
+from goop_mcp.routing.decision import Action, DecisionFields
 from goop_mcp.routing.messages import counted_noun, named, render_blockers, render_notice
-from goop_mcp.routing.row import Case, RowList
-from goop_mcp.routing.views import Outcome, Question
+from goop_mcp.routing.row import RoutingInput, RowList
+from goop_mcp.routing.views import OutcomeKind, Question
 from goop_mcp.validation.findings import excerpt
 
 __all__ = ["ROWS"]
@@ -18,72 +18,72 @@ _CONFIDENT = ("high", "medium")
 # What the reply says
 
 
-def _hint(case: Case) -> str | None:
+def _hint(case: RoutingInput) -> str | None:
     return case.report.next[0].text if case.report.next else None
 
 
-def _verdict(case: Case) -> str | None:
+def _verdict(case: RoutingInput) -> str | None:
     value = case.report.result.get("verdict")
     return value if isinstance(value, str) else None
 
 
-def _blocks(case: Case) -> bool:
-    return case.outcome is Outcome.GATE_FAILED
+def _blocks(case: RoutingInput) -> bool:
+    return case.outcome is OutcomeKind.GATE_FAILED
 
 
-def _rejections(case: Case) -> int:
+def _rejections(case: RoutingInput) -> int:
     return case.context.counters.critic_rejections + 1
 
 
-def _passes(case: Case) -> bool:
+def _passes(case: RoutingInput) -> bool:
     return _succeeded(case) and _verdict(case) == "PASS"
 
 
-def _succeeded(case: Case) -> bool:
-    return case.outcome is Outcome.DONE
+def _succeeded(case: RoutingInput) -> bool:
+    return case.outcome is OutcomeKind.DONE
 
 
-def _may_build(case: Case) -> bool:
+def _may_build(case: RoutingInput) -> bool:
     return _passes(case) and _hint(case) == "proceed_to_build"
 
 
-# What the decision carries
+# What the decision sets
 
 
-def _to_critic(case: Case) -> Filling:
+def _to_critic(case: RoutingInput) -> DecisionFields:
     return {"next_agent": _CRITIC, "state_changes": progressed(case.context.counters)}
 
 
-def _accepted(case: Case) -> dict[str, object]:
+def _accepted(case: RoutingInput) -> dict[str, object]:
     changes = progressed(case.context.counters)
     changes["counters"]["critic_rejections"] = 0
     return changes
 
 
-def _carry_hint(case: Case) -> Filling:
+def _carry_hint(case: RoutingInput) -> DecisionFields:
     return {"instruction": _hint(case)}
 
 
 # What people read
 
 
-def _render_issues(case: Case, filling: Filling) -> str:
+def _render_issues(case: RoutingInput, fields: DecisionFields) -> str:
     lines = [f"✗ {issue.id or issue.type}: {issue.message}" for issue in case.report.issues[:5]]
     limit = case.context.policy.limits.critic_rejections
     step = (
-        f"→ {named(filling.get('next_agent'))} revises its work (rejection {_rejections(case)} of"
+        f"→ {named(fields.get('next_agent'))} revises its work (rejection {_rejections(case)} of"
         f" {limit})"
     )
     return notice("Feedback Loop", *lines, step)
 
 
-def _render_next(case: Case, filling: Filling) -> str:
+def _render_next(case: RoutingInput, fields: DecisionFields) -> str:
     words = f"✓ {case.report.summary or 'the agent has finished'}"
-    return render_notice("Next Agent", words, f"{named(filling.get('next_agent'))} continues")
+    return render_notice("Next Agent", words, f"{named(fields.get('next_agent'))} continues")
 
 
-def _render_hint(case: Case, filling: Filling) -> str:
-    hint = filling.get("instruction")
+def _render_hint(case: RoutingInput, fields: DecisionFields) -> str:
+    hint = fields.get("instruction")
     words = f"The hint is {excerpt(hint, 60)!r}." if hint else "No hint says what comes next."
     return decision_required(
         case.report.summary or "The agent has finished.",
@@ -103,8 +103,8 @@ ROWS.add(
         _blocks(case) and _rejections(case) < case.context.policy.limits.critic_rejections
     ),
     actions=(Action.FEEDBACK_LOOP,),
-    carries=("next_agent", "issues"),
-    fill=lambda case: {
+    sets=("next_agent", "issues"),
+    build=lambda case: {
         "next_agent": _ENGINEER if _hint(case) == "return_to_engineer" else _ARCHITECT,
         "issues": case.report.issues,
         "state_changes": counted(critic_rejections=_rejections(case)),
@@ -124,11 +124,11 @@ ROWS.add(
     requirements=("F-23",),
     fits=_blocks,
     actions=(Action.ASK_USER,),
-    carries=("blockers",),
+    sets=("blockers",),
     reason=lambda case: f"the verdict is BLOCKING, rejection {_rejections(case)}: you decide",
     message=render_blockers,
 )
-def _open_issues(case: Case) -> Filling:
+def _open_issues(case: RoutingInput) -> DecisionFields:
     words = tuple(f"{issue.id or issue.type}: {issue.message}" for issue in case.report.issues)
     return {
         "blockers": words or (case.report.summary or "the critic blocks",),
@@ -148,13 +148,13 @@ ROWS.add(
         and case.report.confidence not in _CONFIDENT
     ),
     actions=(Action.HUMAN_REVIEW,),
-    carries=("instruction",),
-    fill=lambda case: {"instruction": case.report.confidence_notes},
+    sets=("instruction",),
+    build=lambda case: {"instruction": case.report.confidence_notes},
     reason=lambda case: (
         f"success, but confidence is {excerpt(case.report.confidence or '', 40)}: a person"
         " looks at it"
     ),
-    message=lambda case, _filling: notice(
+    message=lambda case, _fields: notice(
         "Human Review",
         f"⚠️ confidence is {case.report.confidence}: {case.report.confidence_notes or 'no notes'}",
         "→ Look at the result first",
@@ -174,8 +174,8 @@ ROWS.add(
         and _verdict(case) is None
     ),
     actions=(Action.CONTINUE_NEXT,),
-    carries=("next_agent",),
-    fill=_to_critic,
+    sets=("next_agent",),
+    build=_to_critic,
     reason=lambda _case: "success with confidence medium: the critic looks at it",
     message=_render_next,
 )
@@ -188,13 +188,13 @@ ROWS.add(
     requirements=("F-21",),
     fits=lambda case: _may_build(case) and case.context.policy.approve_build,
     actions=(Action.ASK_USER,),
-    carries=("questions", "next_agent"),
+    sets=("questions", "next_agent"),
     reason=lambda _case: "the verdict is PASS: you approve the build",
-    message=lambda case, _filling: decision_required(
+    message=lambda case, _fields: decision_required(
         case.report.summary or "The review has passed.", question="Approve the build?"
     ),
 )
-def _ask_for_build(case: Case) -> Filling:
+def _ask_for_build(case: RoutingInput) -> DecisionFields:
     question = Question(
         id="approve_build",
         text="The review has passed. Approve the build?",
@@ -210,8 +210,8 @@ ROWS.add(
     requirements=("F-21",),
     fits=_may_build,
     actions=(Action.CONTINUE_NEXT,),
-    carries=("next_agent",),
-    fill=lambda case: {"next_agent": _ENGINEER, "state_changes": _accepted(case)},
+    sets=("next_agent",),
+    build=lambda case: {"next_agent": _ENGINEER, "state_changes": _accepted(case)},
     reason=lambda _case: "the verdict is PASS: the engineer builds it",
     message=_render_next,
 )
@@ -224,12 +224,12 @@ ROWS.add(
     requirements=("F-21",),
     fits=_passes,
     actions=(Action.FINISH,),
-    carries=("instruction",),
-    fill=_carry_hint,
+    sets=("instruction",),
+    build=_carry_hint,
     reason=lambda case: (
         f"the verdict is PASS, and the hint is {excerpt(_hint(case) or 'absent', 60)}: finished"
     ),
-    message=lambda case, _filling: phase_complete(
+    message=lambda case, _fields: phase_complete(
         "Review", summary=case.report.summary or "the review has passed"
     ),
 )
@@ -242,8 +242,8 @@ ROWS.add(
     requirements=("F-05", "F-19", "F-20"),
     fits=lambda case: _succeeded(case) and _hint(case) == "ready_for_review",
     actions=(Action.CONTINUE_NEXT,),
-    carries=("next_agent", "files_to_read"),
-    fill=lambda case: {
+    sets=("next_agent", "files_to_read"),
+    build=lambda case: {
         **_to_critic(case),
         "files_to_read": tuple(file.path for file in case.report.files),
     },
@@ -259,8 +259,8 @@ ROWS.add(
     requirements=("F-05", "F-17"),
     fits=_succeeded,
     actions=(Action.ASK_USER,),
-    carries=("instruction",),
-    fill=_carry_hint,
+    sets=("instruction",),
+    build=_carry_hint,
     reason=lambda case: (
         f"success, and the hint is {excerpt(_hint(case) or 'absent', 60)}: you decide"
     ),

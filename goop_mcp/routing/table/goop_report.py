@@ -13,13 +13,14 @@ from goop_mcp.messages import (
     progress,
     session_handoff,
 )
+from goop_mcp.routing import views
 from goop_mcp.routing.counting import counted, progressed
-from goop_mcp.routing.decision import Action, Filling
+from goop_mcp.routing.decision import Action, DecisionFields
 from goop_mcp.routing.deviations import parse_deviations
 from goop_mcp.routing.held_back import NOT_READY, is_held_back, waits_for_decision
 from goop_mcp.routing.messages import failed_checks, named
-from goop_mcp.routing.row import Case, RowList
-from goop_mcp.routing.views import Outcome, Place, ReportView
+from goop_mcp.routing.row import RoutingInput, RowList
+from goop_mcp.routing.views import OutcomeKind, ReportView
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import NEXT_AGENT_ALIASES, SPECIAL_NEXT_AGENTS, is_agent_name
 from goop_mcp.workflow.commands import usual_next_of_phase
@@ -38,31 +39,31 @@ _TASK_AT_START = re.compile(
 # What the report contains
 
 
-def _next_agent(case: Case) -> str | None:
+def _next_agent(case: RoutingInput) -> str | None:
     agent = case.report.next[0].agent if case.report.next else None
     return NEXT_AGENT_ALIASES.get(agent, agent) if agent else None
 
 
-def _next_text(case: Case) -> str | None:
+def _next_text(case: RoutingInput) -> str | None:
     return (case.report.next[0].text or None) if case.report.next else None
 
 
-def _goes_to_agent(case: Case) -> bool:
+def _goes_to_agent(case: RoutingInput) -> bool:
     """Return whether the next agent can be started; any other name is left to the user."""
     agent = _next_agent(case)
     return agent is not None and (is_agent_name(agent) or agent in case.context.known_agents)
 
 
-def _phase(case: Case) -> str | None:
+def _phase(case: RoutingInput) -> str | None:
     return case.report.phase or case.context.phase
 
 
-def _is_last_task(case: Case) -> bool:
+def _is_last_task(case: RoutingInput) -> bool:
     # A verifier counts on in the same numbers: only execution ends with its last task.
     return case.report.is_last_task and _phase(case) in (None, "execute")
 
 
-def _command(case: Case) -> str | None:
+def _command(case: RoutingInput) -> str | None:
     """Return the command of the report, or else the usual one of its phase (D-37)."""
     if case.report.next_command:
         return case.report.next_command
@@ -71,7 +72,7 @@ def _command(case: Case) -> str | None:
     if phase is None:
         return None
 
-    finished = case.outcome is Outcome.DONE and _is_last_task(case)
+    finished = case.outcome is OutcomeKind.DONE and _is_last_task(case)
 
     return usual_next_of_phase(
         phase,
@@ -81,7 +82,7 @@ def _command(case: Case) -> str | None:
     )
 
 
-def _partials_before(case: Case) -> int:
+def _partials_before(case: RoutingInput) -> int:
     """Return how many PARTIAL reports of this very task came just before."""
     before, now = case.context.task_id, case.report.task_id
     if before and now and not same_task(before, now):
@@ -89,10 +90,10 @@ def _partials_before(case: Case) -> int:
     return case.context.counters.partials
 
 
-# What the decision carries
+# What the decision sets
 
 
-def _another_partial(case: Case) -> dict[str, Any]:
+def _another_partial(case: RoutingInput) -> dict[str, Any]:
     changes = progressed(case.context.counters)
     changes["counters"] |= counted(partials=_partials_before(case) + 1)["counters"]
     if case.report.task_id:
@@ -100,7 +101,7 @@ def _another_partial(case: Case) -> dict[str, Any]:
     return changes
 
 
-def _resume(case: Case) -> Filling:
+def _resume(case: RoutingInput) -> DecisionFields:
     return {
         "next_agent": case.same_agent,
         "instruction": _next_text(case),
@@ -109,7 +110,7 @@ def _resume(case: Case) -> Filling:
     }
 
 
-def _hand_over(case: Case) -> Filling:
+def _hand_over(case: RoutingInput) -> DecisionFields:
     return {
         "next_command": _command(case),
         "new_session": True,
@@ -119,7 +120,7 @@ def _hand_over(case: Case) -> Filling:
     }
 
 
-def _go_on(case: Case) -> Filling:
+def _go_on(case: RoutingInput) -> DecisionFields:
     return {
         "next_agent": _next_agent(case),
         "instruction": _next_text(case),
@@ -131,12 +132,12 @@ def _go_on(case: Case) -> Filling:
 # What people read
 
 
-def _task(case: Case) -> str:
+def _task(case: RoutingInput) -> str:
     return case.report.task_id or "the task"
 
 
-def _position(place: Place | None) -> Position:
-    return Position() if place is None else Position(place.current, place.total)
+def _position(position: views.Position | None) -> Position:
+    return Position() if position is None else Position(position.current, position.total)
 
 
 def _task_line(report: ReportView) -> TaskLine:
@@ -149,22 +150,15 @@ def _number(task_id: str | None) -> str | None:
     return None if task is None or task.task is None else f"{task.wave}.{task.task}"
 
 
-def _next_line(text: str | None) -> tuple[TaskLine, ...]:
-    if not text:
-        return ()
-    match = _TASK_AT_START.match(text)
-    return (TaskLine(_number(match[1]), text[match.end() :]) if match else TaskLine(None, text),)
-
-
-def _remarks(case: Case) -> tuple[str, ...]:
+def _remarks(case: RoutingInput) -> tuple[str, ...]:
     return (f"Blocker in the report: {case.report.blockers}",) if case.report.blockers else ()
 
 
-def _render_blocked(_case: Case, filling: Filling) -> str:
-    questions = filling.get("questions") or ()
+def _render_blocked(_case: RoutingInput, fields: DecisionFields) -> str:
+    questions = fields.get("questions") or ()
     if not questions:
         return decision_required(
-            (filling.get("blockers") or ("",))[0], question="How should it continue?"
+            (fields.get("blockers") or ("",))[0], question="How should it continue?"
         )
 
     first = questions[0]
@@ -176,30 +170,22 @@ def _render_blocked(_case: Case, filling: Filling) -> str:
     )
 
 
-def _render_not_ready(case: Case, filling: Filling) -> str:
-    blockers = (filling.get("blockers") or (NOT_READY,))[0]
-    return _render_blocked(case, {**filling, "questions": parse_deviations(blockers)})
+def _render_progress(case: RoutingInput, fields: DecisionFields) -> str:
+    text = fields.get("instruction") or ""
+    task = _TASK_AT_START.match(text)
+    following = TaskLine(_number(task[1]) if task else None, text[task.end() if task else 0 :])
 
-
-def _render_failed_checks(case: Case, _filling: Filling) -> str:
-    details = tuple(
-        [f"{check.name}: {check.evidence or 'failed'}" for check in case.report.failed_checks]
-    )
-    return gate_blocked(f"{_task(case)} is COMPLETE, but {failed_checks(case)}", details=details)
-
-
-def _render_progress(case: Case, filling: Filling) -> str:
     return progress(
         phase=_phase(case) or "–",
         wave=_position(case.report.wave),
         task=_position(case.report.task),
         completed=[_task_line(case.report)],
-        in_progress=_next_line(filling.get("instruction")),
+        in_progress=[following] if text else [],
         remarks=_remarks(case),
     )
 
 
-def _render_handoff(case: Case, filling: Filling) -> str:
+def _render_handoff(case: RoutingInput, fields: DecisionFields) -> str:
     report = case.report
     files = [f"{each.action or 'touched'} {each.path}" for each in report.files]
     commits = [f"commit {each.sha or '?'} {each.message}" for each in report.commits]
@@ -213,17 +199,17 @@ def _render_handoff(case: Case, filling: Filling) -> str:
         phase=_phase(case) or "–",
         spec_locked=case.report.spec_locked,
         wave=_position(case.report.wave),
-        next_command=filling.get("next_command"),
+        next_command=fields.get("next_command"),
         remarks=_remarks(case),
     )
 
 
-def _is_done(case: Case) -> bool:
-    return case.outcome is Outcome.DONE
+def _is_done(case: RoutingInput) -> bool:
+    return case.outcome is OutcomeKind.DONE
 
 
-def _is_partial(case: Case) -> bool:
-    return case.outcome is Outcome.PARTIAL
+def _is_partial(case: RoutingInput) -> bool:
+    return case.outcome is OutcomeKind.PARTIAL
 
 
 ROWS = RowList()
@@ -238,17 +224,17 @@ ROWS = RowList()
     ),
     requirements=("G-45", "G-51", "G-52", "G-56"),
     fits=lambda case: (
-        case.outcome is Outcome.BLOCKED or waits_for_decision(case.outcome, case.report)
+        case.outcome is OutcomeKind.BLOCKED or waits_for_decision(case.outcome, case.report)
     ),
     actions=(Action.ASK_USER,),
-    carries=("blockers", "questions", "next_agent"),
+    sets=("blockers", "questions", "next_agent"),
     reason=lambda case: (
         f"{case.report.native_status}:"
         f" {excerpt(case.report.blockers or 'no reason given', 120)}: you decide"
     ),
     message=_render_blocked,
 )
-def _blocked(case: Case) -> Filling:
+def _blocked(case: RoutingInput) -> DecisionFields:
     blockers = case.report.blockers or case.report.summary or "no reason given"
     return {
         "blockers": (blockers,),
@@ -262,13 +248,18 @@ def _blocked(case: Case) -> Filling:
     protocol=PROTOCOL,
     when="COMPLETE with a failed check",
     requirements=("G-47",),
-    fits=lambda case: case.outcome is Outcome.GATE_FAILED,
+    fits=lambda case: case.outcome is OutcomeKind.GATE_FAILED,
     actions=(Action.RESUME_SAME,),
-    carries=("next_agent", "instruction"),
+    sets=("next_agent", "instruction"),
     reason=lambda case: f"COMPLETE, but {failed_checks(case)}: the same task continues",
-    message=_render_failed_checks,
+    message=lambda case, _fields: gate_blocked(
+        f"{_task(case)} is COMPLETE, but {failed_checks(case)}",
+        details=[
+            f"{check.name}: {check.evidence or 'failed'}" for check in case.report.failed_checks
+        ],
+    ),
 )
-def _fix_checks(case: Case) -> Filling:
+def _fix_checks(case: RoutingInput) -> DecisionFields:
     checks = [
         f"- {excerpt(check.name, 80)}: {excerpt(check.evidence, 300) or 'no evidence given'}"
         for check in case.report.failed_checks
@@ -286,8 +277,8 @@ ROWS.add(
     requirements=("G-32", "G-41"),
     fits=lambda case: is_held_back(case.outcome, case.report),
     actions=(Action.ASK_USER,),
-    carries=("blockers", "instruction", "next_agent"),
-    fill=lambda case: {
+    sets=("blockers", "instruction", "next_agent"),
+    build=lambda case: {
         "blockers": (case.report.blockers or NOT_READY,),
         "instruction": _next_text(case),
         "next_agent": _next_agent(case),
@@ -295,7 +286,13 @@ ROWS.add(
     reason=lambda case: (
         f"COMPLETE, but {excerpt(case.report.blockers or NOT_READY, 120)}: you decide"
     ),
-    message=_render_not_ready,
+    message=lambda case, fields: _render_blocked(
+        case,
+        {
+            **fields,
+            "questions": parse_deviations((fields.get("blockers") or (NOT_READY,))[0]),
+        },
+    ),
 )
 
 
@@ -309,15 +306,15 @@ ROWS.add(
         _is_partial(case) and _partials_before(case) >= case.context.policy.limits.partials_in_a_row
     ),
     actions=(Action.ASK_USER,),
-    carries=("blockers",),
+    sets=("blockers",),
     reason=lambda case: (
         f"PARTIAL {_partials_before(case) + 1} times in a row on {_task(case)}: you decide"
     ),
-    message=lambda _case, filling: decision_required(
-        (filling.get("blockers") or ("",))[0], question="How should it continue?"
+    message=lambda _case, fields: decision_required(
+        (fields.get("blockers") or ("",))[0], question="How should it continue?"
     ),
 )
-def _no_progress(case: Case) -> Filling:
+def _no_progress(case: RoutingInput) -> DecisionFields:
     times = _partials_before(case) + 1
     words = (
         f"no progress on task {case.report.task_id or case.report.task_name or '?'}: PARTIAL"
@@ -333,8 +330,8 @@ ROWS.add(
     requirements=("G-50", "G-55"),
     fits=lambda case: _is_partial(case) and case.report.new_session is True,
     actions=(Action.SAVE_STATE, Action.NEW_SESSION, Action.RESUME_SAME),
-    carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
-    fill=lambda case: {**_resume(case), "next_command": _command(case), "new_session": True},
+    sets=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
+    build=lambda case: {**_resume(case), "next_command": _command(case), "new_session": True},
     reason=lambda case: (
         f"PARTIAL with a new session suggested: {named(case.same_agent)} resumes {_task(case)}"
         " there"
@@ -350,10 +347,10 @@ ROWS.add(
     requirements=("G-55", "P-11"),
     fits=_is_partial,
     actions=(Action.RESUME_SAME,),
-    carries=("next_agent", "instruction", "files_to_read"),
-    fill=_resume,
+    sets=("next_agent", "instruction", "files_to_read"),
+    build=_resume,
     reason=lambda case: f"PARTIAL: {named(case.same_agent)} resumes {_task(case)}",
-    message=lambda case, _filling: progress(
+    message=lambda case, _fields: progress(
         phase=_phase(case) or "–",
         wave=_position(case.report.wave),
         task=_position(case.report.task),
@@ -369,10 +366,12 @@ ROWS.add(
     protocol=PROTOCOL,
     when="CHECKPOINT, suggest_new_session true or absent",
     requirements=("G-57", "P-11"),
-    fits=lambda case: case.outcome is Outcome.CHECKPOINT and case.report.new_session is not False,
+    fits=lambda case: (
+        case.outcome is OutcomeKind.CHECKPOINT and case.report.new_session is not False
+    ),
     actions=(Action.SAVE_STATE, Action.NEW_SESSION),
-    carries=("next_command", "new_session", "files_to_read", "instruction"),
-    fill=_hand_over,
+    sets=("next_command", "new_session", "files_to_read", "instruction"),
+    build=_hand_over,
     reason=lambda _case: "CHECKPOINT: the state is saved, and the work continues in a new session",
     message=_render_handoff,
 )
@@ -385,13 +384,13 @@ ROWS.add(
     when="CHECKPOINT, suggest_new_session false, an agent is named, no check failed",
     requirements=("G-57",),
     fits=lambda case: (
-        case.outcome is Outcome.CHECKPOINT
+        case.outcome is OutcomeKind.CHECKPOINT
         and (_goes_to_agent(case) or _next_agent(case) == "orchestrator")
         and not case.report.failed_checks
     ),
     actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
-    carries=("next_agent", "instruction", "files_to_read"),
-    fill=_go_on,
+    sets=("next_agent", "instruction", "files_to_read"),
+    build=_go_on,
     reason=lambda case: (
         f"CHECKPOINT without a new session: the state is saved, {_next_agent(case)} continues"
     ),
@@ -406,8 +405,8 @@ ROWS.add(
     requirements=("G-50", "G-54"),
     fits=lambda case: _is_done(case) and case.report.new_session is True,
     actions=(Action.SAVE_STATE, Action.NEW_SESSION),
-    carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
-    fill=lambda case: {**_hand_over(case), "next_agent": _next_agent(case)},
+    sets=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
+    build=lambda case: {**_hand_over(case), "next_agent": _next_agent(case)},
     reason=lambda _case: (
         "COMPLETE with a new session suggested: the state is saved and handed over"
     ),
@@ -422,16 +421,16 @@ ROWS.add(
     requirements=("G-30", "G-54"),
     fits=lambda case: _is_done(case) and _next_agent(case) in SPECIAL_NEXT_AGENTS,
     actions=(Action.ASK_USER,),
-    carries=("instruction", "next_command"),
-    fill=lambda case: {
+    sets=("instruction", "next_command"),
+    build=lambda case: {
         "instruction": _next_text(case),
         "next_command": _command(case),
         "state_changes": progressed(case.context.counters),
     },
     reason=lambda case: f"COMPLETE, and the next step is for the {_next_agent(case)}",
-    message=lambda case, filling: decision_required(
+    message=lambda case, fields: decision_required(
         case.report.summary or f"{_task(case)} is COMPLETE",
-        question=filling.get("instruction") or "How should it continue?",
+        question=fields.get("instruction") or "How should it continue?",
     ),
 )
 
@@ -448,18 +447,18 @@ ROWS.add(
         _is_done(case) and _is_last_task(case) and case.context.execution_gate is not False
     ),
     actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
-    carries=("next_agent", "next_command", "instruction"),
+    sets=("next_agent", "next_command", "instruction"),
     reason=lambda case: (
         f"COMPLETE, and {_task(case)} was the last task of the last wave: {_VERIFIER} takes over"
     ),
-    message=lambda case, filling: phase_complete(
+    message=lambda case, fields: phase_complete(
         "Execute",
         summary=case.report.summary or "every wave is done",
-        next_command=filling.get("next_command"),
+        next_command=fields.get("next_command"),
         remarks=_remarks(case),
     ),
 )
-def _verify(case: Case) -> Filling:
+def _verify(case: RoutingInput) -> DecisionFields:
     text = _next_text(case) if _next_agent(case) == _VERIFIER else None
     return {
         "next_agent": _VERIFIER,
@@ -479,8 +478,8 @@ ROWS.add(
     requirements=("G-54", "G-48"),
     fits=lambda case: _is_done(case) and _goes_to_agent(case) and not _is_last_task(case),
     actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
-    carries=("next_agent", "instruction", "files_to_read", "next_command"),
-    fill=lambda case: {**_go_on(case), "next_command": _command(case)},
+    sets=("next_agent", "instruction", "files_to_read", "next_command"),
+    build=lambda case: {**_go_on(case), "next_command": _command(case)},
     reason=lambda case: f"COMPLETE: {_next_agent(case)} continues with the next task",
     message=_render_progress,
 )

@@ -4,7 +4,7 @@ import re
 
 from goop_mcp.messages import notice
 from goop_mcp.routing.counting import another_try, counted
-from goop_mcp.routing.decision import Action, Filling
+from goop_mcp.routing.decision import Action, DecisionFields
 from goop_mcp.routing.feedback_context import compose_feedback_context
 from goop_mcp.routing.messages import (
     counted_noun,
@@ -15,9 +15,9 @@ from goop_mcp.routing.messages import (
     render_question,
 )
 from goop_mcp.routing.recovery import effective_strategy
-from goop_mcp.routing.row import Case, RowList
+from goop_mcp.routing.row import RoutingInput, RowList
 from goop_mcp.routing.table.speckit_agents import can_start
-from goop_mcp.routing.views import Issue, Outcome, Question
+from goop_mcp.routing.views import Issue, OutcomeKind, Question
 from goop_mcp.validation.findings import excerpt
 
 __all__ = ["ROWS"]
@@ -35,15 +35,15 @@ _STEP_OF_TYPE = (
 # What the reply says
 
 
-def _strategy(case: Case) -> str | None:
+def _strategy(case: RoutingInput) -> str | None:
     return (
         effective_strategy(case.report.error)
-        if case.outcome is Outcome.FAILED and case.report.error
+        if case.outcome is OutcomeKind.FAILED and case.report.error
         else None
     )
 
 
-def _violations(case: Case) -> tuple[str, ...]:
+def _violations(case: RoutingInput) -> tuple[str, ...]:
     found = case.report.result.get("constitution_violations")
     return tuple(map(_in_words, found)) if isinstance(found, list | tuple) else ()
 
@@ -52,25 +52,25 @@ def _in_words(value: object) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _suggested_agent(case: Case) -> str | None:
+def _suggested_agent(case: RoutingInput) -> str | None:
     """Return the agent that the error suggests, None when there is none that can be started."""
     suggested = case.report.error.suggested_agent if case.report.error else None
     return suggested if can_start(case, suggested) else None
 
 
-def _prerequisite(case: Case) -> str | None:
+def _prerequisite(case: RoutingInput) -> str | None:
     return _suggested_agent(case) if _strategy(case) == "run_prerequisite_agent" else None
 
 
-def _prerequisite_runs(case: Case) -> int:
+def _prerequisite_runs(case: RoutingInput) -> int:
     return case.context.counters.prerequisites.get(_prerequisite(case) or "", 0)
 
 
-def _wants_feedback(case: Case) -> bool:
-    return _strategy(case) == "feedback_loop" or case.outcome is Outcome.GATE_FAILED
+def _wants_feedback(case: RoutingInput) -> bool:
+    return _strategy(case) == "feedback_loop" or case.outcome is OutcomeKind.GATE_FAILED
 
 
-def _feedback_limit(case: Case) -> int:
+def _feedback_limit(case: RoutingInput) -> int:
     """Return the number in the message, or else the limit of this edge."""
     if case.context.max_iterations is not None:
         return case.context.max_iterations
@@ -78,18 +78,18 @@ def _feedback_limit(case: Case) -> int:
     return limits.feedback_edges.get(case.report.agent or "", limits.feedback_iterations)
 
 
-def _feedback_exhausted(case: Case) -> bool:
+def _feedback_exhausted(case: RoutingInput) -> bool:
     return any(finding.rule == _EXHAUSTED for finding in case.verdict.findings)
 
 
-def _source_agent(case: Case) -> str | None:
+def _source_agent(case: RoutingInput) -> str | None:
     """Return who has to run again because of the findings of this agent."""
     agent = case.report.agent
     # Tests and reviews find errors in the code. An analysis is about the documents: the type of its
     # worst issue shows which step wrote the document.
     if agent in ("test", "review"):
         return "implement"
-    if agent == "analyze" and case.outcome is Outcome.GATE_FAILED:
+    if agent == "analyze" and case.outcome is OutcomeKind.GATE_FAILED:
         issues = case.report.issues
         kind = issues[0].type if issues else ""
         return next((step for pattern, step in _STEP_OF_TYPE if pattern.search(kind)), "clarify")
@@ -97,10 +97,10 @@ def _source_agent(case: Case) -> str | None:
     return _suggested_agent(case) or case.same_agent
 
 
-# What the decision carries
+# What the decision sets
 
 
-def _error_in_words(case: Case) -> tuple[str, ...]:
+def _error_in_words(case: RoutingInput) -> tuple[str, ...]:
     error = case.report.error
     if error is None:
         return ()
@@ -108,7 +108,7 @@ def _error_in_words(case: Case) -> tuple[str, ...]:
     return (f"{error.message or error.type or 'an error without a message'}{code}",)
 
 
-def _blocked_by_error(case: Case) -> Filling:
+def _blocked_by_error(case: RoutingInput) -> DecisionFields:
     return {
         "blockers": (*_error_in_words(case), *_violations(case)) or ("an error without a message",)
     }
@@ -121,34 +121,34 @@ def _issue_in_words(issue: Issue) -> str:
 # What people read
 
 
-def _words(case: Case) -> str:
+def _words(case: RoutingInput) -> str:
     return excerpt("; ".join(_error_in_words(case)) or "no message", 160)
 
 
-def _kind(case: Case) -> str:
+def _kind(case: RoutingInput) -> str:
     return (case.report.error.type if case.report.error else None) or "error"
 
 
-def _nothing_left(case: Case) -> str:
+def _nothing_left(case: RoutingInput) -> str:
     suggested = case.report.error.suggested_agent if case.report.error else None
     if _strategy(case) == "run_prerequisite_agent" and suggested:
         return f"unknown agent {excerpt(suggested, 60)}"
     return "no automatic way is left"
 
 
-def _agent(case: Case) -> str:
+def _agent(case: RoutingInput) -> str:
     return named(case.report.agent or case.context.expected_agent)
 
 
-def _gate_in_words(case: Case) -> str:
-    if case.outcome is Outcome.FAILED:
+def _gate_in_words(case: RoutingInput) -> str:
+    if case.outcome is OutcomeKind.FAILED:
         return f"{_kind(case)}: {_words(case)}"
     issues = case.report.issues
     return f"success, but {excerpt(issues[0].message, 120) if issues else 'a gate failed'}"
 
 
-def _people_reason(case: Case) -> str:
-    if case.outcome is Outcome.FAILED:
+def _people_reason(case: RoutingInput) -> str:
+    if case.outcome is OutcomeKind.FAILED:
         recoverable = case.report.error is not None and case.report.error.recoverable is False
         return (
             f"{_kind(case)}{', not recoverable' if recoverable else ''}: {_words(case)}: resolve it"
@@ -161,16 +161,16 @@ def _people_reason(case: Case) -> str:
     )
 
 
-def _render_feedback(case: Case, filling: Filling) -> str:
-    issues = filling.get("issues") or ()
+def _render_feedback(case: RoutingInput, fields: DecisionFields) -> str:
+    issues = fields.get("issues") or ()
     lines = [f"✗ {_issue_in_words(issue)}" for issue in issues[:_FIRST_PREVIEWED]]
     turn = f"(iteration {case.context.iteration + 1} of {_feedback_limit(case)})"
-    step = f"→ {named(filling.get('next_agent'))} runs again {turn}"
+    step = f"→ {named(fields.get('next_agent'))} runs again {turn}"
     return notice("Feedback Loop", *lines, step)
 
 
-def _render_retry(case: Case, filling: Filling) -> str:
-    retry = filling.get("retry")
+def _render_retry(case: RoutingInput, fields: DecisionFields) -> str:
+    retry = fields.get("retry")
     wait = f" in {retry.delay_seconds} s" if retry and retry.delay_seconds else ""
     count = f" (attempt {retry.attempt} of {retry.max_attempts})" if retry else ""
     return render_notice(
@@ -191,15 +191,15 @@ ROWS.add(
     requirements=("S-20", "S-27", "S-33"),
     fits=lambda case: (
         _strategy(case) == "manual_resolution"
-        or (case.outcome is Outcome.GATE_FAILED and case.report.agent == "plan")
+        or (case.outcome is OutcomeKind.GATE_FAILED and case.report.agent == "plan")
     ),
     actions=(Action.MANUAL_RESOLUTION,),
-    carries=("blockers",),
-    fill=_blocked_by_error,
+    sets=("blockers",),
+    build=_blocked_by_error,
     reason=_people_reason,
-    message=lambda _case, filling: notice(
+    message=lambda _case, fields: notice(
         "Manual Resolution",
-        *(f"❌ {blocker}" for blocker in (filling.get("blockers") or ())[:5]),
+        *(f"❌ {blocker}" for blocker in (fields.get("blockers") or ())[:5]),
         "→ Resolve this by hand, then run the agent again",
     ),
 )
@@ -212,11 +212,11 @@ ROWS.add(
     requirements=("S-21",),
     fits=lambda case: _strategy(case) == "ask_user",
     actions=(Action.ASK_USER,),
-    carries=("questions",),
+    sets=("questions",),
     reason=lambda case: f"{_kind(case)}: {_words(case)}: you decide",
     message=render_question,
 )
-def _ask_about_error(case: Case) -> Filling:
+def _ask_about_error(case: RoutingInput) -> DecisionFields:
     error = case.report.error
     text = error.message if error and error.message else "The agent asks for a decision."
     suggested = (error.suggested_agent, error.suggested_reason) if error else ()
@@ -234,17 +234,17 @@ def _ask_about_error(case: Case) -> Filling:
         and _prerequisite_runs(case) < case.context.policy.limits.prerequisite_runs
     ),
     actions=(Action.RUN_PREREQUISITE, Action.RETRY),
-    carries=("next_agent", "instruction", "retry"),
+    sets=("next_agent", "instruction", "retry"),
     reason=lambda case: (
         f"{_kind(case)}: {_prerequisite(case)} runs first, then {_agent(case)} again"
     ),
-    message=lambda case, filling: render_notice(
+    message=lambda case, fields: render_notice(
         "Prerequisite",
         f"⚠️ {_words(case)}",
-        f"{named(filling.get('next_agent'))} runs first, then {_agent(case)} again",
+        f"{named(fields.get('next_agent'))} runs first, then {_agent(case)} again",
     ),
 )
-def _run_prerequisite(case: Case) -> Filling:
+def _run_prerequisite(case: RoutingInput) -> DecisionFields:
     agent, error = _prerequisite(case) or "", case.report.error
     reason = (error.suggested_reason or error.message) if error else ""
     runs = {**case.context.counters.prerequisites, agent: _prerequisite_runs(case) + 1}
@@ -266,8 +266,8 @@ ROWS.add(
     requirements=("S-17",),
     fits=lambda case: bool(_prerequisite(case)),
     actions=(Action.ASK_USER,),
-    carries=("blockers",),
-    fill=_blocked_by_error,
+    sets=("blockers",),
+    build=_blocked_by_error,
     reason=lambda case: f"{_kind(case)}, although {_prerequisite(case)} has run: you decide",
     message=render_blockers,
 )
@@ -283,13 +283,13 @@ ROWS.add(
     requirements=("S-07", "S-19", "S-28", "S-36", "S-38", "S-40"),
     fits=lambda case: _wants_feedback(case) and case.context.iteration < _feedback_limit(case),
     actions=(Action.FEEDBACK_LOOP,),
-    carries=("next_agent", "issues", "instruction"),
+    sets=("next_agent", "issues", "instruction"),
     reason=lambda case: (
         f"{_gate_in_words(case)}: {named(_source_agent(case))} runs again with the issues"
     ),
     message=_render_feedback,
 )
-def _feed_back(case: Case) -> Filling:
+def _feed_back(case: RoutingInput) -> DecisionFields:
     issues, iteration = case.report.issues, case.context.iteration + 1
     source = case.report.agent or case.context.expected_agent or "unknown"
     text = compose_feedback_context(
@@ -311,7 +311,7 @@ def _feed_back(case: Case) -> Filling:
     requirements=("S-08",),
     fits=lambda case: _wants_feedback(case) or _feedback_exhausted(case),
     actions=(Action.ASK_USER,),
-    carries=("blockers",),
+    sets=("blockers",),
     reason=lambda case: (
         "the feedback loop is used up"
         + (
@@ -323,7 +323,7 @@ def _feed_back(case: Case) -> Filling:
     ),
     message=render_blockers,
 )
-def _open_issues(case: Case) -> Filling:
+def _open_issues(case: RoutingInput) -> DecisionFields:
     if _feedback_exhausted(case):
         words = [finding.message for finding in case.verdict.findings if finding.rule == _EXHAUSTED]
         return {"blockers": tuple(words)}
@@ -341,11 +341,11 @@ def _open_issues(case: Case) -> Filling:
         and case.context.counters.backoff_retries < case.context.policy.limits.backoff_retries
     ),
     actions=(Action.RETRY_WITH_BACKOFF,),
-    carries=("next_agent", "retry"),
+    sets=("next_agent", "retry"),
     reason=lambda case: f"{_kind(case)}: {_words(case)}: {_agent(case)} tries again after a pause",
     message=_render_retry,
 )
-def _back_off(case: Case) -> Filling:
+def _back_off(case: RoutingInput) -> DecisionFields:
     used, limits = case.context.counters.backoff_retries, case.context.policy.limits
     # Doubling by shifting; the shift is bounded, as a stored counter may be any number.
     delay = min(limits.backoff_first_delay << min(used, 30), limits.backoff_longest_delay)
@@ -368,11 +368,11 @@ def _back_off(case: Case) -> Filling:
         and case.context.counters.timeout_retries < case.context.policy.limits.timeout_retries
     ),
     actions=(Action.RETRY,),
-    carries=("next_agent", "retry"),
+    sets=("next_agent", "retry"),
     reason=lambda case: f"{_kind(case)}: {_words(case)}: {_agent(case)} tries again",
     message=_render_retry,
 )
-def _try_again(case: Case) -> Filling:
+def _try_again(case: RoutingInput) -> DecisionFields:
     used, limit = case.context.counters.timeout_retries, case.context.policy.limits.timeout_retries
     return {
         "next_agent": case.same_agent,
@@ -391,11 +391,11 @@ def _try_again(case: Case) -> Filling:
         and case.context.counters.fix_retries < case.context.policy.limits.fix_retries
     ),
     actions=(Action.FIX_AND_RETRY,),
-    carries=("next_agent", "instruction"),
+    sets=("next_agent", "instruction"),
     reason=lambda case: f"{_kind(case)}: {_words(case)}: {_agent(case)} fixes it and runs again",
-    message=lambda case, _filling: render_fix(_words(case), case),
+    message=lambda case, _fields: render_fix(_words(case), case),
 )
-def _fix(case: Case) -> Filling:
+def _fix(case: RoutingInput) -> DecisionFields:
     details = [
         f"- {excerpt(str(name), 60)}: {excerpt(_in_words(value), 200)}"
         for name, value in (case.report.error.details if case.report.error else {}).items()
@@ -412,10 +412,10 @@ ROWS.add(
     protocol=PROTOCOL,
     when="S5, S6 or S7 over the limit; any other error",
     requirements=("S-18", "S-22", "S-23"),
-    fits=lambda case: case.outcome is Outcome.FAILED,
+    fits=lambda case: case.outcome is OutcomeKind.FAILED,
     actions=(Action.ASK_USER,),
-    carries=("blockers",),
-    fill=_blocked_by_error,
+    sets=("blockers",),
+    build=_blocked_by_error,
     reason=lambda case: f"{_kind(case)}: {_words(case)}: {_nothing_left(case)}, you decide",
     message=render_blockers,
 )

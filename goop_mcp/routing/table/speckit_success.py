@@ -4,12 +4,12 @@ from typing import Any
 
 from goop_mcp.messages import phase_complete, progress
 from goop_mcp.routing.counting import progressed
-from goop_mcp.routing.decision import Action, Filling
+from goop_mcp.routing.decision import Action, DecisionFields
 from goop_mcp.routing.messages import named, render_notice, render_question, render_review
-from goop_mcp.routing.row import Case, RowList
+from goop_mcp.routing.row import RoutingInput, RowList
 from goop_mcp.routing.speckit_results import next_names, number_of, paths_of
 from goop_mcp.routing.table.speckit_agents import can_start
-from goop_mcp.routing.views import Outcome, Question
+from goop_mcp.routing.views import OutcomeKind, Question
 
 __all__ = ["ROWS"]
 
@@ -19,45 +19,45 @@ PROTOCOL = "speckit"
 # What the reply says
 
 
-def _first_step(case: Case) -> str | None:
+def _first_step(case: RoutingInput) -> str | None:
     return next(iter(next_names(case.report)), None)
 
 
-def _succeeded(case: Case) -> bool:
-    return case.outcome is Outcome.DONE
+def _succeeded(case: RoutingInput) -> bool:
+    return case.outcome is OutcomeKind.DONE
 
 
-def _count(case: Case, name: str) -> float:
+def _count(case: RoutingInput, name: str) -> float:
     return number_of(case.report.result.get(name))
 
 
-# What the decision carries
+# What the decision sets
 
 
-def _hold_back(case: Case) -> Filling:
+def _hold_back(case: RoutingInput) -> DecisionFields:
     return {"next_agent": _first_step(case)}
 
 
-def _progress(case: Case) -> dict[str, Any]:
+def _progress(case: RoutingInput) -> dict[str, Any]:
     return {**progressed(case.context.counters), "iteration": 0}
 
 
 # What people read
 
 
-def _agent(case: Case) -> str:
+def _agent(case: RoutingInput) -> str:
     return named(case.report.agent or case.context.expected_agent)
 
 
-def _render_next(case: Case, filling: Filling) -> str:
+def _render_next(case: RoutingInput, fields: DecisionFields) -> str:
     return render_notice(
         "Next Agent",
         f"✓ {_agent(case)} has finished",
-        f"{named(filling.get('next_agent'))} continues",
+        f"{named(fields.get('next_agent'))} continues",
     )
 
 
-def _render_unfinished(case: Case, _filling: Filling) -> str:
+def _render_unfinished(case: RoutingInput, _fields: DecisionFields) -> str:
     done, total = _count(case, "tasks_completed"), _count(case, "tasks_total")
     words = f"{done:g} of {total:g} tasks are done" if total else "not every task is done"
     return progress(phase="implement", in_progress=[], remarks=[f"{words}; implement continues"])
@@ -77,8 +77,8 @@ ROWS.add(
         and _count(case, "clarifications_needed") > 0
     ),
     actions=(Action.CONTINUE_NEXT,),
-    carries=("next_agent", "files_to_read"),
-    fill=lambda case: {
+    sets=("next_agent", "files_to_read"),
+    build=lambda case: {
         "next_agent": "clarify",
         "files_to_read": paths_of(case.report, "spec_file"),
         "state_changes": _progress(case),
@@ -96,16 +96,16 @@ ROWS.add(
     protocol=PROTOCOL,
     when="clarify with remaining_ambiguities above 0",
     requirements=("S-31",),
-    fits=lambda case: case.outcome is Outcome.QUESTIONS,
+    fits=lambda case: case.outcome is OutcomeKind.QUESTIONS,
     actions=(Action.ASK_USER,),
-    carries=("questions", "next_agent"),
+    sets=("questions", "next_agent"),
     reason=lambda case: (
         f"success, but remaining_ambiguities is {_count(case, 'remaining_ambiguities'):g}: you"
         " decide"
     ),
     message=render_question,
 )
-def _ask_ambiguities(case: Case) -> Filling:
+def _ask_ambiguities(case: RoutingInput) -> DecisionFields:
     left = _count(case, "remaining_ambiguities")
     file = next(iter(paths_of(case.report, "spec_file")), None)
     text = (
@@ -120,10 +120,10 @@ ROWS.add(
     protocol=PROTOCOL,
     when="implement below 100 %",
     requirements=("S-37",),
-    fits=lambda case: case.outcome is Outcome.PARTIAL,
+    fits=lambda case: case.outcome is OutcomeKind.PARTIAL,
     actions=(Action.RESUME_SAME,),
-    carries=("next_agent", "files_to_read"),
-    fill=lambda case: {
+    sets=("next_agent", "files_to_read"),
+    build=lambda case: {
         "next_agent": "implement",
         "files_to_read": paths_of(case.report, "tasks_file"),
     },
@@ -140,12 +140,14 @@ ROWS.add(
     protocol=PROTOCOL,
     when="review NEEDS_MANUAL_REVIEW",
     requirements=("S-40",),
-    fits=lambda case: case.outcome is Outcome.DONE_WITH_REVIEW and case.report.agent == "review",
+    fits=lambda case: (
+        case.outcome is OutcomeKind.DONE_WITH_REVIEW and case.report.agent == "review"
+    ),
     actions=(Action.HUMAN_REVIEW,),
-    carries=("issues",),
-    fill=lambda case: {"issues": case.report.issues},
+    sets=("issues",),
+    build=lambda case: {"issues": case.report.issues},
     reason=lambda _case: "success, but overall_status is NEEDS_MANUAL_REVIEW: a person looks at it",
-    message=lambda _case, filling: render_review("the review asks for a person", filling),
+    message=lambda _case, fields: render_review("the review asks for a person", fields),
 )
 
 
@@ -154,15 +156,15 @@ ROWS.add(
     protocol=PROTOCOL,
     when="research with confidence_level LOW",
     requirements=("S-32",),
-    fits=lambda case: case.outcome is Outcome.DONE_WITH_REVIEW,
+    fits=lambda case: case.outcome is OutcomeKind.DONE_WITH_REVIEW,
     actions=(Action.HUMAN_REVIEW,),
-    carries=("next_agent",),
-    fill=_hold_back,
+    sets=("next_agent",),
+    build=_hold_back,
     reason=lambda _case: (
         "success, but confidence_level is LOW: a person looks at it before the next step"
     ),
-    message=lambda case, filling: render_review(
-        f"{_agent(case)} has finished with confidence_level LOW", filling
+    message=lambda case, fields: render_review(
+        f"{_agent(case)} has finished with confidence_level LOW", fields
     ),
 )
 
@@ -178,11 +180,11 @@ ROWS.add(
         and case.context.policy.checkpoint_before_implement
     ),
     actions=(Action.HUMAN_REVIEW,),
-    carries=("next_agent",),
-    fill=_hold_back,
+    sets=("next_agent",),
+    build=_hold_back,
     reason=lambda _case: "success, and the next step is implement: a person approves it first",
-    message=lambda case, filling: render_review(
-        f"{_agent(case)} has finished; the next step is implement", filling
+    message=lambda case, fields: render_review(
+        f"{_agent(case)} has finished; the next step is implement", fields
     ),
 )
 
@@ -194,11 +196,11 @@ ROWS.add(
     requirements=("S-10", "S-11", "S-03"),
     fits=lambda case: _succeeded(case) and can_start(case, _first_step(case)),
     actions=(Action.CONTINUE_NEXT,),
-    carries=("next_agent", "instruction", "files_to_read"),
+    sets=("next_agent", "instruction", "files_to_read"),
     reason=lambda case: f"success: {_first_step(case)} is the next step",
     message=_render_next,
 )
-def _go_on(case: Case) -> Filling:
+def _go_on(case: RoutingInput) -> DecisionFields:
     names = next_names(case.report)
     words = f"Next: {', then '.join(names)}." if len(names) > 1 else f"Next: {names[0]}."
     return {
@@ -217,5 +219,5 @@ ROWS.add(
     fits=lambda case: _succeeded(case) and _first_step(case) is None,
     actions=(Action.FINISH,),
     reason=lambda _case: "success, and next_steps names nobody: the work is finished",
-    message=lambda case, _filling: phase_complete(_agent(case), summary="There is no next step."),
+    message=lambda case, _fields: phase_complete(_agent(case), summary="There is no next step."),
 )

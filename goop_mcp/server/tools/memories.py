@@ -7,6 +7,16 @@ from mcp.types import CallToolResult
 from pydantic import Field, StrictFloat, StrictInt
 
 from goop_mcp import memory
+from goop_mcp.memory.limits import (
+    LARGEST_CONTENT,
+    LONGEST_ITEM,
+    LONGEST_NAME,
+    MOST_CONCEPTS,
+    MOST_FACTS,
+    MOST_QUERIES,
+    MOST_RESULTS,
+    MOST_SOURCE_FILES,
+)
 from goop_mcp.server.memory_answers import (
     forgotten_answer,
     found_answer,
@@ -33,9 +43,6 @@ __all__ = ["MemoryTools"]
 
 # The core checks the length that is left after redaction; it cuts longer titles, with a warning.
 _LONGEST_TITLE = 2_000
-_LONGEST_CONTENT = 65_536
-_LONGEST_NAME = 200
-_LONGEST_ITEM = 4_096
 _LONGEST_QUERY = 131_072
 _MOST_OF_THE_PACKAGES = 20
 
@@ -47,46 +54,58 @@ _Title = Annotated[
     ),
 ]
 _Content = Annotated[
-    str, Field(description="What was learned, at most 64 KiB.", max_length=_LONGEST_CONTENT)
+    str, Field(description="What was learned, at most 64 KiB.", max_length=LARGEST_CONTENT)
 ]
 _SavedType = Annotated[SavedTypeName, Field(description="What kind of memory it is.")]
 _Importance = Annotated[
     StrictFloat,
     Field(description="0 to 1; usual are 0.7 for a decision, 0.5, and 0.4 for a note.", ge=0, le=1),
 ]
-_Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
-_Item = Annotated[str, Field(max_length=_LONGEST_ITEM)]
-_Concepts = Annotated[list[_Name], Field(description="Words it can be filtered by.", max_length=32)]
-_Facts = Annotated[list[_Item], Field(description="Single facts, one text each.", max_length=32)]
-_SourceFiles = Annotated[list[_Item], Field(description="Files it is about.", max_length=64)]
+_Name = Annotated[str, Field(max_length=LONGEST_NAME)]
+_Item = Annotated[str, Field(max_length=LONGEST_ITEM)]
+_Concepts = Annotated[
+    list[_Name], Field(description="Words it can be filtered by.", max_length=MOST_CONCEPTS)
+]
+_Facts = Annotated[
+    list[_Item], Field(description="Single facts, one text each.", max_length=MOST_FACTS)
+]
+_SourceFiles = Annotated[
+    list[_Item], Field(description="Files it is about.", max_length=MOST_SOURCE_FILES)
+]
 _Agent = Annotated[
-    str | None, Field(description="Who saves it; null: unknown.", max_length=_LONGEST_NAME)
+    str | None, Field(description="Who saves it; null: unknown.", max_length=LONGEST_NAME)
 ]
 _Session = Annotated[
-    str | None, Field(description="In which session; null: unknown.", max_length=_LONGEST_NAME)
+    str | None, Field(description="In which session; null: unknown.", max_length=LONGEST_NAME)
 ]
 _Key = Annotated[
     str | None,
     Field(
         description="Names this save, so that a repeated call saves nothing twice.",
-        max_length=_LONGEST_NAME,
+        max_length=LONGEST_NAME,
     ),
 ]
 _Query = Annotated[str, Field(max_length=_LONGEST_QUERY)]
 _Queries = Annotated[
-    _Query | Annotated[list[_Query], Field(min_length=1, max_length=8)],
-    Field(description="1 to 8 phrasings of one question, identifiers included; 2 to 4 find most."),
+    _Query | Annotated[list[_Query], Field(min_length=1, max_length=MOST_QUERIES)],
+    Field(
+        description=(
+            f"1 to {MOST_QUERIES} phrasings of one question, identifiers included; 2 to 4 find"
+            " most."
+        )
+    ),
 ]
 _Types = Annotated[
     list[MemoryTypeName], Field(description="Only these types; empty: all.", max_length=5)
 ]
 _AnyConcept = Annotated[
-    list[_Name], Field(description="Only memories with one of these; empty: all.", max_length=32)
+    list[_Name],
+    Field(description="Only memories with one of these; empty: all.", max_length=MOST_CONCEPTS),
 ]
 _LeastImportance = Annotated[
     StrictFloat, Field(description="Only from this importance on.", ge=0, le=1)
 ]
-_Limit = Annotated[StrictInt, Field(description="How many to show.", ge=1, le=50)]
+_Limit = Annotated[StrictInt, Field(description="How many to show.", ge=1, le=MOST_RESULTS)]
 _Id = Annotated[
     StrictInt,
     Field(description="Id of the memory, from search_memory or save_memory.", ge=1),

@@ -32,6 +32,7 @@ from goop_mcp.services.project_steps.phases import confirm_merge, skip_gate, sta
 from goop_mcp.services.project_steps.rounds import accept, reopen_round, start_round
 from goop_mcp.services.session_contents import SessionFields, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
+from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import (
     Confirmation,
@@ -379,7 +380,12 @@ def _done(
         revision=event.revision,
     )
 
-    return Change(answer=redact_structure(result)[0], state=state, extra=tuple(extra))
+    return Change(
+        answer=redact_structure(result)[0],
+        state=state,
+        extra=tuple(extra),
+        state_block=state_block_of(after),
+    )
 
 
 def _keep(
@@ -410,13 +416,22 @@ def _written(
 def _init(context: ProjectContext, step: ProjectStep, *, now: str) -> StepResult:
     files = context.files
     name = step.name or files.root.name or "project"
-    done = create_project(files, name=name, now=now, with_state=context.writes_files)
+
+    def shared_state(reading: ReadTransaction) -> str | None:
+        # In a shared database the state is a row. A state.json of the folder is taken over by the
+        # first change.
+        stored = reading.stored_state()
+        is_new = stored is None and context.state.read(reading) is None
+        return first_state(name, now=now) if is_new else stored
+
+    state = None if context.writes_files else context.store.read(shared_state)
+    done = create_project(files, name=name, now=now, stored=state)
 
     def store_state(writing: WriteTransaction) -> bool:
-        if context.state.read(writing) is not None:
+        if state is None or context.state.read(writing) is not None:
             return False
 
-        writing.set_stored_state(first_state(name, now=now))
+        writing.set_stored_state(state)
         # Servers without the folder show what was created here.
         for document in PEOPLES_DOCUMENTS:
             text = files.read_text(document_path(document))
@@ -425,9 +440,7 @@ def _init(context: ProjectContext, step: ProjectStep, *, now: str) -> StepResult
 
         return True
 
-    # In a shared database the state is a row. A state.json of the folder is taken over by the
-    # first change.
-    stored = not context.writes_files and context.store.write(store_state)
+    stored = state is not None and context.store.write(store_state)
     resources = context.addresses(STATE) if stored else ()
     created = [*done.created, *resources]
     lines = [*(f"created {path}" for path in created), *(f"kept {path}" for path in done.kept)]

@@ -19,7 +19,7 @@ _BEFORE_SEARCH: Final = 2
 _RULES: Final = """\
 Your last message must end with one envelope in this form, filled in, and nothing after it. \
 goop-mcp checks it and sends it back when it is missing or wrong.
-{skeleton}"""
+{envelope_template}"""
 _GOOP_REPORT_RULES: Final = """
 Where | divides words, write one of them. COMPLETE needs <verification> with checks that passed; \
 BLOCKED needs its reason in <blockers>. For what you changed and saved add before <handoff>: \
@@ -50,7 +50,7 @@ def brief_subagent(agent: str, policy: StopPolicy, *, project: str) -> str:
     # The form comes from the protocol itself, so that it cannot differ from what is checked.
     profile = read_profile(project)
     family = next(each for each in families_of(profile) if each.name == wanted)
-    rules = _RULES.format(skeleton=family.skeleton(expected))
+    rules = _RULES.format(envelope_template=family.envelope_template(expected))
     more = _MORE_RULES[profile] if wanted == "goop_report" else ""
 
     return f"{rules}{more}\n{first_reading(project)}"

@@ -14,6 +14,9 @@ _FAILING = frozenset({"failed", "errors"})
 _SEPARATORS = frozenset({":", "="})
 _BETWEEN = frozenset(",;:=|-–—()*#/&[]")
 _NAMES_OF_TESTS = ADJECTIVES | TEST_NOUNS | OTHER_NOUNS
+_JOINS = {WORD: _NAMES_OF_TESTS, MARK: _BETWEEN}
+"""What continues a chain of counts, by the kind of token; every number does."""
+
 _LOOK_AHEAD = 5
 _PAIR = 2
 
@@ -73,7 +76,7 @@ def past_flags(tokens: Sequence[Token]) -> list[bool]:
 
 
 def ends_of_lines(tokens: Sequence[Token]) -> list[int]:
-    """Return the places of the new lines."""
+    """Return the positions of the new lines."""
     return [at for at, token in enumerate(tokens) if token.text == "\n"]
 
 
@@ -114,7 +117,7 @@ def _chains(tokens: Sequence[Token]) -> Iterator[list[_Part]]:
                 chain = []
 
             chain.append(part)
-        elif not _joins(token):
+        elif token.kind != NUMBER and token.text not in _JOINS.get(token.kind, ()):
             if chain:
                 yield chain
 
@@ -122,12 +125,6 @@ def _chains(tokens: Sequence[Token]) -> Iterator[list[_Part]]:
 
     if chain:
         yield chain
-
-
-def _joins(token: Token) -> bool:
-    if token.kind == WORD:
-        return token.text in ADJECTIVES or token.text in TEST_NOUNS or token.text in OTHER_NOUNS
-    return token.kind == NUMBER or (token.kind == MARK and token.text in _BETWEEN)
 
 
 def _part_at(tokens: Sequence[Token], at: int, chain: Sequence[_Part]) -> _Part | None:
@@ -252,8 +249,15 @@ def _count(
         return None
     if kind in _FAILING and not _counts_failures(number, state, chain, tokens):
         return None
-    if kind in ("total", "passed") and number.number == 0 and not _ends_here(tokens, last + 1):
-        return None
+    if kind in ("total", "passed") and number.number == 0:
+        # "0 tests were left out" says nothing about what ran.
+        following = tokens[last + 1] if last + 1 < len(tokens) else None
+        if (
+            following is not None
+            and following.kind == WORD
+            and following.text not in vocabulary.AFTER_NONE
+        ):
+            return None
 
     shown = (
         f"{number.number} {tokens[state.at].text}"
@@ -349,15 +353,11 @@ _AFTER_COUNT = vocabulary.CONNECTIVES | STATES.keys() | vocabulary.NUMBERS.keys(
 
 
 def _pass_over(tokens: Sequence[Token], at: int, words: frozenset[str]) -> int:
-    """Return the place after `words` at `at`; few are examined, to keep the time linear."""
+    """Return the position after `words` at `at`; few are examined, to keep the time linear."""
     most = at + _LOOK_AHEAD
     while at < most and _text(tokens, at) in words:
         at += 1
     return at
-
-
-def _ends_here(tokens: Sequence[Token], at: int) -> bool:
-    return at >= len(tokens) or tokens[at].kind != WORD or tokens[at].text in vocabulary.AFTER_NONE
 
 
 # Sums
@@ -396,7 +396,7 @@ def _parts_of_a_whole(
         state = states.get(part.at)
         # A text of "11/12" and marks is a result.
         if state is None and len(tokens) <= _LOOK_AHEAD and "/" in tokens[part.at].text:
-            others = (token for place, token in enumerate(tokens) if place != part.at)
+            others = (token for at, token in enumerate(tokens) if at != part.at)
             state = "total" if all(token.kind == MARK for token in others) else None
         shown = f"{part.number} of {part.whole}"
         if state in ("passed", "total") and _ends_or_counts(tokens, part.at):

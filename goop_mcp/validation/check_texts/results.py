@@ -48,6 +48,7 @@ _UNKNOWN = CheckResult()
 _NAMES_OF_RUNS = vocabulary.TOOLS | {
     word for word, kind in vocabulary.STATES.items() if kind in ("passed", "failed", "skipped")
 }
+_EXIT_WORDS = frozenset({"exit", "exited"}) | vocabulary.CODE_WORDS
 _NEAR_START = 2
 _HEAD, _TAIL = 4 * 1024, 60 * 1024
 _RESULTS = frozenset({"passed", "failed", "errors", "exit"})
@@ -69,19 +70,29 @@ def parse_result(text: str) -> CheckResult:
 
     tokens = tokens_of(text)
     past = past_flags(tokens)
-    counts = [*counts_in(tokens, past), *_exits(tokens, past), *_failing_lines(text, tokens, past)]
+    exits = [
+        status
+        for at, token in enumerate(tokens)
+        if token.kind == WORD
+        and not past[at]
+        and (
+            token.text in _EXIT_WORDS or (token.text == "code" and _word(tokens, at - 1) == "with")
+        )
+        and (status := _exit_at(tokens, at)) is not None
+    ]
+    counts = [*counts_in(tokens, past), *exits, *_failing_lines(text, tokens, past)]
     current = _current(counts, tokens)
     sums = {
         kind: sum(each.number for each in found)
         for kind in ("passed", "failed", "errors", "skipped", "total")
         if (found := [each for each in current if each.kind == kind])
     }
-    exits = [each for each in current if each.kind == "exit"]
+    statuses = [each.number for each in current if each.kind == "exit"]
     failing = next((each for each in current if each.fails), None)
 
     return CheckResult(
         **sums,
-        exit_status=exits[-1].number if exits else None,
+        exit_status=statuses[-1] if statuses else None,
         failure=None if failing is None else failing.text,
         nothing_ran=failing is None and _nothing_ran(tokens, current, sums),
         all_passed=failing is None and _says_all_passed(tokens),
@@ -104,23 +115,6 @@ def _current(counts: list[Count], tokens: Sequence[Token]) -> list[Count]:
 
 
 # Exit codes
-
-
-def _exits(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
-    for at, token in enumerate(tokens):
-        if token.kind != WORD or past[at]:
-            continue
-        if (
-            token.text in ("exit", "exited")
-            or token.text in vocabulary.CODE_WORDS
-            or (token.text == "code" and _word(tokens, at - 1) == "with")
-        ):
-            found = _exit_at(tokens, at)
-        else:
-            continue
-
-        if found is not None:
-            yield found
 
 
 def _exit_at(tokens: Sequence[Token], at: int) -> Count | None:
@@ -180,22 +174,19 @@ def _failing_lines(text: str, tokens: Sequence[Token], past: Sequence[bool]) -> 
         begins = line.lstrip("> \t")
         form = next((each for each in vocabulary.FAILURE_LINES if begins.startswith(each)), None)
         form = form or next((each for each in vocabulary.FAILURE_TEXTS if each in line), None)
-        form = form or _failed_file(line)
+        if form is None and "FAIL" in line:
+            # "FAIL github.com/acme/auth" or "FAILED tests/test_x.py::test_y"
+            form = next(
+                (
+                    f"{piece} {following[:60]}"
+                    for piece, following in itertools.pairwise(line.split())
+                    if piece in ("FAIL", "FAILED") and ("/" in following or "::" in following)
+                ),
+                None,
+            )
+
         if form is not None and not any(past[start : ends[number] if number < len(ends) else None]):
             yield Count("failed line", 1, start, form.strip(" :("), fails=True)
-
-
-def _failed_file(line: str) -> str | None:
-    """Return "FAIL github.com/acme/auth" or "FAILED tests/test_x.py::test_y" within a line."""
-    if "FAIL" not in line:
-        return None
-
-    pieces = line.split()
-    for piece, following in itertools.pairwise(pieces):
-        if piece in ("FAIL", "FAILED") and ("/" in following or "::" in following):
-            return f"{piece} {following[:60]}"
-
-    return None
 
 
 _FORMS = ("FAIL", *vocabulary.FAILURE_LINES, *vocabulary.FAILURE_TEXTS)
@@ -240,15 +231,21 @@ def _is_positive(tokens: Sequence[Token], spans: Sequence[range]) -> bool:
 
 def _hopes(tokens: Sequence[Token]) -> list[range]:
     """Return where the text states that nothing ran, or that something should pass."""
-    begin = next((at for at, token in enumerate(tokens) if token.kind != MARK), 0)
-    spans = [_left_out_at(tokens, begin)] if tokens else []
-    spans += [
+    found = [
         _phrase_at(tokens, at) or _hope_at(tokens, at)
         for at, token in enumerate(tokens)
         if token.kind in (WORD, NUMBER)
     ]
+    spans = [span for span in found if span is not None]
 
-    return [span for span in spans if span is not None]
+    # "Skipped" at the beginning of a text, if it is the whole statement.
+    begin = next((at for at, token in enumerate(tokens) if token.kind != MARK), 0)
+    if _word(tokens, begin) in vocabulary.LEFT_OUT:
+        after = tokens[begin + 1] if begin + 1 < len(tokens) else None
+        if after is None or after.kind != WORD or after.text in vocabulary.AFTER_LEFT_OUT:
+            spans.append(range(begin, begin + 1))
+
+    return spans
 
 
 def _phrase_at(tokens: Sequence[Token], at: int) -> range | None:
@@ -295,16 +292,6 @@ def _hope_at(tokens: Sequence[Token], at: int) -> range | None:
         end += 1
 
     return range(at, end + 1) if _word(tokens, end) in SHOULD_SUCCEED else None
-
-
-def _left_out_at(tokens: Sequence[Token], at: int) -> range | None:
-    """Return the place of "skipped" at the beginning of a text, if it is the whole statement."""
-    if tokens[at].text not in vocabulary.LEFT_OUT:
-        return None
-
-    after = tokens[at + 1] if at + 1 < len(tokens) else None
-    alone = after is None or after.kind != WORD or after.text in vocabulary.AFTER_LEFT_OUT
-    return range(at, at + 1) if alone else None
 
 
 # All passed

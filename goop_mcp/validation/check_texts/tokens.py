@@ -39,14 +39,11 @@ def tokens_of(text: str) -> list[Token]:
 
     unquoted = without_quotations(text)
     tokens = _tokens(unquoted)
-    if unquoted != text and all(_is_frame(token) for token in tokens):
+    # If only names of tools and marks stand around quotations, these are the result.
+    frame = TOOLS | {_QUOTED.strip()}
+    if unquoted != text and all(each.kind == MARK or each.text in frame for each in tokens):
         return _tokens("".join(" " if char in _PAIRS or char == "”" else char for char in text))
     return tokens
-
-
-def _is_frame(token: Token) -> bool:
-    """Return whether a piece only introduces a quotation, which is then the whole result."""
-    return token.kind == MARK or token.text in TOOLS or token.text == _QUOTED.strip()
 
 
 def without_quotations(text: str) -> str:

@@ -4,8 +4,8 @@ No decision depends on it; contradictions to the other documents are reported.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from goop_mcp.workflow.task_ids import parse_task_id
 from goop_mcp.workspace.documents.markdown import (
@@ -16,6 +16,7 @@ from goop_mcp.workspace.documents.markdown import (
     read_markdown,
     tables,
 )
+from goop_mcp.workspace.documents.state_block import find_state_block
 from goop_mcp.workspace.documents.status_markers import (
     TaskStatus,
     may_name_task,
@@ -25,7 +26,7 @@ from goop_mcp.workspace.documents.status_markers import (
     without_checkbox,
 )
 
-__all__ = ["Activity", "Chronicle", "ChronicleTask", "read_chronicle"]
+__all__ = ["Activity", "Chronicle", "ChronicleTask", "read_chronicle", "with_state_block"]
 
 _PHASE = re.compile(r"[a-z]+", re.IGNORECASE)
 _OF = re.compile(r"(\d{1,6})\s*(?:/|of)\s*(\d{1,6})", re.IGNORECASE)
@@ -41,7 +42,10 @@ _NOTHING = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChronicleTask:
-    """A task in the diary; `id` is in our spelling, `line` counts from 1."""
+    """A task in the diary.
+
+    `id` is in our spelling. `line` counts from 1, within the block of state for a task from there.
+    """
 
     id: str
     status: TaskStatus | None
@@ -66,7 +70,9 @@ class Activity:
 class Chronicle:
     """The diary as far as it can be read.
 
-    Counters are pairs (done or current, all), None if absent.
+    Counters are pairs (done or current, all), None if absent. With our block of state at the top,
+    position, tasks, blockers and next command are those of the block: people may have written older
+    ones further below.
     """
 
     phase: str | None = None
@@ -84,6 +90,32 @@ class Chronicle:
 
 def read_chronicle(text: str) -> Chronicle:
     """Read CHRONICLE.md tolerantly: any order, any case, missing parts. Never raises."""
+    found = _read_whole(text)
+    block = find_state_block(text)
+    if block is None or block.is_edited:
+        return found
+    return with_state_block(found, block.text)
+
+
+def with_state_block(found: Chronicle, text: str) -> Chronicle:
+    """Return `found` with the position, tasks, blockers and next command of the block `text`."""
+    state = read_markdown(text)
+    values = fields(state.lines)
+    phase = _PHASE.search(values.get("current phase", ""))
+    command = _COMMAND.search(values.get("next step", ""))
+
+    return replace(
+        found,
+        phase=phase[0].lower() if phase else None,
+        waves=_counter(values, "wave"),
+        task_count=_counter(values, "tasks"),
+        tasks=_tasks([Section(0, "", 0, lines=state.block("open tasks"))], None),
+        blockers=tuple(items(state.block("active blockers"))),
+        next_command=command[0] if command else None,
+    )
+
+
+def _read_whole(text: str) -> Chronicle:
     document = read_markdown(text)
     head = next((section for section in document.walk() if section.level == 1), document)
     journey = document.find("journey status", "position", "current position")
@@ -108,7 +140,7 @@ def read_chronicle(text: str) -> Chronicle:
         ),
         waves=waves,
         task_count=_counter(found, "tasks", "task"),
-        tasks=_tasks(document, waves[0] if waves else None),
+        tasks=_tasks(document.walk(), waves[0] if waves else None),
         blockers=_entries(document, "active blockers", "blockers"),
         pending_decisions=_entries(document, "pending decisions"),
         activities=tuple(
@@ -140,10 +172,10 @@ def _counter(found: Mapping[str, str], *names: str) -> tuple[int, int] | None:
     return None
 
 
-def _tasks(document: Section, current_wave: int | None) -> tuple[ChronicleTask, ...]:
+def _tasks(sections: Iterable[Section], current_wave: int | None) -> tuple[ChronicleTask, ...]:
     """Return the tasks with a status; of a task named twice the last mention counts."""
     found: dict[str, ChronicleTask] = {}
-    for section in document.walk():
+    for section in sections:
         # Past activities and next steps do not state the present status of a task.
         if normal_title(section.title).startswith(_OTHER_TIMES):
             continue

@@ -27,7 +27,7 @@ __all__ = [
     "tables",
 ]
 
-_HEADING = re.compile(r"(?:^|(?<=[\r\n])) {0,3}(#{1,6})[ \t]++([^\r\n]*)")
+_HEADING = re.compile(r"(?:^|(?<=[\r\n])|(?<=^\ufeff)) {0,3}(#{1,6})[ \t]++([^\r\n]*)")
 _CLOSING_MARKS = re.compile(r"[ \t]#+[ \t]*\Z")
 _BOLD_LABEL = re.compile(
     r"(?:\*\*|__)([^*_:\n]{1,60})(?::[ \t]*(?:\*\*|__)|(?:\*\*|__)[ \t]*:)[ \t]*"
@@ -195,7 +195,7 @@ def find_headings(text: str) -> list[Heading]:
     reach = list(accumulate((end for _, end in hidden), max))
     found = []
 
-    for match in _HEADING.finditer(text, 1 if text.startswith("\ufeff") else 0):
+    for match in _HEADING.finditer(text):
         at = bisect_right(starts, match.start()) - 1
         if at < 0 or match.start() >= reach[at]:
             found.append(Heading(len(match[1]), _title(match), match.start(), match.end()))

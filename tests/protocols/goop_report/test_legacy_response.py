@@ -6,7 +6,7 @@ import pytest
 
 from goop_mcp import Expectations, Verdict, validate
 from goop_mcp.protocols.goop_report.model import FileAction, FileChange, Phase, Status
-from tests.protocols.goop_report.older_replies import (
+from tests.protocols.goop_report.legacy_replies import (
     LEGACY,
     assert_converted,
     legacy,

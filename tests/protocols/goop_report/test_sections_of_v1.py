@@ -14,7 +14,7 @@ from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.settings import Settings
 from tests.cli.running import run
 from tests.hosts.hooks.hooks import Host
-from tests.protocols.goop_report.older_replies import SECTIONS
+from tests.protocols.goop_report.legacy_replies import SECTIONS
 from tests.requirements import requirement
 from tests.server.connections import PROTOCOL_MODES, connect
 from tests.services.reporting import record, working_in
@@ -46,7 +46,7 @@ BLOCKED = {
     "VERIFICATION": "n/a",
     "NEXT": "Provide the key.",
 }
-SKELETON = families_of("v1")[0].skeleton(V1)
+SKELETON = families_of("v1")[0].envelope_template(V1)
 
 
 def reply(parts: dict[str, str] = WHOLE, **changes: str | None) -> str:

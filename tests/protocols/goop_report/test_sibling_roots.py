@@ -4,7 +4,7 @@ import pytest
 
 from goop_mcp import Severity
 from goop_mcp.protocols.goop_report.model import Status
-from tests.protocols.goop_report.older_replies import (
+from tests.protocols.goop_report.legacy_replies import (
     OTHER_ROOT,
     rooted,
 )

@@ -157,7 +157,8 @@ def test_what_one_replica_records_the_other_shows(replicas: Replicas, protocol_m
             r"<!-- goop:end \1 -->",
             diary,
         )
-        assert diary.startswith("# CHRONICLE\n\n## Recent Activity\n")
+        assert diary.startswith("# CHRONICLE\n\n<!-- goop:state ")
+        assert re.search(r"- \*\*Tasks:\*\* ([12])/\1\n", diary)
         assert f"Decided in {protocol_mode}." in reader.read(ADL).text
         handoff = reader.read(HANDOFF).text
         assert f"Handed over in {protocol_mode}." in handoff

@@ -3,8 +3,8 @@
 from goop_mcp.protocols.goop_report.rules.agent import AGENT_RULES
 from goop_mcp.protocols.goop_report.rules.artifacts import ARTIFACT_RULES
 from goop_mcp.protocols.goop_report.rules.handoff import HANDOFF_RULES
+from goop_mcp.protocols.goop_report.rules.legacy_forms import LEGACY_FORM_RULES
 from goop_mcp.protocols.goop_report.rules.memory import MEMORY_RULES
-from goop_mcp.protocols.goop_report.rules.older_forms import OLDER_FORM_RULES
 from goop_mcp.protocols.goop_report.rules.state import STATE_RULES
 from goop_mcp.protocols.goop_report.rules.status import STATUS_RULES
 from goop_mcp.protocols.goop_report.rules.structure import STRUCTURE_RULES
@@ -25,7 +25,7 @@ RULES = (
     *MEMORY_RULES,
     *VERIFICATION_RULES,
     *HANDOFF_RULES,
-    *OLDER_FORM_RULES,
+    *LEGACY_FORM_RULES,
 )
 
 MODEL_RULES = tuple(rule for rule in RULES if rule.check is not None)

@@ -2,29 +2,25 @@
 
 import html
 import re
-from collections.abc import Callable
 from typing import Final
 
-from goop_mcp.testing.corruptions import Corruption, placed, refused, repaired
+from goop_mcp.testing.corruptions import (
+    Corruption,
+    appending,
+    placed,
+    refused,
+    repaired,
+    substituting,
+)
 from goop_mcp.testing.good_replies import GoodReply, fenced, unfenced
 
-__all__ = ["XML_SLIPS"]
+__all__ = ["XML_ERRORS"]
 
 _ROOT: Final = r"^<[\w:-]+"
 _ATTRIBUTE: Final = r'([\w-]+)="([\w./-]+)"'
 _VALUE: Final = r"<(status)>(\w+)</\1>"
 # Small enough for a test that expands it by mistake, and refused for the DOCTYPE alone.
 _BOMB: Final = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>\n'
-
-
-def _words(words: str) -> Callable[[GoodReply], str]:
-    return lambda good: fenced(good.adding(words), "xml")
-
-
-def _slip(
-    pattern: str, replacement: str | Callable[[re.Match[str]], str]
-) -> Callable[[GoodReply], str]:
-    return lambda good: fenced(good.changed(pattern, replacement), "xml")
 
 
 def _name(good: GoodReply) -> str:
@@ -47,7 +43,7 @@ def _packed(good: GoodReply) -> str:
     return fenced(packed, "xml")
 
 
-XML_SLIPS: Final[tuple[Corruption, ...]] = (
+XML_ERRORS: Final[tuple[Corruption, ...]] = (
     placed(
         "xml_declaration",
         "an XML declaration before the envelope",
@@ -71,73 +67,73 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
     placed(
         "fence_inside_text",
         "a fence within the narrative",
-        _words("See:\n```\nrun\n```\n"),
+        appending("See:\n```\nrun\n```\n"),
         adds="See: ``` run ```",
     ),
     repaired(
         "bare_ampersand",
         "a bare &",
-        _words("Login & logout."),
+        appending("Login & logout."),
         "xml/unescaped",
         adds="Login & logout.",
     ),
     repaired(
         "bare_less_than",
         "a bare <",
-        _words("Holds while a < b."),
+        appending("Holds while a < b."),
         "xml/unescaped",
         adds="Holds while a < b.",
     ),
     repaired(
         "generics",
         "type parameters",
-        _words("Map<String, T>."),
+        appending("Map<String, T>."),
         "xml/unescaped",
         adds="Map<String, T>.",
     ),
     repaired(
         "html_break",
         "a line break of HTML",
-        _words("One.<br>Two."),
+        appending("One.<br>Two."),
         "xml/unescaped",
         adds="One.<br>Two.",
     ),
     repaired(
         "ampersand_in_attribute",
         "a bare & in an attribute",
-        _slip(r'="([\w./-]{3,})"', r'="\1&amp"'),
+        substituting(r'="([\w./-]{3,})"', r'="\1&amp"'),
         "xml/unescaped",
     ),
     repaired(
         "html_entity",
         "an entity of HTML",
-        _words("Ten&nbsp;tests."),
+        appending("Ten&nbsp;tests."),
         "xml/unescaped",
         adds="Ten\u00a0tests.",
     ),
     repaired(
         "broken_cdata",
         "CDATA that is never closed",
-        _words("<![CDATA[Login & logout."),
+        appending("<![CDATA[Login & logout."),
         "xml/unescaped",
         adds="<![CDATA[Login & logout.",
     ),
     repaired(
         "smart_quotes",
         "typographic quotes round an attribute",
-        _slip(_ATTRIBUTE, r"\1=“\2”"),
+        substituting(_ATTRIBUTE, r"\1=“\2”"),
         "xml/attribute-quotes",
     ),
     repaired(
         "unquoted_attribute",
         "an attribute without quotes",
-        _slip(_ATTRIBUTE, r"\1=\2"),
+        substituting(_ATTRIBUTE, r"\1=\2"),
         "xml/attribute-quotes",
     ),
     repaired(
         "tag_in_wrong_case",
         "a tag in capitals",
-        _slip(r"<(status)>(\w+)</\1>", r"<STATUS>\2</STATUS>"),
+        substituting(r"<(status)>(\w+)</\1>", r"<STATUS>\2</STATUS>"),
         "xml/name-case",
     ),
     repaired(
@@ -158,79 +154,79 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
     repaired(
         "control_character",
         "colours of a terminal",
-        _words("\x1b[32mok\x1b[0m."),
+        appending("\x1b[32mok\x1b[0m."),
         "xml/control-character",
         adds="ok.",
     ),
     repaired(
         "value_in_wrong_case",
         "a listed value in the wrong case",
-        _slip(_VALUE, lambda match: match[0].replace(match[2], match[2].swapcase())),
+        substituting(_VALUE, lambda match: match[0].replace(match[2], match[2].swapcase())),
         "value-case",
     ),
     repaired(
         "cdata_end_in_text",
         "]]> in the narrative",
-        _words("Reads a[b[0]]>c."),
+        appending("Reads a[b[0]]>c."),
         "xml/unescaped",
         adds="Reads a[b[0]]>c.",
     ),
-    repaired("nul", "a NUL character", _words("ok\x00."), "xml/control-character", adds="ok."),
+    repaired("nul", "a NUL character", appending("ok\x00."), "xml/control-character", adds="ok."),
     placed(
         "wrong_order",
         "the first part comes last",
-        _slip(r"(?s)^(<[^>]*>\s*)(<(\w+)>[^<]*</\3>)(.*)(</[\w-]+>)$", r"\1\4\2\5"),
+        substituting(r"(?s)^(<[^>]*>\s*)(<(\w+)>[^<]*</\3>)(.*)(</[\w-]+>)$", r"\1\4\2\5"),
     ),
     placed(
         "invented_element",
         "an element that nobody knows",
-        _slip(r"</[\w:-]+>$", r"<mood>cheerful</mood>\g<0>"),
+        substituting(r"</[\w:-]+>$", r"<mood>cheerful</mood>\g<0>"),
     ),
     repaired(
         "unknown_namespace",
         "a namespace that nobody knows",
-        _slip(_ROOT, r'\g<0> xmlns="urn:example:made-up"'),
+        substituting(_ROOT, r'\g<0> xmlns="urn:example:made-up"'),
         "xml/unknown-namespace",
     ),
     refused(
         "duplicate_attribute",
         "an attribute twice",
-        _slip(_ATTRIBUTE, r'\g<0> \1="other"'),
+        substituting(_ATTRIBUTE, r'\g<0> \1="other"'),
         "xml/malformed",
         never="one of two taken",
     ),
     refused(
         "elements_for_attributes",
         "elements where attributes belong",
-        _slip(r"<(\w+)((?: [\w-]+=\"[^\"]*\")+)>([^<>]+)</\1>", _elements_for_attributes),
+        substituting(r"<(\w+)((?: [\w-]+=\"[^\"]*\")+)>([^<>]+)</\1>", _elements_for_attributes),
         "missing-field",
         never="value guessed",
     ),
     refused(
         "attributes_for_elements",
         "attributes where elements belong",
-        _slip(r"(<[\w-]+)([^>]*)>(\s*)<(status)>(\w+)</\4>", r'\1\2 \4="\5">\3'),
+        substituting(r"(<[\w-]+)([^>]*)>(\s*)<(status)>(\w+)</\4>", r'\1\2 \4="\5">\3'),
         "missing-field",
         never="value guessed",
     ),
     refused(
         "words_for_a_number",
         "words where a number belongs",
-        _slip(r'="\d+"', '="2 of 3"'),
+        substituting(r'="\d+"', '="2 of 3"'),
         "not-an-integer",
         never="value guessed",
     ),
     refused(
         "yes_for_true",
         "yes and no where true and false belong",
-        _slip(r">(true|false)<", ">yes<"),
+        substituting(r">(true|false)<", ">yes<"),
         "not-a-boolean",
         never="value guessed",
     ),
     repaired(
         "markdown_in_attribute",
         "Markdown round a listed value",
-        _slip(r'(action|type)="(\w+)"', r'\1="**\2**"'),
+        substituting(r'(action|type)="(\w+)"', r'\1="**\2**"'),
         "value-case",
     ),
     refused(
@@ -264,7 +260,7 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
     refused(
         "placeholder",
         "the template's list of values is left",
-        _slip(r"<(status)>\w+</\1>", r"<\1>COMPLETE|PARTIAL|BLOCKED|CHECKPOINT</\1>"),
+        substituting(r"<(status)>\w+</\1>", r"<\1>COMPLETE|PARTIAL|BLOCKED|CHECKPOINT</\1>"),
         "placeholder-left",
         never="placeholder accepted",
     ),

@@ -11,11 +11,11 @@ from goop_mcp.protocols.goop_report.rules.structure import WRITTEN_VERSION
 from goop_mcp.protocols.goop_report.rules.values import PLACEHOLDER_LEFT, SLOT_IN_TEXT
 from goop_mcp.protocols.goop_report.writing import write_report
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.families import Reading
+from goop_mcp.validation.families import ParseResult
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.rules import Problem, Rule, run_checks
 from goop_mcp.validation.template_phrases import GOOP_REPORT_PROSE
-from goop_mcp.validation.template_text import place_of, template_text
+from goop_mcp.validation.template_text import template_text, value_kind
 from goop_mcp.workflow.agents import may_report_as, plain_agent_name
 
 __all__ = [
@@ -48,7 +48,7 @@ def converted(
     *,
     start: int,
     expected: Expectations,
-) -> Reading:
+) -> ParseResult:
     """Return the reading of a converted report; its first finding names the `form` (D-21).
 
     `start` is the offset of the form in the text read, from which the offsets of `problems` count.
@@ -59,7 +59,7 @@ def converted(
         before=form,
         after="<goop_report>",
     )
-    return Reading(
+    return ParseResult(
         start=start,
         problems=[named, *problems, *run_checks(_RULES, report, expected)],
         envelope=report,
@@ -93,7 +93,7 @@ def template_left(values: Iterable[tuple[str, str]]) -> list[Problem]:
     """Return a finding for each of `values`, pairs of path and text, that holds template text."""
     problems = []
     for path, value in values:
-        weight = template_text(value, place_of(path.rpartition("/")[2]), GOOP_REPORT_PROSE)
+        weight = template_text(value, value_kind(path.rpartition("/")[2]), GOOP_REPORT_PROSE)
         if weight is not None:
             rule = PLACEHOLDER_LEFT if weight is Severity.ERROR else SLOT_IN_TEXT
             message = (

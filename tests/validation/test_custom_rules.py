@@ -209,9 +209,8 @@ def test_the_line_of_a_generator_is_reported_too() -> None:
         raise LookupError(f"no tracker for {report.agent}")
 
     line = yields_and_fails.__code__.co_firstlineno + 2
-    with pytest.raises(
-        RuleFailedError, match=rf"no tracker for goop-executor \(test_own_rules\.py, line {line}\)"
-    ):
+    place = rf"\(test_custom_rules\.py, line {line}\)"
+    with pytest.raises(RuleFailedError, match=f"no tracker for goop-executor {place}"):
         validate(WITH_TICKET, rules=[ticket_checked_by(yields_and_fails)])
 
 
@@ -221,7 +220,7 @@ def test_a_check_that_ends_the_process_fails_like_any_other() -> None:
 
     with pytest.raises(
         RuleFailedError,
-        match=r"^rule shop/ticket-missing failed: SystemExit: 2 \(test_own_rules\.py",
+        match=r"^rule shop/ticket-missing failed: SystemExit: 2 \(test_custom_rules\.py",
     ):
         validate(WITH_TICKET, rules=[ticket_checked_by(ends)])
 

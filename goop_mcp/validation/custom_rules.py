@@ -14,7 +14,7 @@ from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, Problem, Rule
 from goop_mcp.validation.verdict import Envelope
 
-__all__ = ["check_own_rules", "run_own_rules"]
+__all__ = ["check_custom_rules", "run_custom_rules"]
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_.-]*/[a-z0-9][a-z0-9_.-]*")
 _LONGEST_ID = 100
@@ -23,7 +23,7 @@ _TEXTS = ("catches", "why", "fix")
 _WHERE_FORM_IS_READ = ("offset", "before", "after")
 
 
-def check_own_rules(rules: object, *, taken: Collection[str]) -> None:
+def check_custom_rules(rules: object, *, taken: Collection[str]) -> None:
     """Raise RuleRefusedError unless `rules` can be used in addition to the built-in rules.
 
     `taken` are the first parts of ids that custom rules must not have. A rule that would never
@@ -95,7 +95,7 @@ def _defect(rule: Rule) -> str | None:
     return None
 
 
-def run_own_rules(
+def run_custom_rules(
     rules: Sequence[Rule], envelope: Envelope, expected: Expectations
 ) -> list[Problem]:
     """Return what the custom `rules` found in `envelope`, in their order; each judges its model.
@@ -119,7 +119,13 @@ def _run(rule: Rule, envelope: Envelope, expected: Expectations) -> list[Problem
 
     try:
         seen = cast("object", rule.check(envelope, expected))
-        hits = [] if seen is None else [seen] if isinstance(seen, Hit) else _listed(rule, seen)
+        if seen is None or isinstance(seen, Hit):
+            seen = [] if seen is None else [seen]
+        elif isinstance(seen, str | bytes) or not isinstance(seen, Iterable):
+            wanted = "expected a Hit, several in a list, or None"
+            raise RuleFailedError(rule.id, f"it returned {type(seen).__name__}; {wanted}")
+
+        hits = list(seen)
     except RuleFailedError:
         raise
     except (Exception, SystemExit) as error:  # a rule that exits must not end the server
@@ -127,16 +133,6 @@ def _run(rule: Rule, envelope: Envelope, expected: Expectations) -> list[Problem
         raise RuleFailedError(rule.id, f"{text}{_place_of(error)}") from error
 
     return [Problem(rule, _readable(rule, hit)) for hit in hits]
-
-
-def _listed(rule: Rule, seen: object) -> list[object]:
-    if isinstance(seen, str | bytes) or not isinstance(seen, Iterable):
-        raise RuleFailedError(
-            rule.id,
-            f"it returned {type(seen).__name__}; expected a Hit, several in a list, or None",
-        )
-
-    return list(seen)
 
 
 def _place_of(error: BaseException) -> str:
@@ -173,23 +169,22 @@ def _readable(rule: Rule, hit: object) -> Hit:
             rule.id, "its Hit has no message; expected what is, and what was expected"
         )
 
+    expected = cast("object", hit.expected)
+    if expected is not None and not isinstance(expected, list | tuple):
+        raise RuleFailedError(
+            rule.id, f"its Hit has {type(expected).__name__} as expected; expected several texts"
+        )
+
     return Hit(
         message=texts["message"],
         path=texts["path"],
         found=texts["found"],
-        expected=_values(rule, hit.expected),
+        expected=(
+            None
+            if expected is None
+            else tuple([_text(rule, "expected", each) or "" for each in expected])
+        ),
         fix=texts["fix"] or None,
-    )
-
-
-def _values(rule: Rule, values: object) -> tuple[str, ...] | None:
-    if values is not None and not isinstance(values, list | tuple):
-        raise RuleFailedError(
-            rule.id, f"its Hit has {type(values).__name__} as expected; expected several texts"
-        )
-
-    return (
-        None if values is None else tuple([_text(rule, "expected", each) or "" for each in values])
     )
 
 

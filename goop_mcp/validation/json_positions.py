@@ -3,13 +3,13 @@
 import json
 import re
 
-__all__ = ["nearest_place"]
+__all__ = ["nearest_position"]
 
 _GAP = re.compile(r"[ \t\r\n]*+")  # possessive: a long gap is never tried a second time
 _read = json.JSONDecoder().raw_decode
 
 
-def nearest_place(source: str, pointer: str) -> int:
+def nearest_position(source: str, pointer: str) -> int:
     """Return the offset of the value at the JSON pointer `pointer`, or of the nearest value around.
 
     `source` is an object that the decoder accepts, from its first brace on. Takes time linear to
@@ -35,7 +35,7 @@ def nearest_place(source: str, pointer: str) -> int:
 
 
 def _only_mention(source: str, name: str) -> int | None:
-    """Return the place of a top-level member whose name is in `source` once, None for others.
+    """Return the position of a top-level member whose name is in `source` once, None for others.
 
     A string value that equals the name, or ends in it after a quotation mark, has no colon after it
     and is rejected by that.

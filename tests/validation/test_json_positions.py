@@ -3,7 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goop_mcp.validation.json_places import nearest_place
+from goop_mcp.validation.json_positions import nearest_position
 from goop_mcp.validation.json_repair import read_loosely
 
 VALUES = st.recursive(
@@ -25,20 +25,20 @@ def test_each_value_is_found_where_reading_the_whole_finds_it(
 ) -> None:
     source = json.dumps(value, indent=indent) + " and more {"
 
-    places = read_loosely(source, depth=64).places
+    positions = read_loosely(source, depth=64).positions
 
-    assert {pointer: nearest_place(source, pointer) for pointer in places} == places
+    assert {pointer: nearest_position(source, pointer) for pointer in positions} == positions
 
 
 def test_the_place_of_a_missing_value_is_that_of_what_should_hold_it() -> None:
     source = '{"a": [{"b": 1}, "c"], "d": {}, "e": "x"}'
 
-    places = {
-        pointer: source[nearest_place(source, pointer) :][:5]
+    positions = {
+        pointer: source[nearest_position(source, pointer) :][:5]
         for pointer in ("/a/0/z", "/a/2", "/a/x", "/d/z", "/z")
     }
 
-    assert places == {
+    assert positions == {
         "/a/0/z": '{"b":',
         "/a/2": '[{"b"',
         "/a/x": '[{"b"',

@@ -1,6 +1,6 @@
-"""Landmarks of a reply: the tags of the wanted roots, comments and CDATA sections, inline code.
+"""Scan a reply for the tags of the wanted roots, comments and CDATA sections, inline code.
 
-All are found by one scan in linear time. Tags inside inline code are listed separately, because
+One pass in linear time finds all of them. Tags inside inline code are listed separately, because
 they do not belong to an envelope (D-04).
 """
 
@@ -12,7 +12,7 @@ from functools import lru_cache
 from sys import intern
 from typing import NamedTuple
 
-__all__ = ["InlineCode", "Landscape", "Regions", "Roots", "Tag", "in_inline_code", "survey"]
+__all__ = ["InlineCode", "Regions", "Roots", "ScanResult", "Tag", "in_inline_code", "scan"]
 
 _END_TAG_WINDOW = 64
 _SELF_CLOSING = re.compile(r"[^<>/]{0,200}/>")
@@ -46,23 +46,22 @@ class Tag(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _landmarks(names: tuple[str, ...], *, hidden: bool, prefixed: bool) -> re.Pattern[str]:
-    """Return the pattern for the roots called `names`, and for other landmarks if present."""
+def _tag_pattern(names: tuple[str, ...], *, hidden: bool, prefixed: bool) -> re.Pattern[str]:
+    """Return the pattern for the roots called `names`, if `hidden` also for comments and CDATA."""
     parts = [r"!--|!\[CDATA\["] if hidden else []
     prefix = r"(?P<prefix>[A-Za-z_][\w.\-]*+:)?" if prefixed else "(?P<prefix>)"
-    roots = "|".join(_any_case(name) for name in names)
+    # Both cases of each letter: several times faster than the flag of the module.
+    roots = "|".join(
+        "".join(f"[{c}{c.upper()}]" if c.isalpha() else re.escape(c) for c in name.lower())
+        for name in names
+    )
     parts.append(rf"(?P<closes>/)?{prefix}(?P<root>{roots})(?![\w.\-:])")
     return re.compile(f"<(?:{'|'.join(parts)})")
 
 
-def _any_case(word: str) -> str:
-    """Return a pattern for `word` in any case, several times faster than the flag."""
-    return "".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else re.escape(c) for c in word)
-
-
 @dataclass(slots=True)
-class Landscape:
-    """The result of a survey, in order. `hidden` are comments and CDATA sections."""
+class ScanResult:
+    """What a scan found, in order. `hidden` are comments and CDATA sections."""
 
     openers: list[Tag] = field(default_factory=list)
     closers: list[Tag] = field(default_factory=list)
@@ -70,16 +69,16 @@ class Landscape:
     hidden: list[tuple[int, int]] = field(default_factory=list)
 
 
-def survey(text: str, roots: Roots) -> Landscape:
-    """Collect the landmarks of `text` in one pass.
+def scan(text: str, roots: Roots) -> ScanResult:
+    """Collect the tags, comments and CDATA sections of `text` in one pass.
 
     Linear: the pattern begins with `<`, which the engine finds by a fast search, and has a bounded
     look ahead. A comment that is never closed hides nothing, and the search for its end covers the
     rest of the text only once (`hidden_until`).
     """
-    seen = Landscape()
+    seen = ScanResult()
     code = InlineCode(text)
-    pattern = _landmarks(
+    pattern = _tag_pattern(
         roots.names,
         hidden="<!" in text,
         prefixed=roots.prefixed.search(text.lower()) is not None,

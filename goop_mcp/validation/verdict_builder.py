@@ -1,10 +1,8 @@
 """Build the verdict from problems: severity by mode, place in the text, feedback, candidates."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from goop_mcp.validation import envelope_rules
-from goop_mcp.validation.choosing import Choice
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import (
     CHOSEN,
@@ -15,29 +13,30 @@ from goop_mcp.validation.extraction import (
     Block,
     Extraction,
 )
-from goop_mcp.validation.families import Reading
+from goop_mcp.validation.families import ParseResult
 from goop_mcp.validation.feedback import compose_feedback
 from goop_mcp.validation.findings import Finding, Mode, Repair, Severity
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem
+from goop_mcp.validation.selection import Selection
 from goop_mcp.validation.template_text import one_per_value
 from goop_mcp.validation.verdict import Candidate, Verdict
 
-__all__ = ["weigh"]
+__all__ = ["build_verdict"]
 
 OTHER_PROTOCOL = "of another protocol; one envelope counts, the one that ends the text"
 
 _RANKS = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
-def weigh(
-    choice: Choice, reading: Reading, *, mode: Mode, expected: Expectations, limits: Limits
+def build_verdict(
+    selection: Selection, parsed: ParseResult, *, mode: Mode, expected: Expectations, limits: Limits
 ) -> Verdict:
     """Give each problem its severity by mode and its place in the text; return the verdict."""
-    family, extraction, source = choice.family, choice.extraction, choice.extraction.source
+    family, extraction, source = selection.family, selection.extraction, selection.extraction.source
     chosen = extraction.chosen
-    problems = one_per_value([*_remarks(extraction, reading), *reading.problems])
+    problems = one_per_value([*_remarks(extraction, parsed), *parsed.problems])
     rejected = any(problem.rule.severity(mode) is Severity.ERROR for problem in problems)
     listed = problems
     if len(problems) > limits.findings:
@@ -45,30 +44,46 @@ def weigh(
         listed = sorted(problems, key=lambda each: _RANKS[each.rule.severity(mode)])
         listed = listed[: limits.findings]
 
-    findings = [_finding(problem, source, reading, mode) for problem in listed]
-    repairs = _repairs(listed, findings) if mode == "lenient" else []
+    findings = [_finding(problem, source, parsed, mode) for problem in listed]
+    repairs = [
+        Repair(
+            rule=finding.rule,
+            message=finding.message,
+            line=finding.line,
+            before=problem.hit.before,
+            after=problem.hit.after or "",
+        )
+        for problem, finding in zip(listed, findings, strict=True)
+        if mode == "lenient" and problem.hit.before is not None
+    ]
+    repairs.sort(key=lambda repair: repair.line or 0)
+    repaired, envelope = parsed.repaired, parsed.envelope
+    if repaired is None and chosen is not None and envelope is not None and not envelope.partial:
+        # Only the text around the envelope was repaired.
+        repaired = source.read[chosen.start : chosen.end]
+
     if len(findings) > 1:
         findings.sort(key=lambda each: (each.line or 0, each.column or 0, _RANKS[each.severity]))
 
     feedback = None
     if rejected:
         too_large = any(problem.rule is envelope_rules.TOO_LARGE for problem in problems)
-        no_envelope = chosen is None and choice.ambiguous is None and not too_large
-        skeleton = family.skeleton(expected) if no_envelope else ""
+        no_envelope = chosen is None and selection.ambiguous is None and not too_large
+        template = family.envelope_template(expected) if no_envelope else ""
         feedback = compose_feedback(
-            findings, no_envelope=no_envelope, skeleton=skeleton, limits=limits
+            findings, no_envelope=no_envelope, template=template, limits=limits
         )
 
     return Verdict(
         verdict="rejected" if rejected else "accepted",
         protocol=family.name if chosen is not None else None,
-        version=reading.version,
+        version=parsed.version,
         mode=mode,
         findings=tuple(findings),
         repairs=tuple(repairs),
-        candidates=_candidates(choice),
-        envelope=reading.envelope,
-        repaired_text=_repaired(reading, extraction) if repairs else None,
+        candidates=_candidates(selection),
+        envelope=envelope,
+        repaired_text=repaired if repairs else None,
         feedback=feedback,
         omitted=len(problems) - len(listed),
         span=(chosen.start, chosen.end) if chosen is not None else None,
@@ -76,16 +91,8 @@ def weigh(
     )
 
 
-def _repaired(reading: Reading, extraction: Extraction) -> str | None:
-    """Return the repaired envelope, unchanged if only the text around it was repaired."""
-    chosen, envelope = extraction.chosen, reading.envelope
-    if reading.repaired is not None or chosen is None or envelope is None or envelope.partial:
-        return reading.repaired
-    return extraction.source.read[chosen.start : chosen.end]
-
-
-def _remarks(extraction: Extraction, reading: Reading) -> list[Problem]:
-    """Return the problems of the choice itself, with offsets from the start of the chosen block."""
+def _remarks(extraction: Extraction, parsed: ParseResult) -> list[Problem]:
+    """Return the problems of the selection, with offsets from the start of the chosen block."""
     problems: list[Problem] = []
     chosen = extraction.chosen
     if (
@@ -99,14 +106,14 @@ def _remarks(extraction: Extraction, reading: Reading) -> list[Problem]:
     if len(free) > 1 and chosen is not None:
         message = f"{len(free)} complete envelopes; expected one, the last one is taken"
         problems.append(
-            envelope_rules.MULTIPLE.problem(message, offset=free[0].start - reading.start)
+            envelope_rules.MULTIPLE.problem(message, offset=free[0].start - parsed.start)
         )
 
     for block in extraction.blocks:
         if block.why in (THINKING, OPEN_THINKING):
             message = f"an envelope {block.why} was passed over"
             problems.append(
-                envelope_rules.IN_THINKING.problem(message, offset=block.start - reading.start)
+                envelope_rules.IN_THINKING.problem(message, offset=block.start - parsed.start)
             )
 
     if extraction.host_transformed and chosen is not None:
@@ -114,20 +121,20 @@ def _remarks(extraction: Extraction, reading: Reading) -> list[Problem]:
         problems.append(envelope_rules.HOST_TRANSFORMED.problem(message, offset=0))
 
     for remark in extraction.remarks:
-        offset = None if remark.hit.offset is None else remark.hit.offset - reading.start
+        offset = None if remark.hit.offset is None else remark.hit.offset - parsed.start
         problems.append(Problem(remark.rule, replace(remark.hit, offset=offset)))
 
     return problems
 
 
-def _finding(problem: Problem, source: SourceText, reading: Reading, mode: Mode) -> Finding:
+def _finding(problem: Problem, source: SourceText, parsed: ParseResult, mode: Mode) -> Finding:
     rule, hit = problem.rule, problem.hit
     offset = hit.offset
-    if offset is None and hit.path is not None and reading.places is not None:
-        offset = reading.places.locate(hit.path, hit.found)
+    if offset is None and hit.path is not None and parsed.locator is not None:
+        offset = parsed.locator.locate(hit.path, hit.found)
 
     line, column = (
-        (None, None) if offset is None else source.line_and_column(max(reading.start + offset, 0))
+        (None, None) if offset is None else source.line_and_column(max(parsed.start + offset, 0))
     )
 
     return Finding(
@@ -143,48 +150,30 @@ def _finding(problem: Problem, source: SourceText, reading: Reading, mode: Mode)
     )
 
 
-def _repairs(problems: Sequence[Problem], findings: Sequence[Finding]) -> list[Repair]:
-    """Return the repairs in order of position; `findings` and `problems` correspond one to one."""
-    repairs = [
-        Repair(
-            rule=finding.rule,
-            message=finding.message,
-            line=finding.line,
-            before=before,
-            after=problem.hit.after or "",
-        )
-        for problem, finding in zip(problems, findings, strict=True)
-        if (before := problem.hit.before) is not None
-    ]
-    repairs.sort(key=lambda repair: repair.line or 0)
-
-    return repairs
-
-
-def _candidates(choice: Choice) -> tuple[Candidate, ...]:
-    if not choice.others:
-        return tuple([_candidate(block, choice) for block in choice.extraction.blocks])
+def _candidates(selection: Selection) -> tuple[Candidate, ...]:
+    if not selection.others:
+        return tuple([_candidate(block, selection) for block in selection.extraction.blocks])
 
     seen = [
         (other.extraction.source.origin(block.start), _candidate(block, other, why=OTHER_PROTOCOL))
-        for other in choice.others
+        for other in selection.others
         for block in other.extraction.blocks
     ]
-    why = OTHER_PROTOCOL if choice.ambiguous is not None else None
-    source = choice.extraction.source
+    why = OTHER_PROTOCOL if selection.ambiguous is not None else None
+    source = selection.extraction.source
     seen += [
-        (source.origin(block.start), _candidate(block, choice, why=why))
-        for block in choice.extraction.blocks
+        (source.origin(block.start), _candidate(block, selection, why=why))
+        for block in selection.extraction.blocks
     ]
 
     return tuple([candidate for _, candidate in sorted(seen, key=lambda each: each[0])])
 
 
-def _candidate(block: Block, choice: Choice, why: str | None = None) -> Candidate:
-    extraction = choice.extraction
+def _candidate(block: Block, selection: Selection, why: str | None = None) -> Candidate:
+    extraction = selection.extraction
     usual = CHOSEN if block.complete else CUT_OFF
     return Candidate(
-        protocol=choice.family.name,
+        protocol=selection.family.name,
         line=extraction.source.line_and_column(block.start)[0],
         chosen=block is extraction.chosen and why is None,
         why=block.why or why or (usual if block is extraction.chosen else EARLIER),

@@ -4,6 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from goop_mcp.protocols.goop_report.blockers import real_blocker
+from goop_mcp.protocols.goop_report.legacy_forms.conversion import (
+    converted,
+    expected_agent,
+    expected_state,
+    template_left,
+)
 from goop_mcp.protocols.goop_report.model import (
     Artifacts,
     Commit,
@@ -15,22 +21,16 @@ from goop_mcp.protocols.goop_report.model import (
     Report,
     Status,
 )
-from goop_mcp.protocols.goop_report.older_forms.conversion import (
-    converted,
-    expected_agent,
-    expected_state,
-    template_left,
-)
 from goop_mcp.protocols.goop_report.prose import commit_in
-from goop_mcp.protocols.goop_report.rules.older_forms import LEGACY_RESPONSE
+from goop_mcp.protocols.goop_report.rules.legacy_forms import LEGACY_RESPONSE
 from goop_mcp.protocols.goop_report.values import clean
 from goop_mcp.validation.escaping import without_forbidden
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, spoken_apart
-from goop_mcp.validation.families import Reading
-from goop_mcp.validation.landmarks import in_inline_code
+from goop_mcp.validation.families import ParseResult
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.safe_json import load_object, pair_braces
+from goop_mcp.validation.scanner import in_inline_code
 
 __all__ = ["FORM", "find_legacy_json", "read_legacy_json"]
 
@@ -87,7 +87,9 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
     return None
 
 
-def read_legacy_json(text: str, block: Block, expected: Expectations, limits: Limits) -> Reading:
+def read_legacy_json(
+    text: str, block: Block, expected: Expectations, limits: Limits
+) -> ParseResult:
     """Convert the object in `block`."""
     values = load_object(text[block.start : block.end], depth=limits.depth) or {}
     report = _from_legacy(values, expected)

@@ -4,17 +4,21 @@ They are tried only where there is no `<goop_report>`. What a form cannot expres
 nothing is invented, and a converted report is judged only by what its form can hold (D-21).
 """
 
-from goop_mcp.protocols.goop_report.older_forms import legacy_json, markdown_sections, sibling_roots
+from goop_mcp.protocols.goop_report.legacy_forms import (
+    legacy_json,
+    markdown_sections,
+    sibling_roots,
+)
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
-from goop_mcp.validation.families import Reading
+from goop_mcp.validation.families import ParseResult
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
 
-__all__ = ["find_older_form", "read_older_form"]
+__all__ = ["find_legacy_form", "read_legacy_form"]
 
 
-def find_older_form(text: str, limits: Limits) -> Extraction | None:
+def find_legacy_form(text: str, limits: Limits) -> Extraction | None:
     """Return the last older form in `text`: a sibling root, JSON of 0.1.3, or sections of v1."""
     found = sibling_roots.find_other_root(text, limits)
     if found is not None:
@@ -29,9 +33,9 @@ def find_older_form(text: str, limits: Limits) -> Extraction | None:
     )
 
 
-def read_older_form(
+def read_legacy_form(
     extraction: Extraction, block: Block, expected: Expectations, limits: Limits
-) -> Reading:
+) -> ParseResult:
     """Convert the form in `block` and judge what it can hold."""
     text = extraction.source.read
     if block.root == legacy_json.FORM:

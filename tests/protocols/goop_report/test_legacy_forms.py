@@ -5,7 +5,7 @@ import json
 import pytest
 
 from goop_mcp import Severity, validate
-from tests.protocols.goop_report.older_replies import (
+from tests.protocols.goop_report.legacy_replies import (
     LEGACY,
     OTHER_ROOT,
     SECTIONS,

@@ -5,25 +5,22 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from goop_mcp.testing.corruptions import Corruption, placed, refused, repaired
+from goop_mcp.testing.corruptions import (
+    Corruption,
+    appending,
+    placed,
+    refused,
+    repaired,
+    substituting,
+)
 from goop_mcp.testing.good_replies import GoodReply, fenced, unfenced
 
-__all__ = ["JSON_SLIPS"]
+__all__ = ["JSON_ERRORS"]
 
 _LOOSE: Final = "json/loose-syntax"
 _STATUS: Final = r'"status":\s*"(\w+)"'
 # The first field with its comma: what is inserted after it stands between two fields.
 _FIRST_KEY: Final = r'^\{\s*"\w+":\s*"[^"]*",\s*'
-
-
-def _words(words: str) -> Callable[[GoodReply], str]:
-    return lambda good: fenced(good.adding(words), "json")
-
-
-def _slip(
-    pattern: str, replacement: str | Callable[[re.Match[str]], str]
-) -> Callable[[GoodReply], str]:
-    return lambda good: fenced(good.changed(pattern, replacement), "json")
 
 
 def _written(write: Callable[[str], str]) -> Callable[[GoodReply], str]:
@@ -38,11 +35,11 @@ def _packed(envelope: str) -> str:
     return json.dumps({first: f"{values[first]}</{first}>{inside}"}, indent=2)
 
 
-JSON_SLIPS: Final[tuple[Corruption, ...]] = (
+JSON_ERRORS: Final[tuple[Corruption, ...]] = (
     placed(
         "fence_inside_text",
         "a fence within the narrative",
-        _words(r"See:\n```\nrun\n```\n"),
+        appending(r"See:\n```\nrun\n```\n"),
         adds="See: ``` run ```",
     ),
     placed(
@@ -52,12 +49,18 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
             lambda envelope: json.dumps(dict(reversed(json.loads(envelope).items())), indent=2)
         ),
     ),
-    placed("invented_field", "a field that nobody knows", _slip(r"^\{", r'{"mood": "cheerful", ')),
-    repaired("trailing_comma", "a comma before the last brace", _slip(r"\s*\}$", r",\n}"), _LOOSE),
+    placed(
+        "invented_field",
+        "a field that nobody knows",
+        substituting(r"^\{", r'{"mood": "cheerful", '),
+    ),
+    repaired(
+        "trailing_comma", "a comma before the last brace", substituting(r"\s*\}$", r",\n}"), _LOOSE
+    ),
     repaired(
         "comments",
         "a comment",
-        _slip(_FIRST_KEY, lambda match: match[0] + "// all went well\n  "),
+        substituting(_FIRST_KEY, lambda match: match[0] + "// all went well\n  "),
         _LOOSE,
     ),
     repaired(
@@ -75,14 +78,14 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
     repaired(
         "raw_line_break",
         "a line break within a string",
-        _words("Then:\nmore."),
+        appending("Then:\nmore."),
         _LOOSE,
         adds="Then: more.",
     ),
     repaired(
         "unescaped_quote",
         "a quote within a string",
-        _words('Renamed "a" to b.'),
+        appending('Renamed "a" to b.'),
         _LOOSE,
         adds='Renamed "a" to b.',
     ),
@@ -96,7 +99,7 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
     repaired(
         "value_in_wrong_case",
         "a listed value in the wrong case",
-        _slip(_STATUS, lambda match: match[0].replace(match[1], match[1].swapcase())),
+        substituting(_STATUS, lambda match: match[0].replace(match[1], match[1].swapcase())),
         "value-case",
     ),
     repaired(
@@ -123,14 +126,16 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
     refused(
         "placeholder",
         "the template's list of values is left",
-        _slip(_STATUS, lambda match: match[0].replace(match[1], "success|questions|failure")),
+        substituting(
+            _STATUS, lambda match: match[0].replace(match[1], "success|questions|failure")
+        ),
         "placeholder-left",
         never="placeholder accepted",
     ),
     refused(
         "status_missing",
         "no status",
-        _slip(_STATUS + r",?\s*", ""),
+        substituting(_STATUS + r",?\s*", ""),
         "missing-field",
         never="value guessed",
     ),
@@ -138,14 +143,14 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
     refused(
         "duplicate_key",
         "two statuses that contradict each other",
-        _slip(_STATUS, r'\g<0>, "status": "failure"'),
+        substituting(_STATUS, r'\g<0>, "status": "failure"'),
         "json/duplicate-key",
         never="one of two taken",
     ),
     refused(
         "not_a_number",
         "NaN for a status",
-        _slip(_STATUS, r'"status": NaN'),
+        substituting(_STATUS, r'"status": NaN'),
         "json/malformed",
         never="value guessed",
     ),

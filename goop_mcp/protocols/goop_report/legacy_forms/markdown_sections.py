@@ -2,6 +2,14 @@
 
 import re
 
+from goop_mcp.protocols.goop_report.legacy_forms.conversion import (
+    converted,
+    expected_agent,
+    expected_state,
+    reason_to_block,
+    template_left,
+    unknown_status,
+)
 from goop_mcp.protocols.goop_report.model import (
     Artifacts,
     Check,
@@ -11,20 +19,12 @@ from goop_mcp.protocols.goop_report.model import (
     Report,
     Status,
 )
-from goop_mcp.protocols.goop_report.older_forms.conversion import (
-    converted,
-    expected_agent,
-    expected_state,
-    reason_to_block,
-    template_left,
-    unknown_status,
-)
-from goop_mcp.protocols.goop_report.rules.older_forms import MARKDOWN_SECTIONS
+from goop_mcp.protocols.goop_report.rules.legacy_forms import MARKDOWN_SECTIONS
 from goop_mcp.protocols.goop_report.values import clean
 from goop_mcp.validation.escaping import without_forbidden
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, spoken_apart
-from goop_mcp.validation.families import Reading
+from goop_mcp.validation.families import ParseResult
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.commands import KNOWN_COMMANDS
@@ -68,7 +68,7 @@ def find_sections(text: str) -> Block | None:
     return Block(root=FORM, start=first.start(), end=len(text))
 
 
-def read_sections(text: str, block: Block, expected: Expectations) -> Reading:
+def read_sections(text: str, block: Block, expected: Expectations) -> ParseResult:
     """Convert the sections in `block`."""
     source = without_forbidden(text[block.start : block.end])
     report, problems = _from_sections(source, expected)
@@ -127,13 +127,22 @@ def _from_sections(text: str, expected: Expectations) -> tuple[Report, list[Prob
     problems = (
         [] if status is not None else [unknown_status(sections["STATUS"], tuple(Status), None)]
     )
+    files = []
+    for item in _items(sections.get("ARTIFACTS", "")):
+        # The first dash separates the path from what was done to it.
+        at, dash = min(
+            ((item.find(dash), dash) for dash in _DASHES if dash in item), default=(len(item), "")
+        )
+        path, description = item[:at].strip("`* "), clean(item[at + len(dash) :])
+        files.append(FileChange(path=path, action=None, description=description))
+
     report = Report(
         version=None,
         status=status,
         agent=expected_agent(expected),
         state=expected_state(expected),
         summary=summary,
-        artifacts=_section_files(sections["ARTIFACTS"]) if "ARTIFACTS" in sections else None,
+        artifacts=Artifacts(files=tuple(files)) if "ARTIFACTS" in sections else None,
         verification=(
             _section_checks(sections["VERIFICATION"]) if "VERIFICATION" in sections else None
         ),
@@ -165,19 +174,6 @@ def _items(text: str) -> list[str]:
         return []
     items = [item[1].strip() for item in _ITEM.finditer(text)]
     return [item for item in items if item.rstrip(".").lower() not in _NOTHING]
-
-
-def _section_files(text: str) -> Artifacts:
-    files = []
-    for item in _items(text):
-        # The first dash separates the path from what was done to it.
-        at, dash = min(
-            ((item.find(dash), dash) for dash in _DASHES if dash in item), default=(len(item), "")
-        )
-        path, description = item[:at].strip("`* "), clean(item[at + len(dash) :])
-        files.append(FileChange(path=path, action=None, description=description))
-
-    return Artifacts(files=tuple(files))
 
 
 def _section_checks(text: str) -> tuple[Check, ...]:

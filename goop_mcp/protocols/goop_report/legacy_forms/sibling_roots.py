@@ -7,24 +7,24 @@ from dataclasses import dataclass, replace
 from lxml import etree
 
 from goop_mcp.protocols.goop_report.blockers import real_blocker
-from goop_mcp.protocols.goop_report.model import Check, Extension, Handoff, Report, Status
-from goop_mcp.protocols.goop_report.older_forms.conversion import (
+from goop_mcp.protocols.goop_report.legacy_forms.conversion import (
     converted,
     reason_to_block,
     unknown_status,
 )
+from goop_mcp.protocols.goop_report.model import Check, Extension, Handoff, Report, Status
 from goop_mcp.protocols.goop_report.reading import GRAMMAR, ReportReader
-from goop_mcp.protocols.goop_report.rules.older_forms import OTHER_ROOT
+from goop_mcp.protocols.goop_report.rules.legacy_forms import OTHER_ROOT
 from goop_mcp.protocols.goop_report.rules.structure import MISSING_FIELD
 from goop_mcp.protocols.goop_report.values import ValueReader, clean
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
-from goop_mcp.validation.families import Reading
+from goop_mcp.validation.families import ParseResult
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.markup import Grammar
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem
-from goop_mcp.validation.xml_reading import TreeReading, read_xml
+from goop_mcp.validation.xml_reading import ParsedTree, read_xml
 from goop_mcp.workflow.agents import is_agent_name
 
 __all__ = ["find_other_root", "read_other_root"]
@@ -139,7 +139,7 @@ def _native_status(text: str) -> str:
     return (found[1] or found[2]) if found else ""
 
 
-def read_other_root(text: str, block: Block, expected: Expectations, limits: Limits) -> Reading:
+def read_other_root(text: str, block: Block, expected: Expectations, limits: Limits) -> ParseResult:
     """Convert the sibling in `block`; one that was cut off is shown as far as it goes."""
     if block.root == _DESCENDANT:
         grammar = Grammar(
@@ -161,29 +161,29 @@ def read_other_root(text: str, block: Block, expected: Expectations, limits: Lim
             _SIBLINGS[block.root], _native_status(text[block.start : block.end])
         )
 
-    reading = read_xml(block, text, grammar, limits, reader)
-    report = reading.model
-    if report is None or reading.partial:
+    parsed = read_xml(block, text, grammar, limits, reader)
+    report = parsed.model
+    if report is None or parsed.partial:
         envelope = replace(report, partial=True) if report is not None else None
-        return Reading(block.start, reading.problems, places=reading.envelope, envelope=envelope)
+        return ParseResult(block.start, parsed.problems, locator=parsed.envelope, envelope=envelope)
 
     result = converted(
         report,
-        reading.problems,
+        parsed.problems,
         OTHER_ROOT,
         f"<{block.root}>",
         start=block.start,
         expected=expected,
     )
-    result.places = reading.envelope
+    result.locator = parsed.envelope
 
     return result
 
 
 def _sibling_reader(
     sibling: _SiblingRoot, native: str
-) -> "Callable[[etree._Element], TreeReading[Report]]":
-    def read_tree(root: "etree._Element") -> TreeReading[Report]:
+) -> "Callable[[etree._Element], ParsedTree[Report]]":
+    def read_tree(root: "etree._Element") -> ParsedTree[Report]:
         agent, outcome = sibling.statuses.get(native, (None, None))
         values = ValueReader()
         values.template_texts(root)
@@ -217,7 +217,7 @@ def _sibling_reader(
             ),
         )
 
-        return TreeReading(report, problems, tangled=False, whole=True)
+        return ParsedTree(report, problems, tangled=False, whole=True)
 
     return read_tree
 
@@ -248,10 +248,10 @@ def _extension(child: "etree._Element", parent: str = "") -> Extension:
     )
 
 
-def _descendant_reader(expected: Expectations) -> "Callable[[etree._Element], TreeReading[Report]]":
+def _descendant_reader(expected: Expectations) -> "Callable[[etree._Element], ParsedTree[Report]]":
     """Return a reader for `<elefant_report>`: no state, no memory, and the file action read."""
 
-    def read_tree(root: "etree._Element") -> TreeReading[Report]:
+    def read_tree(root: "etree._Element") -> ParsedTree[Report]:
         # Files that were only read are not changes: they are kept as extensions.
         read_only = [
             file for file in root.iterfind("artifacts/files/file") if file.get("action") == "read"
@@ -283,6 +283,6 @@ def _descendant_reader(expected: Expectations) -> "Callable[[etree._Element], Tr
         report = replace(report, extensions=(*report.extensions, *kept))
         whole = not any(problem.rule is MISSING_FIELD for problem in problems)
 
-        return TreeReading(report, problems, reader.tangled, whole)
+        return ParsedTree(report, problems, reader.tangled, whole)
 
     return read_tree

@@ -6,9 +6,9 @@ from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = [
     "CHECKLIST_GAP",
+    "LEGACY_FORM_RULES",
     "LEGACY_RESPONSE",
     "MARKDOWN_SECTIONS",
-    "OLDER_FORM_RULES",
     "OTHER_ROOT",
 ]
 
@@ -20,9 +20,9 @@ _ENVELOPE_FIX = (
 )
 
 
-OLDER_FORM_RULES = RuleList()
+LEGACY_FORM_RULES = RuleList()
 
-LEGACY_RESPONSE = OLDER_FORM_RULES.add(
+LEGACY_RESPONSE = LEGACY_FORM_RULES.add(
     id="subagent_protocol/legacy-response",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -37,7 +37,7 @@ LEGACY_RESPONSE = OLDER_FORM_RULES.add(
     ),
 )
 
-MARKDOWN_SECTIONS = OLDER_FORM_RULES.add(
+MARKDOWN_SECTIONS = LEGACY_FORM_RULES.add(
     id="subagent_protocol/markdown-sections",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -52,7 +52,7 @@ MARKDOWN_SECTIONS = OLDER_FORM_RULES.add(
     ),
 )
 
-OTHER_ROOT = OLDER_FORM_RULES.add(
+OTHER_ROOT = LEGACY_FORM_RULES.add(
     id="subagent_protocol/other-root",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
@@ -70,7 +70,7 @@ OTHER_ROOT = OLDER_FORM_RULES.add(
     ),
 )
 
-CHECKLIST_GAP = OLDER_FORM_RULES.add(
+CHECKLIST_GAP = LEGACY_FORM_RULES.add(
     id="subagent_protocol/checklist-gap",
     lenient=Severity.INFO,
     strict=Severity.INFO,

@@ -12,11 +12,11 @@ from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem
 
-__all__ = ["Choice", "choose"]
+__all__ = ["Selection", "select"]
 
 
 @dataclass(slots=True)
-class Choice:
+class Selection:
     """A family and what it found in a text.
 
     `others` are envelopes of other protocols that were not chosen. `ambiguous` is set if none of
@@ -25,11 +25,11 @@ class Choice:
 
     family: Family
     extraction: Extraction
-    others: tuple["Choice", ...] = ()
+    others: tuple["Selection", ...] = ()
     ambiguous: Problem | None = None
 
 
-def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
+def select(text: str, families: Sequence[Family], limits: Limits) -> Selection:
     """Return the family whose envelope is in `text`.
 
     Of several protocols, the envelope that ends the text is chosen; an envelope inside another one
@@ -41,7 +41,7 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
     if not lower.isascii():
         lower = ZERO_WIDTH.sub("", lower)
 
-    choices: list[Choice] = []
+    selections: list[Selection] = []
     for family in families:
         if detected:
             # A loop takes a third of the time of any(), for each reply and protocol.
@@ -52,36 +52,48 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
                 continue
 
         found = _remarked(family.find(source, limits), remarks, by_host=by_host)
-        choices.append(Choice(family, found))
+        selections.append(Selection(family, found))
     live = [
-        choice
-        for choice in choices
-        if (chosen := choice.extraction.chosen) is not None
-        and (not detected or choice.family.is_marked(chosen))
+        selection
+        for selection in selections
+        if (chosen := selection.extraction.chosen) is not None
+        and (not detected or selection.family.is_marked(chosen))
     ]
     if len(live) > 1:
-        live = [choice for choice in live if not any(_holds(other, choice) for other in live)]
+        live = [
+            selection for selection in live if not any(_holds(other, selection) for other in live)
+        ]
     if len(live) > 1:
-        ending = [choice for choice in live if _ends_text(choice)]
+        ending = [
+            selection
+            for selection in live
+            if (chosen := selection.extraction.chosen) is not None
+            and after_envelope(selection.extraction.source.read, chosen.end) is None
+        ]
         if len(ending) != 1:
             return _ambiguous(live)
         return replace(
-            ending[0], others=tuple(choice for choice in live if choice is not ending[0])
+            ending[0], others=tuple(selection for selection in live if selection is not ending[0])
         )
 
     if live:
-        cut_off = _cut_off_after(live[0], choices)
+        cut_off = _cut_off_after(live[0], selections)
         return live[0] if cut_off is None else replace(cut_off, others=(live[0],))
 
     # Candidates of the usual form stay listed next to what the older forms find.
-    unchosen = {choice.family.name: replace(choice.extraction, chosen=None) for choice in choices}
+    unchosen = {
+        selection.family.name: replace(selection.extraction, chosen=None)
+        for selection in selections
+    }
     nothing = Extraction(source=source, blocks=(), chosen=None)
     older = _older(
-        source, [Choice(family, unchosen.get(family.name, nothing)) for family in families], limits
+        source,
+        [Selection(family, unchosen.get(family.name, nothing)) for family in families],
+        limits,
     )
     if (
         older.extraction.chosen is not None
-        and (cut_off := _cut_off_after(older, choices)) is not None
+        and (cut_off := _cut_off_after(older, selections)) is not None
     ):
         return replace(cut_off, others=(older,))
 
@@ -114,62 +126,59 @@ def _remarked(found: Extraction, remarks: tuple[Problem, ...], *, by_host: bool)
     )
 
 
-def _older(source: SourceText, choices: Sequence[Choice], limits: Limits) -> Choice:
-    for choice in choices:
-        if (older := choice.family.find_older(source.read, limits)) is not None:
-            blocks = (*choice.extraction.blocks, *older.blocks)
+def _older(source: SourceText, selections: Sequence[Selection], limits: Limits) -> Selection:
+    for selection in selections:
+        if (older := selection.family.find_legacy(source.read, limits)) is not None:
+            blocks = (*selection.extraction.blocks, *older.blocks)
             own = source if older.source.read == source.read else older.source
-            return Choice(choice.family, replace(older, blocks=blocks, source=own))
+            return Selection(selection.family, replace(older, blocks=blocks, source=own))
 
     # An envelope that was only drafted in thinking explains the reply better than none.
-    return next((choice for choice in choices if choice.extraction.blocks), choices[0])
+    return next(
+        (selection for selection in selections if selection.extraction.blocks), selections[0]
+    )
 
 
-def _cut_off_after(whole: Choice, choices: Sequence[Choice]) -> Choice | None:
-    """Return the choice of another protocol that was cut off after `whole`.
+def _cut_off_after(whole: Selection, selections: Sequence[Selection]) -> Selection | None:
+    """Return the selection of another protocol that was cut off after `whole`.
 
     It is the agent's last word (D-16).
     """
-    for choice in choices:
-        block = choice.extraction.chosen
-        own = choice.family is whole.family
+    for selection in selections:
+        block = selection.extraction.chosen
+        own = selection.family is whole.family
         if (
             block is not None
             and not block.complete
             and not own
-            and _span(choice)[0] >= _span(whole)[1]
+            and _span(selection)[0] >= _span(whole)[1]
         ):
-            return choice
+            return selection
 
     return None
 
 
-def _span(choice: Choice) -> tuple[int, int]:
+def _span(selection: Selection) -> tuple[int, int]:
     """Return start and end of the chosen block in the text as given."""
-    chosen, source = choice.extraction.chosen, choice.extraction.source
+    chosen, source = selection.extraction.chosen, selection.extraction.source
     return (0, 0) if chosen is None else (source.origin(chosen.start), source.origin(chosen.end))
 
 
-def _holds(outer: Choice, inner: Choice) -> bool:
+def _holds(outer: Selection, inner: Selection) -> bool:
     if outer is inner or outer.extraction.chosen is None or not outer.extraction.chosen.complete:
         return False
     (start, end), (inner_start, inner_end) = _span(outer), _span(inner)
     return start <= inner_start and inner_end <= end and (start, end) != (inner_start, inner_end)
 
 
-def _ends_text(choice: Choice) -> bool:
-    chosen = choice.extraction.chosen
-    return chosen is not None and after_envelope(choice.extraction.source.read, chosen.end) is None
-
-
-def _ambiguous(live: Sequence[Choice]) -> Choice:
-    names = [choice.family.name for choice in live]
+def _ambiguous(live: Sequence[Selection]) -> Selection:
+    names = [selection.family.name for selection in live]
     problem = AMBIGUOUS.problem(
         f"envelopes of {len(names)} protocols ({', '.join(names)}), and none of them ends the text;"
         " expected one",
-        offset=min(_span(choice)[0] for choice in live),
+        offset=min(_span(selection)[0] for selection in live),
         found=", ".join(names),
     )
     extraction = replace(live[0].extraction, chosen=None)
 
-    return Choice(live[0].family, extraction, others=tuple(live[1:]), ambiguous=problem)
+    return Selection(live[0].family, extraction, others=tuple(live[1:]), ambiguous=problem)

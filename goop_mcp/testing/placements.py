@@ -6,7 +6,7 @@ from typing import Final
 from goop_mcp.testing.corruptions import Corruption, placed, refused
 from goop_mcp.testing.good_replies import GoodReply, fenced, unfenced
 
-__all__ = ["JSON_PLACES", "LONG_PROSE", "PLACES", "XML_PLACES"]
+__all__ = ["JSON_PLACEMENTS", "LONG_PROSE", "PLACEMENTS", "XML_PLACEMENTS"]
 
 # A single sentence, repeated: the corpus stores it once, with its count.
 LONG_PROSE: Final = "We looked at every file and wrote down what we saw. "
@@ -28,7 +28,7 @@ def _as_example(good: GoodReply) -> str:
     return f"The task shows this example:\n\n{quoted}\nMine is:\n\n{good.fenced}"
 
 
-PLACES: Final[tuple[Corruption, ...]] = (
+PLACEMENTS: Final[tuple[Corruption, ...]] = (
     placed("bare", "the envelope and nothing else", lambda good: good.envelope),
     placed("prose_and_fence", "prose, then the envelope in a fence", lambda good: good.fenced),
     placed(
@@ -109,7 +109,7 @@ PLACES: Final[tuple[Corruption, ...]] = (
     ),
 )
 
-XML_PLACES: Final[tuple[Corruption, ...]] = (
+XML_PLACEMENTS: Final[tuple[Corruption, ...]] = (
     placed(
         "prose_after",
         "a line of prose with a < comes after",
@@ -124,7 +124,7 @@ XML_PLACES: Final[tuple[Corruption, ...]] = (
     ),
 )
 
-JSON_PLACES: Final[tuple[Corruption, ...]] = (
+JSON_PLACEMENTS: Final[tuple[Corruption, ...]] = (
     placed(
         "prose_after",
         "prose with braces comes after",

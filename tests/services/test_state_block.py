@@ -1,0 +1,145 @@
+"""After each report CHRONICLE.md says where the work stands, and nothing contradicts it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from goop_mcp.services.project_context import ProjectContext
+from goop_mcp.services.project_status import project_status
+from goop_mcp.store.opening import open_store
+from goop_mcp.validation.findings import Severity
+from goop_mcp.workspace.documents.chronicle import Chronicle, read_chronicle
+from goop_mcp.workspace.documents.state_block import find_state_block
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.scaffold import create_project
+from goop_mcp.workspace.virtual_documents import render_document
+from tests.postgres import Database
+from tests.services.redaction_samples import PASSWORD
+from tests.services.reporting import NOW, record, report, working_in
+
+SPEC = """\
+# SPEC: demo
+
+**Locked:** Yes
+
+## Must-Haves
+
+### MH1: It runs
+"""
+PLAN = """\
+# BLUEPRINT: demo
+
+## Spec Mapping
+
+| Must-Have | Tasks |
+|---|---|
+| MH1 | W1.T1, W1.T2, W2.T1 |
+
+## Wave 1: One
+
+### Task 1.1: First
+### Task 1.2: Second
+
+## Wave 2: Two
+
+### Task 2.1: Third
+"""
+
+
+def in_execution(folder: Path) -> None:
+    """Put a project in the phase execute into `folder`."""
+    create_project(ProjectFiles(folder), name="demo", now=NOW)
+    (folder / ".goopspec/SPEC.md").write_text(SPEC, encoding="utf-8")
+    (folder / ".goopspec/BLUEPRINT.md").write_text(PLAN, encoding="utf-8")
+    path = folder / ".goopspec/state.json"
+    state = json.loads(path.read_text(encoding="utf-8"))
+    state["workflow"] |= {"phase": "execute", "status": "execute", "specLocked": True}
+    state["workflow"] |= {"interviewComplete": True}
+    path.write_text(json.dumps(state), encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[ProjectContext]:
+    in_execution(tmp_path)
+    with working_in(tmp_path) as project_context:
+        yield project_context
+
+
+def chronicle(project: ProjectContext) -> Chronicle:
+    text = project.files.read_text(".goopspec/CHRONICLE.md")
+    assert text is not None
+    assert find_state_block(text) is not None
+    return read_chronicle(text)
+
+
+def test_no_report_of_a_project_whose_agents_behave_finds_a_contradiction(
+    project: ProjectContext,
+) -> None:
+    steps = [
+        (report("W1.T1", wave="1"), (1, 3), ["W1.T2", "W2.T1"]),
+        (report("W1.T2", "PARTIAL", wave="1"), (1, 3), ["W1.T2", "W2.T1"]),
+        (report("W1.T2", passed="false", wave="1"), (1, 3), ["W1.T2", "W2.T1"]),
+        (report("W1.T2", "BLOCKED", wave="1"), (1, 3), ["W1.T2", "W2.T1"]),
+        (report("W1.T2", wave="1", summary="Again."), (2, 3), ["W2.T1"]),
+    ]
+    for text, counts, still_open in steps:
+        recorded = record(project, text)
+        shown, status = chronicle(project), project_status(project)
+
+        assert recorded.status == "recorded"
+        assert [each for each in recorded.findings if each.severity is not Severity.INFO] == []
+        assert [each for each in status.drift if each.severity is not Severity.INFO] == []
+        assert (shown.phase, shown.task_count) == ("execute", counts)
+        assert [task.id for task in shown.tasks] == still_open
+        assert shown.waves == (status.current_wave, 2)
+        assert (shown.next_command, shown.blockers) == (status.next_command, status.blockers)
+
+
+def test_a_blocker_is_in_the_block_until_its_task_is_finished(project: ProjectContext) -> None:
+    record(project, report("W1.T1", "BLOCKED", blockers="RULE 4 DEVIATION: A) SQL, B) files"))
+    assert chronicle(project).blockers == ("RULE 4 DEVIATION: A) SQL, B) files",)
+    record(project, report("W1.T1"))
+    assert chronicle(project).blockers == ()
+
+
+def test_secrets_of_a_plan_or_a_blocker_are_not_in_the_block(project: ProjectContext) -> None:
+    plan = PLAN.replace("Second", f"Use password={PASSWORD}")
+    (project.files.root / ".goopspec/BLUEPRINT.md").write_text(plan, encoding="utf-8")
+    record(project, report("W1.T1", wave="1"))
+    assert PASSWORD not in (project.files.read_text(".goopspec/CHRONICLE.md") or "")
+
+
+def test_without_a_plan_the_block_lists_what_was_reported(tmp_path: Path) -> None:
+    with working_in(tmp_path) as project_context:
+        record(project_context, report("W1.T1"))
+        record(project_context, report("W1.T2", "PARTIAL"))
+        shown = chronicle(project_context)
+
+    assert (shown.phase, shown.task_count) == (None, (1, 2))
+    assert [(task.id, task.status) for task in shown.tasks] == [("W1.T2", "pending")]
+
+
+def test_a_machine_without_the_folder_keeps_the_block_of_a_shared_database_true(
+    tmp_path: Path, database: Database
+) -> None:
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    here.mkdir()
+    in_execution(here)
+    store = open_store(database.url(), project=here, project_id="shop")
+    with_folder = ProjectContext(store=store, files=ProjectFiles(here), writes_files=False)
+    without = ProjectContext(store=store, files=ProjectFiles(elsewhere), writes_files=False)
+
+    first = record(with_folder, report("W1.T1", wave="1"))
+    record(without, report("W1.T2", wave="1"))
+    shown = store.read(lambda reading: render_document(reading, without.files, "CHRONICLE.md"))
+    again = record(with_folder, report("W2.T1", "PARTIAL"))
+    status = project_status(with_folder)
+    store.close()
+
+    assert shown is not None
+    assert read_chronicle(shown).task_count == (2, 2)
+    for findings in (first.findings, again.findings, status.drift):
+        assert not [each for each in findings if "drift-task" in each.rule]
+        assert not [each for each in findings if "drift-phase" in each.rule]
