@@ -120,6 +120,9 @@ class ProjectSnapshot:
         revision = reading.revision() + 1
         newest = StoredReport(id=0, revision=revision, **values)
         before = _brought_up_to_date(self.report_index, reading)
+        if not reading.round().is_open:
+            # A report that comes too late counts nowhere.
+            return replace(self, round=reading.round(), report_index=before)
 
         return replace(
             self,
@@ -128,8 +131,14 @@ class ProjectSnapshot:
         )
 
     def with_state(self, state: ProjectState) -> "ProjectSnapshot":
-        """Return the snapshot with another state.json."""
-        return replace(self, project=replace(self.project, state=state))
+        """Return the snapshot with another state.json, which may be in another phase."""
+        before = self.project.state
+        confirmed = self.round_records
+        if before is not None and before.phase != state.phase:
+            # The newest report is of the phase before, and contradicts nothing.
+            confirmed = replace(confirmed, has_moved=True)
+
+        return replace(self, project=replace(self.project, state=state), round_records=confirmed)
 
     def text_of_document(
         self, project_context: ProjectContext, reading: ReadTransaction, name: str
@@ -255,7 +264,8 @@ def _round_records(
 
     bypasses = {}
     for answer in confirmed:
-        if answer.action == "skip_gate":
+        # A closed round needs no gate any more; its merge may still follow.
+        if round.is_open and answer.action == "skip_gate":
             name = GateName(answer.subject_key)
             reason = json.loads(answer.arguments).get("reason", "")
             if (bypass := bypass_for(name, reason)) is not None:
@@ -263,11 +273,17 @@ def _round_records(
 
     moved = newest is not None and reading.document_revision(STATE) >= newest.revision
 
+    handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
+    resumed = reading.events(
+        after_revision=max(handoffs, default=0), document=HANDOFF, kinds=("resumed",), limit=1
+    )
+
     return RoundRecords(
         locked_spec=locked,
         bypasses=bypasses,
         merge_confirmed=any(each.action == "confirm_merge" for each in confirmed),
         has_moved=moved,
+        has_resumed=bool(resumed),
     )
 
 

@@ -45,14 +45,15 @@ class RoundRecords:
 
     `locked_spec` is the text of SPEC.md that was locked or amended last, None without one.
     `bypasses` are the gates that a person skipped. `has_moved` states whether the phase was changed
-    with or after the newest report. `late_in` is the closed round that the newest report came
-    too late for.
+    with or after the newest report, `has_resumed` whether a session has resumed from the newest
+    handoff. `late_in` is the closed round that the newest report came too late for.
     """
 
     locked_spec: str | None = field(default=None, repr=False)
     bypasses: Mapping[GateName, Bypass] = field(default_factory=dict)
     merge_confirmed: bool = False
     has_moved: bool = False
+    has_resumed: bool = False
     late_in: int | None = None
 
 
@@ -150,7 +151,9 @@ def project_facts(
         untraced_must_haves=coverage.untraced if coverage is not None else (),
         idle_tasks=tuple(map(str, coverage.idle_tasks)) if coverage is not None else (),
         handoff_written=(
-            comparable_moment(project.handoff.generated) if project.handoff is not None else None
+            comparable_moment(project.handoff.generated)
+            if project.handoff is not None and not round_records.has_resumed
+            else None
         ),
         last_report=comparable_moment(records.last_at or ""),
         closed_round=round_records.late_in,

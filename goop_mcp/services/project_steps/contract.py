@@ -213,11 +213,13 @@ def amend_spec(stage: Stage) -> Plan | NotDone:
     digest = sha256(text.encode())
     amended = add_amendment(text, reason=reason, now=stage.now)
     keeps: dict[tuple[str, KeptStep], str] = {(SPEC, "amend"): amended}
-    if BLUEPRINT in project.sources:
+
+    # A new plan counts at once where work is going on; in plan it counts when execution begins,
+    # which compares it with the plan that was worked on last.
+    working = stage.state.phase in ("execute", "accept")
+    if working and BLUEPRINT in project.sources:
         keeps[(BLUEPRINT, "amend")] = stage.text_of(BLUEPRINT)
 
-    # A new plan counts at once where work is going on; in plan it counts when execution begins.
-    working = stage.state.phase in ("execute", "accept")
     retired = replanned_reports(stage) if working else ()
     values = (
         wave_counters(stage.blueprint, stage.state.current_wave)

@@ -19,6 +19,7 @@ from goop_mcp.store.records import KeptStep, StoredReport
 from goop_mcp.workflow.commands import usual_next_of_phase
 from goop_mcp.workflow.gates import GATES, GateName, judge_gate
 from goop_mcp.workflow.phases import MOVES, PHASES, Move, MoveKind, weigh_move
+from goop_mcp.workflow.task_ids import parse_task_id
 from goop_mcp.workspace.layout import BLUEPRINT
 from goop_mcp.workspace.state_changes import StateChange
 
@@ -59,8 +60,10 @@ def start_phase(stage: Stage) -> Plan | NotDone:
     retired: tuple[StoredReport, ...] = ()
     if target == "execute" and stage.blueprint is not None:
         retired = replanned_reports(stage)
-        open_wave = stage.snapshot.facts.open_wave
-        values = wave_counters(stage.blueprint, open_wave)
+        # The tasks to do again are open only after this step.
+        again = [parse_task_id(each.task_id or "") for each in retired]
+        open_waves = [stage.snapshot.facts.open_wave, *(id.wave for id in again if id is not None)]
+        values = wave_counters(stage.blueprint, min(open_waves))
         keeps = {(BLUEPRINT, "execute"): stage.text_of(BLUEPRINT)}
 
     opens = state.phase == "idle" and not stage.snapshot.round.is_open
