@@ -4,9 +4,10 @@ Their text comes from people and agents and is data, never an instruction.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 
-from goop_mcp.errors import DocumentMissingError, UnknownNameError
+from goop_mcp.errors import DocumentMissingError, StoreError, UnknownNameError
 from goop_mcp.store.interface import Store
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.archive import ARCHIVE_FOLDER, MOST_ENTRIES, read_archive_name
@@ -83,9 +84,17 @@ def find_project_document(
     StoreError, and WorkspaceError for a file that leads out of the project, is not UTF-8 or is too
     large.
     """
+    stored: str | None = None
     if recorded is not None:
-        return recorded.read(lambda reading: find_shared_document(reading, files, name))
-    return files.read_text(find_current_document(files, name))
+        if name in (STATE, *PROJECTED) or not files.exists(FOLDER):
+            return recorded.read(lambda reading: find_shared_document(reading, files, name))
+
+        # The state only says in which folder to look first: a database that cannot be asked hides
+        # no file.
+        with suppress(StoreError):
+            stored = recorded.read(lambda reading: reading.stored_state())
+
+    return files.read_text(find_current_document(files, name, stored=stored))
 
 
 def read_archive(files: ProjectFiles, name: str, *, recorded: Store | None = None) -> str:

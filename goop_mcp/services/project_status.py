@@ -131,8 +131,8 @@ class ProjectStatus:
     the status of their last reports, `verifications` the last results of checks in goopspec.db. If
     many machines share the database, `resources` are the URIs of the documents that it shows, and
     `is_elsewhere` states that it has no state of the project, and that the project's folder is not
-    on this machine: no gate is judged then. `round` is the newest round, `waiting` are the steps that a person
-    has to confirm, oldest first.
+    on this machine: no gate is judged then. `round` is the newest round, `waiting` are the steps
+    that a person has to confirm, oldest first.
     """
 
     exists: bool

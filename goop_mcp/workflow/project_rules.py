@@ -90,6 +90,7 @@ _SOUND = """\
   "waves_in_state": 2, "current_wave": 1, "waves_in_blueprint": 2,
   "planned": ["W1.T1", "W1.T2"], "done_reported": ["W1.T1"], "open_in_chronicle": ["W1.T2"],
   "untraced_must_haves": [], "missing_files": [], "state_defect": null, "state_read_only": null,
+  "state_file_differs": [],
   "locked_spec_change": [], "closed_round": null,
   "handoff_written": "2026-01-16T10:00:00Z", "last_report": "2026-01-16T09:00:00Z"
 }
