@@ -119,8 +119,8 @@ def session(
 
     The fields are one JSON object, all optional: summary, next_action, next_agent, next_command,
     and the lists files_to_read, blockers and warnings. What is left out is taken from the reports,
-    the plan and the memory since the last handoff. A HANDOFF.md that goop-mcp did not write is
-    kept; the new one is then written next to it.
+    the plan and the memory since a session last resumed from a handoff. A HANDOFF.md that goop-mcp
+    did not write is kept; the new one is then written next to it.
 
     Exit code: 0 built, 1 the fields make no valid handoff, or it cannot be written, 2 the fields
     could not be read, the database cannot be used, or a usage error.

@@ -73,8 +73,11 @@ def route(
     mode: Mode = "strict" if strict else "lenient"
     home = project_folder(project)
     # Where a decision is taken the claims count, and a project of ours can verify them (F-15).
-    verifies = home.joinpath(FOLDER).is_dir() if workspace is None else workspace
-    opened = opened_workspace(project, database=database, project_id=project_id, wanted=verifies)
+    in_project = home.joinpath(FOLDER).is_dir()
+    verifies = in_project if workspace is None else workspace
+    opened = opened_workspace(
+        project, database=database, project_id=project_id, wanted=in_project or verifies
+    )
 
     with opened as (folder, store), judging():
         decision = route_reply(
@@ -83,8 +86,9 @@ def route(
             protocol=protocol,
             mode=mode,
             home=home,
-            project=folder,
+            project=folder if verifies else None,
             store=store,
+            counters=store if in_project else None,
             rules=rules,
         )
 

@@ -43,6 +43,7 @@ FIELDS: Final = (
         "written",
         "not written",
         "shown at",
+        "undo",
         "phase",
         "secrets taken out",
         "left out",

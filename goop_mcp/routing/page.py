@@ -72,8 +72,10 @@ _READINGS = """\
 _LIMITS = """\
 ## Limits
 
-How often something is tried before a person is asked (`policy.limits`). The caller keeps the
-counters: they come in with the context, and `state_changes` contains what to store.
+How often something is tried before a person is asked (`policy.limits`). The counters come in
+with the context, and `state_changes` contains what to store. `record_report`, hooks and
+`goop-mcp route` keep them in the database of the project, for each task and round; the larger of
+the stored and the given ones counts. Callers of `route` and `route_next_action` keep them.
 """
 
 _STATES = """\

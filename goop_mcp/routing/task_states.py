@@ -137,7 +137,7 @@ class Source:
         return effective_strategy(self.report.error) if self.report.error else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SourceState:
     """One row: its source in text, when it fits, and the states of the task and the whole work."""
 
@@ -160,171 +160,123 @@ def _says_success(source: Source) -> bool:
 # Rows of all protocols stand between those of one, where their order matters.
 BY_SOURCE = (
     SourceState(
-        protocol=_ANY,
-        source="cancelled by the caller",
-        fits=lambda source: source.cancelled,
-        state=A2AState.CANCELED,
+        _ANY, "cancelled by the caller", lambda source: source.cancelled, A2AState.CANCELED
     ),
     SourceState(
-        protocol=_ANY,
-        source="next agent needs credentials",
-        fits=lambda source: source.needs_credentials,
-        state=A2AState.AUTH_REQUIRED,
+        _ANY,
+        "next agent needs credentials",
+        lambda source: source.needs_credentials,
+        A2AState.AUTH_REQUIRED,
     ),
+    SourceState("agent_request", "accepted", _is(OutcomeKind.REQUEST), A2AState.SUBMITTED),
+    SourceState("agent_request", "no XML block", _is(OutcomeKind.FREEFORM), A2AState.SUBMITTED),
+    SourceState("agent_request", "rejected", lambda source: not source.accepted, A2AState.REJECTED),
     SourceState(
-        protocol="agent_request",
-        source="accepted",
-        fits=_is(OutcomeKind.REQUEST),
-        state=A2AState.SUBMITTED,
-    ),
-    SourceState(
-        protocol="agent_request",
-        source="no XML block",
-        fits=_is(OutcomeKind.FREEFORM),
-        state=A2AState.SUBMITTED,
-    ),
-    SourceState(
-        protocol="agent_request",
-        source="rejected",
-        fits=lambda source: not source.accepted,
-        state=A2AState.REJECTED,
-    ),
-    SourceState(
-        protocol="goop_report",
+        "goop_report",
         # Before the rows for rejected verdicts: strict mode rejects this report, but its content
         # says what to do, and the task continues.
-        source="COMPLETE with a failed check",
-        fits=_is(OutcomeKind.GATE_FAILED),
-        state=A2AState.WORKING,
+        "COMPLETE with a failed check",
+        _is(OutcomeKind.GATE_FAILED),
+        A2AState.WORKING,
     ),
     SourceState(
-        protocol=_ANY,
-        source="rejected verdict, repair left",
-        fits=lambda source: not source.accepted and source.repair_left,
-        state=A2AState.WORKING,
+        _ANY,
+        "rejected verdict, repair left",
+        lambda source: not source.accepted and source.repair_left,
+        A2AState.WORKING,
     ),
     SourceState(
-        protocol=_ANY,
-        source="rejected verdict, repair used up",
-        fits=lambda source: not source.accepted,
-        state=A2AState.INPUT_REQUIRED,
+        _ANY,
+        "rejected verdict, repair used up",
+        lambda source: not source.accepted,
+        A2AState.INPUT_REQUIRED,
     ),
     SourceState(
-        protocol="goop_report",
-        source="COMPLETE with a real blocker or ready=false, status message = blockers",
-        fits=lambda source: is_held_back(source.outcome, source.report),
-        state=A2AState.INPUT_REQUIRED,
+        "goop_report",
+        "COMPLETE with a real blocker or ready=false, status message = blockers",
+        lambda source: is_held_back(source.outcome, source.report),
+        A2AState.INPUT_REQUIRED,
     ),
     SourceState(
-        protocol="goop_report",
-        source=(
-            "PARTIAL or CHECKPOINT with a blocker that names a decision, status message = blockers"
-        ),
-        fits=lambda source: waits_for_decision(source.outcome, source.report),
-        state=A2AState.INPUT_REQUIRED,
+        "goop_report",
+        "PARTIAL or CHECKPOINT with a blocker that names a decision, status message = blockers",
+        lambda source: waits_for_decision(source.outcome, source.report),
+        A2AState.INPUT_REQUIRED,
     ),
     SourceState(
-        protocol="goop_report",
-        source="COMPLETE, checks passed or none",
-        fits=_is(OutcomeKind.DONE),
-        state=A2AState.COMPLETED,
+        "goop_report", "COMPLETE, checks passed or none", _is(OutcomeKind.DONE), A2AState.COMPLETED
+    ),
+    SourceState("goop_report", "PARTIAL", _is(OutcomeKind.PARTIAL), A2AState.WORKING),
+    SourceState(
+        "goop_report",
+        "CHECKPOINT, `metadata.checkpoint` = true",
+        _is(OutcomeKind.CHECKPOINT),
+        A2AState.WORKING,
     ),
     SourceState(
-        protocol="goop_report",
-        source="PARTIAL",
-        fits=_is(OutcomeKind.PARTIAL),
-        state=A2AState.WORKING,
+        "goop_report",
+        "BLOCKED, status message = blockers",
+        _is(OutcomeKind.BLOCKED),
+        A2AState.INPUT_REQUIRED,
     ),
     SourceState(
-        protocol="goop_report",
-        source="CHECKPOINT, `metadata.checkpoint` = true",
-        fits=_is(OutcomeKind.CHECKPOINT),
-        state=A2AState.WORKING,
-    ),
-    SourceState(
-        protocol="goop_report",
-        source="BLOCKED, status message = blockers",
-        fits=_is(OutcomeKind.BLOCKED),
-        state=A2AState.INPUT_REQUIRED,
-    ),
-    SourceState(
-        protocol="speckit",
-        source="success with failed gate",
-        fits=_is(OutcomeKind.GATE_FAILED),
-        state=A2AState.COMPLETED,
+        "speckit",
+        "success with failed gate",
+        _is(OutcomeKind.GATE_FAILED),
+        A2AState.COMPLETED,
         workflow=A2AState.WORKING,
     ),
-    SourceState(protocol="speckit", source="success", fits=_says_success, state=A2AState.COMPLETED),
+    SourceState("speckit", "success", _says_success, A2AState.COMPLETED),
     SourceState(
-        protocol="speckit",
-        source="error, manual_resolution or recoverable false",
-        fits=lambda source: (
+        "speckit",
+        "error, manual_resolution or recoverable false",
+        lambda source: (
             source.outcome is OutcomeKind.FAILED and source.strategy == "manual_resolution"
         ),
-        state=A2AState.FAILED,
+        A2AState.FAILED,
     ),
     SourceState(
-        protocol="speckit",
-        source="error, automatic recovery left",
-        fits=lambda source: (
+        "speckit",
+        "error, automatic recovery left",
+        lambda source: (
             source.outcome is OutcomeKind.FAILED
-            and source.strategy
-            not in (
-                None,
-                "ask_user",
-                "manual_resolution",
-            )
+            and source.strategy not in (None, "ask_user", "manual_resolution")
         ),
-        state=A2AState.WORKING,
+        A2AState.WORKING,
     ),
     SourceState(
-        protocol="speckit",
+        "speckit",
         # What is left of the failures: a question to the user, or no strategy that is known.
-        source="error, ask_user",
-        fits=_is(OutcomeKind.FAILED),
-        state=A2AState.INPUT_REQUIRED,
+        "error, ask_user",
+        _is(OutcomeKind.FAILED),
+        A2AState.INPUT_REQUIRED,
     ),
     SourceState(
-        protocol="factory",
-        source="success with verdict BLOCKING",
-        fits=_is(OutcomeKind.GATE_FAILED),
-        state=A2AState.COMPLETED,
+        "factory",
+        "success with verdict BLOCKING",
+        _is(OutcomeKind.GATE_FAILED),
+        A2AState.COMPLETED,
         workflow=A2AState.WORKING,
     ),
+    SourceState("factory", "success, also with verdict", _says_success, A2AState.COMPLETED),
     SourceState(
-        protocol="factory",
-        source="success, also with verdict",
-        fits=_says_success,
-        state=A2AState.COMPLETED,
+        "factory",
+        "questions, one data part per question",
+        _is(OutcomeKind.QUESTIONS),
+        A2AState.INPUT_REQUIRED,
     ),
     SourceState(
-        protocol="factory",
-        source="questions, one data part per question",
-        fits=_is(OutcomeKind.QUESTIONS),
-        state=A2AState.INPUT_REQUIRED,
-    ),
-    SourceState(
-        protocol="factory",
-        source="failure, not recoverable",
-        fits=lambda source: (
+        "factory",
+        "failure, not recoverable",
+        lambda source: (
             source.outcome is OutcomeKind.FAILED
             and source.report.error is not None
             and source.report.error.recoverable is False
         ),
-        state=A2AState.FAILED,
+        A2AState.FAILED,
     ),
-    SourceState(
-        protocol="factory",
-        source="failure, recoverable",
-        fits=_is(OutcomeKind.FAILED),
-        state=A2AState.WORKING,
-    ),
-    SourceState(
-        protocol=_ANY,
-        source="anything else",
-        fits=lambda _source: True,
-        state=A2AState.INPUT_REQUIRED,
-    ),
+    SourceState("factory", "failure, recoverable", _is(OutcomeKind.FAILED), A2AState.WORKING),
+    SourceState(_ANY, "anything else", lambda _source: True, A2AState.INPUT_REQUIRED),
 )
 """Every source and its states, in the order in which they are tried."""
 

@@ -14,6 +14,7 @@ from goop_mcp.validation.verdict import Verdict
 if TYPE_CHECKING:
     from goop_mcp.routing import Decision
     from goop_mcp.services.build_request import BuiltRequest
+    from goop_mcp.services.project_steps import StepResult
     from goop_mcp.services.record_report import RecordedReport
     from goop_mcp.services.session_handoff import BuiltHandoff
 
@@ -25,6 +26,7 @@ __all__ = [
     "handoff_answer",
     "recorded_answer",
     "session_answer",
+    "step_answer",
     "verdict_answer",
     "without_secrets",
 ]
@@ -136,6 +138,25 @@ def recorded_answer(recorded: "RecordedReport") -> CallToolResult:
         "\n".join([*lines, *_listed("disagreement", shown), *_decision_lines(recorded.decision)]),
         recorded.to_dict(),
     )
+
+
+def step_answer(result: "StepResult") -> CallToolResult:
+    """Return what became of a step; one that waits or is refused is not a failure of the tool."""
+    lines = [field("status", f"{result.status} ({result.action})")]
+    if result.phase is not None:
+        moved = result.phase_before not in (None, result.phase)
+        phase = f"{result.phase_before} -> {result.phase}" if moved else result.phase
+        lines.append(field("phase", f"{phase} (round {result.round})"))
+
+    lines.append(result.message.rstrip())
+    lines += [field("written", path) for path in result.files]
+    lines += [field("shown at", address) for address in result.resources]
+    if result.undo is not None:
+        lines.append(field("undo", result.undo))
+
+    lines += [*map(paragraph, result.remarks), *_listed("warning", result.findings)]
+
+    return answer("\n".join(lines), result.to_dict())
 
 
 def session_answer(built: "BuiltHandoff") -> CallToolResult:

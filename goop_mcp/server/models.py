@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, JsonValue, WithJsonSchema
 __all__ = [
     "AnyObject",
     "CandidateModel",
+    "ConfirmationModel",
     "ConflictModel",
     "DatabaseModel",
     "DecisionModel",
@@ -20,11 +21,14 @@ __all__ = [
     "RecordedModel",
     "RepairModel",
     "RetryModel",
+    "RoundModel",
     "RulePageModel",
     "SeverityName",
     "StatusModel",
+    "StepModel",
     "TaskModel",
     "VerdictModel",
+    "WaitingModel",
     "WaveModel",
     "WrittenModel",
     "WrittenStateModel",
@@ -259,6 +263,41 @@ class RecordedModel(BaseModel):
     left_out: LeftOut = []
 
 
+class ConfirmationModel(BaseModel):
+    """What waits for a person."""
+
+    id: int = Field(description="Its number.")
+    action: str = Field(description="The step that waits.")
+    subject: str = Field(description="The digest of what is confirmed.")
+    asked_by: str = Field(description="Who asked.")
+    asked_at: str = Field(description="When, in UTC.")
+
+
+class StepModel(BaseModel):
+    """What became of a step of the project."""
+
+    status: Literal["done", "unchanged", "refused", "waiting"] = Field(
+        description="waiting: a person has to confirm it, and nothing was changed yet."
+    )
+    action: str = Field(description="The step.")
+    message: str = Field(description="For people and agents, with what to do next.")
+    phase: str | None = Field(description="The phase now.")
+    phase_before: str | None = Field(description="The phase before.")
+    round: int = Field(description="The round now.")
+    confirmation: ConfirmationModel | None = Field(description="What waits for a person.")
+    question: list[str] = Field(description="What the person is asked.")
+    choices: list[str] = Field(description="The positive and the negative answer.")
+    command: str | None = Field(description="What to run; for waiting, by a person.")
+    missing: list[str] = Field(description="What a refused step lacks.")
+    undo: str | None = Field(description="How to take the step back.")
+    findings: list[FindingModel] = Field(description="Warnings, such as a step back.")
+    files: list[str] = Field(description="Paths of the changed files.")
+    resources: list[str] = Field(description="URIs of the changed documents without files.")
+    remarks: list[str] = Field(description="What people should know about the files.")
+    revision: int | None = Field(description="The revision of the database after the step.")
+    left_out: LeftOut = []
+
+
 class GateModel(BaseModel):
     """One gate of the workflow."""
 
@@ -354,6 +393,29 @@ class VerificationModel(BaseModel):
     detail: str = Field(description="What was found; empty: it does not say.")
 
 
+class RoundModel(BaseModel):
+    """A round of the project."""
+
+    number: int = Field(description="Its number.")
+    name: str | None = Field(description="Its name, or null.")
+    is_open: bool = Field(description="Whether work goes on in it.")
+    outcome: Literal["accept", "accept_with_issues"] | None = Field(
+        description="How it was closed; null: it is open."
+    )
+
+
+class WaitingModel(BaseModel):
+    """A step that waits for a person."""
+
+    id: int = Field(description="Its number.")
+    action: str = Field(description="The step.")
+    summary: str = Field(description="The question.")
+    asked_by: str = Field(description="Who asked.")
+    asked_at: str = Field(description="When, in UTC.")
+    seconds: int = Field(description="How long it waits.")
+    command: str = Field(description="What a person runs in a terminal.")
+
+
 class StatusModel(BaseModel):
     """How a project stands."""
 
@@ -361,6 +423,8 @@ class StatusModel(BaseModel):
     project: str | None = Field(description="Name of the project, or null.")
     profile: Literal["0.x", "v1"] = Field(description="Which phases and moves it has.")
     phase: str | None = Field(description="By state.json; null: it does not say.")
+    round: RoundModel = Field(description="The newest round.")
+    waiting: list[WaitingModel] = Field(description="What waits for a person, oldest first.")
     spec_locked: bool | None = Field(
         description="Whether the specification is locked; null: not known here."
     )

@@ -1,16 +1,18 @@
 """The scopes of tokens: what a caller may do.
 
-Without tokens, on stdio and on this machine, every caller may do everything.
+On stdio every caller may do everything. Over HTTP without tokens, on this machine, callers may do
+all but confirm: what confirms must be given by name.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["ALL_SCOPES", "READ", "SCOPES", "WORKSPACE", "WRITE"]
+__all__ = ["ALL_SCOPES", "CONFIRM", "DEFAULT_SCOPES", "READ", "SCOPES", "WORKSPACE", "WRITE"]
 
 READ: Final = "read"
 WRITE: Final = "write"
 WORKSPACE: Final = "workspace"
+CONFIRM: Final = "confirm"
 
 SCOPES: Final[Mapping[str, str]] = {
     READ: (
@@ -18,10 +20,15 @@ SCOPES: Final[Mapping[str, str]] = {
         " needs it"
     ),
     WRITE: (
-        "call tools that change something: record_report, build_handoff, save_memory, forget_memory"
+        "call tools that change something: record_report, update_project, build_handoff,"
+        " save_memory, forget_memory"
     ),
     WORKSPACE: "verify claims with the files and commits of the project: check_workspace",
+    CONFIRM: "be asked to confirm steps that need a person; in no default",
 }
 """What each scope allows."""
 
 ALL_SCOPES: Final = frozenset(SCOPES)
+
+DEFAULT_SCOPES: Final = ALL_SCOPES - {CONFIRM}
+"""What a token without `scopes` allows, and what a caller without a token may do over HTTP."""

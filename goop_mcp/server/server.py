@@ -74,11 +74,12 @@ class GoopServer(SdkServer):
     _types: Mapping[str, Callable[..., str]] = {}
     _without_token: Collection[str] = ALL_SCOPES
 
-    def ask_for_tokens(self) -> None:
-        """Allow nothing to callers without a token."""
-        self._without_token = frozenset()
+    def allow_without_token(self, scopes: Collection[str]) -> None:
+        """Give callers without a token `scopes`; before this is called, they have all."""
+        self._without_token = scopes
 
-    def _scopes(self) -> Collection[str]:
+    def scopes_of_caller(self) -> Collection[str]:
+        """Return what the caller of the current request may do."""
         return scopes_of_caller(without_token=self._without_token)
 
     def serve_subscriptions(self, subscriptions: Subscriptions) -> None:
@@ -169,7 +170,7 @@ class GoopServer(SdkServer):
 
     async def list_tools(self) -> list[ListedTool]:
         """Return the tools that the caller may use."""
-        scopes = self._scopes()
+        scopes = self.scopes_of_caller()
         offered = {tool.name for tool in self.tool_manager.list_tools() if is_offered(tool, scopes)}
         return [tool for tool in await super().list_tools() if tool.name in offered]
 
@@ -221,7 +222,7 @@ class GoopServer(SdkServer):
                 _sentence(UnknownNameError("tool", without_secrets(name[:_LONGEST_NAME]), known))
             )
 
-        if (refused := refusal(tool, arguments, self._scopes())) is not None:
+        if (refused := refusal(tool, arguments, self.scopes_of_caller())) is not None:
             raise ToolError(refused)
         if has_unknown_names(tool, arguments):
             raise _refusal(tool, arguments)

@@ -45,6 +45,8 @@ _LAST_ANSWERS: Final = 1.0
 _REQUEST: Final = (b'"id"', b'"method"')
 _STAYS_OPEN: Final = b'"subscriptions/listen"'
 _ANSWER: Final = '{"jsonrpc":"2.0","id":'
+_QUESTION: Final = re.compile(r'\{"jsonrpc":"2\.0","id":\d+,"method":')
+"""The start of a request of the server, whose ids are numbers: a question to the client."""
 
 
 Refuse = Callable[[str], Awaitable[None]]
@@ -69,7 +71,7 @@ class PendingRequests:
 
     def note_answer(self, text: str) -> None:
         """Note an outgoing line."""
-        if text.startswith(_ANSWER):
+        if text.startswith(_ANSWER) and _QUESTION.match(text) is None:
             self._count -= 1
             self._settled.set()
 

@@ -9,12 +9,14 @@ from goop_mcp.on_demand import modules_on_demand
 
 __all__ = [
     "check_workspace",
+    "counters",
     "hand_over",
     "judgements",
     "load_rules",
     "project_context",
     "project_documents",
     "project_status",
+    "project_steps",
     "prompt_values",
     "record_report",
     "route_reply",
@@ -26,12 +28,14 @@ __all__ = [
 if TYPE_CHECKING:
     from goop_mcp.services import (
         check_workspace,
+        counters,
         hand_over,
         judgements,
         load_rules,
         project_context,
         project_documents,
         project_status,
+        project_steps,
         prompt_values,
         record_report,
         route_reply,

@@ -12,6 +12,7 @@ from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.records import (
     Confirmation,
+    Event,
     MemoryFilter,
     NewReport,
     Round,
@@ -29,6 +30,7 @@ from goop_mcp.workspace.consistency import (
 )
 from goop_mcp.workspace.document_lookup import find_document
 from goop_mcp.workspace.documents.chronicle import Chronicle, with_state_block
+from goop_mcp.workspace.documents.spec import read_spec
 from goop_mcp.workspace.file_changes import LEFT
 from goop_mcp.workspace.goopspec_database import with_work
 from goop_mcp.workspace.layout import (
@@ -40,7 +42,7 @@ from goop_mcp.workspace.layout import (
     STATE,
 )
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.projection_text import HIDDEN_KINDS
+from goop_mcp.workspace.projection_text import GIVEN_KIND, HIDDEN_KINDS, RESUMED_KIND
 from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.report_index import Records, ReportIndex
 from goop_mcp.workspace.state import ProjectState
@@ -60,20 +62,25 @@ HANDOFF_KIND = "handoff"
 """The kind of the events from which HANDOFF.md is built."""
 
 _MOST_MEMORIES = 50
+_MOST_REPORTS = 1_000
 # The reports of the present round that were read before, of each open database.
 _report_indexes: WeakKeyDictionary[Store, ReportIndex] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSources:
-    """The sources of a session handoff: reports and memories since the last one, oldest first.
+    """The sources of a session handoff, oldest first.
 
-    Only reports of the present round count.
+    They begin where a session last resumed from a handoff, or else with the present round: the
+    newest 1,000 reports, the memories, `given`, which are the fields that callers gave for earlier
+    handoffs (events of GIVEN_KIND), and `notes`, what people added to them.
     """
 
     snapshot: "ProjectSnapshot"
     reports: Sequence[StoredReport] = ()
     memories: Sequence[StoredMemory] = ()
+    given: Sequence[Event] = ()
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +109,11 @@ class ProjectSnapshot:
         if self.decided:
             records = records.without_decided(self.decided)
         return with_work(records, self.project.work)
+
+    @property
+    def phase(self) -> str | None:
+        """The phase of state.json, None without a readable one."""
+        return self.project.state.phase if self.project.state is not None else None
 
     @cached_property
     def facts(self) -> GateFacts:
@@ -152,11 +164,28 @@ class ProjectSnapshot:
 
         return None
 
+    def with_spec(self, text: str) -> "ProjectSnapshot":
+        """Return the snapshot with another text of SPEC.md, which is about to be written."""
+        sources = {**self.project.sources, SPEC: text}
+        return replace(self, project=replace(self.project, spec=read_spec(text), sources=sources))
+
     def with_chronicle(self, state_block: str) -> "ProjectSnapshot":
         """Return the snapshot with the CHRONICLE.md that is about to show `state_block`."""
         missing = tuple(name for name in self.project.missing if name != CHRONICLE)
         chronicle = with_state_block(self.project.chronicle or Chronicle(), state_block)
         return replace(self, project=replace(self.project, missing=missing, chronicle=chronicle))
+
+    def closed(self, reading: ReadTransaction) -> "ProjectSnapshot":
+        """Return the snapshot after its round was closed: idle, and without reports and plan."""
+        before = self.project
+        state = before.state
+        if state is not None:
+            state = replace(state, phase="idle", spec_locked=False, current_wave=0, total_waves=0)
+        project = Project(
+            exists=before.exists, has_folder=before.has_folder, paths=before.paths, state=state
+        )
+
+        return ProjectSnapshot(project=project, round=reading.round())
 
     def with_late_report(self) -> "ProjectSnapshot":
         """Return the snapshot with a report that arrived after its round was closed."""
@@ -168,9 +197,19 @@ class ProjectSnapshot:
         return replace(self, project=replace(self.project, handoff=None))
 
     def since_handoff(self, reading: ReadTransaction) -> SessionSources:
-        """Return the sources of the next session handoff: those of this round."""
+        """Return the sources of the next session handoff.
+
+        A handoff that no session has resumed from is replaced by one that contains all of it.
+        """
+        # Nothing of a closed round belongs to what comes after it.
+        begin = self.round.closed_revision or self.round.first_revision - 1
+        last = max(_last_resumed(reading), begin)
+        events = reading.events(
+            document=HANDOFF, after_revision=last, kinds=(GIVEN_KIND, "imported")
+        )
+        # A note that was added after the last handoff is copied to the next one when that is shown.
         handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
-        last = max([*handoffs, self.round.first_revision - 1], default=0)
+        shown = max(handoffs, default=0)
         memories = [
             each
             for each in reading.memories(MemoryFilter(), limit=_MOST_MEMORIES)
@@ -179,8 +218,14 @@ class ProjectSnapshot:
 
         return SessionSources(
             snapshot=self,
-            reports=reading.reports(after_revision=last, round=self.round.number)[::-1],
+            reports=reading.reports(
+                after_revision=last, round=self.round.number, limit=_MOST_REPORTS
+            )[::-1],
             memories=memories[::-1],
+            given=[each for each in events if each.kind == GIVEN_KIND],
+            notes=[
+                each.text for each in events if each.kind != GIVEN_KIND and each.revision <= shown
+            ],
         )
 
 
@@ -274,8 +319,9 @@ def _round_records(
     moved = newest is not None and reading.document_revision(STATE) >= newest.revision
 
     handoffs = reading.event_revisions(HANDOFF, without=HIDDEN_KINDS, limit=1)
+    written = max(handoffs, default=0)
     resumed = reading.events(
-        after_revision=max(handoffs, default=0), document=HANDOFF, kinds=("resumed",), limit=1
+        after_revision=written, document=HANDOFF, kinds=(RESUMED_KIND,), limit=1
     )
 
     return RoundRecords(
@@ -283,7 +329,8 @@ def _round_records(
         bypasses=bypasses,
         merge_confirmed=any(each.action == "confirm_merge" for each in confirmed),
         has_moved=moved,
-        has_resumed=bool(resumed),
+        # The handoff that closes a round is used when the next one opens.
+        has_resumed=bool(resumed) or written < round.first_revision,
     )
 
 
@@ -296,6 +343,12 @@ def bypass_for(name: GateName, reason: str) -> Bypass | None:
     if Bypass.USER_SAYS_SO in allowed:
         return Bypass.USER_SAYS_SO
     return next((each for each in allowed if reason.strip().lower().startswith(each.value)), None)
+
+
+def _last_resumed(reading: ReadTransaction) -> int:
+    """Return the revision at which a session last resumed from a handoff, 0 if none ever did."""
+    resumed = reading.events(document=HANDOFF, kinds=(RESUMED_KIND,))
+    return resumed[-1].revision if resumed else 0
 
 
 def _brought_up_to_date(known: ReportIndex, reading: ReadTransaction) -> ReportIndex:

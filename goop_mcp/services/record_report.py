@@ -7,28 +7,34 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, Literal
 
 from goop_mcp.redaction import redact_structure
 from goop_mcp.routing import Action, Decision, RoutingContext, route
 from goop_mcp.routing.adapters import ADAPTERS
 from goop_mcp.routing.views import ReportView
-from goop_mcp.services.judgements import count_judgement, judgement_of
+from goop_mcp.services.counters import count_reply, decide_again, decide_and_count
+from goop_mcp.services.judgements import judgement_of
 from goop_mcp.services.project_context import Change, ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
+from goop_mcp.services.round_closing import close_round
 from goop_mcp.services.route_reply import judge_reply
 from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
 from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredReport, Surface
+from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Finding, Mode
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.gates import GateName, judge_gate
+from goop_mcp.workspace.checkpoints import checkpoint_id
 from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
-from goop_mcp.workspace.layout import ADL, CHRONICLE, HANDOFF
+from goop_mcp.workspace.file_changes import FileChange, plan_checkpoint
+from goop_mcp.workspace.layout import ADL, CHRONICLE, FOLDER, HANDOFF
 from goop_mcp.workspace.report_effects import entry_of_report, log_of_report, progress_of
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_writing import StatePlan, plan_state
@@ -183,21 +189,50 @@ def record_report(
     # The text that was read may contain secrets, and nobody needs it any more.
     verdict = replace(verdict, read_text="", span=None)
     decision, _ = redact_structure(route(verdict, context))
+    # Without secrets, so that decisions by stored counters need not be redacted once more.
+    decide = partial(route, decision.verdict)
     adapter = ADAPTERS.get(decision.verdict.protocol or "")
     read = adapter.read(decision.verdict) if adapter is not None else None
     # A request asks for work and reports nothing, so that it has no view.
     view = redact_structure(read)[0] if isinstance(read, ReportView) else None
     if envelope is None or view is None or not _is_kept(decision):
         status: Status = "rejected" if not _is_kept(decision) or envelope is None else "no_report"
-        if status == "rejected":
-            count_judgement(project_context.store, _judgement(decision, context, judged, now=now))
+        # A database is created for the counters only where there is a project.
+        counts = status == "rejected" or bool(decision.state_changes)
+        if counts and (project_context.store.exists() or project_context.files.exists(FOLDER)):
+            decision = count_reply(
+                project_context.store,
+                verdict,
+                context,
+                decide,
+                text=text,
+                surface=judged.surface,
+                judgement=(
+                    lambda decided: (
+                        _judgement(decided, context, judged, now=now)
+                        if status == "rejected"
+                        else None
+                    )
+                ),
+            )
         return RecordedReport(status=status, verdict=decision.verdict, decision=decision)
 
     if known is not None:
+        decision = project_context.store.read(
+            lambda reading: decide_again(reading, verdict, context, decide, text=text)
+        )
         return _duplicate(known, decision, envelope)
 
     recording = _Recording(
-        project_context, context, decision.verdict, view, envelope, judged=judged, now=now
+        project_context,
+        context,
+        decision.verdict,
+        view,
+        envelope,
+        text=text,
+        is_verified=check_workspace,
+        judged=judged,
+        now=now,
     )
     answer, shown = project_context.write(recording.change, now=now)
     remarks = (_NO_FILES, *shown.remarks) if answer.written.resources else shown.remarks
@@ -234,16 +269,19 @@ class _Recording:
         view: ReportView,
         envelope: _Envelope,
         *,
+        text: str,
+        is_verified: bool,
         judged: Judged,
         now: str,
     ) -> None:
+        self.is_verified = is_verified
         self.project_context, self.context, self.verdict, self.judged = (
             project_context,
             context,
             verdict,
             judged,
         )
-        self.view, self.envelope, self.now = view, envelope, now
+        self.view, self.envelope, self.text, self.now = view, envelope, text, now
         self.before = take_snapshot(project_context)
 
     def change(self, writing: WriteTransaction) -> Change[RecordedReport]:
@@ -251,19 +289,34 @@ class _Recording:
         # The check before the transaction saves work; only this one, under the lock, is reliable.
         known = self.envelope.find(writing)
         if known is not None:
-            decision, _ = redact_structure(route(self.verdict, self.context))
+            decision = decide_again(
+                writing,
+                self.verdict,
+                self.context,
+                partial(route, self.verdict),
+                text=self.text,
+            )
             return Change(answer=_duplicate(known, decision, self.envelope), shows=False)
 
         # The decision depends on the project with this report, and is stored with the report.
         row = self._row(writing.round().number)
         snapshot = self.before.with_reports(writing, row)
-        decision = self._decide(snapshot)
+        decision = decide_and_count(
+            writing,
+            self.verdict,
+            self.context,
+            lambda context: self._decide(snapshot, context),
+            text=self.text,
+            surface=self.judged.surface,
+        )
         kept = {key: value for key, value in decision.to_dict().items() if key != "verdict"}
         stored = writing.add_report(replace(row, decision=_json(kept)))
         writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
         # After the round was closed a report is kept and shown, and decides nothing any more.
         late = None if snapshot.round.is_open else snapshot.round
-        entry = entry_of_report(self.view, time=self.now)
+        entry = entry_of_report(
+            self.view, time=self.now, asked=self.context.expected_agent, claimed=self._claimed()
+        )
         if late is not None:
             entry = replace(entry, action=f"{entry.action} (late: round {late.number} is closed)")
         chronicle = self._show(writing, "report", chronicle_text(entry), CHRONICLE)
@@ -272,8 +325,19 @@ class _Recording:
             for entry in log_of_report(self.view, time=self.now)
         )
         state = self._plan_state(writing, snapshot) if late is None else None
+        extra: tuple[FileChange, ...] = ()
+        if state is not None and state.planned.after.phase == "idle" != snapshot.phase:
+            # The acceptance was confirmed by another program, which knows no rounds.
+            context = self.project_context
+            extra = close_round(writing, context, snapshot, outcome="accept", now=self.now)
         if state is not None:
             snapshot = snapshot.with_state(state.planned.after)
+            if self._is_checkpoint:
+                note, task = self.view.summary, self.view.task_id
+                _, file = plan_checkpoint(
+                    writing, state.planned.after, task=task, note=note, now=self.now
+                )
+                extra = (*extra, file)
 
         handoff = late is None and {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions)
         if handoff:
@@ -312,7 +376,20 @@ class _Recording:
             redactions=self.envelope.redactions,
         )
 
-        return Change(answer=answer, state=state, state_block=block)
+        return Change(answer=answer, state=state, extra=extra, state_block=block)
+
+    @property
+    def _is_checkpoint(self) -> bool:
+        return self.view.native_status == "CHECKPOINT"
+
+    def _claimed(self) -> list[str]:
+        """Return the claims of the report which nobody has verified, as texts."""
+        if self.is_verified:
+            unverified = [each for each in self.verdict.findings if each.rule == NOT_CHECKED.id]
+            return [each.found or each.message for each in unverified]
+
+        files = [each.path for each in self.view.files]
+        return files + [each.sha for each in self.view.commits if each.sha]
 
     @property
     def _is_elsewhere(self) -> bool:
@@ -343,8 +420,8 @@ class _Recording:
             round=round,
         )
 
-    def _decide(self, snapshot: ProjectSnapshot) -> Decision:
-        context, state = self.context, snapshot.project.state
+    def _decide(self, snapshot: ProjectSnapshot, context: RoutingContext) -> Decision:
+        state = snapshot.project.state
         if context.execution_gate is None and snapshot.facts.total_tasks:
             gate = judge_gate(GateName.EXECUTION, snapshot.facts)
             context = replace(context, execution_gate=gate.passed)
@@ -370,6 +447,10 @@ class _Recording:
 
         facts = snapshot.with_state(state).facts
         change = progress_of(self.view, state, facts, blueprint=snapshot.project.blueprint)
+        if self._is_checkpoint:
+            id = checkpoint_id(now=self.now, revision=writing.next_revision())
+            change = replace(change, values={**change.values, "activeCheckpointId": id})
+
         # Another program may change counters meanwhile; only a move depends on the state seen here.
         seen = state.token if change.phase is not None else None
 
@@ -393,8 +474,11 @@ def _envelope(verdict: Verdict) -> _Envelope | None:
 
 def _is_kept(decision: Decision) -> bool:
     """Whether the report is accepted, by its verdict and by the caller's policy."""
+    # The rows of repeated errors ask a person: the reply is as wrong as when a repair was asked.
     refusing = {Action.REQUEST_REPAIR, Action.REJECT}
-    return decision.verdict.accepted and not refusing & set(decision.actions)
+    refused = bool(refusing & set(decision.actions)) or decision.rule in ("R3", "R4b")
+
+    return decision.verdict.accepted and not refused
 
 
 def _duplicate(known: StoredReport, decision: Decision, envelope: _Envelope) -> RecordedReport:

@@ -1,6 +1,7 @@
 """Judge a reply and decide what happens next."""
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from goop_mcp import services
@@ -34,13 +35,16 @@ def route_reply(
     project: "Path | None" = None,
     store: "Store | None" = None,
     looked: "Looked | None" = None,
+    counters: "Store | None" = None,
     rules: "Sequence[Rule]" = (),
 ) -> Decision:
     """Return the decision on `text`, judged with the agent, phase, session and policy of `context`.
 
     `home` is the folder of the project that gives the profile and the names of agents. With
     `project` the claims are verified in that folder and its memory `store` first; None skips that.
-    `looked` receives the number of files checked so far. `rules` are those of `validate`.
+    `looked` receives the number of files checked so far. `counters` is the database that counts for
+    each task as `record_report` does, if it exists; None uses those of `context` alone. `rules` are
+    those of `validate`.
     """
     verdict = judge_reply(
         text,
@@ -55,7 +59,12 @@ def route_reply(
     )
     if home is not None and expect_of_project(home, expectations_of(context)).profile == "v1":
         context = replace(context, profile="v1")
-    return route(verdict, context)
+    if counters is None or not counters.exists():
+        return route(verdict, context)
+
+    return services.counters.count_reply(
+        counters, verdict, context, partial(route, verdict), text=text, surface="route"
+    )
 
 
 def judge_reply(

@@ -1,9 +1,10 @@
-"""Compose a session handoff from the caller's fields and the records since the last handoff."""
+"""Compose a session handoff from the caller's fields and the records since the last session."""
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from goop_mcp.redaction import map_texts, redact_structure
 from goop_mcp.services.project_snapshot import SessionSources, envelope_of
@@ -15,11 +16,17 @@ from goop_mcp.workspace.documents.blueprint import BlueprintTask
 from goop_mcp.workspace.documents.handoff import Commit, DoneTask, Handoff, NextTask, command_in
 from goop_mcp.workspace.documents.status_markers import task_ids_in
 from goop_mcp.workspace.layout import READING_ORDER
+from goop_mcp.workspace.report_index import finishes_task
 
-__all__ = ["NOTHING_GIVEN", "SessionFields", "compose_handoff"]
+__all__ = ["NOTHING_GIVEN", "SessionFields", "compose_handoff", "fields_to_json"]
 
 _LATEST = 3
 _MOST_GOTCHAS = 10
+# How many earlier calls count; each has at most some lists of texts.
+_MOST_GIVEN = 50
+_MOST_NOTES = 50
+_LONGEST_NOTE = 8_000
+_HEADING = re.compile(r"^( {0,3})#", re.MULTILINE)
 _UNKNOWN_PHASE = "unknown"
 # What a reader of replies might accept as an envelope: a tag, also an escaped one, or JSON.
 _ENVELOPE = re.compile(r"(?:<|&lt;)(?=[A-Za-z/!?])|\{(?=\s*[\"'])")
@@ -57,11 +64,14 @@ def compose_handoff(
     """
     snapshot, reports = sources.snapshot, sources.reports
     project, state = snapshot.project, snapshot.project.state
+    given = _Given.of(sources)
     envelopes = [envelope_of(report) for report in reports]
     done = _done(sources)
     blueprint = project.blueprint
     tasks = blueprint.tasks if blueprint is not None else ()
     task = next((each for each in tasks if str(each.id) not in done), None)
+    if not (fields.next_action or fields.next_agent or fields.next_command):
+        fields = given.with_next_step(fields, done)
     next_task = _next_task(fields, task, envelopes, done)
 
     # A caller who names a completed task as the next action knows that work is left, so that the
@@ -94,17 +104,24 @@ def compose_handoff(
             if (sha := _text(each.get("sha")))
         ),
         command=fields.next_command or _decided(decided_command) or _command(sources),
-        files_to_read=fields.files_to_read or _files_to_read(sources, envelopes),
-        context=fields.summary or _context(sources, envelopes),
+        files_to_read=_unique(
+            [*given.files_to_read, *(fields.files_to_read or _files_to_read(sources, envelopes))]
+        ),
+        context=" ".join(
+            _unique([*given.summaries, fields.summary or _context(sources, envelopes)])
+        ),
         next_task=next_task,
-        blockers=fields.blockers or snapshot.records.blockers,
-        gotchas=fields.warnings or _gotchas(sources),
+        blockers=_unique(
+            [*given.blockers_without(done), *(fields.blockers or snapshot.records.blockers)]
+        ),
+        gotchas=_unique([*given.warnings, *(fields.warnings or _gotchas(sources))]),
         pending_decisions=(
             project.chronicle.pending_decisions if project.chronicle is not None else ()
         ),
         memories=tuple(
             f"{memory.title} ({memory.type}, {memory.id})" for memory in sources.memories
         ),
+        notes=_unique(_shown_notes(sources.notes)),
     )
     # Secrets are removed from the whole handoff, because fields come from different sources.
     shareable, _ = redact_structure(handoff)
@@ -114,19 +131,101 @@ def compose_handoff(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The fields that callers gave for the handoffs before this one, oldest first."""
+
+    each: Sequence[SessionFields]
+    reported_since: bool
+
+    @classmethod
+    def of(cls, sources: SessionSources) -> "_Given":
+        newest = sources.given[-1].revision if sources.given else 0
+        return cls(
+            [_fields_from_json(event.text) for event in sources.given[-_MOST_GIVEN:]],
+            any(report.revision > newest for report in sources.reports),
+        )
+
+    @property
+    def summaries(self) -> Iterator[str]:
+        return (fields.summary for fields in self.each if fields.summary)
+
+    @property
+    def files_to_read(self) -> Iterator[str]:
+        return (path for fields in self.each for path in fields.files_to_read)
+
+    @property
+    def warnings(self) -> Iterator[str]:
+        return (text for fields in self.each for text in fields.warnings)
+
+    def blockers_without(self, done: _Done) -> Iterator[str]:
+        """Yield the blockers, except those that only name tasks which are completed by now."""
+        for text in (text for fields in self.each for text in fields.blockers):
+            named = task_ids_in(text)
+            if not named or any(str(task) not in done for task in named):
+                yield text
+
+    def with_next_step(self, fields: SessionFields, done: _Done) -> SessionFields:
+        """Return `fields` with the next step of the newest caller that gave one, if it holds.
+
+        It holds until something else is reported, and longer if it names a task that is still open.
+        """
+        last = next(
+            (
+                each
+                for each in reversed(self.each)
+                if each.next_action or each.next_agent or each.next_command
+            ),
+            None,
+        )
+        named = _named_task(last.next_action) if last is not None else None
+        if last is None or (self.reported_since and (named is None or named in done)):
+            return fields
+
+        return replace(
+            fields,
+            next_action=last.next_action,
+            next_agent=last.next_agent,
+            next_command=last.next_command,
+        )
+
+
+def fields_to_json(fields: SessionFields) -> str:
+    """Return `fields` as JSON, as the next handoffs read them."""
+    return json.dumps(asdict(fields), ensure_ascii=False, sort_keys=True)
+
+
+def _fields_from_json(text: str) -> SessionFields:
+    """Return the fields in the JSON of `fields_to_json`."""
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in json.loads(text).items()
+    }
+    return SessionFields(**values)
+
+
+def _shown_notes(notes: Sequence[str]) -> Iterator[str]:
+    """Yield the newest notes of people, with headings that are none of the handoff's own."""
+    for note in notes[-_MOST_NOTES:]:
+        text = _HEADING.sub(r"\1\\#", note)
+        yield text if len(text) <= _LONGEST_NOTE else f"{text[:_LONGEST_NOTE]}… (cut)"
+
+
 def _phase(sources: SessionSources) -> str:
     state = sources.snapshot.project.state
     return state.phase if state is not None else sources.snapshot.records.phase or _UNKNOWN_PHASE
 
 
 def _done(sources: SessionSources) -> _Done:
-    """Map completed tasks to the agents that completed them since the last handoff, or None.
+    """Map completed tasks to the agents that completed them since the last session began, or None.
 
     The snapshot may be older than the reports, because others record while a handoff waits for the
     lock.
     """
     last = {report.task_id: report for report in sources.reports if report.task_id is not None}
-    still_open = {task for task, report in last.items() if report.status != "COMPLETE"}
+    still_open = {
+        task for task, report in last.items() if not finishes_task(report, envelope_of(report))
+    }
     done: dict[str, str | None] = {
         task: None for task in sources.snapshot.records.done if task not in still_open
     }
@@ -155,13 +254,13 @@ def _named_task(action: str | None) -> str | None:
 def _completed(
     reports: Sequence[StoredReport], envelopes: Sequence[_Values], *, without: str | None
 ) -> Iterator[DoneTask]:
-    """Yield the tasks whose last report in `reports` is COMPLETE, except the task `without`."""
+    """Yield the tasks that their last report in `reports` finishes, except the task `without`."""
     last = {report.task_id: report for report in reports if report.task_id != without}
     for report, envelope in zip(reports, envelopes, strict=True):
         if (
             report.task_id is not None
             and last.get(report.task_id) is report
-            and report.status == "COMPLETE"
+            and finishes_task(report, envelope)
         ):
             name = " ".join(filter(None, (report.task_id, _text(envelope.get("task_name")))))
             sha = next(iter(_texts(_parts(envelope, "artifacts", "commits"), "sha")), None)
@@ -207,7 +306,7 @@ def _context(sources: SessionSources, envelopes: Sequence[_Values]) -> str:
     facts = sources.snapshot.facts
     done = facts.total_tasks - facts.open_tasks_in_all
     tasks = f" {done} of {facts.total_tasks} tasks are done." if facts.total_tasks else ""
-    summary = " ".join(latest) or "Nothing was reported since the last handoff."
+    summary = " ".join(latest) or "Nothing was reported yet."
     return f"{summary} The project is in phase {_phase(sources)}.{tasks}"
 
 

@@ -10,12 +10,18 @@ from goop_mcp.protocols import validate
 from goop_mcp.redaction import redact_structure
 from goop_mcp.services.project_context import Change, ProjectContext
 from goop_mcp.services.project_snapshot import HANDOFF_KIND, SessionSources, take_snapshot
-from goop_mcp.services.session_contents import SessionFields, compose_handoff
+from goop_mcp.services.session_contents import (
+    NOTHING_GIVEN,
+    SessionFields,
+    compose_handoff,
+    fields_to_json,
+)
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import NewEvent
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workspace.documents.handoff import Handoff, command_in, handoff_text, read_handoff
 from goop_mcp.workspace.layout import HANDOFF, document_path
+from goop_mcp.workspace.projection_text import GIVEN_KIND
 
 __all__ = [
     "SESSION_FIELDS",
@@ -125,6 +131,17 @@ def build_session_handoff(
     def change(writing: WriteTransaction) -> Change[BuiltHandoff]:
         handoff = compose_handoff(fields, snapshot.since_handoff(writing), now=now)
         verdict = judge_handoff(handoff)
+        # The next handoff says this again, unless a session has resumed from this one.
+        if fields != NOTHING_GIVEN:
+            writing.add_event(
+                NewEvent(
+                    kind=GIVEN_KIND,
+                    author=_AUTHOR,
+                    text=fields_to_json(fields),
+                    created_at=now,
+                    document=HANDOFF,
+                )
+            )
         event = writing.add_event(handoff_event(handoff, author=_AUTHOR, now=now))
         built = BuiltHandoff(text=event.text, path=path, verdict=verdict, revision=event.revision)
         return Change(answer=replace(built, resource=resource, redactions=redactions))

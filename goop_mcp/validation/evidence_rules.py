@@ -6,7 +6,7 @@ In the examples the project contains what the good reply claims.
 from dataclasses import replace
 
 from goop_mcp.validation.findings import Severity
-from goop_mcp.validation.rules import Example, RuleList
+from goop_mcp.validation.rules import Example, Rule, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = [
@@ -52,6 +52,13 @@ The architecture was reviewed.
 """
 
 EVIDENCE_RULES = RuleList()
+
+
+def _as_far_as_known(rule: Rule) -> Rule:
+    """Return `rule` for the case that nobody says at which commit the task began."""
+    # Without it, the history may lack what the agent did: a doubt, which rejects in no mode.
+    return replace(rule, strict=Severity.WARNING)
+
 
 FILE_NOT_FOUND = EVIDENCE_RULES.add(
     id="evidence/file-not-found",
@@ -142,8 +149,7 @@ FILE_NOT_TOUCHED = EVIDENCE_RULES.add(
     ),
 )
 
-NOT_TOUCHED_AS_FAR_AS_KNOWN = replace(FILE_NOT_TOUCHED, strict=Severity.WARNING)
-"""The same rule if the commit at which the task began is unknown."""
+NOT_TOUCHED_AS_FAR_AS_KNOWN = _as_far_as_known(FILE_NOT_TOUCHED)
 
 COMMIT_UNRELATED = EVIDENCE_RULES.add(
     id="evidence/commit-unrelated",
@@ -163,8 +169,7 @@ COMMIT_UNRELATED = EVIDENCE_RULES.add(
     ),
 )
 
-UNRELATED_AS_FAR_AS_KNOWN = replace(COMMIT_UNRELATED, strict=Severity.WARNING)
-"""The same rule if the commit at which the task began is unknown."""
+UNRELATED_AS_FAR_AS_KNOWN = _as_far_as_known(COMMIT_UNRELATED)
 
 COMMIT_ON_NO_BRANCH = EVIDENCE_RULES.add(
     id="evidence/commit-on-no-branch",
@@ -180,8 +185,7 @@ COMMIT_ON_NO_BRANCH = EVIDENCE_RULES.add(
     example=Example(good='sha="a1b2c3d"', bad='sha="f1e2d3c"', reply=COMPLETE_REPLY),
 )
 
-ON_NO_BRANCH_AS_FAR_AS_KNOWN = replace(COMMIT_ON_NO_BRANCH, strict=Severity.WARNING)
-"""The same rule if the commit at which the task began is unknown."""
+ON_NO_BRANCH_AS_FAR_AS_KNOWN = _as_far_as_known(COMMIT_ON_NO_BRANCH)
 
 MEMORY_NOT_FOUND = EVIDENCE_RULES.add(
     id="evidence/memory-not-found",

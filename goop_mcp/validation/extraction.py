@@ -111,6 +111,7 @@ def _outside_json(text: str, blocks: list[Block]) -> Iterator[Block]:
 
 
 def _choose(blocks: list[Block]) -> Block | None:
+    # Agents draft first and correct themselves later, so the last block is the answer.
     for block in reversed(blocks):
         if block.why is None:
             return block

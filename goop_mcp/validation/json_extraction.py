@@ -115,7 +115,16 @@ def extract_json(
     chosen = choose_last(blocks)
     transformed = chosen is not None and HAND_BACK in text[: chosen.start]
     if chosen is None and "{" in text and source.read is source.given:
-        for decoded, by_host in _decoded_sources(text):
+        # One level of escaping is undone, whoever added it: a host, or the agent as a string.
+        encoded = _ENCODED.search(text) if '\\"' in text else None
+        for by_host in (True, False):
+            if by_host and "&quot;" in text:
+                decoded = unescape(text)
+            elif not by_host and encoded is not None:
+                decoded = decoded_text(text, encoded.start())
+            else:
+                continue
+
             found = find_blocks(decoded)
             if choose_last(found) is None:
                 continue
@@ -138,14 +147,6 @@ def extract_json(
         chosen=chosen,
         host_transformed=transformed,
     )
-
-
-def _decoded_sources(text: str) -> Iterator[tuple[SourceText, bool]]:
-    """Yield `text` with one level of escaping removed, and whether a host had added that level."""
-    if "&quot;" in text:
-        yield unescape(text), True
-    if '\\"' in text and (encoded := _ENCODED.search(text)) is not None:
-        yield decoded_text(text, encoded.start()), False
 
 
 def choose_last(blocks: Iterable[Block]) -> Block | None:

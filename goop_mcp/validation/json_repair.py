@@ -106,6 +106,8 @@ def read_loosely(source: str, *, depth: int) -> LooseObject:
 class _LooseReader:
     def __init__(self, source: str, depth: int) -> None:
         self._source = source
+        # The reader calls itself once for each level, so that the stack of Python bounds the depth,
+        # whatever the caller allows.
         self._depth = min(depth, _DEEPEST)
         self._at = 0
         self._found = LooseObject(positions={"": 0})
@@ -392,6 +394,7 @@ class _LooseReader:
         if number is None:
             raise self._unexpected("a number, true, false, null or a text in double quotes")
         if not number["fraction"]:
+            # The bound of the strict decoder as well: both accept the same numbers.
             if len(word) > MOST_DIGITS:
                 raise self._unexpected(f"a number of at most {MOST_DIGITS} digits")
             return int(word)
@@ -406,6 +409,8 @@ class _LooseReader:
         quote = self._source[start]
         close = self._ends.of(start, position)
         if close is None:
+            # Without any quote that could close it, the text ends within this string. With several,
+            # the string has two readings, and neither is taken.
             if not any(closer in self._source[start + 1 :] for closer in CLOSERS[quote]):
                 self._at = len(self._source)
                 raise _EndOfTextError

@@ -95,6 +95,8 @@ class StringEnds:
         the end of a second such string would be a second possible end of the first one, which is
         a failure.
         """
+        # What follows a quote shows its role: a quote inside a text is rarely followed by a comma
+        # and a key, or by a bracket.
         source, follows = self._source, _FOLLOWS[place]
         quote = source[start]
         strict = _STRICT.match(source, start + 1) if quote == '"' else None

@@ -92,20 +92,8 @@ class ValueReader:
         """
         # Two keys can only differ by case if one of them has a capital. One call over all keys
         # clears every object without one.
-        spellings: dict[str, str] = {}
-        for name in () if "".join(values).islower() else values:
-            other = spellings.setdefault(name.casefold(), name)
-            path = f"{where}/{escape_pointer(name)}"
-            # The reader of a family may read an object twice, with another table.
-            if values[name] != values[other] and not any(
-                each.rule is CONFLICTING_DUPLICATE and each.hit.path == path
-                for each in self.problems
-            ):
-                message = (
-                    f"keys {excerpt(other, _SHOWN)!r} and {excerpt(name, _SHOWN)!r} have different"
-                    " values; expected one key"
-                )
-                self.problems.append(CONFLICTING_DUPLICATE.problem(message, path=path))
+        if not "".join(values).islower():
+            self._conflicting_keys(values, where)
 
         for each in fields:
             name = each.name
@@ -128,6 +116,23 @@ class ValueReader:
             read = kind.read(value, where, name, self)
             if read is not value:
                 values[name] = read
+
+    def _conflicting_keys(self, values: JsonObjectValue, where: str) -> None:
+        """Report keys that differ only in case and have different values."""
+        spellings: dict[str, str] = {}
+        for name, value in values.items():
+            other = spellings.setdefault(name.casefold(), name)
+            path = f"{where}/{escape_pointer(name)}"
+            # The reader of a family may read an object again, with another table.
+            if value != values[other] and not any(
+                each.rule is CONFLICTING_DUPLICATE and each.hit.path == path
+                for each in self.problems
+            ):
+                message = (
+                    f"keys {excerpt(other, _SHOWN)!r} and {excerpt(name, _SHOWN)!r} have different"
+                    " values; expected one key"
+                )
+                self.problems.append(CONFLICTING_DUPLICATE.problem(message, path=path))
 
     def missing(self, each: "Field", where: str, *, blank: bool) -> None:
         """Report that a field is absent, null or blank."""
@@ -391,6 +396,7 @@ class Count(Kind):
 
 
 def _is_whole(value: JsonValue) -> TypeGuard[int | float]:
+    # JSON has one kind of number: 2.0 is whole. A bool is an int to Python only.
     return value.__class__ is int or (isinstance(value, float) and value.is_integer())
 
 

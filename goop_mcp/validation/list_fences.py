@@ -97,6 +97,8 @@ def _take(blocks: _Blocks, rest: str, indent: int, line: tuple[int, int]) -> Non
 
     `rest` is indented by `indent`, `line` is where the line begins and ends.
     """
+    # A fence belongs to its item: a line that is indented less ends both, even without a closing
+    # fence.
     depth = blocks.matched(indent)
     if blocks.fence is not None:
         if depth >= blocks.fence.depth:

@@ -70,6 +70,7 @@ def blocks_of(
         blocks.extend(
             Block(root=name, start=opener.start, end=closer.end) for opener, closer in pairs
         )
+        # What was cut off before a complete envelope was a draft; after it, it is the last word.
         rest = max((closer.end for _, closer in pairs), default=0)
         cut_off = _last_cut_off(
             text, [tag for tag in unclosed if tag.start >= rest], roots.child_tags
@@ -112,6 +113,9 @@ def _pair(
     stack: list[Tag] = []
     mentioned: Tag | None = None  # the last start tag that text follows, used if no other is open
 
+    # Prose mentions both tags ("a <goop_report> block ends with </goop_report>"), so their order
+    # alone proves nothing. What stands next to a tag does: markup follows the start tag of an
+    # envelope and precedes its end tag. A stack pairs these, because an envelope may quote another.
     for _, tag, opens in tags:
         if opens:
             if _opens_markup(text, tag):

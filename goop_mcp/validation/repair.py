@@ -196,6 +196,7 @@ class _Scanner:
         if following == "!":
             return self.comment_or_cdata(at)
         if following == "?":
+            # An XML declaration belongs before the root: within the envelope it is quoted text.
             end = self.find_end("?>", at)
             named = _NAME.match(source, at + 2)
             proper = end >= 0 and named is not None and named[0].lower() != "xml"
@@ -205,6 +206,8 @@ class _Scanner:
         name = _NAME.match(source, at + 1)
         if name is None:
             if not following and self.stack:
+                # A `<` as the last character may begin any tag. Escaping it would make a text of
+                # it and hide that the envelope is cut off.
                 self.result.tail = at
                 return at
 
@@ -231,6 +234,8 @@ class _Scanner:
             end = self.find_end("-->", at + 4)
             if end >= 0:
                 body = source[at + 4 : end]
+                # What was commented out is no part of the report, so it is not escaped into a text.
+                # Its line breaks stay: lines have the same numbers before and after the repair.
                 if "--" in body or body.endswith("-") or FORBIDDEN.search(body):
                     message = "comment that is not well-formed; left out"
                     self.edit(at, end + 3, "\n" * body.count("\n"), xml_rules.UNESCAPED, message)
@@ -351,6 +356,8 @@ class _Scanner:
         parent = self.stack[-1]
         written = name[0]
         plain = self.local(written)
+        # Within an extension the agent chooses the names, and one that equals a name of the grammar
+        # means something else there.
         proper = self.grammar.names.get(plain.lower()) if parent.kind != "free" else None
         if parent.kind == "text":
             return self.tag_in_text(at, plain, proper, parent)
@@ -472,6 +479,8 @@ class _Scanner:
         if end is None:
             return False
 
+        # An end tag that comes after that of the parent cannot close an element inside it: the tag
+        # is text, such as the `<T>` of a type parameter.
         ceiling = self.next_end_tag(parent.name.rpartition(":")[2], at)
 
         return ceiling is None or end < ceiling or bare == parent.name
@@ -490,6 +499,7 @@ class _Scanner:
         """Read the attributes of a start tag, record its position and put it on the stack."""
         path = self.stack[-1].path_of_child(name) if self.stack else f"/{name}"
         element = _Open(name, written, kind, path, at)
+        # On the stack before anything is checked, because a failure names the innermost element.
         self.stack.append(element)
         if len(self.stack) > self.depth:
             raise self.fail(at, f"elements nested deeper than {self.depth}", rule=TOO_DEEP)
@@ -500,6 +510,7 @@ class _Scanner:
         rest = _REST_OF_TAG.match(self.source, name_end)
         if rest is None:
             if self.last_closing < name_end:
+                # No `>` follows at all: the text ends within this tag, which opened nothing yet.
                 self.stack.pop()
                 self.result.tail = at
                 return at
@@ -512,6 +523,7 @@ class _Scanner:
                     [(m[1], m.start(1), m.end()) for m in _ATTRIBUTES.finditer(rest[1])], name_end
                 )
 
+        # All elements inside an extension have its path, and the extension itself comes first.
         self.result.positions.setdefault(path, TagPosition(at, end))
         if closed:
             self.stack.pop()
@@ -532,6 +544,7 @@ class _Scanner:
                 else name
             )
             if proper in seen:
+                # Which of the two values was meant is unknown, and one of them would be lost.
                 raise self.fail(
                     base + start,
                     f"attribute {name} stands twice in one tag",

@@ -232,6 +232,8 @@ class XmlEnvelope:
         line_end = source.find("\n", line_start)
         text = source[line_start : line_end if line_end >= 0 else len(source)]
         tag = f"<{etree.QName(element).localname}"
+        # The parser records the line on which a start tag ends. A tag that spans lines, or a second
+        # one of this name, leaves open where the element begins; a comment may only mention it.
         begins_in_tag = source.rfind("<", 0, line_start) > source.rfind(">", 0, line_start)
         if text.count(tag) != 1 or "<!" in text or begins_in_tag:
             return None

@@ -86,22 +86,25 @@ def scan(text: str, roots: Roots) -> ScanResult:
     hidden_until = 0
 
     for mark in pattern.finditer(text):
-        start = mark.start()
-        groups = mark.groupdict()
+        start, root, opens = mark.start(), mark["root"], mark["closes"] is None
         if code.covers(start):
-            if groups["root"] and groups["closes"] is None:
-                seen.in_code.append(Tag(groups["root"].lower(), start, mark.end()))
+            if root and opens:
+                seen.in_code.append(Tag(root.lower(), start, mark.end()))
 
             continue
 
-        if groups["root"]:
-            name = intern(groups["root"].lower())
-            if groups["closes"] is None:
+        if root:
+            name = intern(root.lower())
+            if opens:
                 # `<root/>` is a mention: no envelope is empty.
                 if _SELF_CLOSING.match(text, mark.end()) is None:
                     seen.openers.append(Tag(name, start, mark.end()))
-            elif (end := _end_of_tag(text, mark.end())) is not None:
-                seen.closers.append(Tag(name, start, end))
+            else:
+                # Text before the `>` of an end tag shows that it is a mention. The window bounds
+                # the search where a text has many end tags and no `>`.
+                end = text.find(">", mark.end(), mark.end() + _END_TAG_WINDOW)
+                if end >= 0 and not text[mark.end() : end].strip():
+                    seen.closers.append(Tag(name, start, end + 1))
         elif start >= hidden_until:
             end = text.find("-->" if mark[0] == "<!--" else "]]>", mark.end())
             hidden_until = len(text) if end < 0 else end + 3
@@ -109,14 +112,6 @@ def scan(text: str, roots: Roots) -> ScanResult:
                 seen.hidden.append((start, hidden_until))
 
     return seen
-
-
-def _end_of_tag(text: str, name_end: int) -> int | None:
-    """Return the end of an end tag whose name ends at `name_end`, None if text precedes its `>`."""
-    if text.startswith(">", name_end):
-        return name_end + 1
-    end = text.find(">", name_end, name_end + _END_TAG_WINDOW)
-    return end + 1 if end >= 0 and not text[name_end:end].strip() else None
 
 
 class Regions:

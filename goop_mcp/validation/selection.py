@@ -38,6 +38,7 @@ def select(text: str, families: Sequence[Family], limits: Limits) -> Selection:
     detected = len(families) > 1
     source, remarks, by_host = _as_read(text)
     lower = source.read.lower() if detected else ""
+    # An invisible character within a name hides it from this test, and the families repair it.
     if not lower.isascii():
         lower = ZERO_WIDTH.sub("", lower)
 
@@ -64,6 +65,8 @@ def select(text: str, families: Sequence[Family], limits: Limits) -> Selection:
             selection for selection in live if not any(_holds(other, selection) for other in live)
         ]
     if len(live) > 1:
+        # The envelope that ends the text is the answer, and the others are what it is about. If
+        # several end it, or none does, choosing one would be a guess.
         ending = [
             selection
             for selection in live

@@ -265,6 +265,8 @@ def template_text(
 
     A whole value is an error, a slot within other text a warning.
     """
+    # The order matters: a value that is a template as a whole says nothing, which is an error, and
+    # only the rest of the values is searched for single slots, which are warnings.
     if len(value) <= _LONGEST and _folded(value.strip().lower()) in _looked_up(prose):
         return Severity.ERROR
     if kind is ValueKind.SHA and value.strip().lower() in SHAS:
@@ -405,21 +407,16 @@ def _is_choice(value: str) -> bool:
     items = [item.strip() for item in bare.rstrip(".").split("|")]
     if not all(items):
         return False
-    if items[0].lower() in ("none", "n/a"):
-        return all(
-            item.lower() in LISTED or _bracketed(item) or _names_choice(item) for item in items[1:]
-        )
+    unlisted = [each for each in items if each.lower() not in LISTED and not _bracketed(each)]
+    if items[0].lower() not in ("none", "n/a"):
+        return not unlisted
 
-    return all(item.lower() in LISTED or _bracketed(item) for item in items)
-
-
-def _names_choice(item: str) -> bool:
-    """Return whether `item` describes what to write instead of "none".
-
-    `None | int in the signature` is code.
-    """
-    words = item.lower().split()
-    return len(words) > 1 and (words[0] in _KNOWN_NAMES or words[0] in MODIFIERS)
+    # `None | int in the signature` is code: what describes a value begins with a word for one.
+    described = [item.lower().split() for item in unlisted if item is not items[0]]
+    return all(
+        len(words) > 1 and (words[0] in _KNOWN_NAMES or words[0] in MODIFIERS)
+        for words in described
+    )
 
 
 def _bracketed(value: str) -> bool:
@@ -494,19 +491,23 @@ def _is_slot(opener: str, inner: str, kind: ValueKind = ValueKind.TEXT) -> bool:
         return text in "NMXYnmxy" if kind is ValueKind.NUMBER else text in "NMY" and opener != "<"
     if not text[0].isalpha() and not ((text[0].isdigit() or text[0] == "~") and " " in text):
         return False
+    # `[PROJ-123]` is the number of a ticket, `[a-z]` a part of a regular expression.
     if opener == "[" and (_TICKET.fullmatch(text) or _is_character_class(text)):
         return False
+    # `<K, V>` are type parameters, `[i, j]` indices.
     if all(len(word) == 1 for word in _WORD.findall(text)):
         return False
     if _NAMES.fullmatch(text):
         return not SLOT_NAMES.isdisjoint(lower.replace(",", " ").split())
     if " " not in text and "." in text and opener in "[<":
         return "/" in text
+    # A list of strings is data, and `<T extends Comparable>` is Java.
     if "," in text and ('"' in text or ("'" in text and " '" in text)):
         return False
     if opener == "<" and (" extends " in text or " super " in text):
         return False
 
+    # `{retries: 3}` and `{"a.b": …}` are objects; after a longer text the colon is punctuation.
     key, colon, rest = text.partition(":")
 
     return not (
@@ -567,6 +568,7 @@ def _slot_in_path(path: str) -> bool:
     routed = _ROUTE_FOLDERS.search(path)
     for match in _PATH_SLOT.finditer(path):
         slot, inner = match[0], match[0][1:-1]
+        # `pages/[id].tsx` and `routes/{user}` are names that web frameworks give to real files.
         if slot[0] == "[":
             if (routed is not None and routed.end() <= match.start()) or not _is_known(
                 inner, strict=False

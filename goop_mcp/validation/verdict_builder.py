@@ -57,10 +57,10 @@ def build_verdict(
         if mode == "lenient" and problem.hit.before is not None
     ]
     repairs.sort(key=lambda repair: repair.line or 0)
-    repaired, envelope = parsed.repaired, parsed.envelope
-    if repaired is None and chosen is not None and envelope is not None and not envelope.partial:
+    repaired, envelope = parsed.repaired if repairs else None, parsed.envelope
+    if repairs and repaired is None and chosen is not None and envelope is not None:
         # Only the text around the envelope was repaired.
-        repaired = source.read[chosen.start : chosen.end]
+        repaired = None if envelope.partial else source.read[chosen.start : chosen.end]
 
     if len(findings) > 1:
         findings.sort(key=lambda each: (each.line or 0, each.column or 0, _RANKS[each.severity]))
@@ -83,7 +83,7 @@ def build_verdict(
         repairs=tuple(repairs),
         candidates=_candidates(selection),
         envelope=envelope,
-        repaired_text=repaired if repairs else None,
+        repaired_text=repaired,
         feedback=feedback,
         omitted=len(problems) - len(listed),
         span=(chosen.start, chosen.end) if chosen is not None else None,

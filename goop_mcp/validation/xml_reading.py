@@ -99,6 +99,8 @@ def _conflicts(envelope: XmlEnvelope) -> list[Problem]:
         return []
 
     problems = _against_elements(root, envelope.source.lower()) if len(root.attrib) > 1 else []
+    # XPath finds the few elements that can have a conflict several times faster than a loop, and
+    # than a pattern finds a capital before an equals sign in the source.
     for element in _SEVERAL_ATTRIBUTES(root):
         # Two names can only differ by case if one of them has a capital.
         if not "".join(map(str, element.keys())).islower():

@@ -1,8 +1,9 @@
-"""Read the saved positions of a project, `.goopspec/checkpoints/<id>.json`.
+"""Read and write the saved positions of a project, `.goopspec/checkpoints/<id>.json`.
 
 No specification defines their form, so any JSON object is accepted.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,8 +13,19 @@ from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.json_text import JsonDefect, parse_object
 from goop_mcp.workspace.layout import CHECKPOINTS_FOLDER
+from goop_mcp.workspace.state import ProjectState
 
-__all__ = ["MOST_BYTES", "MOST_READ", "Checkpoint", "Checkpoints", "read_checkpoints"]
+__all__ = [
+    "MOST_BYTES",
+    "MOST_READ",
+    "Checkpoint",
+    "Checkpoints",
+    "checkpoint_id",
+    "checkpoint_path",
+    "checkpoint_text",
+    "read_checkpoint",
+    "read_checkpoints",
+]
 
 MOST_READ = 50
 """How many checkpoints are opened, the last changed ones first."""
@@ -31,13 +43,18 @@ _MILLISECONDS_FROM = 100_000_000_000
 class Checkpoint:
     """One saved position.
 
-    `saved_at` is the time it states, else the modification time of its file.
+    `saved_at` is the time it states, else the modification time of its file. `round`, `wave`,
+    `task` and `note` are None unless goop-mcp has written it.
     """
 
     id: str
     path: str
     saved_at: datetime
     phase: str | None = None
+    round: int | None = None
+    wave: int | None = None
+    task: str | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +79,58 @@ class _File:
     changed_ns: int
     path: str
     size: int
+
+
+def checkpoint_path(id: str) -> str:
+    """Return the path of the checkpoint `id`."""
+    return f"{CHECKPOINTS_FOLDER}/{id}{_SUFFIX}"
+
+
+def checkpoint_id(*, now: str, revision: int) -> str:
+    """Return the id of a checkpoint saved at `now` (ISO 8601); the revision makes it unique."""
+    digits = "".join(character for character in now[:19] if character.isdigit())
+    return f"cp-{digits[:8]}-{digits[8:]}-{revision}"
+
+
+def checkpoint_text(
+    id: str, *, state: ProjectState, round: int, task: str | None, note: str | None, now: str
+) -> str:
+    """Return the file of a checkpoint: the position, a note, and state.json as it is."""
+    values = {
+        "id": id,
+        "createdAt": now,
+        "phase": state.phase,
+        "round": round,
+        "wave": state.current_wave,
+        "totalWaves": state.total_waves,
+        "task": task,
+        "note": note,
+        "state": json.loads(state.text),
+    }
+    return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+
+
+def read_checkpoint(
+    id: str, text: str, *, path: str, changed_ns: int = 0
+) -> Checkpoint | JsonDefect:
+    """Return the checkpoint in `text`, or why it is none."""
+    values = parse_object(text)
+    if isinstance(values, JsonDefect):
+        return values
+
+    times = (_moment(values.get(key)) for key in _TIMES)
+    stated = next((moment for moment in times if moment is not None), None)
+
+    return Checkpoint(
+        id=_text(values.get("id")) or id,
+        path=path,
+        saved_at=stated or datetime.fromtimestamp(changed_ns / 1e9, UTC),
+        phase=_phase(values),
+        round=_count(values.get("round")),
+        wave=_count(values.get("wave")),
+        task=_text(values.get("task")),
+        note=_text(values.get("note")),
+    )
 
 
 def read_checkpoints(files: ProjectFiles) -> Checkpoints:
@@ -122,23 +191,16 @@ def _read(files: ProjectFiles, file: _File, errors: list[str]) -> Checkpoint | N
         errors.append(str(error))
         return None
 
-    values = parse_object(text) if text is not None else {}
-    if isinstance(values, JsonDefect):
+    id = file.path.rpartition("/")[2].removesuffix(_SUFFIX)
+    found = read_checkpoint(id, text or "{}", path=file.path, changed_ns=file.changed_ns)
+    if isinstance(found, JsonDefect):
         errors.append(
-            f"{file.path} cannot be read at line {values.line}, column {values.column}:"
-            f" {values.message}"
+            f"{file.path} cannot be read at line {found.line}, column {found.column}:"
+            f" {found.message}"
         )
         return None
 
-    times = (_moment(values.get(key)) for key in _TIMES)
-    stated = next((moment for moment in times if moment is not None), None)
-
-    return Checkpoint(
-        id=_text(values.get("id")) or file.path.rpartition("/")[2].removesuffix(_SUFFIX),
-        path=file.path,
-        saved_at=stated or datetime.fromtimestamp(file.changed_ns / 1e9, UTC),
-        phase=_phase(values),
-    )
+    return found
 
 
 def _moment(value: JsonValue) -> datetime | None:
@@ -176,3 +238,7 @@ def _phase(values: Mapping[str, JsonValue]) -> str | None:
 
 def _text(value: JsonValue) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _count(value: JsonValue) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -9,15 +9,29 @@ from typing import Final
 
 from goop_mcp.errors import WorkspaceError
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
-from goop_mcp.store.records import KeptStep, Projection
+from goop_mcp.store.records import KeptStep, NewKeptDocument, Projection
+from goop_mcp.workspace.checkpoints import checkpoint_id, checkpoint_path, checkpoint_text
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import FOLDER, SPEC, archived_document
 from goop_mcp.workspace.replacing import create_file, replace_file, sha256
+from goop_mcp.workspace.state import ProjectState, read_state
 
-__all__ = ["ARCHIVED", "LEFT", "FileChange", "interrupted_files", "plan_archive", "plan_spec"]
+__all__ = [
+    "ARCHIVED",
+    "CHECKPOINT",
+    "LEFT",
+    "FileChange",
+    "interrupted_files",
+    "plan_archive",
+    "plan_checkpoint",
+    "plan_spec",
+]
 
 ARCHIVED: Final[KeptStep] = "accept"
 """The step whose kept documents are the archive of a round."""
+
+CHECKPOINT: Final[KeptStep] = "checkpoint"
+"""The step whose kept documents are checkpoints, by their ids."""
 
 LEFT: Final[KeptStep] = "left"
 """The step whose kept documents are what a closed round left in the folder."""
@@ -69,6 +83,35 @@ def plan_archive(reading: ReadTransaction, *, round: int) -> tuple[FileChange, .
     )
 
 
+def plan_checkpoint(
+    writing: WriteTransaction,
+    state: ProjectState,
+    *,
+    task: str | None,
+    note: str | None,
+    now: str,
+) -> tuple[str, FileChange]:
+    """Keep a checkpoint of `state` in this transaction; return its id, and the file to write.
+
+    The caller sets activeCheckpointId.
+    """
+    number = writing.round().number
+    id = checkpoint_id(now=now, revision=writing.next_revision())
+    text = checkpoint_text(id, state=state, round=number, task=task, note=note, now=now)
+    writing.keep_document(
+        NewKeptDocument(
+            name=id,
+            sha256=sha256(text.encode()),
+            text=text,
+            round=number,
+            step=CHECKPOINT,
+            created_at=now,
+        )
+    )
+
+    return id, FileChange(checkpoint_path(id), text, replaces=None)
+
+
 def interrupted_files(reading: ReadTransaction, files: ProjectFiles) -> tuple[FileChange, ...]:
     """Return what a killed writer recorded and did not write."""
     found: list[FileChange] = []
@@ -93,5 +136,12 @@ def interrupted_files(reading: ReadTransaction, files: ProjectFiles) -> tuple[Fi
     last = round.number - round.is_open
     if last > 0 and files.exists(FOLDER):
         found += [each for each in plan_archive(reading, round=last) if not files.exists(each.path)]
+
+    # Only the active checkpoint: older ones may have been removed by people.
+    state = read_state(files)
+    active = state.active_checkpoint if isinstance(state, ProjectState) else None
+    kept = reading.kept_document(active, step=CHECKPOINT) if active is not None else None
+    if kept is not None and not files.exists(path := checkpoint_path(kept.name)):
+        found.append(FileChange(path, kept.text, replaces=None))
 
     return tuple(found)

@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Final
 
 from goop_mcp.store.records import Event
+from goop_mcp.workspace.documents.handoff import NOTES_TITLE
 from goop_mcp.workspace.documents.markdown import (
     Section,
     find_headings,
@@ -23,6 +24,7 @@ from goop_mcp.workspace.documents.state_block import find_state_block, marked_st
 from goop_mcp.workspace.layout import ADL, CHRONICLE
 
 __all__ = [
+    "GIVEN_KIND",
     "HIDDEN_KINDS",
     "PEOPLES_KINDS",
     "RESUMED_KIND",
@@ -51,7 +53,10 @@ STATE_KIND: Final = "state_block"
 RESUMED_KIND: Final = "resumed"
 """The kind of the events which record that a session has resumed from HANDOFF.md."""
 
-HIDDEN_KINDS: Final = (*PEOPLES_KINDS, STATE_KIND, RESUMED_KIND)
+GIVEN_KIND: Final = "handoff_fields"
+"""The kind of the events with the fields that callers gave for a handoff, as JSON."""
+
+HIDDEN_KINDS: Final = (*PEOPLES_KINDS, STATE_KIND, RESUMED_KIND, GIVEN_KIND)
 """Kinds of events that are no entries of a document; all others are."""
 
 _MARK = re.compile(r"<!-- goop:rev (\d{1,18}) -->")
@@ -179,7 +184,7 @@ def handoff_of(events: Sequence[Event]) -> str | None:
         if each.kind == "imported" and earlier < each.revision <= newest.revision
     ]
 
-    added = [f"## Notes From People\n\n{_harmless(note.text)}" for note in notes]
+    added = [f"## {NOTES_TITLE}\n\n{_harmless(note.text)}" for note in notes]
     parts = [_harmless(newest.text).rstrip("\n"), *added, _mark(newest.revision)]
 
     return "\n\n".join(parts) + "\n"

@@ -1,9 +1,13 @@
 """Derive from a report its entries in CHRONICLE.md (G-49) and ADL.md, and changes of state.json."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from goop_mcp.routing.deviations import parse_deviations
-from goop_mcp.routing.views import OutcomeKind, Position, ReportView
+from goop_mcp.routing.messages import counted_noun
+from goop_mcp.routing.speckit_results import paths_of
+from goop_mcp.routing.views import OutcomeKind, Position, Question, ReportView
 from goop_mcp.workflow.gates import GateFacts, GateName, judge_gate
 from goop_mcp.workflow.phases import Move, may_progress
 from goop_mcp.workspace.documents.blueprint import Blueprint
@@ -20,6 +24,10 @@ _DONE: Mapping[int, str] = {
 }
 """The action for each of the deviation rules that need no approval."""
 
+_FEATURE_FOLDER = re.compile(r"(?:\./)?specs/([^/\s]{1,100})/")
+_VERDICTS = frozenset({"overall_status", "status", "verdict"})
+_BY_SEVERITY = "findings_by_severity"
+_MOST_RESULTS = 12
 _DECISION = "decision"
 _EXECUTE = "execute"
 _NEXT: Mapping[str, tuple[str, Callable[[GateFacts], bool]]] = {
@@ -30,24 +38,115 @@ _NEXT: Mapping[str, tuple[str, Callable[[GateFacts], bool]]] = {
 """The next phase of each phase that ends automatically, and the condition for it."""
 
 
-def entry_of_report(report: ReportView, *, time: str) -> ChronicleEntry:
-    """Return the entry of `report`, with files, commits and position.
+def entry_of_report(
+    report: ReportView, *, time: str, asked: str | None = None, claimed: Sequence[str] = ()
+) -> ChronicleEntry:
+    """Return the entry of `report`: what it did, what failed, what is open, what is only claimed.
 
-    `time` is that of the recording, in ISO 8601. The texts are those of the agent; redact them
-    before they are stored.
+    `time` is that of the recording, in ISO 8601. `asked` is the agent that was asked, for a
+    protocol whose replies name none. `claimed` is what was not verified besides the checks. The
+    texts are those of the agent; redact them before they are stored.
     """
-    task = " ".join(filter(None, (report.task_id, report.task_name)))
+    # A reply of speckit names its feature in the result, and its agent is the phase.
+    feature = _feature(report.result)
+    phase = report.phase or (report.agent if report.result or report.error else None)
+    task = " ".join(filter(None, (report.task_id, report.task_name))) or feature
+    status = report.native_status or "no status"
+    failed = [(check.name, check.evidence) for check in report.failed_checks]
+    if failed:
+        status += f", but {counted_noun(len(failed), 'check')} failed"
+
+    results = [*_verdicts(report.result), *_counts(report.result), *_counts(report.metrics)]
+    error = report.error.message if report.error is not None else None
+    stated = report.summary or error
+    passed = [f"check {check.name} passed" for check in report.checks if check.passed]
+
     return ChronicleEntry(
         time=time,
-        agent=report.agent or "an agent",
-        action=f"{task or 'a task'}: {report.native_status or 'no status'}",
-        outcome=report.summary or "no summary",
-        phase=report.phase,
+        agent=report.agent or asked or "an agent",
+        action=f"{task or 'a task'}: {status}",
+        outcome=stated or ", ".join(results[:_MOST_RESULTS]) or "no summary",
+        phase=phase,
         wave=_position(report.wave),
         task=_position(report.task),
-        files=[(file.path, file.action) for file in report.files],
+        files=[
+            *((file.path, file.action) for file in report.files),
+            *((path, None) for path in paths_of(report)),
+        ],
         commits=[(commit.sha, commit.message or None) for commit in report.commits if commit.sha],
+        failed_checks=failed,
+        results=results[:_MOST_RESULTS] if stated else (),
+        findings=[
+            *(
+                f"{each.severity}: {' '.join(filter(None, (each.id, each.message)))}"
+                for each in report.issues
+            ),
+            *([f"recommended: {report.recommendation}"] if report.recommendation else []),
+        ],
+        blockers=report.blockers,
+        questions=[_question(each) for each in report.questions],
+        claimed=[*passed, *claimed],
     )
+
+
+def _question(question: Question) -> str:
+    options = [
+        f"{option.letter}) {option.text}" + (" (recommended)" if option.recommended else "")
+        for option in question.options
+    ]
+    return question.text + (f" Options: {', '.join(options)}" if options else "")
+
+
+def _feature(result: Mapping[str, Any]) -> str | None:
+    """Return the feature that a result of speckit is about, from its id or its paths."""
+    for name in ("feature_id", "feature", "branch_name"):
+        if isinstance(found := result.get(name), str) and found:
+            return found
+
+    paths = (value for value in result.values() if isinstance(value, str))
+    return next((match[1] for path in paths if (match := _FEATURE_FOLDER.match(path))), None)
+
+
+def _verdicts(values: Mapping[str, Any], *, of: str = "") -> Iterator[str]:
+    """Yield the verdicts in a result: its own, and those of its parts by name."""
+    for name, value in values.items():
+        if isinstance(value, str) and name in _VERDICTS:
+            yield f"{of} {value}".strip()
+        elif isinstance(value, Mapping) and not of:
+            for part, inner in (("", value), *value.items()):
+                if isinstance(inner, Mapping):
+                    yield from _verdicts(inner, of=_words(part or name))
+
+
+def _counts(values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the numbers in a result: 23 of 23 tasks completed, 127 of 127 tests passed."""
+    shown: set[str] = set()
+    for name, total in values.items():
+        kind = name.removesuffix("_total")
+        if kind == name or not _is_number(total):
+            continue
+
+        for how in ("completed", "passed"):
+            if _is_number(count := values.get(f"{kind}_{how}")):
+                shown |= {name, f"{kind}_{how}"}
+                yield f"{count} of {total} {_words(kind)} {how}"
+
+    for name, value in values.items():
+        if name in shown:
+            continue
+        if _is_number(value):
+            percent = name.removesuffix("_percentage")
+            yield f"{_words(percent)} {value}" + (" %" if percent != name else "")
+        elif name == _BY_SEVERITY and isinstance(value, Mapping):
+            yield from (f"{count} {each}" for each, count in value.items() if _is_number(count))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def log_of_report(report: ReportView, *, time: str) -> tuple[AdlEntry, ...]:

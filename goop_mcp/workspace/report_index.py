@@ -12,7 +12,9 @@ from goop_mcp.workflow.agents import VERIFIERS
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.status_markers import must_haves_in
 
-__all__ = ["Blocker", "Records", "ReportIndex", "read_records"]
+__all__ = ["Blocker", "Records", "ReportIndex", "finishes_task", "read_records"]
+
+_COMPLETE = "COMPLETE"
 
 
 class Blocker(NamedTuple):
@@ -141,7 +143,7 @@ class ReportIndex:
             if each.has_failed:
                 failed.append(each.task)
 
-            is_done = each.status == "COMPLETE" and not each.has_failed
+            is_done = each.status == _COMPLETE and not each.has_failed
             (done if is_done else unfinished).append(each.task)
 
         verification = self._verification
@@ -173,6 +175,11 @@ def read_records(reports: Iterable[StoredReport]) -> Records:
     return ReportIndex().with_reports(reversed(list(reports)), revision=0).records
 
 
+def finishes_task(report: StoredReport, envelope: Mapping[str, JsonValue]) -> bool:
+    """Whether `report`, the last one of its task, finishes it: COMPLETE, and no check failed."""
+    return report.status == _COMPLETE and not _failed(envelope)
+
+
 def _checks(envelope: Mapping[str, JsonValue]) -> Sequence[Mapping[str, JsonValue]]:
     checks = envelope.get("verification")
     if not isinstance(checks, Sequence) or isinstance(checks, str):
@@ -189,7 +196,7 @@ def _blocker(report: StoredReport, envelope: Mapping[str, JsonValue]) -> str | N
 
     A finished task has none: nobody would ever withdraw it.
     """
-    if report.status == "COMPLETE":
+    if report.status == _COMPLETE:
         return None
 
     # Agents name blockers also in reports that are only partial.

@@ -24,6 +24,7 @@ _Change: TypeAlias = tuple[tuple[str, ...], Scalar]
 _KEYS = frozenset(
     {
         "acceptanceConfirmed",
+        "activeCheckpointId",
         "autopilot",
         "currentWave",
         "depth",
@@ -38,11 +39,15 @@ _KEYS = frozenset(
 )
 
 
+_CHECKPOINT = "activeCheckpointId"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateChange:
     """A requested change of state.json; `phase` None keeps the phase.
 
-    `values` are keys of `workflow` in camelCase with their new values. `forced` writes an illegal
+    `values` are keys of `workflow` in camelCase with their new values; activeCheckpointId, which
+    stands in `execution`, is changed where that object exists. `forced` writes an illegal
     move, for `reason`, which is recorded in ADL.md.
     """
 
@@ -170,8 +175,13 @@ def _written(text: str, values: Mapping[str, Scalar], *, revision: int | None, p
 
     found = {member.key for member in members(text, top["workflow"].start)}
     changes: list[_Change] = []
+    if _CHECKPOINT in values and "execution" in top:
+        changes.append((("execution", _CHECKPOINT), values[_CHECKPOINT]))
 
     for key, value in values.items():
+        if key == _CHECKPOINT:
+            continue
+
         # Absent means false or 0, so that such values add no keys to an old file.
         names = [name for name in (key, snake_case(key)) if name in found] or (
             [] if value in (False, 0) else [key]

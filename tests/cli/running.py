@@ -106,16 +106,24 @@ def run_command(
 
 
 def run_on_terminal(
-    *arguments: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None
+    *arguments: str | Path,
+    cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None,
+    typed: str = "",
 ) -> Ended:
-    """Run `goop-mcp` with `arguments` on a terminal of 80 columns."""
-    return run_command_on_terminal([*PROGRAM, *map(str, arguments)], cwd=cwd, env=env)
+    """Run `goop-mcp` with `arguments` on a terminal of 80 columns, where somebody has typed."""
+    command = [*PROGRAM, *map(str, arguments)]
+    return run_command_on_terminal(command, cwd=cwd, env=env, typed=typed)
 
 
 def run_command_on_terminal(
-    command: list[str], *, cwd: Path = ROOT, env: Mapping[str, str] | None = None
+    command: list[str],
+    *,
+    cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None,
+    typed: str = "",
 ) -> Ended:
-    """Run `command` on a terminal of 80 columns."""
+    """Run `command` on a terminal of 80 columns, where somebody has typed."""
     terminal, side_of_program = pty.openpty()
     termios.tcsetwinsize(terminal, (TERMINAL_ROWS, TERMINAL_COLUMNS))
 
@@ -128,6 +136,7 @@ def run_command_on_terminal(
         env=environment(env),
     ) as process:
         os.close(side_of_program)
+        os.write(terminal, typed.encode())
         written = _read_all(terminal)
         code = process.wait(SECONDS)
 

@@ -1,15 +1,19 @@
 """Claude Code in a sandbox: its settings, an agent, and how it is started."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.e2e.clients import CLAUDE_CODE, Ended, Sandbox
+from tests.e2e.screen import ProgramOnScreen, on_screen
 from tests.e2e.scripted_model import ScriptedModel
 
 __all__ = [
     "AGENT",
+    "UPDATE_PROJECT",
     "claude_environment",
+    "claude_on_screen",
     "final_text",
     "handed_back",
     "hook_settings",
@@ -23,6 +27,7 @@ AGENT = (
     "---\nname: goop-executor\ndescription: Builds one task of the plan.\n---\nYou build one"
     " task.\n"
 )
+UPDATE_PROJECT = "mcp__goop__update_project"
 _EVENTS = (
     "SubagentStop",
     "Stop",
@@ -87,6 +92,7 @@ def run_claude(
         environment["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = "1"
 
     tools = ["Agent", "mcp__goop__validate_report", "mcp__plugin_goop-mcp_goop__validate_report"]
+    tools.append(UPDATE_PROJECT)
     command: list[str | Path] = [
         CLAUDE_CODE.path,
         "-p",
@@ -97,6 +103,30 @@ def run_claude(
     ]
 
     return sandbox.run([*command, *arguments, "--allowedTools", *tools], environment=environment)
+
+
+@contextmanager
+def claude_on_screen(
+    sandbox: Sandbox, model: ScriptedModel, prompt: str
+) -> Iterator[ProgramOnScreen]:
+    """Run Claude Code with `prompt` as a person does, in a project that the person trusts."""
+    key = {"approved": ["test-key"], "rejected": []}
+    trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+    write_json(
+        sandbox.home / ".claude.json",
+        {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "customApiKeyResponses": key,
+            "projects": {str(sandbox.project): trusted},
+        },
+    )
+    environment = sandbox.environment(
+        {**claude_environment(sandbox, model), "TERM": "xterm-256color"}
+    )
+    command = [str(CLAUDE_CODE.path), prompt]
+    with on_screen(command, cwd=sandbox.project, environment=environment) as program:
+        yield program
 
 
 def run_plugin_command(sandbox: Sandbox, *words: str | Path) -> Ended:

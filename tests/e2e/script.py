@@ -11,12 +11,13 @@ Marks in the task choose the scene:
     GOOP-TOOL      the subagent calls validate_report before it reports
     GOOP-FREE      the subagent is of the client's own kind, which need not report
     GOOP-OWN       the main agent reports itself and delegates nothing
+    GOOP-STEP      the main agent takes a step of the project that needs a person
 """
 
 import re
 
 from goop_mcp.validation.feedback import OPENING
-from tests.e2e.conversation import Conversation, ToolCall
+from tests.e2e.conversation import Conversation, Json, ToolCall
 
 __all__ = ["BAD_REPORTS", "CHAT", "DONE", "GOOD_REPORT", "answer"]
 
@@ -54,7 +55,7 @@ BAD_REPORTS = (
 
 DONE = "All subagents are done."
 CHAT = "ok"
-_VALIDATE = re.compile(r"goop.*validate")
+_MOST_SEARCHES = 100
 _DELEGATING = ("Agent", "Task", "task", "multi_agent_v1.spawn_agent")
 _WAITING = "multi_agent_v1.wait_agent"
 _MARKS = ("GOOP-STUBBORN", "GOOP-SAME", "GOOP-TOOL", "GOOP-FREE")
@@ -64,6 +65,8 @@ def answer(conversation: Conversation) -> str | ToolCall:
     """Return the next message of the model, or the tool that it calls."""
     if "GOOP-SUB" in conversation.first_text:
         return _subagent(conversation)
+    if "GOOP-STEP" in conversation.text_of("user"):
+        return _call(conversation, "update_project", {"action": "confirm_merge"}) or DONE
     if "GOOP-MAIN" in conversation.text_of("user"):
         return _main(conversation)
     return CHAT
@@ -102,19 +105,23 @@ def _agent_kind(text: str) -> str:
 
 def _subagent(conversation: Conversation) -> str | ToolCall:
     if "GOOP-TOOL" in conversation.first_text:
-        call = _validation(conversation)
+        call = _call(conversation, "validate_report", {"text": BAD_REPORTS[1]})
         if call is not None:
             return call
     return _report(conversation)
 
 
-def _validation(conversation: Conversation) -> ToolCall | None:
+def _call(conversation: Conversation, name: str, arguments: Json) -> ToolCall | None:
     """Return the call of our tool, or the search for it first; None after it was called."""
-    tool = next((name for name in conversation.tools if _VALIDATE.search(name)), None)
+    ours = re.compile(f"goop.*{name}")
+    tool = next((each for each in conversation.tools if ours.search(each)), None)
     if tool is not None:
-        return None if conversation.has_called(tool) else ToolCall(tool, {"text": BAD_REPORTS[1]})
-    if "ToolSearch" in conversation.tools and not conversation.has_called("ToolSearch"):
-        return ToolCall("ToolSearch", {"query": "+goop validate", "max_results": 5})
+        return None if conversation.has_called(tool) else ToolCall(tool, arguments)
+
+    # A server that is still starting is found by one of the next searches.
+    searches = sum("ToolSearch" in message.calls for message in conversation.messages)
+    if "ToolSearch" in conversation.tools and searches < _MOST_SEARCHES:
+        return ToolCall("ToolSearch", {"query": f"+goop {name}", "max_results": 5})
     return None
 
 

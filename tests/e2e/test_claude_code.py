@@ -1,4 +1,6 @@
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -7,7 +9,9 @@ from goop_mcp.hosts.frameworks.command_line import claude_code
 from goop_mcp.retry import Usage
 from goop_mcp.validation.feedback import OPENING
 from tests.e2e.claude_code import (
+    UPDATE_PROJECT,
     claude_environment,
+    claude_on_screen,
     final_text,
     handed_back,
     hook_settings,
@@ -19,6 +23,7 @@ from tests.e2e.claude_code import (
 from tests.e2e.clients import CLAUDE_CODE, Ended, Sandbox
 from tests.e2e.conversation import Conversation
 from tests.e2e.pace import patience
+from tests.e2e.screen import DOWN, ENTER, ESCAPE, RIGHT
 from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT
 from tests.e2e.scripted_model import Refusal, ScriptedModel, scripted_model
 from tests.repository import ROOT
@@ -278,3 +283,77 @@ def test_a_rate_limit_is_repeated_in_the_session_in_which_it_failed(sandbox: San
     assert asked[-1].text_of("user").count("Add the login endpoint.") == 2, (
         "the refused session continued"
     )
+
+
+@pytest.fixture
+def started(sandbox: Sandbox) -> Sandbox:
+    """Create a project whose steps the main agent may take."""
+    allowed = {"enabledMcpjsonServers": ["goop"], "permissions": {"allow": [UPDATE_PROJECT]}}
+    write_project(sandbox, settings=allowed)
+    ended = sandbox.run([sandbox.programs / "goop-mcp", "init"], environment={})
+    assert ended.code == 0, ended.err
+    return sandbox
+
+
+def waiting(sandbox: Sandbox) -> list[dict[str, Any]]:
+    """Return the steps that wait for a person."""
+    command: list[str | Path] = [sandbox.programs / "goop-mcp", "status", "--format", "json"]
+    found: list[dict[str, Any]] = json.loads(sandbox.run(command, environment={}).out)["waiting"]
+    return found
+
+
+def log_of(sandbox: Sandbox) -> str:
+    return (sandbox.project / ".goopspec/ADL.md").read_text(encoding="utf-8")
+
+
+def test_a_step_that_needs_a_person_waits_where_nobody_is(
+    started: Sandbox, model: ScriptedModel
+) -> None:
+    ended = run_claude(started, model, "GOOP-STEP go on")
+    assert_ended_well(ended)
+    assert final_text(ended) == DONE
+    answered = model.conversations[-1].text_of("user")
+    assert 'run \\"goop-mcp project merge\\" in a terminal' in answered
+    assert [each["action"] for each in waiting(started)] == ["confirm_merge"]
+    assert "merge" not in log_of(started).lower()
+
+
+def test_a_person_at_the_screen_confirms_by_a_choice_and_not_by_a_stray_key(
+    started: Sandbox, model: ScriptedModel
+) -> None:
+    with claude_on_screen(started, model, "GOOP-STEP go on") as claude:
+        claude.wait_for("Merge the work of round 1?")
+        claude.wait_for("Your choice: ▸ not set")
+        claude.press(ENTER, then="❯ Accept")
+        claude.press(ENTER, then="This field is required")
+        claude.press(RIGHT, then="◯ do not merge")
+        claude.press(ENTER, then="✔ Your choice: merge")
+        claude.wait_for("❯ Accept")
+        claude.press(ENTER, then=DONE)
+
+    assert waiting(started) == []
+    assert f"elicitation claude-code {CLAUDE_CODE.version}" in log_of(started)
+
+
+def test_a_person_at_the_screen_may_choose_not_to(started: Sandbox, model: ScriptedModel) -> None:
+    with claude_on_screen(started, model, "GOOP-STEP go on") as claude:
+        claude.wait_for("Your choice: ▸ not set")
+        claude.press(RIGHT, then="❯ ◯ merge")
+        claude.press(DOWN, then="❯ ◯ do not merge")
+        claude.press(ENTER, then="✔ Your choice: do not merge")
+        claude.wait_for("❯ Accept")
+        claude.press(ENTER, then=DONE)
+
+    assert waiting(started) == []
+    assert "merge" not in log_of(started).lower()
+    assert '"status":"refused"' in model.conversations[-1].text_of("user").replace(" ", "")
+
+
+def test_a_person_who_leaves_the_question_answers_it_later(
+    started: Sandbox, model: ScriptedModel
+) -> None:
+    with claude_on_screen(started, model, "GOOP-STEP go on") as claude:
+        claude.wait_for("Your choice: ▸ not set")
+        claude.press(ESCAPE, then=DONE)
+
+    assert len(waiting(started)) == 1

@@ -196,3 +196,17 @@ def test_claude_code_lists_the_server_after_install(sandbox: Sandbox) -> None:
     )
     assert "goop: goop-mcp" in ended.out
     assert "Connected" in ended.out, ended.out + ended.err
+
+
+def test_a_step_that_needs_a_person_waits_as_the_host_asks_nobody(
+    installed: Sandbox, model: ScriptedModel
+) -> None:
+    program = installed.programs / "goop-mcp"
+    assert installed.run([program, "init"], environment={}).code == 0
+    ended = delegate(installed, model, "GOOP-STEP go on")
+    assert_ended_well(ended)
+    answered = model.conversations[-1].text_of("tool")
+    assert 'run "goop-mcp project merge" in a terminal' in answered
+    shown = installed.run([program, "status", "--exit-code"], environment={})
+    assert shown.code == 3
+    assert "Waiting for You" in shown.out

@@ -11,6 +11,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
 from mcp.client import Transport as ClientTransport
 from mcp.client._transport import TransportStreams
+from mcp.client.session import ElicitationFnT
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
@@ -65,9 +66,18 @@ class Connection:
 
 @contextmanager
 def connect(
-    server: MCPServer | StdioServerParameters | ClientTransport, protocol_mode: str
+    server: MCPServer | StdioServerParameters | ClientTransport,
+    protocol_mode: str,
+    *,
+    elicitation: ElicitationFnT | None = None,
 ) -> Iterator[Connection]:
-    client = Client(server, mode=protocol_mode, read_timeout_seconds=PATIENCE)
+    """Connect a client, which declares elicitation if it has a function that answers."""
+    client = Client(
+        server,
+        mode=protocol_mode,
+        read_timeout_seconds=PATIENCE,
+        elicitation_callback=elicitation,
+    )
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
         yield Connection(portal, client)
 

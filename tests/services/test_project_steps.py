@@ -16,6 +16,7 @@ from goop_mcp.services.project_steps import (
     answer_confirmation,
     take_step,
 )
+from goop_mcp.workspace.state import ProjectState, read_state
 from tests.services.reporting import NOW, record, report, working_in
 
 REQUIREMENTS = """\
@@ -367,6 +368,7 @@ def test_a_plan_amended_before_execution_opens_the_changed_tasks_and_their_wave(
     )
     player.write("BLUEPRINT.md", BLUEPRINT.replace("Charge a card.", "Charge a card twice."))
     player.confirmed("amend_spec", reason="some cards need it")
+    assert "- **Next Step:** `/goop-execute`" in player.read("CHRONICLE.md")
     player.done("start_phase", phase="execute")
 
     standing = {task.id: task.status for task in project_status(player.context).tasks}
@@ -391,6 +393,18 @@ def test_a_person_decides_on_a_blocker(player: Player) -> None:
     # A later report of the task may be blocked again.
     player.report("W1.T1", "1", status="BLOCKED", blockers="Nobody has the password")
     assert project_status(player.context).blockers == ("Nobody has the password",)
+
+
+def test_a_strict_project_lets_only_people_decide(player: Player) -> None:
+    player.executing()
+    player.report("W1.T1", "1", status="BLOCKED", blockers="RULE 4 DEVIATION: A) x, B) y?")
+    player.write("hooks.json", '{"confirm_decisions": true}')
+    asked = player.step("decide", task="W1.T1", choice="keep both")
+    assert asked.status == "waiting"
+    assert len(project_status(player.context).blockers) == 1
+    assert asked.confirmation is not None
+    assert player.answer(asked.confirmation.id).status == "done"
+    assert project_status(player.context).blockers == ()
 
 
 def test_an_open_task_is_left_only_when_a_person_says_so(player: Player) -> None:
@@ -427,7 +441,9 @@ def test_a_forced_phase_needs_a_person_and_a_reason(player: Player) -> None:
     player.done("init", name="Shop")
     with pytest.raises(StepArgumentError, match="reason"):
         player.step("start_phase", phase="execute", force=True)
-    forced = player.confirmed("start_phase", phase="execute", force=True, reason="a hot fix")
+    player.step("start_phase", phase="execute", force=True, reason="a hot fix")
+    assert player.step("start_phase", phase="execute").status == "refused"
+    forced = player.confirmed("start_phase", phase="execute", force=True)
     assert forced.phase == "execute"
     assert "a hot fix" in player.read("ADL.md")
 
@@ -473,6 +489,42 @@ def test_a_report_after_the_round_closed_changes_nothing(player: Player) -> None
     assert project_status(player.context).reported["done"] == ()
 
 
+def test_a_session_resumes_from_a_checkpoint(player: Player, tmp_path: Path) -> None:
+    player.executing()
+    player.report(
+        "W1.T1", "1", status="CHECKPOINT", new_session="true", summary="The cart is half."
+    )
+    active = read_state(player.context.files)
+    assert isinstance(active, ProjectState)
+    assert active.active_checkpoint is not None
+    assert (player.documents / "checkpoints" / f"{active.active_checkpoint}.json").is_file()
+    assert project_status(player.context).checkpoints.newest == active.active_checkpoint
+
+    with working_in(tmp_path) as other:
+        resumed = take_step(other, ProjectStep(action="resume"), by="another session", now=NOW)
+    assert resumed.status == "done"
+    assert "The cart is half." in resumed.message
+    assert "round 1, phase execute, wave 1" in resumed.message
+    assert player.step("resume").status == "refused"
+    assert active.active_checkpoint in player.step("resume", id="nowhere").message
+    assert player.drift() == []
+
+    # A later one is saved by hand, and both are known.
+    saved = player.done("checkpoint", note="going home")
+    assert "going home" in player.read("HANDOFF.md")
+    assert player.done("resume", id=active.active_checkpoint).status == "done"
+    assert saved.revision is not None
+
+
+def test_a_checkpoint_that_a_killed_writer_left_out_is_written(player: Player) -> None:
+    player.executing()
+    player.done("checkpoint", note="going home")
+    (saved,) = (player.documents / "checkpoints").iterdir()
+    saved.unlink()
+    player.context.recover(now=NOW)
+    assert saved.is_file()
+
+
 def test_the_same_step_twice_is_done_once(player: Player) -> None:
     player.executing()
     assert player.step("start_phase", phase="execute").status == "unchanged"
@@ -495,8 +547,10 @@ def test_unknown_names_list_the_known_ones(player: Player) -> None:
 def test_a_state_of_another_version_is_left_to_its_package(player: Player) -> None:
     player.done("init", name="Shop")
     player.write("state.json", '{"version": 2, "workflow": {"phase": "plan"}, "workflows": {}}')
-    with pytest.raises(StateReadOnlyError):
+    with pytest.raises(StateReadOnlyError, match="use /goop-plan of the package"):
         player.step("start_phase", phase="plan")
+    with pytest.raises(StateReadOnlyError, match="/goop-accept"):
+        player.step("accept", outcome="accept")
 
 
 def test_secrets_in_a_reason_are_not_kept(player: Player) -> None:

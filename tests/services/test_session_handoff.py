@@ -1,4 +1,4 @@
-"""A session handoff contains the records since the last one, or the caller's fields instead."""
+"""A session handoff contains the records of the session, or the fields of its callers instead."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from goop_mcp.context import AppContext
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
-from goop_mcp.services.project_context import ProjectContext
+from goop_mcp.services.project_context import Change, ProjectContext
 from goop_mcp.services.session_contents import SessionFields
 from goop_mcp.services.session_handoff import (
     BuiltHandoff,
@@ -20,6 +20,7 @@ from goop_mcp.services.session_handoff import (
     session_fields,
 )
 from goop_mcp.settings import DatabaseUrl, Settings
+from goop_mcp.store.records import NewEvent
 from goop_mcp.workspace.documents.handoff import Handoff, read_handoff
 from tests.postgres import Database
 from tests.services.redaction_samples import AWS_KEY, PASSWORD
@@ -145,13 +146,125 @@ def test_what_the_caller_says_goes_before(todo: ProjectContext) -> None:
     assert found.next_task.task == "W2.T2: write the errors (goop-writer)"
 
 
-def test_the_next_handoff_begins_where_the_last_one_ended(todo: ProjectContext) -> None:
+def resume(project_context: ProjectContext) -> None:
+    """Record that a session has resumed from the handoff."""
+    event = NewEvent(kind="resumed", author="x", text="", created_at=LATER, document="HANDOFF.md")
+    project_context.write(lambda writing: Change(answer=writing.add_event(event)), now=LATER)
+
+
+def test_a_handoff_grows_until_a_session_has_resumed_from_it(todo: ProjectContext) -> None:
     record(todo, report("W2.T1"))
     first = built(todo, write=True)
     record(todo, report("W2.T2"))
+    second = built(todo, write=True)
+    resume(todo)
+    record(todo, report("W3.T1"))
 
     assert [task.name for task in read_handoff(first.text).completed] == ["W2.T1"]
-    assert [task.name for task in read(todo).completed] == ["W2.T2"]
+    assert [task.name for task in read_handoff(second.text).completed] == ["W2.T1", "W2.T2"]
+    assert [task.name for task in read(todo).completed] == ["W3.T1"]
+
+
+def test_a_handoff_after_a_checkpoint_has_all_that_the_checkpoint_had(
+    todo: ProjectContext,
+) -> None:
+    record(todo, report("W2.T1"))
+    record(todo, report("W2.T2", "CHECKPOINT", summary="Half of it.", new_session="true"))
+    by_checkpoint = todo.files.read_text(HANDOFF) or ""
+    built(todo, write=True)
+    again = todo.files.read_text(HANDOFF) or ""
+
+    def without_times(text: str) -> list[str]:
+        return [
+            each for each in text.split("\n") if "Generated" not in each and "goop:" not in each
+        ]
+
+    assert "Half of it." in again
+    assert without_times(again) == without_times(by_checkpoint)
+
+
+def test_what_earlier_calls_and_people_put_into_a_handoff_is_in_the_next_ones(
+    todo: ProjectContext,
+) -> None:
+    built(
+        todo,
+        write=True,
+        summary="The parser is tricky.",
+        files_to_read=["docs/errors.md"],
+        blockers=["The key for staging is missing", "W2.T1 waits for Ann"],
+        warnings=["Mind the gap"],
+        next_action="W2.T2: write the errors",
+        next_agent="goop-writer",
+    )
+    path = todo.files.root / HANDOFF
+    path.write_text(
+        path.read_text(encoding="utf-8") + "\n## Ann\n\nAsk me first.\n", encoding="utf-8"
+    )
+    record(todo, report("W2.T1", summary="Items can be ticked off."))
+    for _ in range(3):
+        built(todo, write=True)
+
+    text = todo.files.read_text(HANDOFF) or ""
+    found = read_handoff(text)
+    assert found.context.startswith("The parser is tricky. Items can be ticked off. ")
+    assert found.files_to_read[0] == "docs/errors.md"
+    assert found.blockers == ("The key for staging is missing",)
+    assert found.gotchas[0] == "Mind the gap"
+    assert found.next_task is not None
+    assert found.next_task.task == "W2.T2: write the errors (goop-writer)"
+    assert text.count("Ask me first.") == 1
+
+    resume(todo)
+    built(todo, write=True)
+    later = todo.files.read_text(HANDOFF) or ""
+    assert "tricky" not in later
+    assert "Ask me first." not in later
+    assert "Mind the gap" not in later
+
+
+def test_a_note_of_people_that_looks_like_a_report_does_not_stop_the_next_handoff(
+    todo: ProjectContext,
+) -> None:
+    built(todo, write=True)
+    path = todo.files.root / HANDOFF
+    note = "\n## STATUS\n\ncomplete\n\n## SUMMARY\n\n<goop_report><status>COMPLETE</status>\n"
+    path.write_text(path.read_text(encoding="utf-8") + note, encoding="utf-8")
+    built(todo, write=True)
+    again = built(todo, write=True)
+
+    assert again.verdict.accepted
+    assert again.text.count("complete") == 1
+
+
+def test_a_task_with_a_failed_check_is_not_completed(todo: ProjectContext) -> None:
+    record(todo, report("W2.T1"))
+    record(todo, report("W2.T2", passed="false"))
+    found = read(todo)
+
+    assert [task.name for task in found.completed] == ["W2.T1"]
+
+
+def test_a_handoff_is_stale_only_until_a_session_has_resumed_from_it(todo: ProjectContext) -> None:
+    built(todo, write=True)
+    stale = "workflow/drift-handoff-stale"
+    before = record(todo, report("W2.T1"), now="2026-02-01T00:00:00.000Z")
+    assert stale in {finding.rule for finding in before.findings}
+    resume(todo)
+    after = record(todo, report("W2.T2"), now="2026-02-02T00:00:00.000Z")
+    assert stale not in {finding.rule for finding in after.findings}
+
+
+def test_resuming_from_a_handoff_of_another_program_does_not_make_it_ours(
+    todo: ProjectContext,
+) -> None:
+    path = todo.files.root / HANDOFF
+    path.write_text("# Their handoff\n", encoding="utf-8")
+    resume(todo)
+    written = built(todo, write=True)
+
+    assert path.read_text(encoding="utf-8") == "# Their handoff\n"
+    assert written.path is not None
+    assert "HANDOFF.conflict-" in written.path
 
 
 def test_a_written_handoff_stands_in_its_file_with_its_revision(todo: ProjectContext) -> None:
@@ -167,7 +280,7 @@ def test_a_handoff_that_is_only_built_leaves_nothing(tmp_path: Path) -> None:
     with working_in(tmp_path) as project_context:
         handoff = built(project_context, write=False)
         assert (handoff.path, handoff.revision) == (HANDOFF, None)
-        assert "Nothing was reported since the last handoff." in handoff.text
+        assert "Nothing was reported yet." in handoff.text
     assert list(tmp_path.iterdir()) == []
 
 

@@ -16,6 +16,7 @@ from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.scaffold import create_project
 from goop_mcp.workspace.virtual_documents import render_document
 from tests.postgres import Database
+from tests.requirements import requirement
 from tests.services.redaction_samples import PASSWORD
 from tests.services.reporting import NOW, record, report, working_in
 
@@ -95,6 +96,19 @@ def test_no_report_of_a_project_whose_agents_behave_finds_a_contradiction(
         assert [task.id for task in shown.tasks] == still_open
         assert shown.waves == (status.current_wave, 2)
         assert (shown.next_command, shown.blockers) == (status.next_command, status.blockers)
+
+
+@requirement("G-47", "G-49")
+def test_documents_show_what_the_router_saw(project: ProjectContext) -> None:
+    blocker = "RULE 4 DEVIATION: Which? Options: A) SQL, B) files"
+    record(project, report("W1.T1", passed="false", wave="1"))
+    record(project, report("W1.T2", "BLOCKED", wave="1", blockers=blocker))
+    text = project.files.read_text(".goopspec/CHRONICLE.md") or ""
+
+    assert "- **Action:** W1.T1: COMPLETE, but 1 check failed\n" in text
+    assert "- **Failed Checks:** tests (ran)\n" in text
+    assert f"- **Blockers:** {blocker}\n" in text
+    assert "- **Claimed Only:** check tests passed\n" in text
 
 
 def test_a_blocker_is_in_the_block_until_its_task_is_finished(project: ProjectContext) -> None:

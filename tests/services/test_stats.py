@@ -194,11 +194,10 @@ def test_every_message_follows_the_visual_style(store: Store) -> None:
             assert check_message(f"{message.strip()}\n\n---") == ()
 
 
-def test_recorded_and_rejected_reports_are_counted_once_there_is_a_database(tmp_path: Path) -> None:
+def test_recorded_and_rejected_reports_are_counted_in_a_project(tmp_path: Path) -> None:
     copied("profile_0x", tmp_path)
     with working_in(tmp_path) as project_context:
-        record(project_context, BAD_STATUS)
-        assert not project_context.store.exists()
+        assert record(project_context, BAD_STATUS).status == "rejected"
         first = record(project_context, report(phase="execute"))
         assert first.status == "recorded"
         assert record(project_context, report(phase="execute")).status == "duplicate"
@@ -207,6 +206,6 @@ def test_recorded_and_rejected_reports_are_counted_once_there_is_a_database(tmp_
         )
         values = project_stats(project_context.store).to_dict()
 
-    assert (values["replies"]["accepted"], values["replies"]["rejected"]) == (1, 1)
+    assert (values["replies"]["accepted"], values["replies"]["rejected"]) == (1, 2)
     assert values["reports"] == {"COMPLETE": 1}
     assert "goop_report/unknown-status" in {error["rule"] for error in values["errors"]}

@@ -6,7 +6,14 @@ import pytest
 
 from goop_mcp import validate
 from goop_mcp.routing.adapters import ADAPTERS
-from goop_mcp.routing.views import NO_REPORT, FileView, MemoryView, OutcomeKind, ReportView
+from goop_mcp.routing.views import (
+    NO_REPORT,
+    CheckView,
+    FileView,
+    MemoryView,
+    OutcomeKind,
+    ReportView,
+)
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
 from goop_mcp.workspace.documents.handoff import Handoff, NextTask, handoff_text
 from goop_mcp.workspace.report_effects import entry_of_report, log_of_report
@@ -38,7 +45,99 @@ def test_the_entry_of_a_report_holds_files_commits_phase_wave_and_task() -> None
         ),
         f"- **Files:** {', '.join(f'{path} (created)' for path in touched)}",
         "- **Commit:** `a1b2c3d` feat(auth): implement JWT authentication service",
+        "- **Claimed Only:** check tests passed, check typecheck passed",
     ]
+
+
+@requirement("G-47")
+def test_a_failed_check_and_a_blocker_with_its_options_are_in_the_entry() -> None:
+    report = ReportView(
+        outcome=OutcomeKind.GATE_FAILED,
+        native_status="COMPLETE",
+        task_id="W1.T1",
+        summary="Parsed.",
+        checks=(CheckView("tests", False, "2 failed"), CheckView("lint", True)),
+        blockers="RULE 4 DEVIATION: Another database. Options: A) Postgres, B) SQLite",
+    )
+
+    assert chronicle_text(entry_of_report(report, time=NOW, claimed=["src/a.py"])).split("\n")[
+        2:
+    ] == [
+        "- **Action:** W1.T1: COMPLETE, but 1 check failed",
+        "- **Outcome:** Parsed.",
+        "- **Failed Checks:** tests (2 failed)",
+        "- **Blockers:** RULE 4 DEVIATION: Another database. Options: A) Postgres, B) SQLite",
+        "- **Claimed Only:** check lint passed, src/a.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("case", "lines"),
+    [
+        (
+            "speckit/concrete_implement.json",
+            [
+                "- **Position:** Phase implement",
+                "- **Action:** 007-oauth-login: success",
+                (
+                    "- **Outcome:** 23 of 23 tasks completed, 127 of 127 tests passed, completion"
+                    " 100 %, coverage 94.2 %, files created 45, files modified 12"
+                ),
+                "- **Files:** `specs/007-oauth-login/tasks.md`",
+            ],
+        ),
+        (
+            "speckit/concrete_test_failed_but_success.json",
+            [
+                "- **Position:** Phase test",
+                "- **Action:** 007-oauth-login: success",
+                (
+                    "- **Outcome:** FAILED, tests passing FAILED, coverage PASSED, code quality"
+                    " PASSED, build validation PASSED"
+                ),
+                (
+                    "- **Findings:** HIGH: quality gate tests_passing FAILED: total 45, passed 43,"
+                    " failed 2"
+                ),
+            ],
+        ),
+        (
+            "factory/concrete_critic_blocking.json",
+            [
+                "- **Action:** a task: success",
+                "- **Outcome:** Architecture review found 2 BLOCKING issues",
+                "- **Results:** BLOCKING",
+                (
+                    "- **Findings:** BLOCKING: B1 No STM defined: Architecture lacks state.json"
+                    " schema; BLOCKING: B2 Path inconsistency: STM referenced as both .stm/ and"
+                    " .pipeline-stm/"
+                ),
+            ],
+        ),
+        (
+            "factory/concrete_questions.json",
+            [
+                "- **Action:** a task: questions",
+                "- **Outcome:** no summary",
+                "- **Findings:** recommended: Suggest single-session for simplicity",
+                (
+                    "- **Questions:** Should the system support multiple concurrent sessions?"
+                    " Options: A) single-session (recommended), B) multi-session"
+                ),
+            ],
+        ),
+    ],
+)
+def test_speckit_and_factory_leave_task_phase_counts_verdicts_and_findings(
+    case: str, lines: list[str]
+) -> None:
+    verdict = validate((CASES.parent / case).read_text(encoding="utf-8"))
+    report = ADAPTERS[case.partition("/")[0]].read(verdict)
+    assert isinstance(report, ReportView)
+    text = chronicle_text(entry_of_report(report, time=NOW, asked="critic"))
+
+    author = report.agent or "critic"
+    assert text.split("\n") == [f"### {NOW} · {author}", "", *lines]
 
 
 def test_a_report_that_says_little_leaves_a_short_entry() -> None:

@@ -136,7 +136,7 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         # Few people read the host's log, but the user has to know that reports are not judged.
         return {"systemMessage": f"goop-mcp did not judge a report and allows it: {error}"}, ()
 
-    message, unrecorded = _record(session, turn, outcome)
+    message, unrecorded = _record(session, turn, outcome, verified=judge is not None)
 
     return judging.hook_answer(outcome) or message, (*remarks, *problems, *unrecorded)
 
@@ -193,17 +193,22 @@ def _in_project(session: _Session) -> "InProject":
 
 
 def _record(
-    session: _Session, turn: "AgentTurn", outcome: "Block | Allow"
+    session: _Session, turn: "AgentTurn", outcome: "Block | Allow", *, verified: bool
 ) -> tuple[Answer, _Remarks]:
     """Record an accepted report if the project configures it, and count any other one.
 
-    Returns a message to the user when an accepted report could not be recorded.
+    Without that a rejected one is counted only for the decisions about its task, where the project
+    has a database. Returns a message to the user when an accepted report could not be recorded.
     """
-    if not session.policy.record or outcome.verdict is None or outcome.number is None:
+    if outcome.verdict is None or outcome.number is None:
+        return {}, ()
+    if not session.policy.record and (outcome.verdict.accepted or not session.has_goopspec):
         return {}, ()
 
     try:
-        problem = _in_project(session).record(turn, outcome, session=session.event.session)
+        problem = _in_project(session).record(
+            turn, outcome, session=session.event.session, verified=verified
+        )
     except GoopError as error:
         return {}, (str(error),)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import goop_mcp
@@ -67,11 +68,14 @@ class InProject:
                 rules=application.rules,
             )
 
-    def record(self, turn: AgentTurn, outcome: Block | Allow, *, session: str | None) -> str | None:
-        """Record an accepted report, count any other one.
+    def record(
+        self, turn: AgentTurn, outcome: Block | Allow, *, session: str | None, verified: bool
+    ) -> str | None:
+        """Record an accepted report, count any other one if the project has a database.
 
-        Returns a sentence for the user when an accepted report could not be recorded. Raises
-        GoopError when a rejected one could not be counted, which is only logged.
+        `verified` states that the claims were part of the judgement. Returns a sentence for the
+        user when an accepted report could not be recorded. Raises GoopError when a rejected one
+        could not be counted, which is only logged.
         """
         # Most hooks only judge, and need neither the router nor what writes the documents.
         judged = services.record_report.Judged(
@@ -80,19 +84,44 @@ class InProject:
         settings = replace(self._settings, database_seconds=_DATABASE_SECONDS_TO_RECORD)
         with AppContext(settings) as application:
             if outcome.verdict is not None and not outcome.verdict.accepted:
-                judgement = services.judgements.judgement_of(
-                    outcome.verdict,
-                    surface=judged.surface,
-                    now=written(utc_now()),
-                    agent=turn.agent and plain_agent_name(turn.agent),
-                    session_id=session,
-                    number=judged.number,
-                    ended=judged.ended,
-                )
-                services.judgements.count_judgement(application.store, judgement)
+                self._count(turn, outcome.verdict, application, judged, session=session)
                 return None
 
-            return self._record(turn, outcome, application, judged, session=session)
+            return self._record(
+                turn, outcome, application, judged, session=session, verified=verified
+            )
+
+    def _count(
+        self,
+        turn: AgentTurn,
+        verdict: Verdict,
+        application: AppContext,
+        judged: "Judged",
+        *,
+        session: str | None,
+    ) -> None:
+        if not application.store.exists():
+            return
+
+        judgement = services.judgements.judgement_of(
+            verdict,
+            surface=judged.surface,
+            now=written(utc_now()),
+            agent=turn.agent and plain_agent_name(turn.agent),
+            session_id=session,
+            number=judged.number,
+            ended=judged.ended,
+        )
+        context = goop_mcp.RoutingContext(expected_agent=turn.expected.agent, session_id=session)
+        services.counters.count_reply(
+            application.store,
+            verdict,
+            context,
+            partial(goop_mcp.route, verdict),
+            text=turn.text,
+            surface=judged.surface,
+            judgement=lambda _decision: judgement if self._policy.record else None,
+        )
 
     def _record(
         self,
@@ -102,6 +131,7 @@ class InProject:
         judged: "Judged",
         *,
         session: str | None,
+        verified: bool,
     ) -> str | None:
         try:
             recorded = services.record_report.record_report(
@@ -110,6 +140,7 @@ class InProject:
                 application.writing_context(),
                 protocol=self._policy.protocol,
                 mode=self._policy.mode,
+                check_workspace=verified,
                 verdict=outcome.verdict,
                 judged=judged,
                 rules=application.rules,

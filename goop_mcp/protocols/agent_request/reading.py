@@ -165,6 +165,7 @@ class RequestReader(XmlValueReader):
 
         if stray:
             self._stray_text(stray, _ROOT)
+        # A sequence of the schema has one order only, while the meaning of the parts needs none.
         if not all(one < other for one, other in pairwise(order)):
             self._sort(root, list(parts))
         return parts

@@ -435,6 +435,8 @@ class ReportReader(ValueReader):
 
     def _extension(self, child: Element, path: str) -> None:
         name = etree.QName(child).localname
+        # A known name in the wrong case or in a namespace is repaired first: as an extension it
+        # would leave its part missing.
         misspelt = name.lower() in GRAMMAR.names and name not in GRAMMAR.names.values()
         if misspelt or (child.tag != name and child.prefix is None):
             self.tangled = True
@@ -450,6 +452,7 @@ class ReportReader(ValueReader):
         )
         written = f"{child.prefix}:{name}" if child.prefix else name
         where = f"{path}/{written}"
+        # Counting as they are met is linear; looking back over the siblings of each is not.
         number = self._met[where] = self._met.get(where, 0) + 1
         if number > 1:
             where = f"{where}[{number}]"

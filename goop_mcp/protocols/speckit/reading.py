@@ -86,7 +86,7 @@ def read_response(
         extensions=others_in(values, _ENVELOPE_KEYS),
     )
 
-    return _reading(response, reader)
+    return _parsed(response, reader)
 
 
 _STATUSES = {status.value: status for status in Status}
@@ -168,7 +168,7 @@ def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ParsedValues[W
         extensions=others_in(values, _WORKFLOW_KEYS),
     )
 
-    return _reading(context, reader)
+    return _parsed(context, reader)
 
 
 def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ParsedValues[FeedbackContext]:
@@ -204,13 +204,13 @@ def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ParsedValues[F
         extensions=others_in(values, _FEEDBACK_KEYS),
     )
 
-    return _reading(context, reader)
+    return _parsed(context, reader)
 
 
 # Values
 
 
-def _reading(model: T, reader: ValueReader) -> ParsedValues[T]:
+def _parsed(model: T, reader: ValueReader) -> ParsedValues[T]:
     whole = (
         not any(problem.rule in _INCOMPLETE for problem in reader.problems)
         if reader.problems

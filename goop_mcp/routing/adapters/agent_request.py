@@ -51,10 +51,6 @@ def _read(verdict: Verdict) -> RequestView:
         start, end = verdict.span or (0, len(verdict.read_text))
         text = verdict.read_text[start:end]
 
-    return _view(request, outcome, text)
-
-
-def _view(request: Request, outcome: OutcomeKind, text: str) -> RequestView:
     return RequestView(
         outcome=outcome,
         mode=request.mode.value if request.mode else None,

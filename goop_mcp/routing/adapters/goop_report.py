@@ -56,10 +56,6 @@ def _read(verdict: Verdict) -> ReportView:
 
     rejected = not verdict.accepted and _asks_for_repair(verdict)
     outcome = OutcomeKind.INVALID if rejected or report.partial else first_outcome(OUTCOMES, report)
-    return _view(report, outcome)
-
-
-def _view(report: Report, outcome: OutcomeKind) -> ReportView:
     state, handoff, artifacts = report.state or _NO_STATE, report.handoff, report.artifacts
     action = handoff.next_action if handoff else None
     return ReportView(

@@ -63,6 +63,7 @@ def _state(case: RoutingInput) -> str | None:
 
 def _missing(case: RoutingInput) -> tuple[str, ...]:
     """Return the required files that are missing after the session has ended."""
+    # A session that is still running may yet write them.
     if not _is_request(case) or not has_ended(_state(case)):
         return ()
 

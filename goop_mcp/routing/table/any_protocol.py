@@ -74,8 +74,9 @@ def _failed_rules(case: RoutingInput) -> set[str]:
 
 def _feedback(case: RoutingInput) -> str:
     """Return the feedback for the agent: that of the verdict where it names every error."""
-    # The feedback of the verdict has quotes and skeleton, which cannot be composed again from the
-    # findings. It is used unless the caller added errors that it does not mention.
+    # The feedback of the verdict has quotes and the template of the envelope, which cannot be
+    # composed again from the findings. It is used unless the caller added errors that it does not
+    # mention.
     in_verdict = case.verdict.of_severity(Severity.ERROR)
     if case.verdict.feedback and len(in_verdict) == len(case.errors):
         return case.verdict.feedback
@@ -172,6 +173,9 @@ def _render_unplaced(case: RoutingInput, fields: DecisionFields) -> str:
     return render_blockers(case, fields)
 
 
+# Tried before the rows of every protocol: no content may be acted upon while there is no reply, or
+# none that was accepted. Of these rows, missing evidence comes before other errors, because the
+# envelope is right then and only its claims have to be corrected.
 FIRST_ROWS = RowList()
 
 

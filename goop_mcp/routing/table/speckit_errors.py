@@ -178,6 +178,9 @@ def _render_retry(case: RoutingInput, fields: DecisionFields) -> str:
     )
 
 
+# The strategies in order of caution: what only a person can resolve first, then what asks the user,
+# then what repeats work. A retry that is used up falls through to the last row, never to another
+# kind of retry.
 ROWS = RowList()
 
 
@@ -245,6 +248,8 @@ def _ask_about_error(case: RoutingInput) -> DecisionFields:
     ),
 )
 def _run_prerequisite(case: RoutingInput) -> DecisionFields:
+    # Counted by agent: two errors may name different prerequisites, and one that has run without
+    # helping would be run again and again.
     agent, error = _prerequisite(case) or "", case.report.error
     reason = (error.suggested_reason or error.message) if error else ""
     runs = {**case.context.counters.prerequisites, agent: _prerequisite_runs(case) + 1}

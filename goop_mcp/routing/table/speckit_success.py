@@ -63,6 +63,8 @@ def _render_unfinished(case: RoutingInput, _fields: DecisionFields) -> str:
     return progress(phase="implement", in_progress=[], remarks=[f"{words}; implement continues"])
 
 
+# What a success still leaves open comes before its next step: ambiguities, tasks, doubts. Otherwise
+# the workflow would go on without anybody noticing them.
 ROWS = RowList()
 
 

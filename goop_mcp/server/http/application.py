@@ -1,12 +1,12 @@
 """Assemble the network application: middleware, routes and tenants."""
 
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
 import anyio
 import anyio.to_thread
-from mcp.server.request_state import RequestStateSecurity
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -32,6 +32,7 @@ from goop_mcp.server.http.request_ids import HEADER as REQUEST_ID
 from goop_mcp.server.http.request_ids import RequestIds
 from goop_mcp.server.http.settings import NetworkSettings
 from goop_mcp.server.http.tenants import Tenant, Tenants, TooManyTenantsError
+from goop_mcp.server.scopes import DEFAULT_SCOPES
 from goop_mcp.server.server import GoopServer
 from goop_mcp.settings import Settings
 
@@ -65,6 +66,8 @@ class NetworkApplication:
         self._rates = RateLimiter(network.rate)
         self._traffic = ConcurrencyLimiter()
         self._verifier = _verifier(network)
+        # A tenant may be closed and started again while one of its questions is open.
+        self._state_keys = network.state_keys or (secrets.token_hex(),)
         self.tenants = Tenants(
             settings, self._server, stateless=network.stateless, body_bytes=BODY_BYTES
         )
@@ -93,12 +96,11 @@ class NetworkApplication:
         await self._traffic.drain(within)
 
     def _server(self, application: AppContext) -> GoopServer:
-        keys = self._network.state_keys
         server = create_server(
             application.settings,
             application=application,
-            asks_for_tokens=self._network.asks_for_tokens,
-            request_state=RequestStateSecurity(keys=keys) if keys else None,
+            without_token=frozenset() if self._network.asks_for_tokens else DEFAULT_SCOPES,
+            state_keys=self._state_keys,
             middleware=[self._traffic.count],
         )
         if self._extend is not None:

@@ -19,7 +19,7 @@ from goop_mcp.server.http.auth import VerifierUnavailableError
 from goop_mcp.server.http.key_sets import KeySet, KeySetUnavailableError
 from goop_mcp.server.http.principal import Caller
 from goop_mcp.server.http.settings import Issuer
-from goop_mcp.server.scopes import SCOPES
+from goop_mcp.server.scopes import DEFAULT_SCOPES, SCOPES
 from goop_mcp.settings import DEFAULT_TENANT
 
 __all__ = ["IssuedTokens", "metadata_route", "metadata_url"]
@@ -152,7 +152,8 @@ def metadata_route(issuer: Issuer) -> Route:
     metadata = ProtectedResourceMetadata(
         resource=AnyHttpUrl(issuer.resource_url),
         authorization_servers=[AnyHttpUrl(issuer.url)],
-        scopes_supported=list(SCOPES),
+        # Clients ask for every scope that is listed, so those in no default are not.
+        scopes_supported=[each for each in SCOPES if each in DEFAULT_SCOPES],
         bearer_methods_supported=["header"],
     )
     written = metadata.model_dump(mode="json", exclude_none=True)

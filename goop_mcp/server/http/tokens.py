@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from goop_mcp.server.scopes import ALL_SCOPES, SCOPES
+from goop_mcp.server.scopes import DEFAULT_SCOPES, SCOPES
 from goop_mcp.services.user_files import read_bytes
 from goop_mcp.settings import DEFAULT_TENANT, SettingsError
 
@@ -30,7 +30,7 @@ class TokenHolder:
     """
 
     name: str
-    scopes: frozenset[str] = ALL_SCOPES
+    scopes: frozenset[str] = DEFAULT_SCOPES
     tenant: str = DEFAULT_TENANT
     digest: bytes = field(repr=False)
 
@@ -60,7 +60,7 @@ class Tokens:
 
 
 def single_token(token: str, *, source: str) -> Tokens:
-    """Return the single token of a setting, with all scopes.
+    """Return the single token of a setting, with the default scopes.
 
     Raises SettingsError, whose message does not repeat the token.
     """
@@ -71,8 +71,8 @@ def read_token_file(name: str, *, source: str = "--token-file") -> Tokens:
     """Return the tokens in a file that nobody else can read.
 
     It holds one token on one line, or TOML with a table `[tokens.NAME]` for each token: `token`,
-    and optionally `scopes` (all by default) and `tenant`. Raises SettingsError, whose message
-    repeats no token.
+    and optionally `scopes` (by default all but confirm) and `tenant`. Raises SettingsError, whose
+    message repeats no token.
     """
     text = _read_private(Path(name), f"{source} {name!r}")
     lines = text.splitlines()
@@ -148,7 +148,7 @@ def _holder(name: str, table: Mapping[str, object], source: str) -> TokenHolder:
         raise SettingsError(f'{source} has a tenant that is not a name; write tenant = "name"')
 
     digest = _digest(token, source)
-    given = table.get("scopes", list(SCOPES))
+    given = table.get("scopes", list(DEFAULT_SCOPES))
     named = [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
     if not isinstance(given, list) or len(named) != len(given) or not named:
         raise SettingsError(

@@ -237,7 +237,7 @@ class HandoffTools:
         kind=agent_request makes an <agent_request> of the fields given: use it when you hand a task
         on, instead of writing XML yourself. goop://templates has prompts for common tasks.
         kind=session makes HANDOFF.md: use it before a session ends; what you leave out is taken
-        from the reports, the plan and the memory since the last handoff. Starts no agent. Secrets
+        from reports, plan and memory since a session last resumed. Starts no agent. Secrets
         are redacted. With write=true the prompt is written to
         docs/.scratch/sessions/<session_id>/prompt.md, or the handoff to .goopspec/HANDOFF.md; if
         somebody else wrote that, to a file next to it. Where machines share the database, the

@@ -11,13 +11,14 @@ from typing import Annotated, Any, get_args, get_origin
 
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
-from mcp.types import CallToolResult, ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import JsonValue
 
 from goop_mcp.context import AppContext
 from goop_mcp.server.tools.handoffs import HandoffTools
 from goop_mcp.server.tools.hooks import HookTools
 from goop_mcp.server.tools.memories import MemoryTools
+from goop_mcp.server.tools.project_steps import StepTools
 from goop_mcp.server.tools.projects import ProjectTools
 from goop_mcp.server.tools.replies import ReplyTools
 from goop_mcp.server.tools.rules import RuleTools
@@ -36,11 +37,17 @@ _ADDS_ONCE = ToolAnnotations(
 _REMOVES = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )
+_CHANGES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False
+)
 _ADDS_A_FILE = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
 )
 
-_Function = Callable[..., CallToolResult | Awaitable[CallToolResult]]
+_Function = Callable[
+    ...,
+    CallToolResult | Awaitable[CallToolResult] | Awaitable[CallToolResult | InputRequiredResult],
+]
 
 
 def offered_tools(application: AppContext) -> list[Tool]:
@@ -55,6 +62,11 @@ def offered_tools(application: AppContext) -> list[Tool]:
         _tool(replies.route_next_action, title="Decide what happens next"),
         _tool(projects.record_report, title="Record a report", annotations=_ADDS_ONCE),
         _tool(projects.project_status, title="Say how the project stands"),
+        _tool(
+            StepTools(application).update_project,
+            title="Take the project further",
+            annotations=_CHANGES,
+        ),
         _tool(
             HandoffTools(application).build_handoff,
             title="Build a handoff",

@@ -3,20 +3,21 @@
 from dataclasses import replace
 
 from goop_mcp.messages.rendering import gate_blocked, gate_passed, notice, warning
-from goop_mcp.services.project_steps.common import (
-    closed_gate,
+from goop_mcp.services.project_steps.model import (
+    NotDone,
+    Plan,
+    Question,
+    Stage,
     question_lines,
-    replanned_reports,
-    untraced,
-    wave_counters,
-    without_folder,
 )
-from goop_mcp.services.project_steps.model import NotDone, Plan, Question, Stage
+from goop_mcp.services.project_steps.refusals import closed_gate, untraced, without_folder
+from goop_mcp.services.project_steps.replanning import replanned_reports, wave_counters
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptStep
 from goop_mcp.workflow.gates import GateName
 from goop_mcp.workspace.consistency import changed_lines
 from goop_mcp.workspace.documents.spec_edits import add_amendment, set_lock
+from goop_mcp.workspace.file_changes import FileChange
 from goop_mcp.workspace.layout import BLUEPRINT, REQUIREMENTS, SPEC
 from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.state_changes import StateChange
@@ -227,9 +228,10 @@ def amend_spec(stage: Stage) -> Plan | NotDone:
         else {}
     )
 
-    def then(writing: WriteTransaction) -> None:
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
         if retired:
             writing.retire_reports([each.id for each in retired], reason="replanned")
+        return ()
 
     size = f"{change[0]} lines added, {change[1]} removed"
 

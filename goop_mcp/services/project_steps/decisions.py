@@ -3,7 +3,6 @@
 from goop_mcp.messages.rendering import gate_blocked, notice
 from goop_mcp.redaction import redact
 from goop_mcp.routing.deviations import parse_deviations
-from goop_mcp.services.project_steps.common import digest_of, question_lines
 from goop_mcp.services.project_steps.model import (
     MOST_OF_A_REASON,
     NotDone,
@@ -11,6 +10,8 @@ from goop_mcp.services.project_steps.model import (
     Question,
     Stage,
     StepArgumentError,
+    digest_of,
+    question_lines,
 )
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.task_ids import normal_task_id

@@ -13,7 +13,10 @@ from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import Confirmation, KeptDocument, KeptStep
 from goop_mcp.validation.findings import Finding, excerpt
 from goop_mcp.workflow.gates import GateFacts, GateName, GateResult, judge_gate
+from goop_mcp.workspace.checkpoints import checkpoint_id
 from goop_mcp.workspace.documents.blueprint import Blueprint
+from goop_mcp.workspace.file_changes import FileChange
+from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_changes import StateChange
 
@@ -26,9 +29,13 @@ __all__ = [
     "Stage",
     "StepArgumentError",
     "StepResult",
+    "digest_of",
     "person_command",
+    "question_lines",
     "step_from_json",
 ]
+
+_QUESTION_WIDTH = 100
 
 MOST_OF_A_REASON = 500
 """How many characters of a reason or comment are kept."""
@@ -149,7 +156,8 @@ class Plan:
 
     `entry` is its line in CHRONICLE.md, `log` its entry in ADL.md, None for a step that decides
     nothing. `spec` is the new text of SPEC.md. `keeps` are the texts to keep for later
-    comparison, by document and step. `then` adds the other rows.
+    comparison, by document and step. `then` adds the other rows and returns
+    the other files to write.
     """
 
     message: str
@@ -160,7 +168,7 @@ class Plan:
     undo: str | None = None
     spec: str | None = None
     keeps: Mapping[tuple[str, KeptStep], str] = field(default_factory=dict)
-    then: "Callable[[WriteTransaction], None] | None" = None
+    then: Callable[[WriteTransaction], tuple[FileChange, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +207,11 @@ class Stage:
     def round(self) -> int:
         """The number of the newest round."""
         return self.snapshot.round.number
+
+    @property
+    def next_checkpoint(self) -> str:
+        """The id of a checkpoint that this step saves."""
+        return checkpoint_id(now=self.now, revision=self.reading.revision() + 1)
 
     def text_of(self, document: str) -> str:
         """Return the text of a document of people that exists."""
@@ -244,3 +257,13 @@ def person_command(step: ProjectStep) -> str:
         "decide": f"decide --task {step.task}" if step.task else "decide",
     }
     return f"goop-mcp project {words.get(step.action, step.action)}"
+
+
+def question_lines(*lines: str) -> tuple[str, ...]:
+    """Return the filled `lines` at the width that dialogs of hosts show."""
+    return tuple(excerpt(" ".join(each.split()), _QUESTION_WIDTH) for each in lines if each.strip())
+
+
+def digest_of(*parts: str) -> str:
+    """Return a digest of what is confirmed where it is no document."""
+    return sha256(json.dumps(parts, ensure_ascii=False).encode())

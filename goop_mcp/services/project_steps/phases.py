@@ -5,22 +5,26 @@ from collections.abc import Mapping
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.messages.rendering import gate_blocked, gate_passed, notice, phase_start, warning
 from goop_mcp.services.project_snapshot import bypass_for
-from goop_mcp.services.project_steps.common import (
-    closed_gate,
+from goop_mcp.services.project_steps.model import (
+    NotDone,
+    Plan,
+    Question,
+    Stage,
+    StepArgumentError,
     digest_of,
-    leads_back,
     question_lines,
-    replanned_reports,
-    wave_counters,
 )
-from goop_mcp.services.project_steps.model import NotDone, Plan, Question, Stage, StepArgumentError
+from goop_mcp.services.project_steps.refusals import closed_gate
+from goop_mcp.services.project_steps.replanning import replanned_reports, wave_counters
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptStep, StoredReport
 from goop_mcp.workflow.commands import usual_next_of_phase
 from goop_mcp.workflow.gates import GATES, GateName, judge_gate
 from goop_mcp.workflow.phases import MOVES, PHASES, Move, MoveKind, weigh_move
 from goop_mcp.workflow.task_ids import parse_task_id
+from goop_mcp.workspace.file_changes import FileChange
 from goop_mcp.workspace.layout import BLUEPRINT
+from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_changes import StateChange
 
 __all__ = ["confirm_merge", "skip_gate", "start_phase"]
@@ -68,11 +72,12 @@ def start_phase(stage: Stage) -> Plan | NotDone:
 
     opens = state.phase == "idle" and not stage.snapshot.round.is_open
 
-    def then(writing: WriteTransaction) -> None:
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
         if opens:
             writing.open_round(name=stage.step.name, opened_at=stage.now)
         if retired:
             writing.retire_reports([each.id for each in retired], reason="replanned")
+        return ()
 
     lines = [f"Round {stage.round + opens}, phase {state.phase} → {target}."]
     if retired:
@@ -110,7 +115,7 @@ def start_phase(stage: Stage) -> Plan | NotDone:
         if forced
         else None,
         undo=f"goop-mcp project phase {state.phase}"
-        if leads_back(state, target, state.phase)
+        if _leads(state, target, state.phase)
         else None,
         keeps=keeps,
         then=then,
@@ -209,3 +214,9 @@ def confirm_merge(stage: Stage) -> Plan | NotDone:
             subject=digest_of("merge", str(stage.round)),
         ),
     )
+
+
+def _leads(state: ProjectState, start: str, target: str) -> bool:
+    """Whether the profile has a move from `start` to `target`, onwards or back."""
+    moves = MOVES[state.profile].get(start)
+    return moves is not None and target in (*moves.legal, *moves.rework)

@@ -6,29 +6,26 @@ from dataclasses import replace
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.messages.rendering import notice, warning
 from goop_mcp.redaction import redact
-from goop_mcp.services.project_steps.common import (
-    closed_gate,
-    digest_of,
-    question_lines,
-    wave_counters,
-)
 from goop_mcp.services.project_steps.model import (
     MOST_OF_A_REASON,
     NotDone,
     Plan,
     Question,
     Stage,
+    digest_of,
+    question_lines,
 )
+from goop_mcp.services.project_steps.refusals import closed_gate
+from goop_mcp.services.project_steps.replanning import wave_counters
+from goop_mcp.services.round_closing import close_round, keep_document
 from goop_mcp.store.interface import WriteTransaction
-from goop_mcp.store.records import NewKeptDocument
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import VERIFIERS
 from goop_mcp.workflow.gates import GateName
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.spec_edits import set_lock
-from goop_mcp.workspace.file_changes import ARCHIVED, LEFT
-from goop_mcp.workspace.layout import BLUEPRINT, CHRONICLE, HANDOFF, SPEC, STATE, archived_document
-from goop_mcp.workspace.replacing import sha256
+from goop_mcp.workspace.file_changes import ARCHIVED, LEFT, FileChange
+from goop_mcp.workspace.layout import SPEC, STATE, archived_document
 from goop_mcp.workspace.state_changes import StateChange
 
 __all__ = ["accept", "reopen_round", "start_round"]
@@ -69,38 +66,14 @@ def accept(stage: Stage) -> Plan | NotDone:
         return closed_gate(gate, reason="The work cannot be accepted yet.")
 
     project = stage.snapshot.project
-    texts = {
-        **project.sources,
-        **{
-            name: text
-            for name in (CHRONICLE, HANDOFF)
-            if (text := stage.snapshot.text_of_document(stage.context, stage.reading, name))
-            is not None
-        },
-        STATE: state.text,
-    }
-    keeps = {(name, ARCHIVED): text for name, text in texts.items()}
-    spec = project.sources.get(SPEC)
-    # Without a folder nobody would write the header, and the file stays what it is.
-    opened = (
-        set_lock(spec, locked=False, now=stage.now)
-        if spec is not None and stage.has_folder
-        else None
-    )
-    left = {**project.sources, **({SPEC: opened} if opened is not None else {})}
-    keeps |= {(name, LEFT): text for name, text in left.items()}
-    plan_text = project.sources.get(BLUEPRINT)
 
-    def then(writing: WriteTransaction) -> None:
-        for each in writing.open_confirmations():
-            if each.round == stage.round:
-                writing.answer_confirmation(
-                    each.id, status="outdated", via=None, comment=None, answered_at=stage.now
-                )
-        writing.close_round(
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+        return close_round(
+            writing,
+            stage.context,
+            stage.snapshot,
             outcome="accept" if outcome == "accept" else "accept_with_issues",
-            closed_at=stage.now,
-            plan_sha256=sha256(plan_text.encode()) if plan_text is not None else None,
+            now=stage.now,
         )
 
     words = outcome.replace("_", " ")
@@ -127,8 +100,6 @@ def accept(stage: Stage) -> Plan | NotDone:
             key=outcome,
         ),
         undo="goop-mcp project round --reopen",
-        spec=opened,
-        keeps=keeps,
         then=then,
     )
 
@@ -153,9 +124,10 @@ def _rejection(stage: Stage, *, subject: str, verified: str, comment: str) -> Pl
         or (each.task_id is not None and normal_task_id(each.task_id) in wanted)
     ]
 
-    def then(writing: WriteTransaction) -> None:
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
         if retired:
             writing.retire_reports(retired, reason="rejected")
+        return ()
 
     again = f" Tasks to do again: {', '.join(sorted(wanted))}." if wanted else ""
 
@@ -204,8 +176,9 @@ def start_round(stage: Stage) -> Plan | NotDone:
 
     number = stage.round + 1
 
-    def then(writing: WriteTransaction) -> None:
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
         writing.open_round(name=stage.step.name, opened_at=stage.now)
+        return ()
 
     name = f" ({stage.step.name})" if stage.step.name else ""
 
@@ -248,19 +221,14 @@ def reopen_round(stage: Stage) -> Plan | NotDone:
             kept[SPEC].text if source == left.text else set_lock(source, locked=True, now=stage.now)
         )
 
-    def then(writing: WriteTransaction) -> None:
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
         reopened = writing.reopen_round()
         if spec is not None:
             # Servers without the folder show the contract as kept last.
-            new = NewKeptDocument(
-                name=SPEC,
-                sha256=sha256(spec.encode()),
-                text=spec,
-                round=reopened.number,
-                step="lock",
-                created_at=stage.now,
-            )
-            writing.keep_document(new)
+            number = reopened.number
+            keep_document(writing, SPEC, spec, step="lock", round=number, now=stage.now)
+
+        return ()
 
     return Plan(
         message=notice(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
-from goop_mcp.errors import UnknownNameError
+from goop_mcp.errors import StateReadOnlyError, UnknownNameError
 from goop_mcp.messages.rendering import notice, warning
 from goop_mcp.redaction import redact_structure
 from goop_mcp.services.project_context import Change, ProjectContext
@@ -29,35 +29,28 @@ from goop_mcp.services.project_steps.model import (
     step_from_json,
 )
 from goop_mcp.services.project_steps.phases import confirm_merge, skip_gate, start_phase
+from goop_mcp.services.project_steps.positions import checkpoint, resume
 from goop_mcp.services.project_steps.rounds import accept, reopen_round, start_round
-from goop_mcp.services.session_contents import SessionFields, compose_handoff
-from goop_mcp.services.session_handoff import handoff_event
+from goop_mcp.services.round_closing import keep_document
 from goop_mcp.services.state_block import state_block_of
+from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
-from goop_mcp.store.records import (
-    Confirmation,
-    KeptStep,
-    NewConfirmation,
-    NewEvent,
-    NewKeptDocument,
-)
+from goop_mcp.store.records import Confirmation, NewConfirmation, NewEvent
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
 from goop_mcp.validation.findings import Finding
 from goop_mcp.validation.rules import run_checks
 from goop_mcp.workflow.phases import Move
 from goop_mcp.workflow.rules import MOVE_RULES
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
-from goop_mcp.workspace.file_changes import FileChange, plan_archive, plan_spec
+from goop_mcp.workspace.file_changes import FileChange, plan_spec
 from goop_mcp.workspace.layout import (
     ADL,
     CHRONICLE,
     PEOPLES_DOCUMENTS,
     SPEC,
     STATE,
-    archived_document,
     document_path,
 )
-from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.scaffold import create_project, first_state
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_changes import StateChange, writable_state
@@ -72,6 +65,8 @@ STEPS: Final[Mapping[str, Callable[[Stage], Plan | NotDone]]] = {
     "lock_spec": lock_spec,
     "unlock_spec": unlock_spec,
     "amend_spec": amend_spec,
+    "checkpoint": checkpoint,
+    "resume": resume,
     "decide": decide,
     "confirm_merge": confirm_merge,
     "accept": accept,
@@ -79,6 +74,16 @@ STEPS: Final[Mapping[str, Callable[[Stage], Plan | NotDone]]] = {
     "reopen_round": reopen_round,
 }
 """What each action would do; creating the project is apart, as it has no state yet."""
+
+_PACKAGE_COMMANDS: Final[Mapping[str, str]] = {
+    "complete_interview": "/goop-discuss",
+    "lock_spec": "/goop-plan",
+    "unlock_spec": "/goop-plan",
+    "amend_spec": "/goop-amend",
+    "accept": "/goop-accept",
+    "start_round": "/goop-discuss",
+}
+"""The commands that do a step where only the packages may write the state."""
 
 ACTIONS: Final = ("init", *STEPS)
 """Every action."""
@@ -118,7 +123,8 @@ def take_step(
             return Change(answer=_refused(stage, plan), shows=False)
         if plan.asks is None:
             return _done(stage, plan, writing)
-        if step.action == "decide" and not can_ask:
+        is_strict = read_policy(str(project_context.files.root))[0].confirm_decisions
+        if step.action == "decide" and not can_ask and not is_strict:
             asked = _ask(stage, plan.asks, writing)
             via = f"reported by {by}"
             writing.answer_confirmation(
@@ -217,8 +223,12 @@ def _stage(
             command="goop-mcp init",
         )
 
-    # Raises for a state that cannot be read or is never written.
-    state = writable_state(project.state_defect or project.state)
+    try:
+        state = writable_state(project.state_defect or project.state)
+    except StateReadOnlyError as error:
+        theirs = _PACKAGE_COMMANDS.get(step.action) or f"/goop-{step.phase or 'status'}"
+        raise StateReadOnlyError(f"{error}; use {theirs} of the package instead") from error
+
     return Stage(
         step=step,
         context=context,
@@ -241,7 +251,12 @@ def _as_asked(reading: ReadTransaction, step: ProjectStep) -> ProjectStep:
         for each in reading.open_confirmations()
         if each.action == step.action and each.round == round
     ]
-    same = [each for each in asked if given.items() <= each.items()]
+    # A move that is not forced is another step than the forced one that somebody asked for.
+    same = [
+        each
+        for each in asked
+        if given.items() <= each.items() and each.get("force") == given.get("force")
+    ]
     return step_from_json(step.action, json.dumps(same[0])) if len(same) == 1 else step
 
 
@@ -304,9 +319,9 @@ def _done(
 
     # The rows of the round come first: the documents below are composed from them.
     for (name, step), text in plan.keeps.items():
-        _keep(writing, name, step, text, round=stage.round, now=now)
+        keep_document(writing, name, text, step=step, round=stage.round, now=now)
     if plan.then is not None:
-        plan.then(writing)
+        extra += plan.then(writing)
 
     if plan.spec is not None and stage.has_folder:
         path = stage.snapshot.project.paths[SPEC]
@@ -322,10 +337,9 @@ def _done(
         outcome="done" if via is None else f"confirmed: {via}",
         phase=plan.change.phase or stage.state.phase,
     )
-    moved = plan.change.phase is not None and plan.change.phase != stage.state.phase
     event = writing.add_event(
         NewEvent(
-            kind="transition" if moved else "step",
+            kind="step",
             author=author,
             text=chronicle_text(entry),
             created_at=now,
@@ -354,18 +368,9 @@ def _done(
     after = snapshot_in(context, writing).with_state(
         state.planned.after if state is not None else stage.state
     )
-    if stage.step.action == "accept" and plan.change.phase == "idle":
-        extra += plan_archive(writing, round=stage.round) if stage.has_folder else ()
-        closing = SessionFields(
-            summary=(
-                f"Round {stage.round} was closed: {stage.step.outcome}. Its documents are in"
-                f" {archived_document('', round=stage.round)}. The next round begins with the"
-                " interview."
-            ),
-            next_command="/goop-discuss",
-        )
-        handoff = compose_handoff(closing, after.since_handoff(writing), now=now)
-        writing.add_event(handoff_event(handoff, author="goop-mcp", now=now))
+    if plan.spec is not None:
+        # The file is written after this transaction.
+        after = after.with_spec(plan.spec)
 
     result = StepResult(
         status="done",
@@ -385,21 +390,6 @@ def _done(
         state=state,
         extra=tuple(extra),
         state_block=state_block_of(after),
-    )
-
-
-def _keep(
-    writing: WriteTransaction, name: str, step: KeptStep, text: str, *, round: int, now: str
-) -> None:
-    writing.keep_document(
-        NewKeptDocument(
-            name=name,
-            sha256=sha256(text.encode()),
-            text=text,
-            round=round,
-            step=step,
-            created_at=now,
-        )
     )
 
 
@@ -436,7 +426,8 @@ def _init(context: ProjectContext, step: ProjectStep, *, now: str) -> StepResult
         for document in PEOPLES_DOCUMENTS:
             text = files.read_text(document_path(document))
             if text is not None:
-                _keep(writing, document, "init", text, round=writing.round().number, now=now)
+                number = writing.round().number
+                keep_document(writing, document, text, step="init", round=number, now=now)
 
         return True
 

@@ -32,7 +32,8 @@ class StopPolicy(NamedTuple):
     always, or never. `ask_again` is how often an agent is asked for a correction, 0 to 7; with 0
     errors are only reported. `check_workspace` verifies the claims of a report where the project
     has a `.goopspec/` (F-15), `record` records accepted ones, `inform` gives the rules to agents at
-    their start.
+    their start. `confirm_decisions` keeps a decision on a
+    blocker open until a person confirms it.
     """
 
     agents: tuple[str, ...] = ("goop-*", "memory-distiller")
@@ -44,6 +45,7 @@ class StopPolicy(NamedTuple):
     check_workspace: bool = True
     record: bool = False
     inform: bool = True
+    confirm_decisions: bool = False
 
     def requires_report(self, agent: str) -> bool:
         """Whether a subagent of this name must end with an envelope.
@@ -138,6 +140,7 @@ _KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "check_workspace": _SWITCH,
     "record": _SWITCH,
     "inform": _SWITCH,
+    "confirm_decisions": _SWITCH,
 }
 
 

@@ -250,7 +250,7 @@ def _count(
     if kind in _FAILING and not _counts_failures(number, state, chain, tokens):
         return None
     if kind in ("total", "passed") and number.number == 0:
-        # "0 tests were left out" says nothing about what ran.
+        # "0 tests" is a result where the statement ends; any other word goes on about the tests.
         following = tokens[last + 1] if last + 1 < len(tokens) else None
         if (
             following is not None
@@ -316,6 +316,9 @@ def _counts_failures(
     ):
         return True
 
+    # The word before the number separates a result from a description of work: "mypy: 3 errors"
+    # against "handles 3 errors". What is unclear does not count, because a wrong contradiction
+    # rejects a good report.
     before = tokens[number.at - 1] if number.at > 0 else None
     if before is None or before.kind != WORD:
         return before is None or before.kind != NAME or state.state == "failed"

@@ -44,25 +44,25 @@ def _words(text: str) -> Words:
     return frozenset(text.split())
 
 
-def _states(**kinds: str) -> dict[str, str]:
-    return {word: kind for kind, words in kinds.items() for word in words.split()}
-
-
 # What a number counts. pytest, unittest, jest, vitest, mocha, node:test, go test, cargo test and
 # nextest, TAP, dotnet, JUnit (Maven, Gradle), bun, rspec, phpunit, playwright, tsc, eslint, ruff,
 # mypy. "other" ran or was left out on purpose and counts in sums only.
-STATES: Final = _states(
-    passed="pass passed passes passing succeeded successes xpassed green ok",
-    failed="fail failed fails failing failure failures crashed broken aborted",
-    errors="error errors errored",
-    skipped="skip skipped skips pending todo ignored disabled",
-    other=(
-        "xfailed xfail deselected warning warnings rerun reruns filtered collected measured"
-        " cancelled"
-    ),
-    unstable="flaky",
-    total="total",
-)
+STATES: Final = {
+    word: kind
+    for kind, words in {
+        "passed": "pass passed passes passing succeeded successes xpassed green ok",
+        "failed": "fail failed fails failing failure failures crashed broken aborted",
+        "errors": "error errors errored",
+        "skipped": "skip skipped skips pending todo ignored disabled",
+        "other": (
+            "xfailed xfail deselected warning warnings rerun reruns filtered collected measured"
+            " cancelled"
+        ),
+        "unstable": "flaky",
+        "total": "total",
+    }.items()
+    for word in words.split()
+}
 
 NUMBERS: Final = {
     word: number

@@ -20,7 +20,9 @@ class ChronicleEntry:
     """What an agent did, for the diary (G-49); None and empty parts are left out.
 
     `time` is ISO 8601. `files` are pairs of path and action, `commits` pairs of sha and subject;
-    action and subject may be None.
+    action and subject may be None. `failed_checks` are pairs of name and evidence. `results` are
+    counts and verdicts, `findings` what has to be fixed, `questions` what a person has to answer,
+    with the options. `claimed` is what the agent says and nobody has verified.
     """
 
     time: str
@@ -32,6 +34,12 @@ class ChronicleEntry:
     task: str | None = None
     files: Sequence[tuple[str, str | None]] = ()
     commits: Sequence[tuple[str, str | None]] = ()
+    failed_checks: Sequence[tuple[str, str]] = ()
+    results: Sequence[str] = ()
+    findings: Sequence[str] = ()
+    blockers: str | None = None
+    questions: Sequence[str] = ()
+    claimed: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +68,19 @@ def chronicle_text(entry: ChronicleEntry) -> str:
         ("Position", " · ".join(filter(None, place))),
         ("Action", line(entry.action)),
         ("Outcome", line(entry.outcome)),
+        ("Results", _listed([line(each) for each in entry.results])),
+        (
+            "Failed Checks",
+            _listed(
+                [
+                    line(name) + (f" ({line(evidence)})" if evidence else "")
+                    for name, evidence in entry.failed_checks
+                ]
+            ),
+        ),
+        ("Findings", _listed([line(each) for each in entry.findings], divider="; ")),
+        ("Blockers", line(entry.blockers) if entry.blockers else ""),
+        ("Questions", _listed([line(each) for each in entry.questions], divider="; ")),
         (
             "Files",
             _listed(
@@ -78,6 +99,7 @@ def chronicle_text(entry: ChronicleEntry) -> str:
                 ]
             ),
         ),
+        ("Claimed Only", _listed([line(each) for each in entry.claimed])),
     ]
     listed = [f"- **{name}:** {text}" for name, text in rows if text]
 
@@ -130,6 +152,6 @@ def read_adl(text: str) -> tuple[AdlEntry, ...]:
     return tuple(found)
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f", and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-    return ", ".join(names[:_MOST_LISTED]) + more
+def _listed(names: Sequence[str], *, divider: str = ", ") -> str:
+    more = f"{divider}and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return divider.join(names[:_MOST_LISTED]) + more

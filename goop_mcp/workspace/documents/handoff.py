@@ -3,12 +3,14 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from goop_mcp.messages.quoting import cell, code, inert, line, paragraph
 from goop_mcp.workspace.documents.markdown import Line, Section, fields, items, prose, read_markdown
 from goop_mcp.workspace.documents.status_markers import without_checkbox
 
 __all__ = [
+    "NOTES_TITLE",
     "Commit",
     "DoneTask",
     "Handoff",
@@ -25,6 +27,9 @@ _TASK_IN_ITEM = re.compile(r"^(?:[✓✅] ?)?(.*?)(?:[ ]\(`[0-9a-fA-F]{7,40}`\))
 # An object that a reader of replies would accept as an envelope.
 _JSON_OBJECT = re.compile(r"\{(?=\s*[\"'])")
 _MOST_LISTED = 50
+
+NOTES_TITLE: Final = "Notes From People"
+"""The heading of each text that people added to an earlier handoff."""
 _NONE = "None"
 _CHECKLIST = (
     "Read `.goopspec/state.json`",
@@ -66,7 +71,8 @@ class NextTask:
 class Handoff:
     """A session handoff.
 
-    `generated` is ISO 8601. `spec_locked` is None if unknown; wave and task are texts.
+    `generated` is ISO 8601. `spec_locked` is None if unknown; wave and task are texts. `notes` are
+    texts of people, with their own lines.
     """
 
     generated: str
@@ -88,6 +94,7 @@ class Handoff:
     gotchas: tuple[str, ...] = ()
     pending_decisions: tuple[str, ...] = ()
     memories: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def handoff_text(handoff: Handoff) -> str:
@@ -119,6 +126,8 @@ def handoff_text(handoff: Handoff) -> str:
         _section("## Resume Checklist", "\n".join(f"- [ ] {step}" for step in _CHECKLIST)),
     ]
     document = "\n\n---\n\n".join(parts) + "\n"
+    # As a note that was added to the handoff before this one is shown.
+    document += "".join(f"\n## {NOTES_TITLE}\n\n{note.strip()}\n" for note in handoff.notes)
 
     return _JSON_OBJECT.sub("❴", inert(document))
 
@@ -209,9 +218,10 @@ def _texts(texts: Sequence[str]) -> str:
 
 
 def _bullets(texts: Sequence[str]) -> str:
-    listed = [f"- {text}" for text in texts[:_MOST_LISTED]]
+    # The newest are last, and matter most to the one who goes on.
+    listed = [f"- {text}" for text in texts[-_MOST_LISTED:]]
     if len(texts) > _MOST_LISTED:
-        listed.append(f"- and {len(texts) - _MOST_LISTED} more")
+        listed.insert(0, f"- {len(texts) - _MOST_LISTED} earlier ones")
     return "\n".join(listed) or _NONE
 
 

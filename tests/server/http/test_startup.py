@@ -138,6 +138,7 @@ def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> No
     text = (
         '[tokens.alice]\ntoken = "the-token-of-alice"\nscopes = ["read", "write"]\n'
         '[tokens.bob]\ntoken = "the-token-of-bob-too"\ntenant = "acme"\n'
+        '[tokens.carol]\ntoken = "the-token-of-carol"\nscopes = ["read", "confirm"]\n'
     )
     options = Options(token_file=private(tmp_path / "tokens.toml", text))
     tokens = read(database=POSTGRES, options=options).tokens
@@ -155,6 +156,9 @@ def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> No
         ["read", "workspace", "write"],
         "acme",
     )
+    carol = tokens.holder("the-token-of-carol")
+    assert carol is not None
+    assert "confirm" in carol.scopes, "which has to be named"
     assert "the-token-of" not in repr(tokens)
     assert "belongs to one project" in sentence(options=options)
 

@@ -20,7 +20,7 @@ from tests.server.connections import (
     text_of,
 )
 from tests.server.http.serving import environment
-from tests.services.reporting import report
+from tests.services.reporting import report, working_in
 from tests.workspace.projects import copied
 from tests.workspace.true_projects import make_project
 
@@ -65,7 +65,9 @@ def test_a_rejected_report_is_an_answer_with_feedback_and_leaves_nothing(
 
     assert not result.is_error
     assert text_of(result).startswith("rejected: nothing was written\nactions: request_repair")
-    assert not (tmp_path / ".goopspec/goop.db").exists()
+    assert [each.name for each in tmp_path.rglob("*.md")].count("CHRONICLE.md") == 1
+    with working_in(tmp_path) as project_context:
+        assert project_context.store.read(lambda reading: reading.report_count()) == 0
 
 
 def test_claims_are_verified_with_the_project_unless_that_is_switched_off(

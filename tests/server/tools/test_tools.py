@@ -11,6 +11,7 @@ from goop_mcp.protocols import FAMILIES, RULES
 from goop_mcp.server import create_server
 from goop_mcp.server.models import DecisionModel, ProtocolChoice, RulePageModel, VerdictModel
 from goop_mcp.server.truncation import LEFT_OUT
+from goop_mcp.services.project_steps import ACTIONS
 from goop_mcp.services.rule_pages import rule_page
 from goop_mcp.settings import Settings
 from tests.repository import ROOT
@@ -29,6 +30,7 @@ PROTOCOLS = "auto, goop_report, agent_request, speckit, factory"
 GOOD = (CASES / "message_executor_full.md").read_text(encoding="utf-8")
 REPAIRABLE = (CASES / "derived_raw_ampersand.xml").read_text(encoding="utf-8")
 BAD = (CASES / "derived_bad_status.xml").read_text(encoding="utf-8")
+WRITING = {"record_report", "update_project", "build_handoff", "save_memory", "forget_memory"}
 NEVER_SHOWN = re.compile(r"pydantic|validation error|https?://|Traceback|File \"")
 
 
@@ -51,6 +53,7 @@ def test_tools_are_listed_in_a_fixed_order_with_all_that_a_client_needs(
         "route_next_action",
         "record_report",
         "project_status",
+        "update_project",
         "build_handoff",
         "save_memory",
         "search_memory",
@@ -65,11 +68,9 @@ def test_tools_are_listed_in_a_fixed_order_with_all_that_a_client_needs(
         assert tool.annotations is not None
         hints = tool.annotations.model_dump(exclude={"title"})
         assert hints == {
-            "read_only_hint": (
-                tool.name not in {"build_handoff", "record_report", "save_memory", "forget_memory"}
-            ),
-            "destructive_hint": tool.name == "forget_memory",
-            "idempotent_hint": tool.name != "build_handoff",
+            "read_only_hint": tool.name not in WRITING,
+            "destructive_hint": tool.name in {"update_project", "forget_memory"},
+            "idempotent_hint": tool.name not in {"update_project", "build_handoff"},
             "open_world_hint": False,
         }
 
@@ -89,6 +90,11 @@ def test_every_argument_and_every_field_of_an_answer_is_described_and_untitled(
             for name, field in part.get("properties", {}).items():
                 assert field.get("description"), f"{tool.name}: {name}"
                 assert "title" not in field
+
+
+def test_every_step_of_the_service_is_an_action(connection: Connection) -> None:
+    action = connection.tools()["update_project"].input_schema["properties"]["action"]
+    assert sorted(action["enum"]) == sorted(ACTIONS)
 
 
 def test_schema_of_every_tool_says_that_other_arguments_are_refused(connection: Connection) -> None:

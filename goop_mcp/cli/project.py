@@ -1,0 +1,297 @@
+"""`goop-mcp project`: take a project from its first document through its rounds."""
+
+import getpass
+import sys
+from collections.abc import Callable
+from functools import wraps
+
+import click
+
+from goop_mcp import services
+from goop_mcp.cli.init import init
+from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, opened_application
+from goop_mcp.cli.pages import show_page
+from goop_mcp.cli.program import Subcommands
+from goop_mcp.cli.status import WAITING, status
+from goop_mcp.cli.streams import complain, emit_json, show
+from goop_mcp.errors import GoopError, StoreError, UnknownNameError
+from goop_mcp.memory.times import utc_now, written
+from goop_mcp.services.project_steps import ProjectStep, StepArgumentError, StepResult
+from goop_mcp.settings import SettingsError
+from goop_mcp.workflow.phases import PHASES
+
+__all__ = ["project"]
+
+REFUSED = 1
+_CODES = {"done": 0, "unchanged": 0, "refused": REFUSED, "waiting": WAITING}
+_PHASES = tuple(dict.fromkeys(phase for phases in PHASES.values() for phase in phases))
+_LONGEST_NAME = 60
+_ATTEMPTS = 3
+
+_REASON = click.option(
+    "--reason", metavar="TEXT", help="Why; it is logged in ADL.md and shown to the person."
+)
+_COMMENT = click.option("--comment", metavar="TEXT", help="What to add to the answer.")
+
+
+class _Project(Subcommands):
+    noun = "project command"
+
+
+@click.group(
+    cls=_Project, no_args_is_help=False, short_help="Take a project through its phases and rounds."
+)
+def project() -> None:
+    """Take a project through its phases and rounds, or print where it is.
+
+    What needs a person asks on the terminal. Without one it is refused, and stays listed in
+    goop-mcp status until somebody runs it on a terminal or answers it at an MCP client.
+
+    Exit code: 0 done, or nothing was to do; 1 refused, or not possible; 2 a usage error, or the
+    database cannot be used; 3 a person is needed.
+    """
+
+
+def _step(command: Callable[..., ProjectStep]) -> Callable[..., int]:
+    """Take the step that `command` returns, with the options of every step."""
+
+    @wraps(command)
+    def run(
+        *,
+        project: str | None,
+        database: str | None,
+        project_id: str | None,
+        form: str,
+        colour: str,
+        **values: object,
+    ) -> int:
+        step = command(**values)
+        with opened_application(project, database=database, project_id=project_id) as application:
+            try:
+                result = _taken(application.writing_context(), step, asks=form == "text")
+            except (SettingsError, StoreError, StepArgumentError, UnknownNameError):
+                raise
+            except GoopError as error:
+                complain(str(error))
+                return REFUSED
+
+        if form == "json":
+            emit_json(result.to_dict())
+        else:
+            show_page(_page(result), colour=colour)
+
+        return _CODES[result.status]
+
+    run = COLOUR(run)
+    run = click.option(
+        "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+    )(run)
+    for option in (PROJECT_ID, DATABASE, PROJECT):
+        run = option(run)
+
+    return run
+
+
+def _taken(
+    project_context: "services.project_context.ProjectContext", step: ProjectStep, *, asks: bool
+) -> StepResult:
+    """Return the result of `step`, after a person at the terminal has answered its question."""
+    # A pipe on either side means that a program runs the command, or reads its answer.
+    asks = asks and all(
+        stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)
+    )
+    by = f"terminal {_user()}"
+    steps = services.project_steps
+
+    result = steps.take_step(project_context, step, by=by, can_ask=asks, now=written(utc_now()))
+    if result.status != "waiting" or result.confirmation is None or result.choices is None:
+        return result
+    if not asks:
+        complain(
+            f'a person has to confirm this: run "{result.command}" on a terminal, or answer the'
+            " question at an MCP client that shows it"
+        )
+        return result
+
+    show("".join(f"{line}\n" for line in result.question))
+    answer = _answer(result.choices[0])
+    if answer is None:
+        return result
+
+    return steps.answer_confirmation(
+        project_context, result.confirmation.id, accept=answer, via=by, now=written(utc_now())
+    )
+
+
+def _answer(choice: str) -> bool | None:
+    """Ask whether to do what `choice` names; None if the input ends or makes no sense."""
+    for _ in range(_ATTEMPTS):
+        show(f"{choice[:1].upper()}{choice[1:]}? [y/N] ")
+        sys.stdout.flush()
+        line = sys.stdin.readline()
+        if not line:
+            return None
+
+        match line.strip().lower():
+            case "y" | "yes":
+                return True
+            case "" | "n" | "no":
+                return False
+            case _:
+                complain("answer y or n")
+
+    return None
+
+
+def _user() -> str:
+    """Return the name of the user, for the record of who answered."""
+    try:
+        name = getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        return "unknown"
+    return "".join(each for each in name if each.isprintable())[:_LONGEST_NAME]
+
+
+def _page(result: StepResult) -> str:
+    """Return the result as Markdown: its message, then remarks and the way back."""
+    lines = [f"- {finding.message}" for finding in result.findings]
+    lines += [f"- {remark}" for remark in result.remarks]
+    if result.undo and result.status == "done":
+        lines.append(f"- To take it back: {result.undo}")
+
+    return "\n\n".join([result.message.rstrip(), *(["\n".join(lines)] if lines else [])]) + "\n"
+
+
+project.add_command(init)
+project.add_command(status)
+
+
+@project.command(short_help="Go to another phase.")
+@click.argument("phase", type=click.Choice(_PHASES), metavar="PHASE")
+@click.option("--force", is_flag=True, help="Go there although the workflow does not allow it.")
+@_REASON
+@_step
+def phase(*, phase: str, force: bool, reason: str | None) -> ProjectStep:
+    """Go to PHASE, if its gate is open: idle, discuss, plan, research, specify, execute or accept.
+
+    With --force, a person confirms a move that the workflow does not have; it needs --reason.
+    """
+    return ProjectStep(action="start_phase", phase=phase, force=force, reason=reason)
+
+
+@project.command("skip-gate", short_help="Leave a gate open in this round.")
+@click.argument("gate", type=click.Choice(["discovery", "execution"]), metavar="GATE")
+@_REASON
+@_step
+def skip_gate(*, gate: str, reason: str | None) -> ProjectStep:
+    """Leave the gate discovery or execution open in this round, after a person has confirmed it."""
+    return ProjectStep(action="skip_gate", gate=gate, reason=reason)
+
+
+@project.command(short_help="Complete the interview.")
+@_step
+def interview() -> ProjectStep:
+    """Complete the interview if REQUIREMENTS.md holds what a plan needs; else list what is not."""
+    return ProjectStep(action="complete_interview")
+
+
+@project.command(short_help="Lock the specification.")
+@_step
+def lock() -> ProjectStep:
+    """Lock SPEC.md as it is, after a person has confirmed it.
+
+    Every must-have has to be traced to a task of the plan.
+    """
+    return ProjectStep(action="lock_spec")
+
+
+@project.command(short_help="Unlock the specification.")
+@_step
+def unlock() -> ProjectStep:
+    """Unlock SPEC.md for changes, after a person has confirmed it."""
+    return ProjectStep(action="unlock_spec")
+
+
+@project.command(short_help="Let a changed specification count.")
+@_REASON
+@_step
+def amend(*, reason: str | None) -> ProjectStep:
+    """Let the changed SPEC.md count instead of the locked text, after a person has confirmed it.
+
+    The reason may be left out where somebody has asked for the amendment before.
+    """
+    return ProjectStep(action="amend_spec", reason=reason)
+
+
+@project.command(short_help="Answer a blocker.")
+@click.option("--task", metavar="ID", help="The blocked task, where several are.")
+@click.option("--blocker", metavar="TEXT", help="A part of its text, instead of the task.")
+@click.option("--choice", metavar="TEXT", help="The letter of an option, or an answer.")
+@_COMMENT
+@_step
+def decide(
+    *, task: str | None, blocker: str | None, choice: str | None, comment: str | None
+) -> ProjectStep:
+    """Answer what a blocker asks. Its task is then to be done with this decision."""
+    return ProjectStep(action="decide", task=task, blocker=blocker, choice=choice, comment=comment)
+
+
+@project.command(short_help="Save the position.")
+@click.option("--note", metavar="TEXT", help="What whoever resumes should know.")
+@_step
+def checkpoint(*, note: str | None) -> ProjectStep:
+    """Save the position of the project, to resume from it in another session."""
+    return ProjectStep(action="checkpoint", note=note)
+
+
+@project.command(short_help="Resume from a saved position.")
+@click.argument("id", required=False, metavar="[ID]")
+@_step
+def resume(*, id: str | None) -> ProjectStep:
+    """Resume from the checkpoint ID, by default the newest. Nothing is moved back."""
+    return ProjectStep(action="resume", id=id)
+
+
+@project.command(short_help="Confirm that the work may be merged.")
+@_step
+def merge() -> ProjectStep:
+    """Confirm that the work of the round may be merged, after a person has confirmed it."""
+    return ProjectStep(action="confirm_merge")
+
+
+@project.command(short_help="Accept or reject the work of the round.")
+@click.option(
+    "--outcome",
+    type=click.Choice(["accept", "accept_with_issues", "reject"]),
+    default="accept",
+    show_default=True,
+)
+@click.option(
+    "--task",
+    "tasks",
+    multiple=True,
+    metavar="ID",
+    help="With reject: a task to do again; may be given several times.",
+)
+@_COMMENT
+@_step
+def accept(*, outcome: str, tasks: tuple[str, ...], comment: str | None) -> ProjectStep:
+    """Accept the verified work and close the round, or send it back, once a person confirmed it."""
+    return ProjectStep(action="accept", outcome=outcome, tasks=tasks, comment=comment)
+
+
+@project.command("round", short_help="Open the next round.")
+@click.option("--name", metavar="NAME", help="What the round is called.")
+@click.option("--reopen", is_flag=True, help="Take the last acceptance back instead.")
+@_step
+def round_command(*, name: str | None, reopen: bool) -> ProjectStep:
+    """Open the next round, after the last one was accepted.
+
+    With --reopen, a person confirms that the last acceptance is taken back, which is possible
+    while no later round has a report.
+    """
+    return (
+        ProjectStep(action="reopen_round")
+        if reopen
+        else ProjectStep(action="start_round", name=name)
+    )

@@ -1,0 +1,208 @@
+"""Ask the person at the client to choose, where the client can show a question.
+
+In 2025-11-25 the server sends the question while the call waits. In 2026-07-28 the call ends with
+the question, and the client calls again with the reply. A client may declare forms although nobody
+reads them: only an explicit choice counts, anything else is nobody's reply.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import Any, Final
+
+import anyio
+from mcp import MCPError
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.mcpserver import Context
+from mcp.types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from goop_mcp.server.scopes import CONFIRM
+from goop_mcp.server.server import GoopServer
+
+__all__ = [
+    "QUESTION_SECONDS",
+    "WAITING_SECONDS",
+    "EarlierReply",
+    "Question",
+    "Reply",
+    "ask",
+    "can_ask",
+    "earlier_reply",
+    "name_of_client",
+    "without_stale_state",
+]
+
+QUESTION_SECONDS: Final = 24 * 60 * 60.0
+"""How long a question of 2026-07-28, which waits at the client, may be answered."""
+
+WAITING_SECONDS: Final = 10 * 60.0
+"""How long a call of 2025-11-25 stays open for the reply; open calls are limited."""
+
+_MOST_LINES: Final = 3
+_LONGEST_LINE: Final = 100
+_LONGEST_NAME: Final = 60
+
+# The keys of the question among the requests of a result, and of the choice in its form.
+_QUESTION: Final = "confirmation"
+_CHOICE: Final = "choice"
+
+
+class Reply(Enum):
+    """What came back for a question."""
+
+    ACCEPTED = auto()
+    REFUSED = auto()
+    NOBODY = auto()
+    """No choice was made: cancelled, not shown, too late, or in a form that is no choice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a person is asked: `lines` are shown, and one of the two choices has to be made."""
+
+    lines: Sequence[str]
+    positive: str
+    negative: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierReply:
+    """The reply to a question that ended an earlier call; `about` is None if it is not known."""
+
+    about: int | None
+    reply: Reply
+
+
+def can_ask(ctx: Context[Any, Any]) -> bool:
+    """Whether the client shows forms, a question reaches it, and its caller may confirm."""
+    capabilities = ctx.client_capabilities
+    forms = capabilities.elicitation if capabilities is not None else None
+
+    # An object without any mode is how clients declared forms before there were modes.
+    shows_forms = forms is not None and (forms.form is not None or forms.url is None)
+    is_reached = _asks_by_result(ctx) or ctx.session.can_send_request
+
+    return shows_forms and is_reached and _may_confirm(ctx)
+
+
+async def ask(
+    ctx: Context[Any, Any], question: Question, *, about: int
+) -> Reply | InputRequiredResult:
+    """Ask `question`; call it only if `can_ask`.
+
+    A result is to be returned from the tool: `earlier_reply` then gives the reply in the call that
+    follows, with the number `about`.
+    """
+    form = ElicitRequestFormParams(
+        message="\n".join(line[:_LONGEST_LINE] for line in question.lines[:_MOST_LINES]),
+        requested_schema={
+            "type": "object",
+            # Without a default, so that a single key press confirms nothing.
+            "properties": {
+                _CHOICE: {
+                    "type": "string",
+                    "title": "Your choice",
+                    "enum": [question.positive, question.negative],
+                }
+            },
+            "required": [_CHOICE],
+        },
+    )
+    if _asks_by_result(ctx):
+        state = {
+            "about": about,
+            "positive": question.positive,
+            "negative": question.negative,
+        }
+        return InputRequiredResult(
+            input_requests={_QUESTION: ElicitRequest(params=form)}, request_state=json.dumps(state)
+        )
+
+    reply = None
+    with anyio.move_on_after(WAITING_SECONDS):
+        try:
+            reply = await ctx.session.elicit_form(
+                form.message, form.requested_schema, related_request_id=ctx.request_id
+            )
+        except (MCPError, ValidationError):
+            # The client does not know the method, has gone, or sent something else.
+            return Reply.NOBODY
+
+    return _choice(reply, question.positive, question.negative)
+
+
+def earlier_reply(ctx: Context[Any, Any]) -> EarlierReply | None:
+    """Return the reply that this call brings, None if it is the first call.
+
+    The state comes back sealed: it is what `ask` put into it, for the same tool, arguments and
+    caller.
+    """
+    if ctx.request_state is None:
+        # Replies without a valid state are nobody's: what was asked is not known.
+        has_replies = ctx.input_responses is not None
+        return EarlierReply(about=None, reply=Reply.NOBODY) if has_replies else None
+
+    state = json.loads(ctx.request_state)
+    given = (ctx.input_responses or {}).get(_QUESTION)
+    reply = _choice(given, state["positive"], state["negative"])
+
+    # The scope may have been taken away since the question was asked.
+    return EarlierReply(about=state["about"], reply=reply if _may_confirm(ctx) else Reply.NOBODY)
+
+
+def name_of_client(ctx: Context[Any, Any]) -> str | None:
+    """Return the name and version that the client states, as one short line; None without them."""
+    params = ctx.session.client_params
+    if params is None:
+        return None
+
+    stated = " ".join(f"{params.client_info.name} {params.client_info.version}".split())
+    return "".join(each for each in stated if each.isprintable())[:_LONGEST_NAME] or None
+
+
+def without_stale_state(tools: Collection[str]) -> ServerMiddleware[Any]:
+    """Return a middleware that runs `tools` although the state of a question is not valid any more.
+
+    It has expired, or another process sealed it. The tool then gets a reply without a question,
+    which is nobody's, and can say how to go on; otherwise the client would see a protocol error. It
+    has to be outside of the middleware of the SDK that opens the seal.
+    """
+
+    async def run_without(
+        ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        try:
+            return await call_next(ctx)
+        except MCPError as error:
+            params: Mapping[str, Any] = ctx.params or {}
+            reason = error.data.get("reason") if isinstance(error.data, dict) else None
+            if params.get("name") not in tools or reason != "invalid_request_state":
+                raise
+
+        # The seal is opened before anything else, so the tool has not run yet.
+        kept = {name: value for name, value in params.items() if name != "requestState"}
+        return await call_next(replace(ctx, params={**kept, "inputResponses": {}}))
+
+    return run_without
+
+
+def _asks_by_result(ctx: Context[Any, Any]) -> bool:
+    return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def _may_confirm(ctx: Context[Any, Any]) -> bool:
+    server = ctx.mcp_server
+    return isinstance(server, GoopServer) and CONFIRM in server.scopes_of_caller()
+
+
+def _choice(given: object, positive: str, negative: str) -> Reply:
+    if not isinstance(given, ElicitResult):
+        return Reply.NOBODY
+    if given.action == "decline":
+        return Reply.REFUSED
+
+    chosen = (given.content or {}).get(_CHOICE) if given.action == "accept" else None
+    return {positive: Reply.ACCEPTED, negative: Reply.REFUSED}.get(str(chosen), Reply.NOBODY)

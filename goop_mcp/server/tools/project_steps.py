@@ -1,0 +1,176 @@
+"""The tool update_project, which takes a project through its phases, locks and rounds."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import anyio.to_thread
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult, InputRequiredResult
+from pydantic import Field
+
+from goop_mcp import services
+from goop_mcp.memory.times import utc_now, written
+from goop_mcp.server.answers import step_answer
+from goop_mcp.server.asking import Question, Reply, ask, can_ask, earlier_reply, name_of_client
+from goop_mcp.server.models import StepModel
+from goop_mcp.server.permissions import name_of_caller
+
+if TYPE_CHECKING:
+    from goop_mcp.context import AppContext
+    from goop_mcp.services.project_steps import ProjectStep, StepResult
+
+__all__ = ["StepTools"]
+
+_NAME = 200
+_TEXT = 2_000
+_MOST_TASKS = 100
+
+_Action = Annotated[
+    Literal[
+        "init",
+        "start_phase",
+        "skip_gate",
+        "complete_interview",
+        "lock_spec",
+        "unlock_spec",
+        "amend_spec",
+        "checkpoint",
+        "resume",
+        "decide",
+        "confirm_merge",
+        "accept",
+        "start_round",
+        "reopen_round",
+    ],
+    Field(description="The step."),
+]
+_Phase = Annotated[str | None, Field(description="start_phase: where to.", max_length=_NAME)]
+_Force = Annotated[
+    bool, Field(description="start_phase: a move that is not allowed; needs reason.", strict=True)
+]
+_Gate = Annotated[
+    str | None, Field(description="skip_gate: discovery or execution.", max_length=_NAME)
+]
+_Reason = Annotated[
+    str | None, Field(description="Of force, skip_gate, amend_spec.", max_length=_TEXT)
+]
+_Note = Annotated[str | None, Field(description="checkpoint: for the next one.", max_length=_TEXT)]
+_Checkpoint = Annotated[
+    str | None, Field(description="resume: the checkpoint; null: the newest.", max_length=_NAME)
+]
+_Blocker = Annotated[
+    str | None, Field(description="decide: a part of the blocker's text.", max_length=_TEXT)
+]
+_Task = Annotated[str | None, Field(description="decide: the blocked task.", max_length=_NAME)]
+_ChoiceMade = Annotated[
+    str | None, Field(description="decide: the letter of an option, or a text.", max_length=_TEXT)
+]
+_Comment = Annotated[str | None, Field(description="Of decide, accept.", max_length=_TEXT)]
+_Outcome = Annotated[
+    Literal["accept", "accept_with_issues", "reject"] | None,
+    Field(description="accept: the outcome."),
+]
+_Tasks = Annotated[
+    list[Annotated[str, Field(max_length=_NAME)]] | None,
+    Field(description="accept, reject: tasks to do again.", max_length=_MOST_TASKS),
+]
+_Name = Annotated[
+    str | None, Field(description="Of the project (init) or the round.", max_length=_NAME)
+]
+
+
+class StepTools:
+    """Takes a project through its life; clients read the method's docstring."""
+
+    def __init__(self, application: "AppContext") -> None:
+        """Work on the project of `application`."""
+        self._application = application
+
+    async def update_project(
+        self,
+        action: _Action,
+        *,
+        phase: _Phase = None,
+        force: _Force = False,
+        gate: _Gate = None,
+        reason: _Reason = None,
+        note: _Note = None,
+        id: _Checkpoint = None,
+        blocker: _Blocker = None,
+        task: _Task = None,
+        choice: _ChoiceMade = None,
+        comment: _Comment = None,
+        outcome: _Outcome = None,
+        tasks: _Tasks = None,
+        name: _Name = None,
+        ctx: Context[Any, Any],
+    ) -> Annotated[CallToolResult, StepModel] | InputRequiredResult:
+        """Take the project one step further: phases, gates, locks, decisions, acceptance, rounds.
+
+        Use it instead of editing state.json. Locks, acceptance, force, skip_gate, confirm_merge and
+        reopen_round need a person, who is asked here or runs the command that the answer names;
+        waiting is no error: go on with other work.
+        """
+        step = services.project_steps.ProjectStep(
+            action=action,
+            phase=phase,
+            force=force,
+            gate=gate,
+            reason=reason,
+            note=note,
+            id=id,
+            blocker=blocker,
+            task=task,
+            choice=choice,
+            comment=comment,
+            outcome=outcome,
+            tasks=tuple(tasks or ()),
+            name=name,
+        )
+        client, caller = name_of_client(ctx) or "a client", name_of_caller()
+        token = f", token {caller}" if caller is not None else ""
+        by, via = f"{client}{token}", f"elicitation {client}{token}"
+
+        earlier = earlier_reply(ctx)
+        if earlier is not None and earlier.about is not None and earlier.reply is not Reply.NOBODY:
+            return step_answer(await self._answer(earlier.about, earlier.reply, via=via))
+
+        # Somebody who did not reply is not asked again by the same call.
+        asks = earlier is None and can_ask(ctx)
+        result = await self._take(step, by=by, can_ask=asks)
+        if asks and result.confirmation is not None and result.choices is not None:
+            positive, negative = result.choices
+            question = Question(lines=result.question, positive=positive, negative=negative)
+            reply = await ask(ctx, question, about=result.confirmation.id)
+            if isinstance(reply, InputRequiredResult):
+                return reply
+            if reply is not Reply.NOBODY:
+                return step_answer(await self._answer(result.confirmation.id, reply, via=via))
+
+            # A decision is recorded without a person if nobody can be asked.
+            result = await self._take(step, by=by, can_ask=False)
+
+        return step_answer(result)
+
+    async def _take(self, step: "ProjectStep", *, by: str, can_ask: bool) -> "StepResult":
+        def take() -> "StepResult":
+            return services.project_steps.take_step(
+                self._application.writing_context(),
+                step,
+                by=by,
+                can_ask=can_ask,
+                now=written(utc_now()),
+            )
+
+        return await anyio.to_thread.run_sync(take)
+
+    async def _answer(self, id: int, reply: Reply, *, via: str) -> "StepResult":
+        def answer() -> "StepResult":
+            return services.project_steps.answer_confirmation(
+                self._application.writing_context(),
+                id,
+                accept=reply is Reply.ACCEPTED,
+                via=via,
+                now=written(utc_now()),
+            )
+
+        return await anyio.to_thread.run_sync(answer)

@@ -1,0 +1,186 @@
+"""Decide by the counters that the project's database keeps for each task and round.
+
+The router is pure: its counters come in with the context, and the decision says how they change.
+The callers of this module keep them in the database, so that no agent has to carry them.
+"""
+
+import hashlib
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from goop_mcp.errors import StoreError
+from goop_mcp.redaction import redact, redact_structure
+from goop_mcp.routing import Decision, RoutingContext
+from goop_mcp.routing.adapters import ADAPTERS
+from goop_mcp.routing.counting import apply_changes, of_task, with_stored
+from goop_mcp.routing.views import ReportView, RequestView
+from goop_mcp.services.judgements import storable
+from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
+from goop_mcp.store.records import NewJudgement
+from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workflow.agents import plain_agent_name
+from goop_mcp.workflow.task_ids import normal_task_id
+
+__all__ = ["count_reply", "decide_again", "decide_and_count"]
+
+_PATIENCE: Final = 2.0  # seconds; counting must not delay an answer
+_LONGEST_KEY: Final = 200
+_LAST: Final = "last"
+_log = logging.getLogger(__name__)
+
+
+def decide_and_count(
+    writing: WriteTransaction,
+    verdict: Verdict,
+    context: RoutingContext,
+    decide: Callable[[RoutingContext], Decision],
+    *,
+    text: str,
+    surface: str,
+) -> Decision:
+    """Return the decision by the stored counters of the reply's task, and store their changes.
+
+    `decide` gets `context` with the larger of its own numbers and the stored ones. `text` is the
+    whole reply: one that another `surface` has counted last, such as a hook, is not counted twice.
+    Raises StoreError.
+    """
+    row = _row(writing, verdict, context, text)
+    counted_by = row.counted_by
+    # The same reply from another surface is the same event: it is decided as it was there.
+    same = bool(counted_by) and surface not in counted_by
+    before = row.before_last if same else row.values
+    decision = decide(with_stored(row.context, before))
+    changes = redact_structure(dict(decision.state_changes))[0]
+    after = apply_changes(before, changes)
+
+    # A repeated reply is a new event also if it changes nothing: another surface may see it next.
+    if after != before or surface in counted_by:
+        last: dict[str, Any] = {
+            "reply": row.reply,
+            "by": [*counted_by, surface] if same else [surface],
+            "before": dict(before),
+        }
+        values = {**after, _LAST: last}
+        writing.set_counters(round=row.round, task=row.task, values=values)
+
+    # Replies that named no task were counted for the agent. An accepted one ends that row, too.
+    progressed = changes.get("previous_rules") == []
+    if progressed and row.agent != row.task and writing.counters(round=row.round, task=row.agent):
+        writing.set_counters(round=row.round, task=row.agent, values={})
+
+    return decision
+
+
+def decide_again(
+    reading: ReadTransaction,
+    verdict: Verdict,
+    context: RoutingContext,
+    decide: Callable[[RoutingContext], Decision],
+    *,
+    text: str,
+) -> Decision:
+    """Return the decision on a reply that was recorded before, and count nothing.
+
+    For the last counted reply of a task it is the same decision as then. Raises StoreError.
+    """
+    row = _row(reading, verdict, context, text)
+    return decide(with_stored(row.context, row.before_last) if row.counted_by else context)
+
+
+def count_reply(
+    store: Store,
+    verdict: Verdict,
+    context: RoutingContext,
+    decide: Callable[[RoutingContext], Decision],
+    *,
+    text: str,
+    surface: str,
+    judgement: Callable[[Decision], NewJudgement | None] = lambda _decision: None,
+) -> Decision:
+    """Return the decision on a reply that is not recorded by the stored counters, and count it.
+
+    `judgement` returns the row for statistics, which is added in the same transaction. If the
+    database cannot be used, the decision is that of `context` alone, and the reason is only logged.
+    """
+
+    def count(writing: WriteTransaction) -> Decision:
+        decision = decide_and_count(writing, verdict, context, decide, text=text, surface=surface)
+        if (row := judgement(decision)) is not None:
+            writing.add_judgement(row)
+
+        return decision
+
+    try:
+        return store.write(count, timeout=_PATIENCE)
+    except StoreError as error:
+        _log.warning("a reply could not be counted: %s", error)
+        return decide(context)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """The counters of the task of one reply, and where they are.
+
+    `values` are those to go on from, `before_last` those before the last counted reply.
+    `counted_by` are the surfaces that have counted this reply as the last one, () if it was
+    another.
+    """
+
+    round: int
+    task: str
+    agent: str
+    reply: str
+    context: RoutingContext
+    values: Mapping[str, Any]
+    before_last: Mapping[str, Any]
+    counted_by: tuple[str, ...]
+
+
+def _row(reading: ReadTransaction, verdict: Verdict, context: RoutingContext, text: str) -> _Row:
+    adapter = ADAPTERS.get(verdict.protocol or "")
+    view = adapter.read(verdict) if adapter is not None else None
+    task, agent = _keys(view, context)
+    round = reading.round().number
+    stored = reading.counters(round=round, task=task)
+
+    reply = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    before_last: Mapping[str, Any] = {}
+    counted_by: tuple[str, ...] = ()
+    match stored.get(_LAST):
+        case {"reply": str(last), "by": [*surfaces], "before": Mapping() as before} if (
+            last == reply
+        ):
+            before_last, counted_by = before, tuple(map(str, surfaces))
+
+    return _Row(
+        round=round,
+        task=task,
+        agent=agent,
+        reply=reply,
+        context=of_task(context, view.task_id) if isinstance(view, ReportView) else context,
+        values={name: value for name, value in stored.items() if name != _LAST},
+        before_last=before_last,
+        counted_by=counted_by,
+    )
+
+
+def _keys(view: ReportView | RequestView | None, context: RoutingContext) -> tuple[str, str]:
+    """Return the names of the rows that count for a reply: of its task, and of its agent.
+
+    They are the same where no task is known.
+    """
+    name = context.expected_agent or (view.agent if isinstance(view, ReportView) else None)
+    agent = f"agent {plain_agent_name(name)}" if name else "agent"
+    task = view.task_id if isinstance(view, ReportView) else None
+    if isinstance(view, RequestView) and view.session_id:
+        task = f"session {view.session_id}"
+
+    key = normal_task_id(task or context.task_id or "") or agent
+
+    return _storable_key(key), _storable_key(agent)
+
+
+def _storable_key(key: str) -> str:
+    return redact(storable(key) or "").text[:_LONGEST_KEY]

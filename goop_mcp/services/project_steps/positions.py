@@ -1,0 +1,132 @@
+"""Steps between sessions: save a position, and resume from it."""
+
+from datetime import datetime
+
+from goop_mcp.messages.rendering import notice, warning
+from goop_mcp.redaction import redact
+from goop_mcp.services.project_steps.model import MOST_OF_A_REASON, NotDone, Plan, Stage
+from goop_mcp.services.session_contents import SessionFields, compose_handoff
+from goop_mcp.services.session_handoff import handoff_event
+from goop_mcp.services.state_block import gate_ahead, next_command
+from goop_mcp.store.interface import WriteTransaction
+from goop_mcp.store.records import NewEvent
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.workspace.checkpoints import Checkpoint, read_checkpoint, read_checkpoints
+from goop_mcp.workspace.file_changes import CHECKPOINT, FileChange, plan_checkpoint
+from goop_mcp.workspace.json_text import JsonDefect
+from goop_mcp.workspace.layout import HANDOFF, document_path
+from goop_mcp.workspace.projection_text import RESUMED_KIND
+from goop_mcp.workspace.state_changes import StateChange
+
+__all__ = ["checkpoint", "resume"]
+
+_MOST_LISTED = 10
+
+
+def checkpoint(stage: Stage) -> Plan | NotDone:
+    """Save the position with a handoff for the next session."""
+    note = redact(excerpt(stage.step.note, MOST_OF_A_REASON)).text if stage.step.note else None
+    task = next(
+        (task for task, status in stage.snapshot.records.standings.items() if status != "done"),
+        None,
+    )
+
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+        sources = stage.snapshot.since_handoff(writing)
+        handoff = compose_handoff(SessionFields(summary=note), sources, now=stage.now)
+        writing.add_event(handoff_event(handoff, author=stage.by, now=stage.now))
+        _, file = plan_checkpoint(writing, stage.state, task=task, note=note, now=stage.now)
+        return (file,) if stage.context.writes_files else ()
+
+    id = stage.next_checkpoint
+
+    return Plan(
+        message=notice(
+            "Checkpoint Saved",
+            f"{id}: round {stage.round}, phase {stage.state.phase}, wave"
+            f" {stage.state.current_wave}/{stage.state.total_waves}.",
+            f"In a new session: goop-mcp project resume, then read {document_path(HANDOFF)}.",
+        ),
+        entry=f"checkpoint {id}" + (f": {note}" if note else ""),
+        change=StateChange(values={"activeCheckpointId": id}),
+        then=then,
+    )
+
+
+def resume(stage: Stage) -> Plan | NotDone:
+    """Go on from a checkpoint; the work has not moved back, so what differs is named."""
+    wanted = stage.step.id or stage.state.active_checkpoint
+    found = _find(stage, wanted)
+    if found is None:
+        known = _known(stage)
+        listed = ", ".join(known) or "none was saved"
+        asked = f"There is no checkpoint {wanted}." if wanted else "No checkpoint is active."
+        return NotDone(
+            message=warning(f"{asked} Known: {listed}.", command="goop-mcp status"),
+            missing=tuple(known),
+            command="goop-mcp status",
+        )
+
+    state, snapshot = stage.state, stage.snapshot
+    then_at = _position(found.round, found.phase, found.wave)
+    now_at = _position(stage.round, state.phase, state.current_wave)
+    lines = [f"Resumed from {found.id}, saved at {found.saved_at.isoformat(timespec='seconds')}."]
+    if found.note:
+        lines.append(f"Note: {found.note}")
+    if found.phase is not None and then_at != now_at:
+        lines.append(f"It was saved at {then_at}; the project is at {now_at} now, which counts.")
+    else:
+        lines.append(f"The project is at {now_at}.")
+
+    command = next_command(snapshot.project, gate_ahead(snapshot.project, snapshot.facts))
+    lines.append(f"Read {document_path(HANDOFF)}." + (f" Next: {command}" if command else ""))
+
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+        event = NewEvent(
+            kind=RESUMED_KIND,
+            author=stage.by,
+            text=found.id,
+            created_at=stage.now,
+            document=HANDOFF,
+        )
+        writing.add_event(event)
+        return ()
+
+    return Plan(
+        message=notice("Session Resumed", *lines),
+        entry=f"resumed from {found.id}",
+        change=StateChange(values={"activeCheckpointId": None}),
+        then=then,
+    )
+
+
+def _find(stage: Stage, id: str | None) -> Checkpoint | None:
+    """Return the checkpoint `id`: as kept in the database, else as found in the folder."""
+    if id is None:
+        return None
+
+    kept = stage.reading.kept_document(id, step=CHECKPOINT)
+    if kept is not None:
+        read = read_checkpoint(id, kept.text, path=id)
+        return None if isinstance(read, JsonDefect) else read
+
+    # Another program may have saved it.
+    saved = read_checkpoints(stage.context.files).found if stage.has_folder else ()
+    return next((each for each in saved if each.id == id), None)
+
+
+def _known(stage: Stage) -> list[str]:
+    kept = stage.reading.kept_documents(step=CHECKPOINT, round=stage.round)
+    saved = read_checkpoints(stage.context.files).found if stage.has_folder else ()
+    times = {each.id: each.saved_at for each in saved}
+    times |= {each.name: datetime.fromisoformat(each.created_at) for each in kept}
+    return sorted(times, key=lambda id: times[id], reverse=True)[:_MOST_LISTED]
+
+
+def _position(round: int | None, phase: str | None, wave: int | None) -> str:
+    parts = (
+        f"round {round}" if round is not None else "",
+        f"phase {phase}" if phase is not None else "",
+        f"wave {wave}" if wave is not None else "",
+    )
+    return ", ".join(filter(None, parts))

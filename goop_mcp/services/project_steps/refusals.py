@@ -1,0 +1,43 @@
+"""Why a step is not done: a closed gate, a folder that is elsewhere, must-haves without a task."""
+
+from goop_mcp.messages.rendering import gate_blocked, warning
+from goop_mcp.services.project_steps.model import NotDone, Stage
+from goop_mcp.workflow.gates import GateResult
+from goop_mcp.workspace.documents.spec import measure_coverage
+
+__all__ = ["closed_gate", "untraced", "without_folder"]
+
+
+def closed_gate(
+    gate: GateResult, *, reason: str | None = None, also: tuple[str, ...] = ()
+) -> NotDone:
+    """Return that a gate is closed; `reason` replaces its sentence, `also` is missing as well."""
+    return NotDone(
+        message=gate_blocked(
+            reason or gate.sentence or "", command=gate.command, details=(*gate.missing, *also)
+        ),
+        missing=(*gate.missing, *also),
+        command=gate.command,
+    )
+
+
+def without_folder(stage: Stage, command: str) -> NotDone | None:
+    """Return why a step that reads people's documents is not possible on this machine."""
+    if stage.has_folder:
+        return None
+
+    run = f"goop-mcp project {command} --database …"
+    return NotDone(
+        message=warning(f"this server has no project folder: run `{run}` in a checkout"),
+        command=run,
+    )
+
+
+def untraced(stage: Stage) -> tuple[str, ...]:
+    """Return the must-haves that no task of the plan serves."""
+    spec = stage.snapshot.project.spec
+    if spec is None:
+        return ()
+    return tuple(
+        f"{each} is traced to no task" for each in measure_coverage(spec, stage.blueprint).untraced
+    )

@@ -1,0 +1,36 @@
+"""What a new plan changes: counters of state.json, and reports of tasks that are other ones now."""
+
+from goop_mcp.services.project_steps.model import Stage
+from goop_mcp.store.records import StoredReport
+from goop_mcp.workflow.task_ids import normal_task_id
+from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
+from goop_mcp.workspace.layout import BLUEPRINT
+
+__all__ = ["replanned_reports", "wave_counters"]
+
+
+def wave_counters(blueprint: Blueprint, current: int) -> dict[str, bool | int | str]:
+    """Return the counters of state.json for the plan; the current wave is at least the first."""
+    total = len(blueprint.waves)
+    return {"totalWaves": total, "currentWave": min(max(current, 1), total) if total else 0}
+
+
+def replanned_reports(stage: Stage) -> tuple[StoredReport, ...]:
+    """Return the reports of tasks whose definition changed or went since the last plan."""
+    kept = [
+        each for step in ("execute", "amend") if (each := stage.kept(BLUEPRINT, step)) is not None
+    ]
+    if not kept or stage.blueprint is None:
+        return ()
+
+    before = read_blueprint(max(kept, key=lambda each: each.revision).text)
+    same = {str(task.id): task.digest for task in before.tasks}
+    now = {str(task.id): task.digest for task in stage.blueprint.tasks}
+    changed = {id for id, digest in same.items() if now.get(id) != digest}
+    if not changed:
+        return ()
+    return tuple(
+        each
+        for each in stage.reading.reports(round=stage.round)
+        if each.task_id is not None and normal_task_id(each.task_id) in changed
+    )

@@ -1,0 +1,77 @@
+"""A program on a terminal in memory: read its screen as a person does, and press keys."""
+
+import os
+import pty
+import select
+import subprocess
+import termios
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pyte
+
+from tests.e2e.pace import patience
+
+__all__ = ["DOWN", "ENTER", "ESCAPE", "RIGHT", "ProgramOnScreen", "on_screen"]
+
+ENTER: Final = "\r"
+ESCAPE: Final = "\x1b"
+DOWN: Final = "\x1b[B"
+RIGHT: Final = "\x1b[C"
+_ROWS, _COLUMNS = 50, 120
+
+
+class ProgramOnScreen:
+    """A running program; the screen changes only while something is waited for."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+        self._screen = pyte.Screen(_COLUMNS, _ROWS)
+        self._stream = pyte.ByteStream(self._screen)
+
+    @property
+    def text(self) -> str:
+        """What the screen shows."""
+        return "\n".join(line.rstrip() for line in self._screen.display)
+
+    def wait_for(self, text: str) -> None:
+        """Wait until the screen shows `text`."""
+        give_up = time.monotonic() + patience()
+        while text not in self.text:
+            assert time.monotonic() < give_up, f"{text!r} is not shown:\n{self.text}"
+            if select.select([self._terminal], [], [], 0.1)[0]:
+                self._stream.feed(os.read(self._terminal, 65_536))
+
+    def press(self, key: str, *, then: str) -> None:
+        """Press a key, and wait until the screen shows `then`."""
+        os.write(self._terminal, key.encode())
+        self.wait_for(then)
+
+
+@contextmanager
+def on_screen(
+    command: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
+) -> Iterator[ProgramOnScreen]:
+    """Run `command` on a terminal until the end of the context."""
+    terminal, side_of_program = pty.openpty()
+    termios.tcsetwinsize(terminal, (_ROWS, _COLUMNS))
+
+    with subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=dict(environment),
+        stdin=side_of_program,
+        stdout=side_of_program,
+        stderr=side_of_program,
+        start_new_session=True,
+    ) as process:
+        os.close(side_of_program)
+        try:
+            yield ProgramOnScreen(terminal)
+        finally:
+            process.kill()
+            process.wait()
+            os.close(terminal)
