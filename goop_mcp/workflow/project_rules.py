@@ -61,6 +61,7 @@ class ProjectFacts:
     handoff_written: str | None = None
     last_report: str | None = None
     locked_spec_change: tuple[int, ...] = ()
+    plan_has_no_tasks: bool = False
     closed_round: int | None = None
 
 
@@ -91,7 +92,7 @@ _SOUND = """\
   "planned": ["W1.T1", "W1.T2"], "done_reported": ["W1.T1"], "open_in_chronicle": ["W1.T2"],
   "untraced_must_haves": [], "missing_files": [], "state_defect": null, "state_read_only": null,
   "state_file_differs": [],
-  "locked_spec_change": [], "closed_round": null,
+  "locked_spec_change": [], "closed_round": null, "plan_has_no_tasks": false,
   "handoff_written": "2026-01-16T10:00:00Z", "last_report": "2026-01-16T09:00:00Z"
 }
 """
@@ -303,6 +304,28 @@ def _drift_state_file(facts: ProjectFacts, _expected: Expectations) -> Hit | Non
     differences = _and(facts.state_file_differs)
     message = f"state.json in the folder differs from the state in the database: {differences}"
     return Hit(message=f"{message}; the database counts", path="state.json")
+
+
+@_rule(
+    "plan-not-read",
+    severity=Severity.ERROR,
+    catches="BLUEPRINT.md was written, and no task in it can be read",
+    why="Without tasks nothing can be counted as done, and no gate after the plan can open.",
+    fix="Write the tasks in one of the forms that goop://docs/blueprint shows with an example.",
+    requirements=("G-58",),
+    good='"plan_has_no_tasks": false',
+    bad='"plan_has_no_tasks": true',
+)
+def _plan_not_read(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
+    if not facts.plan_has_no_tasks:
+        return None
+
+    message = (
+        "no task of BLUEPRINT.md can be read; expected '## Wave 1: Name' with '### Task 1.1: Name',"
+        " or a list '- [ ] W1.T1: Name', or a table with a column Task"
+    )
+
+    return Hit(message=message, path="BLUEPRINT.md")
 
 
 @_rule(

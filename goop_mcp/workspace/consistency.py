@@ -157,6 +157,7 @@ def project_facts(
         ),
         last_report=comparable_moment(records.last_at or ""),
         closed_round=round_records.late_in,
+        plan_has_no_tasks=blueprint is not None and not blueprint.tasks,
         locked_spec_change=_locked_spec_change(project, round_records) or (),
     )
 
@@ -193,7 +194,8 @@ def gate_facts(
         mitigated_risks=interview.mitigated_risks if interview else 0,
         spec_locked=locked,
         spec_exists=spec is not None,
-        blueprint_exists=blueprint is not None,
+        # A plan in which no task can be read is none.
+        blueprint_exists=blueprint is not None and bool(blueprint.tasks),
         must_haves=len(must_haves),
         traced_must_haves=coverage.traced if coverage is not None else 0,
         user_confirmed=locked if user_confirmed is None else user_confirmed,

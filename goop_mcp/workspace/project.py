@@ -7,6 +7,7 @@ from typing import TypeVar
 from goop_mcp.errors import DocumentUnreadableError, PathRefusedError, StoreError
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.document_lookup import find_document, is_there
+from goop_mcp.workspace.document_templates import is_untouched
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.documents.chronicle import Chronicle, read_chronicle
 from goop_mcp.workspace.documents.handoff import Handoff, read_handoff
@@ -40,6 +41,8 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
     """The documents of a project; one that is absent or unreadable is None.
+
+    So is a plan that is still the template: nobody has written it yet.
 
     `has_folder` states whether the folder is on this machine. `exists` is the same, except for a
     project in a shared database. `paths` maps each existing document, in the order of
@@ -126,7 +129,7 @@ def read_project(
             " documents of the root are read; expected letters, digits, '.', '-' and '_'"
         )
 
-    def read(name: str, reader: Callable[[str], T]) -> T | None:
+    def read(name: str, reader: Callable[[str], T | None]) -> T | None:
         text = texts.get(name)
         try:
             if text is None and name in paths:
@@ -150,7 +153,10 @@ def read_project(
         except StoreError as error:
             unreadable.append(str(error))
 
-    blueprint = read(BLUEPRINT, read_blueprint)
+    def read_plan(text: str) -> Blueprint | None:
+        return None if is_untouched("blueprint", text) else read_blueprint(text)
+
+    blueprint = read(BLUEPRINT, read_plan)
 
     return Project(
         exists=(has_folder := files.exists(FOLDER)),
