@@ -27,6 +27,14 @@ _OTHER_DOCUMENTS = {
         "The visual style",
         "The form of messages that agents show to people, each with an example.",
     ),
+    "blueprint": (
+        "How BLUEPRINT.md is read",
+        "The forms of waves and tasks in a plan, with an example, for planners.",
+    ),
+    "spec": (
+        "How SPEC.md is read",
+        "The form of must-haves, and how a verifier proves them, with an example.",
+    ),
 }
 """Title and description of the pages that are not about a protocol, by name."""
 

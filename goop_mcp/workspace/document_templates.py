@@ -6,6 +6,7 @@ A file begins with front matter like every template (`services/templates.py`); i
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from goop_mcp.assets import list_assets, read_asset, split_front_matter
 from goop_mcp.errors import AssetBrokenError, UnknownNameError
@@ -14,11 +15,13 @@ __all__ = [
     "DocumentTemplate",
     "document_template",
     "document_template_names",
+    "is_untouched",
     "read_document_template",
 ]
 
 _FOLDER = "documents/"
 _SUFFIX = ".md"
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _SLOT = re.compile(r"\{\{(project|date)\}\}")
 
 
@@ -35,6 +38,26 @@ class DocumentTemplate:
         """Return the document of the project `project`, created at `date` (ISO 8601 in UTC)."""
         values = {"project": project, "date": date}
         return _SLOT.sub(lambda slot: values[slot[1]], self.text)
+
+
+def is_untouched(name: str, text: str) -> bool:
+    """Whether every line of the document `text` is from its template `name`, comments aside.
+
+    Such a document counts as not written yet.
+    """
+    known = _template_lines(name)
+    return all(
+        known.fullmatch(line.strip())
+        for line in _COMMENT.sub("", text).replace("\r", "\n").removeprefix("\ufeff").split("\n")
+    )
+
+
+@cache
+def _template_lines(name: str) -> re.Pattern[str]:
+    lines = {line.strip() for line in _COMMENT.sub("", document_template(name).text).split("\n")}
+    # A slot stands for any text on its line.
+    patterns = (".*".join(map(re.escape, re.split(r"\{\{\w+\}\}", line))) for line in lines)
+    return re.compile("|".join(patterns))
 
 
 def document_template_names() -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from tests.requirements import load_ledger, requirement
 
 every_rule = pytest.mark.parametrize("rule", PROJECT_RULES, ids=lambda rule: rule.id)
 SEVERITIES = {
+    "workflow/plan-not-read": Severity.ERROR,
     "workflow/state-corrupt": Severity.ERROR,
     "workflow/state-read-only": Severity.INFO,
     "workflow/locked-spec-changed": Severity.ERROR,

@@ -8,13 +8,20 @@ import pytest
 
 from goop_mcp.assets import split_front_matter
 from goop_mcp.errors import AssetBrokenError, UnknownNameError
+from goop_mcp.services.protocol_pages import read_document
+from goop_mcp.workspace.consistency import find_drift, gate_facts
 from goop_mcp.workspace.document_templates import (
     document_template,
     document_template_names,
     read_document_template,
 )
+from goop_mcp.workspace.documents.blueprint import read_blueprint
 from goop_mcp.workspace.documents.handoff import Handoff, handoff_text, read_handoff
+from goop_mcp.workspace.documents.requirements import InterviewFacts, read_requirements
+from goop_mcp.workspace.documents.spec import read_spec
 from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.project import read_project
+from goop_mcp.workspace.report_index import Records
 from goop_mcp.workspace.scaffold import create_project
 from tests.repository import ROOT
 from tests.requirements import requirement
@@ -90,3 +97,77 @@ def test_every_file_of_the_folder_is_a_template() -> None:
     assert sorted(
         path.stem for path in (ROOT / "prompts" / "templates" / "documents").iterdir()
     ) == list(NAMES)
+
+
+COMMENT = re.compile(r"<!--\n(.*?)-->", re.DOTALL)
+
+
+def test_the_examples_in_the_templates_are_read_once_they_are_no_comments() -> None:
+    texts = {
+        name: document_template(name).filled(project="Todo", date=NOW)
+        for name in ("spec", "blueprint")
+    }
+    assert read_spec(texts["spec"]).must_haves == ()
+    assert read_blueprint(texts["blueprint"]).tasks == ()
+
+    spec = read_spec(COMMENT.sub(r"\1", texts["spec"]))
+    plan = read_blueprint(COMMENT.sub(r"\1", texts["blueprint"]))
+    assert [each.id for each in spec.must_haves] == ["MH1", "MH2"]
+    assert [str(task.id) for task in plan.tasks] == ["W1.T1", "W1.T2", "W2.T1"]
+    assert [file.path for file in plan.tasks[0].files] == ["src/storage/schema.sql"]
+
+
+def test_nothing_of_an_example_counts_for_the_interview() -> None:
+    text = document_template("requirements").filled(project="Todo", date=NOW)
+    read = read_requirements(text)
+
+    assert "<!--" in text
+    assert read == InterviewFacts(name="Todo", interview_complete=False)
+
+
+def test_a_plan_that_is_still_the_template_counts_as_not_written(tmp_path: Path) -> None:
+    create_project(files := ProjectFiles(tmp_path), name="Todo", now=NOW)
+    path = tmp_path / ".goopspec/BLUEPRINT.md"
+    text = path.read_text(encoding="utf-8")
+
+    for untouched in (
+        text,
+        text.replace("\n", "\r\n"),
+        COMMENT.sub("", text),
+        "",
+        "# BLUEPRINT: x\n",
+    ):
+        path.write_bytes(untouched.encode())
+        project = read_project(files)
+        assert project.blueprint is None
+        assert "workflow/plan-not-read" not in {
+            each.rule for each in find_drift(project, Records())
+        }
+
+
+@pytest.mark.parametrize("added", ["First we parse, then we print.\n", "## Wave 1: Parse\n"])
+def test_a_plan_without_a_task_is_an_error_that_shows_the_form(tmp_path: Path, added: str) -> None:
+    create_project(files := ProjectFiles(tmp_path), name="Todo", now=NOW)
+    path = tmp_path / ".goopspec/BLUEPRINT.md"
+    path.write_text(path.read_text(encoding="utf-8") + added, encoding="utf-8")
+    project = read_project(files)
+    (error,) = (each for each in find_drift(project, Records()) if each.severity == "error")
+
+    assert error.rule == "workflow/plan-not-read"
+    assert "'- [ ] W1.T1: Name'" in error.message
+    assert "goop://docs/blueprint" in error.fix
+    assert not gate_facts(project, Records()).blueprint_exists
+
+
+@pytest.mark.parametrize(("page", "number"), [("blueprint", 3), ("spec", 1)])
+def test_the_pages_about_the_documents_show_what_is_read(page: str, number: int) -> None:
+    examples = re.findall(r"```markdown\n(.*?)```", read_document(page), re.DOTALL)
+    assert len(examples) == number
+    for example in examples:
+        if page == "spec":
+            assert [each.id for each in read_spec(example).must_haves] == ["MH1", "MH2"]
+        else:
+            plan = read_blueprint(example)
+            assert [wave.number for wave in plan.waves] == [1, 2]
+            assert [file.path for file in plan.tasks[0].files] == ["src/storage/schema.sql"]
+            assert [str(id) for id in plan.serving("MH2")] == ["W2.T1"]

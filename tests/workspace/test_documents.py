@@ -210,6 +210,95 @@ def test_a_plan_of_v1_has_tasks_without_waves() -> None:
     assert plan.task("1.2") == plan.tasks[1]
 
 
+CHECK_LIST = """\
+# BLUEPRINT: x
+
+## Spec Mapping
+
+| Must-Have | Tasks |
+|---|---|
+| MH2 | W2.T1 |
+
+## Wave 1: Storage
+
+- [x] W1.T1: Parse (MH1)
+  - Files: `src/a.py`, `src/b.py`
+  - Verify: `pytest -q`
+- [ ] T2: Print
+- 1.5 seconds are enough
+
+## Wave 2: Serve
+
+- [ ] **Task 2.1: Serve**
+
+## Verification Checklist
+
+- [ ] W9.T9 was tried by hand
+"""
+GROUPED_LIST = """\
+# BLUEPRINT: x
+
+- [ ] Wave 1: Storage
+  - [x] W1.T1: Parse (MH1)
+    - Files: `src/a.py`, `src/b.py`
+    - Verify: `pytest -q`
+  - [ ] T2: Print
+- **Wave 2: Serve**
+  - W2.T1: Serve MH2
+"""
+TASK_TABLE = """\
+# BLUEPRINT: x
+
+## Wave 1: Storage
+
+| Task | Name | Files | Verify | Covers | Status |
+|---|:-:|---|---|---|---|
+| W1.T1 | Parse | `src/a.py`, `src/b.py` | `pytest -q` | MH1 | done |
+| T2 | Print | | | | |
+
+## Wave 2: Serve
+
+| ID | What | Must-Haves |
+|---|---|---|
+| 2.1 | Serve | MH2 |
+"""
+
+
+@pytest.mark.parametrize("text", [CHECK_LIST, GROUPED_LIST, TASK_TABLE])
+def test_tasks_in_check_lists_and_tables_are_read(text: str) -> None:
+    plan = read_blueprint(text)
+
+    assert [(wave.number, wave.name) for wave in plan.waves] == [(1, "Storage"), (2, "Serve")]
+    assert [str(task.id) for task in plan.tasks] == ["W1.T1", "W1.T2", "W2.T1"]
+    first = plan.task("W1.T1")
+    assert first is not None
+    assert first.name in ("Parse", "Parse (MH1)")
+    assert [file.path for file in first.files] == ["src/a.py", "src/b.py"]
+    assert (first.verification, first.must_haves) == (("pytest -q",), ("MH1",))
+    assert first.status is TaskStatus.DONE
+    assert "Parse" in text.split("\n")[first.line - 1]
+    assert [str(id) for id in plan.serving("MH2")] == ["W2.T1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (CHECK_LIST, "- [x] W1", "- [ ] W1"),
+        (TASK_TABLE, "| done |", "| open |"),
+    ],
+)
+def test_progress_in_a_list_or_table_does_not_change_the_digest(
+    text: str, old: str, new: str
+) -> None:
+    assert _digest_after(text.replace(old, new)) == _digest_after(text)
+    assert _digest_after(text.replace("src/a.py", "src/c.py")) != _digest_after(text)
+
+
+def test_lists_do_not_count_where_headings_name_the_tasks() -> None:
+    plan = read_blueprint(TASK + "\n## Notes\n\n- [ ] W1.T9: Not of this plan\n")
+    assert [str(task.id) for task in plan.tasks] == ["W1.T1", "W1.T2"]
+
+
 TASK = """\
 # BLUEPRINT: x
 

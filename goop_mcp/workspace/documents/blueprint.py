@@ -3,14 +3,16 @@
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from goop_mcp.workflow.task_ids import TaskId, normal_task_id, parse_task_id
 from goop_mcp.workspace.documents.markdown import (
     Line,
     Section,
+    Table,
     fields,
     items,
+    normal_title,
     prose,
     read_markdown,
     tables,
@@ -18,6 +20,7 @@ from goop_mcp.workspace.documents.markdown import (
 from goop_mcp.workspace.documents.status_markers import (
     TaskStatus,
     must_haves_in,
+    read_checkbox,
     read_status,
     task_ids_in,
     without_checkbox,
@@ -36,6 +39,12 @@ _ACTION = re.compile(r"\b(create|modify|delete|update|add|remove)d?\b", re.IGNOR
 _NO_PATH = re.compile(r"(?<!\s)(?:\s++(?:[-–—(]|:\s)|:\s)")
 _NONE = frozenset({"", "none", "n/a", "-", "–", "—", "no", "nothing"})
 _FIRST_WAVE = 1
+_LISTED = re.compile(r"([ \t]*+)(?:[-*+]|\d{1,9}[.)])[ \t]++(.*)")
+# Without a check box only these are tasks: "1.2 seconds" in a list is none.
+_NAMED_TASK = re.compile(r"(?:W\d|T\d|Task\s)", re.IGNORECASE)
+_RULE_OF_TABLE = frozenset("|-: \t")
+# Sections that name the tasks of the plan again.
+_NAME_AGAIN = ("spec mapping", "traceability", "verification", "handoff", "risk", "execution notes")
 # What may precede a title: emphasis and the icons of a status.
 _ICONS = "*_ ✓✅⏳✗"
 _ANSWERS = {"yes": True, "true": True, "✓": True, "no": False, "false": False, "✗": False}
@@ -126,7 +135,10 @@ class Blueprint:
 
 
 def read_blueprint(text: str) -> Blueprint:
-    """Read BLUEPRINT.md tolerantly: any order, any case, missing parts. Never raises."""
+    """Read BLUEPRINT.md tolerantly: any order, any case, missing parts. Never raises.
+
+    Tasks are headings; a plan without such headings may list them with check boxes or in tables.
+    """
     document = read_markdown(text)
     head = document.sections[0] if document.sections else document
     found = fields([*document.lines, *head.lines])
@@ -151,6 +163,9 @@ def read_blueprint(text: str) -> Blueprint:
             waves[wave.number] = wave
 
     loose = () if waves else _tasks(document, wave=None)
+    if not loose and not any(wave.tasks for wave in waves.values()):
+        waves = _with_listed_tasks(document, waves)
+
     title = next((section.title for section in document.walk() if section.level == 1), None)
     before, _, after = (title or "").partition(":")
 
@@ -162,6 +177,116 @@ def read_blueprint(text: str) -> Blueprint:
         loose_tasks=loose,
         mapping=_mapping(document),
     )
+
+
+def _with_listed_tasks(document: Section, waves: Mapping[int, Wave]) -> dict[int, Wave]:
+    """Return `waves` with the tasks that `document` has in lists and tables, and their waves."""
+    plan = _ListedPlan()
+    plan.read(document, None)
+
+    found = dict(waves)
+    for number in sorted({task.id.wave for task in plan.tasks.values()}):
+        name, line = plan.waves.get(number, ("", 1))
+        wave = found.get(number, Wave(number=number, name=name, line=line))
+        own = tuple(task for task in plan.tasks.values() if task.id.wave == number)
+        found[number] = replace(wave, tasks=own)
+
+    return found
+
+
+class _ListedPlan:
+    """The tasks that a plan lists with check boxes or in tables, each once, in order."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, BlueprintTask] = {}
+        # Name and line of the waves that are items or lines of their own.
+        self.waves: dict[int, tuple[str, int]] = {}
+
+    def read(self, section: Section, wave: int | None) -> None:
+        """Add the tasks of `section` and of those below it; `wave` is the one they belong to."""
+        if normal_title(section.title).startswith(_NAME_AGAIN):
+            return
+        if match := _WAVE.match(section.title.lstrip(f"#{_ICONS}")):
+            wave = int(match[1])
+
+        self._read_items(section.lines, wave)
+        self._read_tables(section.lines, wave)
+        for below in section.sections:
+            self.read(below, wave)
+
+    def _read_items(self, lines: Sequence[Line], wave: int | None) -> None:
+        for at, line in enumerate(lines):
+            item = None if line.code else _LISTED.fullmatch(line.text)
+            text = item[2] if item else "" if line.code else line.text
+            title = without_checkbox(text).lstrip(_ICONS)
+            if named := _WAVE.match(title):
+                wave = int(named[1])
+                self.waves.setdefault(wave, (named[2].strip(f": {_ICONS}"), line.number))
+            if item is None or not (read_checkbox(text) or _NAMED_TASK.match(title)):
+                continue
+
+            details = []
+            for below in lines[at + 1 :]:
+                indent = len(below.text) - len(below.text.lstrip())
+                if below.text.strip() and indent <= len(item[1]):
+                    break
+                # As if it stood alone: a label must begin its line.
+                nested = _LISTED.fullmatch(below.text)
+                details.append(below._replace(text=nested[2] if nested else below.text.strip()))
+
+            self._add(title, line.number, details, wave=wave, status=read_checkbox(text))
+
+    def _read_tables(self, lines: Sequence[Line], wave: int | None) -> None:
+        group: list[Line] = []
+        for line in [*lines, Line(0, "")]:
+            if not line.code and line.text.lstrip().startswith("|"):
+                group.append(line)
+                continue
+
+            for table in tables(group):
+                numbers = [
+                    each.number for each in group if not _RULE_OF_TABLE.issuperset(each.text)
+                ]
+                self._read_table(table, numbers[1:], wave)
+            group = []
+
+    def _read_table(self, table: Table, numbers: Sequence[int], wave: int | None) -> None:
+        ids, waves = table.column("task", "id", "task id", "tasks"), table.column("wave")
+        name = table.column("name", "title", "task name", "description", "what")
+        if ids is None:
+            return
+
+        for row, number in zip(table.rows, numbers, strict=False):
+            cells = dict(enumerate(row))
+            own = re.search(r"\d{1,6}", cells.get(waves, "")) if waves is not None else None
+            title = " ".join(filter(None, (cells.get(ids), cells.get(name) if name else None)))
+            details = [
+                Line(number, f"{head}: {cells.get(at, '')}")
+                for at, head in enumerate(table.head)
+                if at not in (ids, name)
+            ]
+            self._add(
+                title.strip(_ICONS), number, details, wave=int(own[0]) if own else wave, status=None
+            )
+
+    def _add(
+        self,
+        title: str,
+        line: int,
+        details: Sequence[Line],
+        *,
+        wave: int | None,
+        status: TaskStatus | None,
+    ) -> None:
+        match = _TASK.match(title)
+        id = match and parse_task_id(match[1], current_wave=wave)
+        if match is None or id is None or id.task is None or str(id) in self.tasks:
+            return
+
+        name = match[2].strip().strip("*_ ")
+        task = _task(Section(1, title, line, lines=tuple(details)), id, name)
+        covered = tuple(dict.fromkeys([*task.must_haves, *must_haves_in(name)]))
+        self.tasks[str(id)] = replace(task, must_haves=covered, status=status or task.status)
 
 
 def _tasks(section: Section, *, wave: int | None) -> tuple[BlueprintTask, ...]:

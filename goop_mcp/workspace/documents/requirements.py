@@ -22,6 +22,8 @@ _SENTENCE_END = re.compile(r"[.!?…](?:[\"'”’)\]]*)(?=\s|\Z)")
 _SHORT = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|cf|Mr|Ms|Dr|St|No)\.(?=\s)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\[[^\]\[]{1,200}\](?!\()")
 _NOTHING = frozenset({"", "none", "n a", "tbd", "todo", "pending"})
+# Headings of the form itself, which say nothing without a text.
+_GROUPS = frozenset({"technical constraints", "practical constraints", "integration constraints"})
 _YES = re.compile(r"✓|✅|\b(?:yes|true|complete|completed|done)\b", re.IGNORECASE)
 _NO = re.compile(r"✗|⏳|\b(?:no|not|false|incomplete|pending|in progress)\b", re.IGNORECASE)
 
@@ -91,9 +93,15 @@ def _count_entries(document: Section, *titles: str) -> int:
     entries = [without_checkbox(item) for item in items(lines)]
     entries += [" ".join(row) for table in tables(lines) for row in table.rows]
     if not entries:
-        entries = [f"{below.title} {prose(below.lines)}" for below in section.sections] or [
-            prose(lines)
-        ]
+        entries = [
+            " ".join(
+                [
+                    *([] if normal_title(below.title) in _GROUPS else [below.title]),
+                    prose(below.lines),
+                ]
+            )
+            for below in section.sections
+        ] or [prose(lines)]
 
     return sum(map(_is_filled_in, entries))
 
