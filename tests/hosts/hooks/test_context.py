@@ -72,13 +72,13 @@ def test_only_the_planner_may_write_the_contract_and_findings_have_their_documen
     (host.project / ".goopspec").mkdir()
     (host.project / ".goopspec" / "SPEC.md").write_text("# SPEC", encoding="utf-8")
 
-    def told(agent: str) -> str:
+    def received(agent: str) -> str:
         return host.send("SubagentStart", agent_type=agent).context
 
-    assert "SPEC.md and BLUEPRINT.md are read-only for you." in told("goop-executor")
-    assert "read-only" not in told("goop-mcp:goop-planner")
-    assert ".goopspec/RESEARCH.md" in told("goop-researcher")
-    assert "RESEARCH.md" not in told("goop-executor")
+    assert "SPEC.md and BLUEPRINT.md are read-only for you." in received("goop-executor")
+    assert "read-only" not in received("goop-mcp:goop-planner")
+    assert ".goopspec/RESEARCH.md" in received("goop-researcher")
+    assert "RESEARCH.md" not in received("goop-executor")
 
 
 def test_a_session_outside_of_goopspec_receives_nothing(host: Host) -> None:
