@@ -17,7 +17,7 @@ from goop_mcp.workspace.projections import (
 )
 from goop_mcp.workspace.recovery import recover
 from goop_mcp.workspace.state import ProjectState
-from goop_mcp.workspace.state_writing import StatePlan
+from goop_mcp.workspace.state_writing import StateFile, StatePlace, StatePlan, StateRow
 
 __all__ = ["Change", "ProjectContext", "Shown"]
 
@@ -31,7 +31,7 @@ _NOT_SHOWN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Generic[T]):
-    """The result of a transaction: its answer, and the change of state.json if there is one.
+    """The result of a transaction: its answer, and the change of the state if there is one.
 
     `extra` are files of people that the change writes as well. `state_block` is the text of the
     block of state of CHRONICLE.md after the change, None to keep the present one. `documents` are
@@ -49,7 +49,7 @@ class Change(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """The effect of a change on the files: the paths written, and state.json if it was changed.
+    """The effect of a change: the paths of the files written, and the state if it was changed.
 
     `remarks` are messages about changes of people and about files that could not be written.
     """
@@ -64,12 +64,18 @@ class ProjectContext:
     """A project's database and its files.
 
     `writes_files` is False if many machines share the database: files on one of them are invisible
-    to the others, so that documents are rendered from the database for each reader.
+    to the others, so that documents are rendered from the database for each reader, and the state
+    is a row of it.
     """
 
     store: Store
     files: ProjectFiles
     writes_files: bool = True
+
+    @property
+    def state(self) -> StatePlace:
+        """Where the state of the project lives."""
+        return StateFile(self.files) if self.writes_files else StateRow(self.files)
 
     def addresses(self, *documents: str) -> tuple[str, ...]:
         """Return the resource URIs of the records in `documents`, () if they are in files."""
@@ -113,7 +119,7 @@ class ProjectContext:
             made, projections = planned
             shown = _applied(projections, self.files)
             if made.state is not None:
-                shown = replace(shown, state=made.state.apply(self.files))
+                shown = replace(shown, state=made.state.apply())
             for each in made.extra:
                 shown = _with_file(shown, each, self.files)
 

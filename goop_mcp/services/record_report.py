@@ -37,14 +37,13 @@ from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
 from goop_mcp.workspace.file_changes import FileChange, plan_checkpoint
 from goop_mcp.workspace.layout import ADL, CHRONICLE, FOLDER, HANDOFF
 from goop_mcp.workspace.report_effects import entry_of_report, log_of_report, progress_of
-from goop_mcp.workspace.state import ProjectState, read_state
+from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_writing import StatePlan, plan_state
 
 __all__ = ["Judged", "RecordedReport", "Written", "record_report"]
 
 _NO_FILES = (
-    "no file was written, as many machines share the database; counters and phase in state.json are"
-    " left to whoever has the project's folder"
+    "no file was written, as many machines share the database, which holds documents and state"
 )
 
 Status = Literal["recorded", "duplicate", "rejected", "no_report"]
@@ -458,12 +457,9 @@ class _Recording:
         return writing.add_event(event)
 
     def _plan_state(self, writing: WriteTransaction, snapshot: ProjectSnapshot) -> StatePlan | None:
-        """Return the change of state.json; None if it is missing, unreadable or read-only."""
-        if not self.project_context.writes_files:
-            return None
-
-        files = self.project_context.files
-        state = read_state(files)
+        """Return the change of the state; None if it is missing, unreadable or read-only."""
+        place = self.project_context.state
+        state = place.read(writing)
         if not isinstance(state, ProjectState) or not state.writable:
             return None
 
@@ -476,7 +472,7 @@ class _Recording:
         # Another program may change counters meanwhile; only a move depends on the state seen here.
         seen = state.token if change.phase is not None else None
 
-        return plan_state(writing, files, change, now=self.now, author=self._author, seen=seen)
+        return plan_state(writing, place, change, now=self.now, author=self._author, seen=seen)
 
 
 def _envelope(verdict: Verdict) -> _Envelope | None:

@@ -16,12 +16,15 @@ from goop_mcp.workspace.state import ProjectState, read_state
 __all__ = ["find_current_document", "find_document", "has_session", "is_there"]
 
 
-def find_current_document(files: ProjectFiles, name: str) -> str:
-    """Return the path of the document `name` at present; its path in the root if it is missing."""
+def find_current_document(files: ProjectFiles, name: str, *, stored: str | None = None) -> str:
+    """Return the path of the document `name` at present; its path in the root if it is missing.
+
+    `stored` is the text of the state that a shared database keeps.
+    """
     state = None
     if name != STATE:
         with suppress(WorkspaceError):
-            state = read_state(files)
+            state = read_state(files, stored=stored)
 
     return find_document(files, name, state=state if isinstance(state, ProjectState) else None)
 

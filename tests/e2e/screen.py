@@ -22,6 +22,8 @@ ESCAPE: Final = "\x1b"
 DOWN: Final = "\x1b[B"
 RIGHT: Final = "\x1b[C"
 _ROWS, _COLUMNS = 50, 120
+_AGAIN: Final = 2.0
+"""Seconds after which a key is pressed again, as hosts ignore one that follows too soon."""
 
 
 class ProgramOnScreen:
@@ -37,11 +39,17 @@ class ProgramOnScreen:
         """What the screen shows."""
         return "\n".join(line.rstrip() for line in self._screen.display)
 
-    def wait_for(self, text: str) -> None:
-        """Wait until the screen shows `text`."""
-        give_up = time.monotonic() + patience()
+    def wait_for(self, text: str, *, pressing: str | None = None) -> None:
+        """Wait until the screen shows `text`, and press a key every two seconds meanwhile."""
+        now = time.monotonic()
+        give_up, due = now + patience(), now
         while text not in self.text:
-            assert time.monotonic() < give_up, f"{text!r} is not shown:\n{self.text}"
+            now = time.monotonic()
+            assert now < give_up, f"{text!r} is not shown:\n{self.text}"
+            if pressing is not None and now >= due:
+                os.write(self._terminal, pressing.encode())
+                due = now + _AGAIN
+
             if select.select([self._terminal], [], [], 0.1)[0]:
                 self._stream.feed(os.read(self._terminal, 65_536))
 

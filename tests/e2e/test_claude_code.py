@@ -329,7 +329,7 @@ def test_a_person_at_the_screen_confirms_by_a_choice_and_not_by_a_stray_key(
         claude.press(RIGHT, then="◯ do not merge")
         claude.press(ENTER, then="✔ Your choice: merge")
         claude.wait_for("❯ Accept")
-        claude.press(ENTER, then=DONE)
+        claude.wait_for(DONE, pressing=ENTER)
 
     assert waiting(started) == []
     assert f"elicitation claude-code {CLAUDE_CODE.version}" in log_of(started)
@@ -342,7 +342,7 @@ def test_a_person_at_the_screen_may_choose_not_to(started: Sandbox, model: Scrip
         claude.press(DOWN, then="❯ ◯ do not merge")
         claude.press(ENTER, then="✔ Your choice: do not merge")
         claude.wait_for("❯ Accept")
-        claude.press(ENTER, then=DONE)
+        claude.wait_for(DONE, pressing=ENTER)
 
     assert waiting(started) == []
     assert "merge" not in log_of(started).lower()
@@ -354,6 +354,6 @@ def test_a_person_who_leaves_the_question_answers_it_later(
 ) -> None:
     with claude_on_screen(started, model, "GOOP-STEP go on") as claude:
         claude.wait_for("Your choice: ▸ not set")
-        claude.press(ESCAPE, then=DONE)
+        claude.wait_for(DONE, pressing=ESCAPE)
 
     assert len(waiting(started)) == 1
