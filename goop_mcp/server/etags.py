@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 from goop_mcp import workspace
 from goop_mcp.errors import GoopError
 from goop_mcp.server.project_resources import MEMORIES, REPORTS, row_id
-from goop_mcp.workspace.layout import ADL, CHRONICLE, DOCUMENTS, HANDOFF, document_uri
+from goop_mcp.workspace.layout import (
+    ADL,
+    CHRONICLE,
+    DOCUMENTS,
+    HANDOFF,
+    PEOPLES_DOCUMENTS,
+    STATE,
+    document_uri,
+)
 
 if TYPE_CHECKING:
     from goop_mcp.context import AppContext
@@ -15,7 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["ETags"]
 
 _NAMES = {document_uri(name): name for name in DOCUMENTS}
-_RECORDED = {document_uri(name): name for name in (CHRONICLE, ADL, HANDOFF)}
+_RECORDED = {
+    document_uri(name): name for name in (CHRONICLE, ADL, HANDOFF, STATE, *PEOPLES_DOCUMENTS)
+}
 
 
 class ETags:
@@ -32,7 +42,8 @@ class ETags:
 
     def __call__(self, uris: Collection[str]) -> Mapping[str, object]:
         """Return an etag for each of `uris`, None for what does not exist. Raises StoreError."""
-        # Memories and reports are rows; so are recorded documents, unless they are in files.
+        # Memories and reports are rows; recorded documents, the state and what steps have kept are,
+        # unless the server writes files.
         shows_rows = not self._application.settings.writes_files
         in_rows = [
             uri
@@ -57,7 +68,7 @@ class ETags:
             etags: dict[str, object] = {}
             for uri in uris:
                 if uri in _RECORDED:
-                    etags[uri] = reading.document_revision(_RECORDED[uri]) or None
+                    etags[uri] = _of_document(reading, _RECORDED[uri])
                     continue
 
                 if uri == REPORTS:
@@ -96,3 +107,13 @@ class ETags:
             return str(error)
 
         return None if etag is None else (path, etag)
+
+
+def _of_document(reading: "ReadTransaction", name: str) -> object:
+    """Return an etag of a document that the database has, None if it has none."""
+    if name == STATE:
+        return reading.stored_state()
+    if name in PEOPLES_DOCUMENTS:
+        kept = reading.kept_document(name)
+        return None if kept is None else kept.revision
+    return reading.document_revision(name) or None

@@ -10,13 +10,14 @@ from goop_mcp.workspace.file_changes import FileChange
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import document_uri
 from goop_mcp.workspace.projections import (
+    PROJECTED,
     ProjectionPlan,
     plan_projections,
     record_state_block,
 )
 from goop_mcp.workspace.recovery import recover
 from goop_mcp.workspace.state import ProjectState
-from goop_mcp.workspace.state_writing import StatePlan
+from goop_mcp.workspace.state_writing import StateFile, StatePlace, StatePlan, StateRow
 
 __all__ = ["Change", "ProjectContext", "Shown"]
 
@@ -30,23 +31,25 @@ _NOT_SHOWN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Generic[T]):
-    """The result of a transaction: its answer, and the change of state.json if there is one.
+    """The result of a transaction: its answer, and the change of the state if there is one.
 
     `extra` are files of people that the change writes as well. `state_block` is the text of the
-    block of state of CHRONICLE.md after the change, None to keep the present one. `shows` False
-    leaves the files alone, because nothing was recorded.
+    block of state of CHRONICLE.md after the change, None to keep the present one. `documents` are
+    those of a named session that show entries of the change. `shows` False leaves the files alone,
+    because nothing was recorded.
     """
 
     answer: T
     state: StatePlan | None = None
     extra: tuple[FileChange, ...] = ()
     state_block: str | None = None
+    documents: tuple[str, ...] = ()
     shows: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """The effect of a change on the files: the paths written, and state.json if it was changed.
+    """The effect of a change: the paths of the files written, and the state if it was changed.
 
     `remarks` are messages about changes of people and about files that could not be written.
     """
@@ -61,12 +64,18 @@ class ProjectContext:
     """A project's database and its files.
 
     `writes_files` is False if many machines share the database: files on one of them are invisible
-    to the others, so that documents are rendered from the database for each reader.
+    to the others, so that documents are rendered from the database for each reader, and the state
+    is a row of it.
     """
 
     store: Store
     files: ProjectFiles
     writes_files: bool = True
+
+    @property
+    def state(self) -> StatePlace:
+        """Where the state of the project lives."""
+        return StateFile(self.files) if self.writes_files else StateRow(self.files)
 
     def addresses(self, *documents: str) -> tuple[str, ...]:
         """Return the resource URIs of the records in `documents`, () if they are in files."""
@@ -100,8 +109,9 @@ class ProjectContext:
                 return made, ProjectionPlan()
 
             # Last, so that it sees everything that the transaction has added.
+            documents = (*PROJECTED, *made.documents)
             return made, plan_projections(
-                writing, self.files, now=now, redact=_hidden, before=before
+                writing, self.files, now=now, redact=_hidden, before=before, documents=documents
             )
 
         def then(planned: tuple[Change[T], ProjectionPlan]) -> None:
@@ -109,7 +119,7 @@ class ProjectContext:
             made, projections = planned
             shown = _applied(projections, self.files)
             if made.state is not None:
-                shown = replace(shown, state=made.state.apply(self.files))
+                shown = replace(shown, state=made.state.apply())
             for each in made.extra:
                 shown = _with_file(shown, each, self.files)
 

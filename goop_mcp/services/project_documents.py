@@ -4,9 +4,10 @@ Their text comes from people and agents and is data, never an instruction.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 
-from goop_mcp.errors import DocumentMissingError, UnknownNameError
+from goop_mcp.errors import DocumentMissingError, StoreError, UnknownNameError
 from goop_mcp.store.interface import Store
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.archive import ARCHIVE_FOLDER, MOST_ENTRIES, read_archive_name
@@ -20,13 +21,18 @@ from goop_mcp.workspace.layout import (
     FOLDER,
     HANDOFF,
     KNOWLEDGE_BASE,
+    PEOPLES_DOCUMENTS,
     REQUIREMENTS,
     RESEARCH,
     SPEC,
     STATE,
 )
 from goop_mcp.workspace.projections import PROJECTED
-from goop_mcp.workspace.virtual_documents import recorded_documents, render_archive, render_document
+from goop_mcp.workspace.virtual_documents import (
+    find_shared_document,
+    recorded_documents,
+    render_archive,
+)
 
 __all__ = ["find_project_document", "present_documents", "read_archive", "read_project_document"]
 
@@ -55,11 +61,17 @@ def present_documents(
     `recorded` is the database from which documents are rendered if no file is written. Raises
     StoreError.
     """
-    shown = () if recorded is None else recorded.read(recorded_documents)
+    shown: tuple[str, ...] = ()
+    stored: str | None = None
+    if recorded is not None:
+        shown, stored = recorded.read(
+            lambda reading: (recorded_documents(reading, files), reading.stored_state())
+        )
+
     return tuple(
         name
         for name in names
-        if name in shown or is_there(files, find_current_document(files, name))
+        if name in shown or is_there(files, find_current_document(files, name, stored=stored))
     )
 
 
@@ -72,12 +84,17 @@ def find_project_document(
     StoreError, and WorkspaceError for a file that leads out of the project, is not UTF-8 or is too
     large.
     """
-    if recorded is not None and name in PROJECTED:
-        rendered = recorded.read(lambda reading: render_document(reading, files, name))
-        if rendered is not None:
-            return rendered
+    stored: str | None = None
+    if recorded is not None:
+        if name in (STATE, *PROJECTED) or not files.exists(FOLDER):
+            return recorded.read(lambda reading: find_shared_document(reading, files, name))
 
-    return files.read_text(find_current_document(files, name))
+        # The state only says in which folder to look first: a database that cannot be asked hides
+        # no file.
+        with suppress(StoreError):
+            stored = recorded.read(lambda reading: reading.stored_state())
+
+    return files.read_text(find_current_document(files, name, stored=stored))
 
 
 def read_archive(files: ProjectFiles, name: str, *, recorded: Store | None = None) -> str:
@@ -130,8 +147,10 @@ def read_project_document(files: ProjectFiles, name: str, *, recorded: Store | N
     if name in PROJECTED:
         raise DocumentMissingError(f"there is no {name} in this project yet; {_REMEDIES[name]}")
 
+    kept = (*PROJECTED, STATE, *PEOPLES_DOCUMENTS)
+    reason = "not in its database yet" if name in kept else "not in its database"
     raise DocumentMissingError(
-        f"{name} is a file of the project and not in its database, and there is no folder {FOLDER}"
-        " here; read it where the project is checked out. The database shows"
-        f" {', '.join(PROJECTED)}"
+        f"{name} is a file of the project and {reason}, and there is no folder {FOLDER} here; read"
+        " it where the project is checked out. The database shows"
+        f" {', '.join(kept)}, the last four once a step of the project has judged them"
     )

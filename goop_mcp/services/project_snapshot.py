@@ -40,18 +40,13 @@ from goop_mcp.workspace.layout import (
     REQUIREMENTS,
     SPEC,
     STATE,
-    document_uri,
 )
 from goop_mcp.workspace.project import Project, read_project
 from goop_mcp.workspace.projection_text import GIVEN_KIND, HIDDEN_KINDS, RESUMED_KIND
 from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.report_index import Records, ReportIndex
 from goop_mcp.workspace.state import ProjectState
-from goop_mcp.workspace.virtual_documents import (
-    recorded_documents,
-    render_document,
-    render_documents,
-)
+from goop_mcp.workspace.virtual_documents import find_shared_document, read_shared_project
 
 __all__ = [
     "HANDOFF_KIND",
@@ -163,10 +158,9 @@ class ProjectSnapshot:
         """Return the text of the document `name` as readers see it, None without one."""
         files = project_context.files
         with suppress(WorkspaceError):
-            rendered = (
-                None if project_context.writes_files else render_document(reading, files, name)
-            )
-            return rendered or files.read_text(find_document(files, name, state=self.project.state))
+            if not project_context.writes_files:
+                return find_shared_document(reading, files, name)
+            return files.read_text(find_document(files, name, state=self.project.state))
 
         return None
 
@@ -187,7 +181,9 @@ class ProjectSnapshot:
         state = before.state
         if state is not None:
             state = replace(state, phase="idle", spec_locked=False, current_wave=0, total_waves=0)
-        project = Project(exists=before.exists, paths=before.paths, state=state)
+        project = Project(
+            exists=before.exists, has_folder=before.has_folder, paths=before.paths, state=state
+        )
 
         return ProjectSnapshot(project=project, round=reading.round())
 
@@ -237,25 +233,27 @@ def take_snapshot(project_context: ProjectContext) -> ProjectSnapshot:
     """Return a snapshot of the project; nothing is created. Raises StoreError."""
     if not project_context.store.exists():
         return ProjectSnapshot(project=read_project(project_context.files))
-    return project_context.store.read(lambda reading: snapshot_in(project_context, reading))
+    store = project_context.store
+    snapshot = store.read(lambda reading: snapshot_in(project_context, reading))
+    # Not within a transaction that changes rows, which may be rolled back.
+    _report_indexes[store] = snapshot.report_index
+
+    return snapshot
 
 
 def snapshot_in(project_context: ProjectContext, reading: ReadTransaction) -> ProjectSnapshot:
     """Return the project as this transaction sees it, with the files as they are now."""
     files = project_context.files
-    project = read_project(files, entries_are_known=project_context.writes_files)
-    if not project_context.writes_files and project.exists:
-        project = read_project(files, rendered=render_documents(reading, files))
-    elif not project_context.writes_files:
-        # Without a folder nothing can contradict the documents, and rendering them takes long,
-        # so that only their URIs are given.
-        paths = {name: document_uri(name) for name in recorded_documents(reading)}
-        project = replace(project, paths=paths)
+    project = (
+        read_project(files, entries_are_known=True)
+        if project_context.writes_files
+        else read_shared_project(reading, files)
+    )
 
     round = reading.round()
     store, on_disk = project_context.store, project.sources
     known = _report_indexes.get(store, ReportIndex())
-    report_index = _report_indexes[store] = _brought_up_to_date(known, reading)
+    report_index = _brought_up_to_date(known, reading)
 
     confirmed = reading.confirmations(round=round.number)
 

@@ -35,9 +35,9 @@ __all__ = ["ProjectStatus", "TaskStanding", "Waiting", "WaveStanding", "project_
 _MOST_SHOWN = 20
 _SHOWN_DETAIL = 120
 _ELSEWHERE = (
-    f"Phase, gates and plan are not known here: there is no folder {FOLDER}, and many machines"
-    " share the database. Run `goop-mcp status` where the project is checked out; `goop-mcp init`"
-    " creates the folder of a new one. The records are below."
+    f"Phase, gates and plan are not known here: there is no folder {FOLDER}, and the database that"
+    " many machines share has no state of the project yet. Run `goop-mcp status` where the project"
+    " is checked out; `goop-mcp init` creates a new one. The records are below."
 )
 
 
@@ -130,9 +130,9 @@ class ProjectStatus:
     state.json. `events` are those of the folder history, newest first. `reported` are the tasks by
     the status of their last reports, `verifications` the last results of checks in goopspec.db. If
     many machines share the database, `resources` are the URIs of the documents that it shows, and
-    `is_elsewhere` states that the project's folder is not on this machine: its content is unknown
-    then, and no gate is judged. `round` is the newest round, `waiting` are the steps that a person
-    has to confirm, oldest first.
+    `is_elsewhere` states that it has no state of the project, and that the project's folder is not
+    on this machine: no gate is judged then. `round` is the newest round, `waiting` are the steps
+    that a person has to confirm, oldest first.
     """
 
     exists: bool
@@ -322,7 +322,7 @@ def project_status(project_context: ProjectContext) -> ProjectStatus:
         waiting=kept.waiting,
     )
     if status.is_elsewhere:
-        # Without the project's folder these values would only be guesses.
+        # Without state and documents these values would only be guesses.
         status = replace(
             status,
             spec_locked=None,

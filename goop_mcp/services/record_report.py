@@ -24,7 +24,7 @@ from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
 from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
-from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredReport, Surface
+from goop_mcp.store.records import Event, NewEvent, NewJudgement, NewReport, StoredReport, Surface
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Finding, Mode
 from goop_mcp.validation.rules import Rule
@@ -32,18 +32,18 @@ from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.gates import GateName, judge_gate
 from goop_mcp.workspace.checkpoints import checkpoint_id
 from goop_mcp.workspace.claimed_files import Looked
+from goop_mcp.workspace.document_lookup import has_session
 from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
 from goop_mcp.workspace.file_changes import FileChange, plan_checkpoint
 from goop_mcp.workspace.layout import ADL, CHRONICLE, FOLDER, HANDOFF
 from goop_mcp.workspace.report_effects import entry_of_report, log_of_report, progress_of
-from goop_mcp.workspace.state import ProjectState, read_state
+from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_writing import StatePlan, plan_state
 
 __all__ = ["Judged", "RecordedReport", "Written", "record_report"]
 
 _NO_FILES = (
-    "no file was written, as many machines share the database; counters and phase in state.json are"
-    " left to whoever has the project's folder"
+    "no file was written, as many machines share the database, which holds documents and state"
 )
 
 Status = Literal["recorded", "duplicate", "rejected", "no_report"]
@@ -276,6 +276,7 @@ class _Recording:
         now: str,
     ) -> None:
         self.is_verified = is_verified
+        self.session_documents: tuple[str, ...] = ()
         self.project_context, self.context, self.verdict, self.judged = (
             project_context,
             context,
@@ -346,7 +347,7 @@ class _Recording:
             text = compose_handoff(
                 NOTHING_GIVEN, sources, decided_command=decision.next_command, now=self.now
             )
-            writing.add_event(handoff_event(text, author=self._author, now=self.now))
+            self._add(writing, handoff_event(text, author=self._author, now=self.now))
 
         # Compare the documents as they will be when they show the report.
         block = state_block_of(snapshot, is_elsewhere=self._is_elsewhere)
@@ -377,7 +378,13 @@ class _Recording:
             redactions=self.envelope.redactions,
         )
 
-        return Change(answer=answer, state=state, extra=extra, state_block=block)
+        return Change(
+            answer=answer,
+            state=state,
+            extra=extra,
+            state_block=block,
+            documents=self.session_documents,
+        )
 
     @property
     def _is_checkpoint(self) -> bool:
@@ -437,15 +444,22 @@ class _Recording:
         event = NewEvent(
             kind=kind, author=self._author, text=text, created_at=self.now, document=document
         )
-        return writing.add_event(event).text
+        return self._add(writing, event).text
+
+    def _add(self, writing: WriteTransaction, event: NewEvent) -> Event:
+        """Add `event`, and once more for the same document of the named session."""
+        session = self.context.session_id
+        if session is not None and has_session(self.project_context.files, session):
+            own = f"sessions/{session}/{event.document}"
+            self.session_documents = tuple(dict.fromkeys((*self.session_documents, own)))
+            writing.add_event(replace(event, document=own))
+
+        return writing.add_event(event)
 
     def _plan_state(self, writing: WriteTransaction, snapshot: ProjectSnapshot) -> StatePlan | None:
-        """Return the change of state.json; None if it is missing, unreadable or read-only."""
-        if not self.project_context.writes_files:
-            return None
-
-        files = self.project_context.files
-        state = read_state(files)
+        """Return the change of the state; None if it is missing, unreadable or read-only."""
+        place = self.project_context.state
+        state = place.read(writing)
         if not isinstance(state, ProjectState) or not state.writable:
             return None
 
@@ -458,7 +472,7 @@ class _Recording:
         # Another program may change counters meanwhile; only a move depends on the state seen here.
         seen = state.token if change.phase is not None else None
 
-        return plan_state(writing, files, change, now=self.now, author=self._author, seen=seen)
+        return plan_state(writing, place, change, now=self.now, author=self._author, seen=seen)
 
 
 def _envelope(verdict: Verdict) -> _Envelope | None:

@@ -56,12 +56,13 @@ def close_round(
     for name, text in texts.items():
         keep_document(writing, name, text, step=ARCHIVED, round=number, now=now)
 
-    # The header of the contract says again that it may be changed.
+    # The header of the contract says again that it may be changed. Without a folder nobody would
+    # write it, and the file stays what it is.
     left = dict(project.sources)
     changes: list[FileChange] = []
-    if SPEC in left:
+    if SPEC in left and project.has_folder:
         left[SPEC] = set_lock(left[SPEC], locked=False, now=now)
-        if project.exists and left[SPEC] != project.sources[SPEC]:
+        if left[SPEC] != project.sources[SPEC]:
             path, before = project.paths[SPEC], project.sources[SPEC]
             changes.append(plan_spec(writing, path=path, before=before, after=left[SPEC]))
     for name, text in left.items():
@@ -87,7 +88,7 @@ def close_round(
     )
     handoff = compose_handoff(closing, snapshot.closed(writing).since_handoff(writing), now=now)
     writing.add_event(handoff_event(handoff, author=_AUTHOR, now=now))
-    if project.exists:
+    if project.has_folder:
         changes += plan_archive(writing, round=number)
 
     return tuple(changes)

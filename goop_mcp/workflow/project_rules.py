@@ -27,17 +27,19 @@ class ProjectFacts:
     None or empty means that a side is absent or silent.
 
     `state_defect` is (what is wrong, line, column) of a state.json that cannot be read,
-    `state_read_only` the form of one that is never written. `missing_files` are names of the
-    reading order. The task lists hold ids as we write them: `done_reported` by the last report of
-    the task, `done_in_chronicle` and `open_in_chronicle` by the diary, `done_in_state` by
-    state.json, `planned` by the blueprint. Times are ISO 8601 in UTC. `report_phase` is None if the
-    phase has moved on since the last report. `locked_spec_change` is the number of lines added to
-    and removed from SPEC.md since it was locked, () if it is unchanged or not locked.
-    `closed_round` is the round that a report came too late for.
+    `state_read_only` the form of one that is never written. `state_file_differs` is what a
+    state.json in the folder says differently, where the state lives in a shared database.
+    `missing_files` are names of the reading order. The task lists hold ids as we write them:
+    `done_reported` by the last report of the task, `done_in_chronicle` and `open_in_chronicle` by
+    the diary, `done_in_state` by state.json, `planned` by the blueprint. Times are ISO 8601 in UTC.
+    `report_phase` is None if the phase has moved on since the last report. `locked_spec_change` is
+    the number of lines added to and removed from SPEC.md since it was locked, () if it is unchanged
+    or not locked. `closed_round` is the round that a report came too late for.
     """
 
     state_defect: tuple[str, int, int] | None = None
     state_read_only: str | None = None
+    state_file_differs: tuple[str, ...] = ()
     missing_files: tuple[str, ...] = ()
     state_phase: str | None = None
     chronicle_phase: str | None = None
@@ -89,6 +91,7 @@ _SOUND = """\
   "waves_in_state": 2, "current_wave": 1, "waves_in_blueprint": 2,
   "planned": ["W1.T1", "W1.T2"], "done_reported": ["W1.T1"], "open_in_chronicle": ["W1.T2"],
   "untraced_must_haves": [], "missing_files": [], "state_defect": null, "state_read_only": null,
+  "state_file_differs": [],
   "locked_spec_change": [], "closed_round": null, "plan_has_no_tasks": false,
   "handoff_written": "2026-01-16T10:00:00Z", "last_report": "2026-01-16T09:00:00Z"
 }
@@ -281,6 +284,26 @@ def _round_closed(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
         f"round {facts.closed_round} is closed: the report is recorded in it and changes nothing"
     )
     return Hit(message=message)
+
+
+@_rule(
+    "drift-state-file",
+    catches="state.json in the folder differs from the state in the shared database",
+    why="Agents that read the file act on an old phase or lock; the database counts.",
+    fix=(
+        "Remove state.json from the folder: the state is at goop://project/state.json and changes"
+        " with the steps of the project."
+    ),
+    requirements=("G-58", "P-16"),
+    good='"state_file_differs": []',
+    bad='"state_file_differs": ["phase is plan, not execute"]',
+)
+def _drift_state_file(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
+    if not facts.state_file_differs:
+        return None
+    differences = _and(facts.state_file_differs)
+    message = f"state.json in the folder differs from the state in the database: {differences}"
+    return Hit(message=f"{message}; the database counts", path="state.json")
 
 
 @_rule(

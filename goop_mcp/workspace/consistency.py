@@ -1,6 +1,7 @@
 """Find contradictions between state, documents and reports, and collect the facts for gates.
 
-Pure: nothing is read or changed here. Authoritative is state.json for phase, lock and interview,
+Pure: nothing is read or changed here. Authoritative is state.json for phase, lock and interview (or
+the row that a shared database has in its place),
 BLUEPRINT.md for the number of waves and tasks, and the recorded reports for completed tasks; the
 chronicle is never authoritative.
 """
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
-from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.validation.rules import run_checks
 from goop_mcp.workflow.gates import Bypass, GateFacts, GateName
 from goop_mcp.workflow.project_rules import PROJECT_RULES, ProjectFacts
@@ -23,6 +24,7 @@ from goop_mcp.workspace.documents.status_markers import TaskStatus
 from goop_mcp.workspace.layout import KNOWLEDGE_BASE, SPEC
 from goop_mcp.workspace.project import Project
 from goop_mcp.workspace.report_index import Records
+from goop_mcp.workspace.state import StateDefect
 
 __all__ = [
     "NOTHING_CONFIRMED",
@@ -32,6 +34,9 @@ __all__ = [
     "gate_facts",
     "project_facts",
 ]
+
+
+_SHOWN: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +125,7 @@ def project_facts(
     return ProjectFacts(
         state_defect=(defect.message, defect.line, defect.column) if defect is not None else None,
         state_read_only=str(state.shape) if state is not None and not state.writable else None,
+        state_file_differs=_file_differences(project),
         missing_files=project.missing,
         state_phase=state.phase if state is not None else None,
         chronicle_phase=chronicle.phase if chronicle is not None else None,
@@ -218,6 +224,30 @@ def _locked_spec_change(project: Project, round_records: RoundRecords) -> tuple[
     if not locked or text is None or round_records.locked_spec is None:
         return None
     return changed_lines(round_records.locked_spec, text)
+
+
+def _file_differences(project: Project) -> tuple[str, ...]:
+    """Return what state.json in the folder says otherwise than the state in the database."""
+    stored, file = project.state, project.file_state
+    if stored is None or file is None:
+        return ()
+    if isinstance(file, StateDefect):
+        return (f"it cannot be read at line {file.line}, column {file.column}",)
+
+    pairs = {
+        "phase": (file.phase, stored.phase),
+        "specLocked": (file.spec_locked, stored.spec_locked),
+        "interviewComplete": (file.interview_complete, stored.interview_complete),
+        "acceptanceConfirmed": (file.acceptance_confirmed, stored.acceptance_confirmed),
+        "currentWave": (file.current_wave, stored.current_wave),
+        "totalWaves": (file.total_waves, stored.total_waves),
+    }
+
+    return tuple(
+        f"{name} is {excerpt(str(found), _SHOWN).lower()}, not {str(counts).lower()}"
+        for name, (found, counts) in pairs.items()
+        if found != counts
+    )
 
 
 def _open_tasks(blueprint: Blueprint | None, records: Records) -> tuple[int, int, int]:

@@ -11,7 +11,12 @@ from goop_mcp import workspace
 from goop_mcp.errors import GoopError
 from goop_mcp.routing.sessions import has_ended
 from goop_mcp.validation.claims import Claims, StateClaim, StateName, TaskClaim
-from goop_mcp.validation.evidence_rules import NOT_CHECKED, STATE_DIFFERS, TASK_NOT_IN_BLUEPRINT
+from goop_mcp.validation.evidence_rules import (
+    NOT_CHECKED,
+    PHASE_DIFFERS,
+    STATE_DIFFERS,
+    TASK_NOT_IN_BLUEPRINT,
+)
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.task_ids import parse_task_id
@@ -52,7 +57,8 @@ def check_claims(
 ) -> list[Problem]:
     """Return the problems of `claims`, each with the path of its claim in the envelope.
 
-    `store` holds the project's memories, None if there is none. `session_state` is the caller's
+    `store` holds the project's memories, and its state where many machines share it; None if there
+    is none. `session_state` is the caller's
     state of the session that must create the promised files; None reads it from the session's
     folder. `base` is the id of the commit at which the task began, None if unknown. A claim that
     cannot be checked is an info and never blocks a reply. `looked` receives the number of files
@@ -81,12 +87,13 @@ def check_claims(
         *of_commits,
         *of_changes,
         *of_memories,
-        *(of_tasks := _check_tasks(claims.tasks, files)),
+        *(of_tasks := _check_tasks(claims.tasks, files, store)),
         # The wave of a planned task is that of the task: its report begins the wave in state.json,
         # or repeats work of an earlier one.
         *_check_state(
             [each for each in claims.state if of_tasks or not _is_wave_of(each, claims.tasks)],
             files,
+            store,
         ),
     ]
 
@@ -116,13 +123,23 @@ def _session_state(claims: Claims, files: ProjectFiles) -> str | None:
     return state if isinstance(state, str) else None
 
 
-def _check_tasks(tasks: Sequence[TaskClaim], files: ProjectFiles) -> list[Problem]:
+def _stored_state(store: "Store | None") -> str | None:
+    """Return the state that a shared database keeps, None where that of the folder counts."""
+    if store is None or store.engine != "postgresql":
+        return None
+    return store.read(lambda reading: reading.stored_state())
+
+
+def _check_tasks(
+    tasks: Sequence[TaskClaim], files: ProjectFiles, store: "Store | None"
+) -> list[Problem]:
     if not tasks:
         return []
 
     try:
-        text = files.read_text(find_current_document(files, BLUEPRINT))
-        state = read_state(files)
+        stored = _stored_state(store)
+        text = files.read_text(find_current_document(files, BLUEPRINT, stored=stored))
+        state = read_state(files, stored=stored)
         work = None
         if isinstance(state, ProjectState) and state.profile == "v1":
             work = workspace.goopspec_database.read_work(files, state.workflow_id or "default")
@@ -164,12 +181,14 @@ def _task_not_checked(claim: TaskClaim, why: str) -> Problem:
     return NOT_CHECKED.problem(message, path=claim.where, found=excerpt(claim.id))
 
 
-def _check_state(claims: Sequence[StateClaim], files: ProjectFiles) -> list[Problem]:
+def _check_state(
+    claims: Sequence[StateClaim], files: ProjectFiles, store: "Store | None"
+) -> list[Problem]:
     if not claims:
         return []
 
     try:
-        state = read_state(files)
+        state = read_state(files, stored=_stored_state(store))
     except (GoopError, OSError):
         return [_state_not_checked(claims[0], f"{STATE} cannot be read")]
 
@@ -204,7 +223,10 @@ def _differences(claims: Sequence[StateClaim], state: ProjectState) -> Iterator[
                 f" {STATE} says"
             )
             found, expected = _plain(claim.value), (_plain(value),)
-            yield STATE_DIFFERS.problem(message, path=claim.where, found=found, expected=expected)
+            # While a project is idle nobody has begun a phase that the agent could contradict.
+            counts = claim.name == "phase" and value != "idle"
+            rule = PHASE_DIFFERS if counts else STATE_DIFFERS
+            yield rule.problem(message, path=claim.where, found=found, expected=expected)
 
 
 def _state_not_checked(claim: StateClaim, why: str) -> Problem:

@@ -25,6 +25,7 @@ from goop_mcp.workspace.layout import (
     READING_ORDER,
     REQUIREMENTS,
     SPEC,
+    STATE,
     document_path,
     document_uri,
     is_plain_folder,
@@ -43,16 +44,20 @@ class Project:
 
     So is a plan that is still the template: nobody has written it yet.
 
-    `exists` states whether the folder exists. `paths` maps each existing document, in the order of
+    `has_folder` states whether the folder is on this machine. `exists` is the same, except for a
+    project in a shared database. `paths` maps each existing document, in the order of
     DOCUMENTS, to its path, or to the URI of a rendered one. `missing` are the documents of the
     reading order that do not exist. `unreadable` are messages for people. `work` are the records
     of the active workflow in goopspec.db, None without that database. `sources` are the texts of
     the documents that only people write: the contract, the plan and the requirements.
+    `file_state` is what state.json in the folder says where the state lives in a database.
     """
 
     exists: bool
+    has_folder: bool = False
     state: ProjectState | None = None
     state_defect: StateDefect | None = None
+    file_state: ProjectState | StateDefect | None = None
     spec: Spec | None = None
     blueprint: Blueprint | None = None
     chronicle: Chronicle | None = None
@@ -91,13 +96,16 @@ def read_project(
     part of the chronicle is read, because the caller has the reports from which ours follows.
     Raises PathRefusedError for an invalid session id.
     """
-    try:
-        state = read_state(files, session=session)
-    except PathRefusedError as error:
-        state = StateDefect(message=str(error), line=1, column=1)
-
-    known = state if isinstance(state, ProjectState) else None
     texts = rendered or {}
+
+    def state_in(text: str | None) -> ProjectState | StateDefect | None:
+        try:
+            return read_state(files, session=session, stored=text)
+        except PathRefusedError as error:
+            return StateDefect(message=str(error), line=1, column=1)
+
+    state = state_in(texts.get(STATE))
+    known = state if isinstance(state, ProjectState) else None
     paths: dict[str, str] = {}
     for name in DOCUMENTS:
         if name in texts:
@@ -122,11 +130,10 @@ def read_project(
         )
 
     def read(name: str, reader: Callable[[str], T | None]) -> T | None:
-        if name in texts:
-            return reader(texts[name])
-
+        text = texts.get(name)
         try:
-            text = files.read_text(paths[name]) if name in paths else None
+            if text is None and name in paths:
+                text = files.read_text(paths[name])
         except (DocumentUnreadableError, PathRefusedError) as error:
             unreadable.append(str(error))
             return None
@@ -152,10 +159,12 @@ def read_project(
     blueprint = read(BLUEPRINT, read_plan)
 
     return Project(
-        exists=files.exists(FOLDER),
+        exists=(has_folder := files.exists(FOLDER)),
+        has_folder=has_folder,
         work=work,
         state=known,
         state_defect=state if isinstance(state, StateDefect) else None,
+        file_state=state_in(None) if STATE in texts else None,
         spec=read(SPEC, read_spec),
         blueprint=blueprint if work is None else plan_of(work, blueprint),
         chronicle=read(CHRONICLE, read_people_part if entries_are_known else read_chronicle),

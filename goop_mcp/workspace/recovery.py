@@ -72,7 +72,7 @@ def recover(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> R
         # While the queue of writers waits, no temporary file can belong to a living writer.
         swept = tuple(name for folder in _folders(store) for name in sweep_strays(files, folder))
         if state is not None:
-            state.apply(files)
+            state.apply()
 
         projections.apply(files)
         for each in extra:

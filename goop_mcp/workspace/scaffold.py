@@ -29,7 +29,7 @@ from goop_mcp.workspace.layout import (
 from goop_mcp.workspace.replacing import create_file
 from goop_mcp.workspace.state import ProjectState, StateDefect, read_state
 
-__all__ = ["Scaffolded", "create_project"]
+__all__ = ["Scaffolded", "create_project", "first_state"]
 
 _DOCUMENTS: Mapping[str, str] = {
     REQUIREMENTS: "requirements",
@@ -57,20 +57,24 @@ class Scaffolded:
     kept: tuple[str, ...]
 
 
-def create_project(files: ProjectFiles, *, name: str, now: str) -> Scaffolded:
+def create_project(
+    files: ProjectFiles, *, name: str, now: str, stored: str | None = None
+) -> Scaffolded:
     """Create the documents and state.json of a project that do not exist yet.
 
-    Calling it again is safe. `now` is ISO 8601 in UTC. Raises PathRefusedError and
-    UnwritableFileError.
+    Calling it again is safe. `now` is ISO 8601 in UTC. `stored` is the text of the state that a
+    shared database keeps in place of a file. Raises PathRefusedError and UnwritableFileError.
     """
     title = line(name)
     texts = {
         document: document_template(template).filled(project=title, date=now)
         for document, template in _DOCUMENTS.items()
     }
-    texts[STATE] = json.dumps(_state(title, now), indent=2, ensure_ascii=False) + "\n"
+    if stored is None:
+        texts[STATE] = first_state(name, now=now)
+
     texts[GIT_IGNORE] = _NOT_FOR_GIT
-    texts[CHRONICLE] = _with_state_block(texts[CHRONICLE], read_state(files))
+    texts[CHRONICLE] = _with_state_block(texts[CHRONICLE], read_state(files, stored=stored))
     done = {
         (path := document_path(document)): create_file(files, path, text.encode())
         for document, text in texts.items()
@@ -95,10 +99,11 @@ def _with_state_block(text: str, found: ProjectState | StateDefect | None) -> st
     return place_state_block(text, marked_state_block(block, 0), line_end="\n")
 
 
-def _state(name: str, now: str) -> Mapping[str, object]:
-    return {
+def first_state(name: str, *, now: str) -> str:
+    """Return the text of state.json for a new project."""
+    state = {
         "version": 1,
-        "project": {"name": name, "initialized": now},
+        "project": {"name": line(name), "initialized": now},
         "workflow": {
             "currentPhase": None,
             "phase": "idle",
@@ -116,3 +121,4 @@ def _state(name: str, now: str) -> Mapping[str, object]:
         },
         "execution": {"activeCheckpointId": None, "completedPhases": [], "pendingTasks": []},
     }
+    return json.dumps(state, indent=2, ensure_ascii=False) + "\n"

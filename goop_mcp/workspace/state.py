@@ -98,21 +98,25 @@ _Values: TypeAlias = Mapping[str, JsonValue]
 
 
 def read_state(
-    files: ProjectFiles, *, session: str | None = None
+    files: ProjectFiles, *, session: str | None = None, stored: str | None = None
 ) -> ProjectState | StateDefect | None:
     """Return the state of the project, the defect of its state.json, or None without one.
 
-    With `session` it is the state of that named session. A project of GoopSpec 1.x has its state in
-    goopspec.db, which takes precedence over the file. Nothing is changed. Raises PathRefusedError
-    if the file is outside the project.
+    With `session` it is the state of that named session. `stored` is the text of the state that a
+    shared database keeps, which takes precedence over everything in the folder. A project of
+    GoopSpec 1.x has its state in goopspec.db, which takes precedence over the file. Nothing is
+    changed. Raises PathRefusedError if the file is outside the project.
     """
+    if stored is not None:
+        return parse_state(stored)
+
     try:
-        stored = read_state_text(files) if session is None else None
+        of_goopspec = read_state_text(files) if session is None else None
     except StoreError as error:
         return StateDefect(message=str(error), line=1, column=1)
 
-    if stored is not None:
-        return parse_state(stored)
+    if of_goopspec is not None:
+        return parse_state(of_goopspec)
 
     try:
         text = files.read_text(document_path(STATE, session=session))

@@ -13,12 +13,11 @@ from goop_mcp.errors import (
     WorkspaceError,
 )
 from goop_mcp.workflow.phases import MOVES, Move, MoveKind, resets, weigh_move
-from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.json_text import Scalar, members, set_values
 from goop_mcp.workspace.layout import STATE, document_path
-from goop_mcp.workspace.state import ProjectState, StateDefect, parse_state, read_state, snake_case
+from goop_mcp.workspace.state import ProjectState, StateDefect, parse_state, snake_case
 
-__all__ = ["PlannedState", "StateChange", "change_from_json", "current_state", "plan_change"]
+__all__ = ["PlannedState", "StateChange", "change_from_json", "plan_change", "writable_state"]
 
 _Change: TypeAlias = tuple[tuple[str, ...], Scalar]
 
@@ -92,16 +91,16 @@ def change_from_json(text: str) -> StateChange:
     )
 
 
-def current_state(
-    files: ProjectFiles, *, seen: str | None = None, session: str | None = None
+def writable_state(
+    state: ProjectState | StateDefect | None, *, seen: str | None = None
 ) -> ProjectState:
-    """Return the state to change; `seen` is the token of the state that the caller decided on.
+    """Return the state that was read, if it may be changed.
 
-    Raises StateCorruptError, StateReadOnlyError, and StateMovedError if the file no longer has the
+    `seen` is the token of the state that the caller decided on. Raises WorkspaceError without a
+    state, StateCorruptError, StateReadOnlyError, and StateMovedError if the state no longer has the
     token `seen`.
     """
-    state = read_state(files, session=session)
-    name = document_path(STATE, session=session)
+    name = document_path(STATE)
     if state is None:
         raise WorkspaceError(f"there is no {name}; run 'goop-mcp init' to create it")
     if isinstance(state, StateDefect):

@@ -1,11 +1,13 @@
-"""Render documents from the database, with the text that a written file would have.
+"""Documents of a database that many machines share, where no file is written.
 
-This is for databases that many machines share, where no file is written. If this machine has the
-project's folder, people's text in it is part of the document; no row and no file is changed here.
+Documents of ours are rendered with the text that a written file would have. If this machine has the
+project's folder, people's text in it is part of them, and people's documents are read there; else
+those count that a step has kept. No row and no file is changed here.
 """
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import time
 
 from goop_mcp.errors import WorkspaceError
@@ -17,7 +19,15 @@ from goop_mcp.workspace.documents.dates import comparable_moment
 from goop_mcp.workspace.documents.handoff import read_handoff
 from goop_mcp.workspace.documents.state_block import place_state_block
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.layout import HANDOFF
+from goop_mcp.workspace.layout import (
+    DOCUMENTS,
+    FOLDER,
+    HANDOFF,
+    PEOPLES_DOCUMENTS,
+    STATE,
+    document_uri,
+)
+from goop_mcp.workspace.project import Project, read_project
 from goop_mcp.workspace.projection_text import (
     HIDDEN_KINDS,
     blocks_of,
@@ -28,21 +38,58 @@ from goop_mcp.workspace.projection_text import (
 )
 from goop_mcp.workspace.projections import PROJECTED, newest_state_block
 
-__all__ = ["recorded_documents", "render_archive", "render_document", "render_documents"]
+__all__ = [
+    "find_shared_document",
+    "read_shared_project",
+    "recorded_documents",
+    "render_archive",
+    "render_document",
+    "render_documents",
+]
 
 
-def recorded_documents(reading: ReadTransaction) -> tuple[str, ...]:
-    """Return the names of the documents with recorded entries."""
-    return tuple(name for name in PROJECTED if reading.document_revision(name) > 0)
+def read_shared_project(reading: ReadTransaction, files: ProjectFiles) -> Project:
+    """Return the project as the database and the folder of this machine show it.
+
+    Without a folder it exists if the database has its state or a document that a step has kept.
+    """
+    texts = render_documents(reading, files)
+    project = read_project(files, rendered=texts)
+    if project.has_folder:
+        return project
+
+    # Nothing here can contradict our own documents, and rendering them takes long, so that only
+    # their URIs are given. Which other documents there are is known where the folder is.
+    paths = {
+        name: document_uri(name)
+        for name in DOCUMENTS
+        if name in texts or (name in PROJECTED and reading.document_revision(name))
+    }
+
+    return replace(project, exists=bool(texts), paths=paths, missing=())
+
+
+def recorded_documents(reading: ReadTransaction, files: ProjectFiles) -> tuple[str, ...]:
+    """Return the names of the documents that the database has, in the order of DOCUMENTS."""
+    kept = () if files.exists(FOLDER) else PEOPLES_DOCUMENTS
+    return tuple(
+        name
+        for name in DOCUMENTS
+        if (name in PROJECTED and reading.document_revision(name))
+        or (name in kept and reading.kept_document(name) is not None)
+        or (name == STATE and reading.stored_state() is not None)
+    )
 
 
 def render_documents(reading: ReadTransaction, files: ProjectFiles) -> Mapping[str, str]:
-    """Return the text of each document with recorded entries, by name.
+    """Return the texts that count in place of files, by name.
 
-    A document whose file cannot be read is left out; reading the folder reports it.
+    Where the folder is, those are the state and the documents with recorded entries; elsewhere the
+    state and the documents that a step has kept. A document whose file cannot be read is left out;
+    reading the folder reports it.
     """
     texts: dict[str, str] = {}
-    for name in PROJECTED:
+    for name in (STATE, *(PROJECTED if files.exists(FOLDER) else PEOPLES_DOCUMENTS)):
         with suppress(WorkspaceError):
             if (text := render_document(reading, files, name)) is not None:
                 texts[name] = text
@@ -50,16 +97,34 @@ def render_documents(reading: ReadTransaction, files: ProjectFiles) -> Mapping[s
     return texts
 
 
-def render_document(reading: ReadTransaction, files: ProjectFiles, name: str) -> str | None:
-    """Return the document `name` with its recorded entries, None if the file needs no change.
+def find_shared_document(reading: ReadTransaction, files: ProjectFiles, name: str) -> str | None:
+    """Return the text of the document `name` for readers, None if it does not exist.
 
-    Entries follow those of people, each between its marks. Of two handoffs the one generated later
-    counts. Raises WorkspaceError for an unreadable file.
+    Raises WorkspaceError for an unreadable file.
     """
-    if not reading.document_revision(name):
+    rendered = render_document(reading, files, name)
+    if rendered is not None:
+        return rendered
+    return files.read_text(find_current_document(files, name, stored=reading.stored_state()))
+
+
+def render_document(reading: ReadTransaction, files: ProjectFiles, name: str) -> str | None:
+    """Return the document `name` as the database shows it, None if the file in the folder counts.
+
+    Recorded entries follow those of people, each between its marks. Of two handoffs the one
+    generated later counts. Raises WorkspaceError for an unreadable file.
+    """
+    if name == STATE:
+        return reading.stored_state()
+
+    if name in PEOPLES_DOCUMENTS:
+        last = None if files.exists(FOLDER) else reading.kept_document(name)
+        return None if last is None else last.text
+
+    if name not in PROJECTED or not reading.document_revision(name):
         return None
 
-    found = files.read_text(find_current_document(files, name))
+    found = files.read_text(find_current_document(files, name, stored=reading.stored_state()))
     if name == HANDOFF:
         ours = handoff_of(_newest_events(reading, name, 2))
         if ours is None or found is None:

@@ -413,11 +413,14 @@ def test_on_a_shared_database_reports_are_recorded_and_no_file_is_written(
     project_context = ProjectContext(store=store, files=ProjectFiles(tmp_path), writes_files=False)
     recorded = record(project_context, report(new_session="true"))
     again = record(project_context, report(new_session="true"))
-    documents = [event.document for event in rows(project_context)[1]]
+    documents = [event.document for event in rows(project_context)[1] if event.document]
+    state = store.read(lambda reading: reading.stored_state())
     store.close()
 
     assert (recorded.status, again.status) == ("recorded", "duplicate")
-    assert (recorded.written.files, recorded.written.state) == ((), None)
+    assert recorded.written.files == ()
+    assert recorded.written.state is not None
+    assert (recorded.written.state.text, recorded.written.state.last_activity) == (state, NOW)
     assert recorded.written.resources == (
         "goop://project/CHRONICLE.md",
         "goop://project/HANDOFF.md",

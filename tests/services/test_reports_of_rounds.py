@@ -3,8 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from goop_mcp.services.project_context import ProjectContext
-from goop_mcp.services.project_snapshot import take_snapshot
+from goop_mcp.services.project_snapshot import snapshot_in, take_snapshot
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import Round
 from tests.services.reporting import NOW, record, report, working_in
@@ -75,6 +77,25 @@ def test_a_retired_report_counts_nowhere_and_may_be_recorded_again(tmp_path: Pat
 
         assert record(ours, report(task="W1.T2")).status == "recorded"
         assert done(theirs) == ("W1.T2", "W1.T3", "W1.T1")
+
+
+def test_what_a_change_saw_that_was_rolled_back_is_forgotten(tmp_path: Path) -> None:
+    with working_in(tmp_path) as project_context:
+        record(project_context, report(task="W1.T1"))
+        record(project_context, report(task="W1.T2"))
+        assert done(project_context) == ("W1.T2", "W1.T1")
+
+        def retire_and_fail(writing: WriteTransaction) -> None:
+            writing.retire_reports([2], reason="withdrawn")
+            assert snapshot_in(project_context, writing).records.done == ("W1.T1",)
+            raise KeyError
+
+        with pytest.raises(KeyError):
+            project_context.store.write(retire_and_fail)
+
+        # This change gets the revision that the failed one had.
+        project_context.store.write(lambda writing: writing.retire_reports([1], reason="withdrawn"))
+        assert done(project_context) == ("W1.T2",)
 
 
 def test_a_snapshot_of_the_round_before_is_brought_up_to_the_present_one(tmp_path: Path) -> None:

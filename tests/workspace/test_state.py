@@ -21,8 +21,8 @@ from goop_mcp.workspace.state import ProjectState, StateDefect, StateShape, pars
 from goop_mcp.workspace.state_changes import (
     StateChange,
     change_from_json,
-    current_state,
     plan_change,
+    writable_state,
 )
 from tests.workspace.projects import CASES, NOW, copied, text_of
 
@@ -96,7 +96,7 @@ def test_other_shapes_are_read_and_never_written(
     )
     assert state.interview_complete
     with pytest.raises(StateReadOnlyError, match="which is read and never written"):
-        current_state(copied(case, tmp_path))
+        writable_state(read_state(copied(case, tmp_path)))
 
 
 def test_the_active_workflow_of_version_2_counts() -> None:
@@ -169,14 +169,14 @@ def test_a_corrupt_state_is_never_written_and_stays_as_it_is(tmp_path: Path) -> 
     with pytest.raises(
         StateCorruptError, match="line 6, column 1: it ends in the middle; it was not changed"
     ):
-        current_state(files)
+        writable_state(read_state(files))
 
     assert files.read_text(".goopspec/state.json") == text_of("corrupt", "state.json")
 
 
 def test_without_a_state_the_message_says_how_to_create_one(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="run 'goop-mcp init'"):
-        current_state(ProjectFiles(tmp_path))
+        writable_state(read_state(ProjectFiles(tmp_path)))
     assert read_state(ProjectFiles(tmp_path)) is None
 
 
@@ -280,13 +280,13 @@ def test_only_known_keys_are_changed() -> None:
 
 def test_a_state_that_has_moved_is_refused_with_what_it_is_now(tmp_path: Path) -> None:
     files = copied("profile_0x", tmp_path)
-    seen = current_state(files).token
+    seen = writable_state(read_state(files)).token
     (tmp_path / ".goopspec" / "state.json").write_text(
         changed(text_of("profile_0x", "state.json"), phase="accept")
     )
 
     with pytest.raises(StateMovedError, match="in phase accept; read it and decide again") as moved:
-        current_state(files, seen=seen)
+        writable_state(read_state(files), seen=seen)
 
     assert moved.value.retryable
 

@@ -14,7 +14,7 @@ from goop_mcp.workspace.projections import ProjectionPlan, plan_projections
 from goop_mcp.workspace.recovery import recover
 from goop_mcp.workspace.state import ProjectState, read_state
 from goop_mcp.workspace.state_changes import StateChange
-from goop_mcp.workspace.state_writing import StatePlan, plan_state
+from goop_mcp.workspace.state_writing import StateFile, StatePlan, plan_state
 from tests.workspace.projects import NOW, as_it_is, copied, text_of
 
 STATE = ".goopspec/state.json"
@@ -44,18 +44,18 @@ def planned(
     """Record a change without writing it, as a writer that is killed after the commit."""
     return store.write(
         lambda writing: plan_state(
-            writing, files, change, now=NOW, author="orchestrator", seen=seen
+            writing, StateFile(files), change, now=NOW, author="orchestrator", seen=seen
         )
     )
 
 
 def moved(store: Store, files: ProjectFiles, change: StateChange) -> None:
     def plan(writing: WriteTransaction) -> tuple[StatePlan, ProjectionPlan]:
-        state = plan_state(writing, files, change, now=NOW, author="orchestrator")
+        state = plan_state(writing, StateFile(files), change, now=NOW, author="orchestrator")
         return state, plan_projections(writing, files, now=NOW, redact=as_it_is)
 
     def then(plans: tuple[StatePlan, ProjectionPlan]) -> None:
-        plans[0].apply(files)
+        plans[0].apply()
         plans[1].apply(files)
 
     store.write(plan, then=then)
@@ -68,7 +68,10 @@ def test_a_legal_move_is_written_with_the_revision_of_the_database(
 
     state = state_of(files)
     assert (state.phase, state.revision, state.last_activity) == ("accept", 1, NOW)
-    assert store.read(lambda reading: [event.kind for event in reading.events()]) == ["state"]
+    assert store.read(lambda reading: [event.kind for event in reading.events()]) == [
+        "state",
+        "transition",
+    ]
 
 
 def test_an_illegal_move_records_and_writes_nothing(store: Store, files: ProjectFiles) -> None:
@@ -106,7 +109,7 @@ def test_what_another_program_wrote_meanwhile_is_kept(store: Store, files: Proje
     )
     (files.root / STATE).write_text(text)
 
-    assert plan.apply(files).phase == "accept"
+    assert plan.apply().phase == "accept"
     assert "#other" in state_of(files).text
 
 
@@ -119,7 +122,7 @@ def test_a_caller_with_a_token_gets_an_error_when_the_state_has_changed(
     )
 
     with pytest.raises(StateMovedError):
-        plan.apply(files)
+        plan.apply()
 
     assert files.read_text(STATE) == text
 

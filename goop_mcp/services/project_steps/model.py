@@ -201,7 +201,7 @@ class Stage:
     @property
     def has_folder(self) -> bool:
         """Whether the project's folder is on this machine."""
-        return self.snapshot.project.exists
+        return self.snapshot.project.has_folder
 
     @property
     def round(self) -> int:

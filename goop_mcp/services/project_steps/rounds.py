@@ -17,7 +17,7 @@ from goop_mcp.services.project_steps.model import (
 )
 from goop_mcp.services.project_steps.refusals import closed_gate
 from goop_mcp.services.project_steps.replanning import wave_counters
-from goop_mcp.services.round_closing import close_round
+from goop_mcp.services.round_closing import close_round, keep_document
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import VERIFIERS
@@ -216,13 +216,18 @@ def reopen_round(stage: Stage) -> Plan | NotDone:
     # A contract that nobody has touched since gets its locked header back.
     source = stage.snapshot.sources_on_disk.get(SPEC)
     spec = None
-    if source is not None and left is not None and SPEC in kept:
+    if stage.has_folder and source is not None and left is not None and SPEC in kept:
         spec = (
             kept[SPEC].text if source == left.text else set_lock(source, locked=True, now=stage.now)
         )
 
     def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
-        writing.reopen_round()
+        reopened = writing.reopen_round()
+        if spec is not None:
+            # Servers without the folder show the contract as kept last.
+            number = reopened.number
+            keep_document(writing, SPEC, spec, step="lock", round=number, now=stage.now)
+
         return ()
 
     return Plan(
