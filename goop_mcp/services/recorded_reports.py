@@ -287,7 +287,7 @@ def withdraw_report(
             message=notice(
                 "Report Withdrawn",
                 f"Report {id} counts no more; it is kept, marked as withdrawn.",
-                *_left_behind(shown, after.phase),
+                *_what_stays(shown, after.phase),
             ),
             revision=event.revision,
             resources=project_context.addresses(CHRONICLE, ADL),
@@ -332,7 +332,7 @@ def _not_possible(shown: ShownReport, newest: Round) -> Withdrawal | None:
     )
 
 
-def _left_behind(shown: ShownReport, phase: str | None) -> Iterator[str]:
+def _what_stays(shown: ShownReport, phase: str | None) -> Iterator[str]:
     """Yield what the report did that a withdrawal leaves as it is, with the way back."""
     start, _, target = (shown.moved or "").partition(" → ")
     if target and target == phase:
