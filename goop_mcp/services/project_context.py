@@ -10,6 +10,7 @@ from goop_mcp.workspace.file_changes import FileChange
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import document_uri
 from goop_mcp.workspace.projections import (
+    PROJECTED,
     ProjectionPlan,
     plan_projections,
     record_state_block,
@@ -33,14 +34,16 @@ class Change(Generic[T]):
     """The result of a transaction: its answer, and the change of the state if there is one.
 
     `extra` are files of people that the change writes as well. `state_block` is the text of the
-    block of state of CHRONICLE.md after the change, None to keep the present one. `shows` False
-    leaves the files alone, because nothing was recorded.
+    block of state of CHRONICLE.md after the change, None to keep the present one. `documents` are
+    those of a named session that show entries of the change. `shows` False leaves the files alone,
+    because nothing was recorded.
     """
 
     answer: T
     state: StatePlan | None = None
     extra: tuple[FileChange, ...] = ()
     state_block: str | None = None
+    documents: tuple[str, ...] = ()
     shows: bool = True
 
 
@@ -106,8 +109,9 @@ class ProjectContext:
                 return made, ProjectionPlan()
 
             # Last, so that it sees everything that the transaction has added.
+            documents = (*PROJECTED, *made.documents)
             return made, plan_projections(
-                writing, self.files, now=now, redact=_hidden, before=before
+                writing, self.files, now=now, redact=_hidden, before=before, documents=documents
             )
 
         def then(planned: tuple[Change[T], ProjectionPlan]) -> None:

@@ -21,7 +21,7 @@ from goop_mcp.protocols import validate
 from goop_mcp.services.project_expectations import expect_of_project
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
 from goop_mcp.validation.findings import excerpt
-from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
+from goop_mcp.workflow.agents import PLANNER, RESEARCHER, is_agent_name, plain_agent_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,11 +219,19 @@ def _values_of_goop_report(given: Mapping[str, str]) -> Mapping[str, str]:
     return {"agent": agent, "phase": phase}
 
 
-def _values_of_start_task(given: Mapping[str, str]) -> Mapping[str, str]:
+def _values_of_start_task(given: Mapping[str, str]) -> Mapping[str, Any]:
     """Return the values of start_task, with the task on one line for use inside a tool call."""
     task = line(given["task"]) if given["task"].strip() else ""
     query = json.dumps(task or "[your task]", ensure_ascii=False)
-    return {**_values_of_goop_report(given), "task": task, "query": query}
+    values = _values_of_goop_report(given)
+
+    return {
+        **values,
+        "task": task,
+        "query": query,
+        "plans": values["agent"] == PLANNER,
+        "researches": values["agent"] == RESEARCHER or values["phase"] == "research",
+    }
 
 
 def _values_of_resolve_blocker(given: Mapping[str, str]) -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
 from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
-from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredReport, Surface
+from goop_mcp.store.records import Event, NewEvent, NewJudgement, NewReport, StoredReport, Surface
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Finding, Mode
 from goop_mcp.validation.rules import Rule
@@ -32,6 +32,7 @@ from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.gates import GateName, judge_gate
 from goop_mcp.workspace.checkpoints import checkpoint_id
 from goop_mcp.workspace.claimed_files import Looked
+from goop_mcp.workspace.document_lookup import has_session
 from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
 from goop_mcp.workspace.file_changes import FileChange, plan_checkpoint
 from goop_mcp.workspace.layout import ADL, CHRONICLE, FOLDER, HANDOFF
@@ -275,6 +276,7 @@ class _Recording:
         now: str,
     ) -> None:
         self.is_verified = is_verified
+        self.session_documents: tuple[str, ...] = ()
         self.project_context, self.context, self.verdict, self.judged = (
             project_context,
             context,
@@ -345,7 +347,7 @@ class _Recording:
             text = compose_handoff(
                 NOTHING_GIVEN, sources, decided_command=decision.next_command, now=self.now
             )
-            writing.add_event(handoff_event(text, author=self._author, now=self.now))
+            self._add(writing, handoff_event(text, author=self._author, now=self.now))
 
         # Compare the documents as they will be when they show the report.
         block = state_block_of(snapshot, is_elsewhere=self._is_elsewhere)
@@ -376,7 +378,13 @@ class _Recording:
             redactions=self.envelope.redactions,
         )
 
-        return Change(answer=answer, state=state, extra=extra, state_block=block)
+        return Change(
+            answer=answer,
+            state=state,
+            extra=extra,
+            state_block=block,
+            documents=self.session_documents,
+        )
 
     @property
     def _is_checkpoint(self) -> bool:
@@ -436,7 +444,17 @@ class _Recording:
         event = NewEvent(
             kind=kind, author=self._author, text=text, created_at=self.now, document=document
         )
-        return writing.add_event(event).text
+        return self._add(writing, event).text
+
+    def _add(self, writing: WriteTransaction, event: NewEvent) -> Event:
+        """Add `event`, and once more for the same document of the named session."""
+        session = self.context.session_id
+        if session is not None and has_session(self.project_context.files, session):
+            own = f"sessions/{session}/{event.document}"
+            self.session_documents = tuple(dict.fromkeys((*self.session_documents, own)))
+            writing.add_event(replace(event, document=own))
+
+        return writing.add_event(event)
 
     def _plan_state(self, writing: WriteTransaction, snapshot: ProjectSnapshot) -> StatePlan | None:
         """Return the change of the state; None if it is missing, unreadable or read-only."""

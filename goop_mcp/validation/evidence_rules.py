@@ -23,6 +23,7 @@ __all__ = [
     "NOT_CHECKED",
     "NOT_TOUCHED_AS_FAR_AS_KNOWN",
     "ON_NO_BRANCH_AS_FAR_AS_KNOWN",
+    "PHASE_DIFFERS",
     "STATE_DIFFERS",
     "TASK_NOT_IN_BLUEPRINT",
     "UNRELATED_AS_FAR_AS_KNOWN",
@@ -213,16 +214,22 @@ STATE_DIFFERS = EVIDENCE_RULES.add(
     id="evidence/state-differs",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="spec_locked, interview_complete, phase or wave contradict state.json",
+    catches=(
+        "spec_locked, interview_complete, phase or wave contradict state.json; another phase is an"
+        " error in strict mode, unless the project is idle"
+    ),
     why="The agent worked from an old picture of the project, or state.json was not kept.",
     fix="Read .goopspec/state.json again and report the state as it is.",
-    requirements=("G-07", "G-18", "G-19"),
+    requirements=("G-07", "G-18", "G-19", "G-43"),
     example=Example(
         good="<spec_locked>true</spec_locked>",
         bad="<spec_locked>false</spec_locked>",
         reply=COMPLETE_REPLY,
     ),
 )
+
+PHASE_DIFFERS = replace(STATE_DIFFERS, strict=Severity.ERROR)
+"""The same rule for the phase, while work goes on in one (G-43)."""
 
 NOT_CHECKED = EVIDENCE_RULES.add(
     id="evidence/not-checked",

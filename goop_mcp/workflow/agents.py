@@ -9,6 +9,8 @@ __all__ = [
     "KNOWN_AGENTS",
     "NEXT_AGENT_ALIASES",
     "PHASE_AGENTS",
+    "PLANNER",
+    "RESEARCHER",
     "SPECIAL_NEXT_AGENTS",
     "STAND_INS",
     "VERIFIERS",
@@ -31,6 +33,12 @@ KNOWN_AGENTS = frozenset({f"goop-{kind}" for kind in _TYPES.split()} | {"memory-
 
 VERIFIERS = frozenset({"goop-verifier", "verifier", "wave-verifier", "goop-wave-verifier"})
 """The agents whose report is a verification."""
+
+PLANNER = "goop-planner"
+"""The agent that writes the contract and the plan, which all others only read (P-17)."""
+
+RESEARCHER = "goop-researcher"
+"""The agent whose findings go to RESEARCH.md (P-17)."""
 
 SPECIAL_NEXT_AGENTS = frozenset({"orchestrator", "user"})
 """Names besides agents that `next_action` may carry (D-27)."""

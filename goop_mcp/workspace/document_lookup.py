@@ -3,11 +3,17 @@
 from contextlib import suppress
 
 from goop_mcp.errors import WorkspaceError
-from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.layout import GOOPSPEC_DATABASE, STATE, document_path, document_places
+from goop_mcp.workspace.files import FileKind, ProjectFiles
+from goop_mcp.workspace.layout import (
+    GOOPSPEC_DATABASE,
+    STATE,
+    document_path,
+    document_places,
+    is_named_session,
+)
 from goop_mcp.workspace.state import ProjectState, read_state
 
-__all__ = ["find_current_document", "find_document", "is_there"]
+__all__ = ["find_current_document", "find_document", "has_session", "is_there"]
 
 
 def find_current_document(files: ProjectFiles, name: str, *, stored: str | None = None) -> str:
@@ -34,6 +40,21 @@ def find_document(files: ProjectFiles, name: str, *, state: ProjectState | None)
     )
 
     return next((path for path in places if is_there(files, path)), document_path(name))
+
+
+def has_session(files: ProjectFiles, id: str) -> bool:
+    """Whether the project has documents of the named session `id`; its folder is enough.
+
+    Nobody asked for documents of a session without one.
+    """
+    if not is_named_session(id):
+        return False
+
+    folder = document_path("", session=id).rstrip("/")
+    try:
+        return files.kind(folder) is FileKind.FOLDER
+    except WorkspaceError:
+        return False
 
 
 def is_there(files: ProjectFiles, path: str) -> bool:

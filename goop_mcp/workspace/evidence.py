@@ -11,7 +11,12 @@ from goop_mcp import workspace
 from goop_mcp.errors import GoopError
 from goop_mcp.routing.sessions import has_ended
 from goop_mcp.validation.claims import Claims, StateClaim, StateName, TaskClaim
-from goop_mcp.validation.evidence_rules import NOT_CHECKED, STATE_DIFFERS, TASK_NOT_IN_BLUEPRINT
+from goop_mcp.validation.evidence_rules import (
+    NOT_CHECKED,
+    PHASE_DIFFERS,
+    STATE_DIFFERS,
+    TASK_NOT_IN_BLUEPRINT,
+)
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.task_ids import parse_task_id
@@ -218,7 +223,10 @@ def _differences(claims: Sequence[StateClaim], state: ProjectState) -> Iterator[
                 f" {STATE} says"
             )
             found, expected = _plain(claim.value), (_plain(value),)
-            yield STATE_DIFFERS.problem(message, path=claim.where, found=found, expected=expected)
+            # While a project is idle nobody has begun a phase that the agent could contradict.
+            counts = claim.name == "phase" and value != "idle"
+            rule = PHASE_DIFFERS if counts else STATE_DIFFERS
+            yield rule.problem(message, path=claim.where, found=found, expected=expected)
 
 
 def _state_not_checked(claim: StateClaim, why: str) -> Problem:

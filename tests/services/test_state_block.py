@@ -13,6 +13,7 @@ from goop_mcp.validation.findings import Severity
 from goop_mcp.workspace.documents.chronicle import Chronicle, read_chronicle
 from goop_mcp.workspace.documents.state_block import find_state_block
 from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.project import read_project
 from goop_mcp.workspace.scaffold import create_project
 from goop_mcp.workspace.virtual_documents import render_document
 from tests.postgres import Database
@@ -157,3 +158,41 @@ def test_a_machine_without_the_folder_keeps_the_block_of_a_shared_database_true(
     for findings in (first.findings, again.findings, status.drift):
         assert not [each for each in findings if "drift-task" in each.rule]
         assert not [each for each in findings if "drift-phase" in each.rule]
+
+
+def test_a_named_session_with_a_folder_has_its_entries_in_documents_of_its_own(
+    project: ProjectContext,
+) -> None:
+    sessions = project.files.root / ".goopspec/sessions"
+    (sessions / "ann-1").mkdir(parents=True)
+    record(project, report("W1.T1", wave="1", summary="Of Ann."), session_id="ann-1")
+    record(project, report("W1.T2", wave="1", summary="Of nobody."))
+    record(project, report("W2.T1", "PARTIAL", summary="Of Bob."), session_id="bob-1")
+    record(
+        project,
+        report("W2.T1", "CHECKPOINT", summary="Ann stops.", new_session="true"),
+        session_id="ann-1",
+    )
+
+    whole = project.files.read_text(".goopspec/CHRONICLE.md") or ""
+    own = read_project(project.files, session="ann-1")
+    text = project.files.read_text(".goopspec/sessions/ann-1/CHRONICLE.md") or ""
+    assert [entry for entry in ("Of Ann.", "Of nobody.", "Of Bob.") if entry in whole] == [
+        "Of Ann.",
+        "Of nobody.",
+        "Of Bob.",
+    ]
+    assert [entry for entry in ("Of Ann.", "Of nobody.", "Of Bob.") if entry in text] == ["Of Ann."]
+    assert own.chronicle is not None
+    assert own.handoff is not None
+    assert "Ann stops." in own.handoff.context
+    assert [path.name for path in sessions.iterdir()] == ["ann-1"]
+
+
+@pytest.mark.parametrize("session", ["../elsewhere", "x", "A-b", "20260101-000000-no-folder"])
+def test_a_session_without_a_folder_of_that_name_gets_no_documents(
+    project: ProjectContext, session: str
+) -> None:
+    recorded = record(project, report("W1.T1", wave="1"), session_id=session)
+    assert recorded.status == "recorded"
+    assert not (project.files.root / ".goopspec/sessions").exists()

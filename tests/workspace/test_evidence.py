@@ -372,3 +372,14 @@ def test_without_time_nothing_is_checked_and_nothing_is_false(project: Project) 
     assert [finding.rule for finding in verdict.findings] == ["evidence/not-checked"] * 2
     assert "there was no time to look for it" in verdict.findings[0].message
     assert "git did not answer in time" in verdict.findings[1].message
+
+
+@requirement("G-43")
+def test_an_idle_project_contradicts_no_phase_in_strict_mode(project: Project) -> None:
+    workflow = STATE["workflow"]
+    assert isinstance(workflow, dict)
+    for phase, accepted in (("plan", False), ("idle", True), ("execute", True)):
+        state = {**STATE, "workflow": {**workflow, "phase": phase}}
+        write(project.folder, ".goopspec/state.json", json.dumps(state))
+        verdict = check_workspace(project.reply, project.folder, store=project.store, mode="strict")
+        assert verdict.accepted is accepted

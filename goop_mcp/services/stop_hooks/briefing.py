@@ -10,8 +10,8 @@ from goop_mcp.protocols import families_of
 from goop_mcp.services.stop_hooks.policy import StopPolicy
 from goop_mcp.services.stop_hooks.profile import read_profile
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.workflow.agents import may_report_as, plain_agent_name
-from goop_mcp.workspace.layout import FOLDER, READING_ORDER
+from goop_mcp.workflow.agents import PLANNER, RESEARCHER, may_report_as, plain_agent_name
+from goop_mcp.workspace.layout import BLUEPRINT, FOLDER, READING_ORDER, RESEARCH, SPEC
 
 __all__ = ["brief_main_agent", "brief_subagent", "first_reading"]
 
@@ -53,7 +53,14 @@ def brief_subagent(agent: str, policy: StopPolicy, *, project: str) -> str:
     rules = _RULES.format(envelope_template=family.envelope_template(expected))
     more = _MORE_RULES[profile] if wanted == "goop_report" else ""
 
-    return f"{rules}{more}\n{first_reading(project)}"
+    reading = first_reading(project)
+    # Only the planner changes the contract and the plan (P-17).
+    if name != PLANNER and any(document in reading for document in (SPEC, BLUEPRINT)):
+        reading += f" {SPEC} and {BLUEPRINT} are read-only for you."
+    if name == RESEARCHER and FOLDER in reading:
+        reading += f" Write what you find out to {FOLDER}/{RESEARCH} and name it in your report."
+
+    return f"{rules}{more}\n{reading}"
 
 
 def brief_main_agent(project: str) -> str:

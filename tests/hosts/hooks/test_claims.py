@@ -118,6 +118,16 @@ def test_a_submodule_is_a_part_of_the_project(host: Host, true: Project, tmp_pat
     assert "src/ghost.py" in answer.reason
 
 
+@requirement("G-43")
+def test_the_phase_of_the_project_counts_in_strict_mode(host: Host, true: Project) -> None:
+    other = true.reply.replace("<phase>execute<", "<phase>plan<")
+    assert host.send(EVENT, last_assistant_message=other).passed
+
+    host.configure(mode="strict")
+    reason = host.send(EVENT, last_assistant_message=other, prompt_id="b").reason
+    assert "phase is 'plan'; expected 'execute', as phase of state.json says" in reason
+
+
 def test_settings_that_cannot_be_used_leave_the_text_judged(host: Host, true: Project) -> None:
     broken = Host(host.project, host.data, environment={"GOOP_LOG_LEVEL": "LOUD"})
     answer = broken.send(EVENT, last_assistant_message=true.reply.replace("COMPLETE", "FINISHED"))

@@ -3,6 +3,7 @@
 from goop_mcp.protocols import validate
 from goop_mcp.validation.findings import Severity
 from tests.hosts.hooks.hooks import GOOD, Host
+from tests.requirements import requirement
 
 CHARACTERS_A_TOKEN = 4
 
@@ -62,6 +63,22 @@ def test_agents_are_asked_to_read_documents_in_order_and_to_search_memory_before
 
     (folder / "PROJECT_KNOWLEDGE_BASE.md").unlink()
     assert "KNOWLEDGE_BASE" not in host.send("SessionStart").context
+
+
+@requirement("P-17")
+def test_only_the_planner_may_write_the_contract_and_findings_have_their_document(
+    host: Host,
+) -> None:
+    (host.project / ".goopspec").mkdir()
+    (host.project / ".goopspec" / "SPEC.md").write_text("# SPEC", encoding="utf-8")
+
+    def received(agent: str) -> str:
+        return host.send("SubagentStart", agent_type=agent).context
+
+    assert "SPEC.md and BLUEPRINT.md are read-only for you." in received("goop-executor")
+    assert "read-only" not in received("goop-mcp:goop-planner")
+    assert ".goopspec/RESEARCH.md" in received("goop-researcher")
+    assert "RESEARCH.md" not in received("goop-executor")
 
 
 def test_a_session_outside_of_goopspec_receives_nothing(host: Host) -> None:
