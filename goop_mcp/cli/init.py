@@ -1,15 +1,11 @@
 """`goop-mcp init`: create the documents of a project."""
 
-import os
-
 import click
 
-from goop_mcp.cli.options import PROJECT
+from goop_mcp import services
+from goop_mcp.cli.options import PROJECT, opened_application
 from goop_mcp.cli.streams import show
 from goop_mcp.memory.times import utc_now, written
-from goop_mcp.settings import read_settings
-from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.scaffold import create_project
 
 __all__ = ["init"]
 
@@ -24,14 +20,16 @@ __all__ = ["init"]
 def init(project: str | None, name: str | None) -> int:
     """Create the documents of a project in .goopspec with their headings, and state.json.
 
-    Existing files are not changed, and the phase of a new project is idle.
+    Existing files are not changed, and the phase of a new project is idle. With a database of
+    PostgreSQL the state is created there.
 
     Exit code: 0, also when nothing was missing; 2 nothing could be written.
     """
-    folder = read_settings(os.environ, project=project).project
-    done = create_project(
-        ProjectFiles(folder), name=name or folder.name or "project", now=written(utc_now())
-    )
+    with opened_application(project) as application:
+        done = services.project_steps.create(
+            application.project_context, name=name, now=written(utc_now())
+        )
+
     lines = [f"created {path}" for path in done.created] + [f"kept {path}" for path in done.kept]
     show("".join(f"{line}\n" for line in lines))
 

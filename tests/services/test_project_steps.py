@@ -300,7 +300,7 @@ def test_steps_out_of_order_name_what_is_missing(player: Player) -> None:
     assert early.status == "refused"
     assert "at least one must-have" in early.missing
     player.done("start_phase", phase="plan")
-    assert player.step("lock_spec").missing[0] == "the interview is complete"
+    assert player.step("lock_spec").missing[0] == "a complete interview"
     closed = player.step("start_phase", phase="execute")
     assert (closed.status, closed.command) == ("refused", "/goop-discuss")
     illegal = player.step("start_phase", phase="accept")

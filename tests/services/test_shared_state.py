@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from goop_mcp.workspace.layout import DOCUMENTS
 from goop_mcp.workspace.state import ProjectState, parse_state
 from goop_mcp.workspace.state_changes import StateChange
 from goop_mcp.workspace.state_writing import plan_state
+from tests.cli.running import run
 from tests.postgres import Database
 from tests.services.reporting import NOW, record, report, working_in
 from tests.services.test_project_steps import BLUEPRINT, REQUIREMENTS, SPEC, Player
@@ -155,6 +157,18 @@ def test_a_project_is_the_same_in_a_file_in_a_shared_database_and_without_a_fold
         assert confirmed("reopen_round")["phase"] == "accept"
         assert [player.drift() for player in players] == [[], []]
         assert stored(shared).phase == "accept"
+
+
+def test_the_command_creates_the_state_where_it_lives(database: Database, tmp_path: Path) -> None:
+    variables = {"GOOP_DATABASE_URL": database.url(), "GOOP_PROJECT_ID": "shop"}
+    first = run("init", "--name", "Shop", cwd=tmp_path, env=variables)
+    again = run("init", cwd=tmp_path, env=variables)
+    assert (first.code, first.err, again.code) == (0, "", 0)
+    assert "created goop://project/state.json\n" in first.out
+    assert "created" not in again.out
+    assert not (tmp_path / STATE).exists()
+    with closing(open_store(database.url(), project=tmp_path, project_id="shop")) as store:
+        assert stored(store).project == "Shop"
 
 
 def test_a_report_moves_counters_and_phase_of_the_state_in_the_database(

@@ -75,8 +75,8 @@ class ProjectTools:
         is open, and writes HANDOFF.md when a new session is due. What is reported as recorded is on
         disk. A rejected reply is only counted, and the same report again is a duplicate. Secrets
         are redacted. What people wrote is never overwritten. Where machines share the database, no
-        file is written, not even state.json: the documents are then read at
-        goop://project/CHRONICLE.md, ADL.md and HANDOFF.md.
+        file is written: the state and the documents are then read at goop://project/state.json,
+        CHRONICLE.md, ADL.md and HANDOFF.md.
         """
         if check_workspace:
             self._application.require_folder()

@@ -5,6 +5,7 @@ place (`taking`) then asks for a confirmation, or writes everything at once. So 
 cannot do the same step twice, and nothing is ever half done.
 """
 
+from goop_mcp.services.project_steps.creation import create
 from goop_mcp.services.project_steps.model import (
     ProjectStep,
     StepArgumentError,
@@ -20,6 +21,7 @@ __all__ = [
     "StepArgumentError",
     "StepResult",
     "answer_confirmation",
+    "create",
     "person_command",
     "step_from_json",
     "take_step",

@@ -16,6 +16,7 @@ from goop_mcp.services.project_steps.contract import (
     lock_spec,
     unlock_spec,
 )
+from goop_mcp.services.project_steps.creation import create
 from goop_mcp.services.project_steps.decisions import decide
 from goop_mcp.services.project_steps.model import (
     NotDone,
@@ -43,15 +44,7 @@ from goop_mcp.workflow.phases import Move
 from goop_mcp.workflow.rules import MOVE_RULES
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
 from goop_mcp.workspace.file_changes import FileChange, plan_spec
-from goop_mcp.workspace.layout import (
-    ADL,
-    CHRONICLE,
-    PEOPLES_DOCUMENTS,
-    SPEC,
-    STATE,
-    document_path,
-)
-from goop_mcp.workspace.scaffold import create_project, first_state
+from goop_mcp.workspace.layout import ADL, CHRONICLE, SPEC, STATE
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_changes import StateChange, writable_state
 from goop_mcp.workspace.state_writing import plan_state
@@ -404,44 +397,16 @@ def _written(
 
 
 def _init(context: ProjectContext, step: ProjectStep, *, now: str) -> StepResult:
-    files = context.files
-    name = step.name or files.root.name or "project"
-
-    def shared_state(reading: ReadTransaction) -> str | None:
-        # In a shared database the state is a row. A state.json of the folder is taken over by the
-        # first change.
-        stored = reading.stored_state()
-        is_new = stored is None and context.state.read(reading) is None
-        return first_state(name, now=now) if is_new else stored
-
-    state = None if context.writes_files else context.store.read(shared_state)
-    done = create_project(files, name=name, now=now, stored=state)
-
-    def store_state(writing: WriteTransaction) -> bool:
-        if state is None or context.state.read(writing) is not None:
-            return False
-
-        writing.set_stored_state(state)
-        # Servers without the folder show what was created here.
-        for document in PEOPLES_DOCUMENTS:
-            text = files.read_text(document_path(document))
-            if text is not None:
-                number = writing.round().number
-                keep_document(writing, document, text, step="init", round=number, now=now)
-
-        return True
-
-    stored = state is not None and context.store.write(store_state)
-    resources = context.addresses(STATE) if stored else ()
-    created = [*done.created, *resources]
-    lines = [*(f"created {path}" for path in created), *(f"kept {path}" for path in done.kept)]
+    done = create(context, name=step.name, now=now)
+    lines = [*(f"created {path}" for path in done.created), *(f"kept {path}" for path in done.kept)]
+    resources = context.addresses(STATE)
 
     return StepResult(
-        status="done" if created else "unchanged",
+        status="done" if done.created else "unchanged",
         action="init",
-        message=notice("Project Created" if created else "Project Exists", *lines),
-        files=done.created,
-        resources=resources,
+        message=notice("Project Created" if done.created else "Project Exists", *lines),
+        files=tuple(path for path in done.created if path not in resources),
+        resources=tuple(path for path in done.created if path in resources),
         undo="remove the created files",
     )
 
