@@ -395,7 +395,7 @@ def test_a_person_decides_on_a_blocker(player: Player) -> None:
     assert project_status(player.context).blockers == ("Nobody has the password",)
 
 
-def test_attempts_are_counted_anew_after_a_decision(player: Player) -> None:
+def test_attempts_begin_again_after_a_decision(player: Player) -> None:
     player.executing()
     for number in range(4):
         player.report("W1.T1", "1", status="PARTIAL", summary=f"Part {number}.")

@@ -13,7 +13,7 @@ from goop_mcp.services.project_steps.model import (
     digest_of,
     question_lines,
 )
-from goop_mcp.services.project_steps.replanning import begin_anew
+from goop_mcp.services.project_steps.replanning import reset_counters
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.task_ids import normal_task_id
@@ -69,7 +69,7 @@ def decide(stage: Stage) -> Plan | NotDone:
 
     def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
         # What was tried before the decision says nothing about what is tried after it.
-        begin_anew(writing, [key])
+        reset_counters(writing, [key])
         return ()
 
     return Plan(

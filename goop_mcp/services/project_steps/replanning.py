@@ -1,4 +1,4 @@
-"""What a new plan changes: waves, and the reports and counters of tasks that begin anew."""
+"""What a new plan changes: waves, and the reports and counters of tasks that begin again."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.layout import BLUEPRINT
 
-__all__ = ["begin_anew", "replanned_reports", "retire_reports", "wave_counters"]
+__all__ = ["replanned_reports", "reset_counters", "retire_reports", "wave_counters"]
 
 
 def wave_counters(blueprint: Blueprint, current: int) -> dict[str, bool | int | str]:
@@ -45,10 +45,10 @@ def retire_reports(
     """Let `reports` count no more; attempts at their tasks are counted from the beginning."""
     if reports:
         writing.retire_reports([each.id for each in reports], reason=reason)
-        begin_anew(writing, (each.task_id for each in reports if each.task_id is not None))
+        reset_counters(writing, (each.task_id for each in reports if each.task_id is not None))
 
 
-def begin_anew(writing: WriteTransaction, tasks: Iterable[str]) -> None:
+def reset_counters(writing: WriteTransaction, tasks: Iterable[str]) -> None:
     """Count attempts, repeats and partials of `tasks` from the beginning."""
     number = writing.round().number
     for task in {normal_task_id(each) for each in tasks}:
