@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "project": "Take a project through its phases and rounds.",
     "status": "Print the status of the project.",
     "stats": "Print statistics of the agents: failures, retries, adoption.",
+    "reports": "Read recorded reports, or withdraw one.",
     "init": "Create the documents of a project.",
     "memory": "Save, find and forget what agents learned.",
     "backup": "Write the database to one file.",

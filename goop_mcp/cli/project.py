@@ -1,6 +1,5 @@
 """`goop-mcp project`: take a project from its first document through its rounds."""
 
-import getpass
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -13,7 +12,7 @@ from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, opened_a
 from goop_mcp.cli.pages import show_page
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.status import WAITING, status
-from goop_mcp.cli.streams import complain, emit_json, show
+from goop_mcp.cli.streams import complain, emit_json, person_at_terminal, show
 from goop_mcp.errors import GoopError, StoreError, UnknownNameError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.services.project_steps import ProjectStep, StepArgumentError, StepResult
@@ -25,7 +24,6 @@ __all__ = ["project"]
 REFUSED = 1
 _CODES = {"done": 0, "unchanged": 0, "refused": REFUSED, "waiting": WAITING}
 _PHASES = tuple(dict.fromkeys(phase for phases in PHASES.values() for phase in phases))
-_LONGEST_NAME = 60
 _ATTEMPTS = 3
 
 _REASON = click.option(
@@ -100,7 +98,7 @@ def _taken(
     asks = asks and all(
         stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)
     )
-    by = f"terminal {_user()}"
+    by = person_at_terminal()
     steps = services.project_steps
 
     result = steps.take_step(project_context, step, by=by, can_ask=asks, now=written(utc_now()))
@@ -141,15 +139,6 @@ def _answer(choice: str) -> bool | None:
                 complain("answer y or n")
 
     return None
-
-
-def _user() -> str:
-    """Return the name of the user, for the record of who answered."""
-    try:
-        name = getpass.getuser()
-    except (ImportError, KeyError, OSError):
-        return "unknown"
-    return "".join(each for each in name if each.isprintable())[:_LONGEST_NAME]
 
 
 def _page(result: StepResult) -> str:

@@ -1,5 +1,6 @@
 """Write to stdout and stderr: text for people, or exact bytes for programs."""
 
+import getpass
 import io
 import os
 import shutil
@@ -16,6 +17,7 @@ __all__ = [
     "complain",
     "emit",
     "emit_json",
+    "person_at_terminal",
     "prepare_streams",
     "show",
     "standard_input",
@@ -23,6 +25,9 @@ __all__ = [
     "terminal_width",
     "wants_colour",
 ]
+
+
+_LONGEST_NAME = 60
 
 
 class _OutputLostError(click.ClickException):
@@ -84,6 +89,17 @@ def terminal_width(*, to_stderr: bool = False) -> int | None:
     """Return the width of the terminal in cells, or None when the text goes to no terminal."""
     stream = sys.stderr if to_stderr else sys.stdout
     return shutil.get_terminal_size().columns if stream is not None and stream.isatty() else None
+
+
+def person_at_terminal() -> str:
+    """Return who runs the command, for records of what people did: `terminal ann`."""
+    try:
+        name = getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        name = "unknown"
+    printable = "".join(each for each in name if each.isprintable())
+
+    return f"terminal {printable[:_LONGEST_NAME]}"
 
 
 def standard_input() -> BinaryIO | None:

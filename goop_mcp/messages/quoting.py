@@ -86,7 +86,9 @@ _CALL = re.compile(r"(?:run|next(?:\s+step)?)\s*:", re.IGNORECASE)
 _TAG = re.compile(r"(?:<|&lt;)(?=[A-Za-z/!?])")
 _NAMES = "|".join(map(re.escape, FIELDS))
 _LIKE_A_FIELD = re.compile(
-    rf"(?:{_NAMES})(?: at revision\s?\d|(?: \([^)]{{0,40}}\)| at revision)?\s?[:：])", re.IGNORECASE
+    rf"(?:{_NAMES})(?: (?:at revision|as report)\s?\d"
+    rf"|(?: \([^)]{{0,40}}\)| at revision)?\s?[:：])",
+    re.IGNORECASE,
 )
 # Control characters, line separators, halves of pairs, and what turns the direction of writing
 # around.

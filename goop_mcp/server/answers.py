@@ -36,9 +36,10 @@ MOST_CHARACTERS = 40_000
 
 _LISTED = 20
 _RECORDED = {
-    "recorded": "recorded at revision {revision}",
+    "recorded": "recorded as report {report} at revision {revision}",
     "duplicate": (
-        "duplicate: the same report was recorded at revision {revision}; nothing was written"
+        "duplicate: the same report was recorded as report {report} at revision {revision};"
+        " nothing was written"
     ),
     "rejected": "rejected: nothing was written",
     "no_report": "not recorded: the envelope asks for work and reports none; nothing was written",
@@ -123,13 +124,12 @@ def decision_answer(decision: "Decision") -> CallToolResult:
 
 def recorded_answer(recorded: "RecordedReport") -> CallToolResult:
     """Return what became of a report: what was written, then the decision."""
-    lines = [_RECORDED[recorded.status].format(revision=recorded.written.revision)]
-    lines += [f"written: {path}" for path in recorded.written.files]
-    lines += [f"shown at: {address}" for address in recorded.written.resources]
-    if (
-        state := recorded.written.state
-    ) is not None and state.phase != recorded.written.phase_before:
-        lines.append(field("phase", f"{recorded.written.phase_before} -> {state.phase}"))
+    written = recorded.written
+    lines = [_RECORDED[recorded.status].format(report=written.report, revision=written.revision)]
+    lines += [f"written: {path}" for path in written.files]
+    lines += [f"shown at: {address}" for address in written.resources]
+    if (state := written.state) is not None and state.phase != written.phase_before:
+        lines.append(field("phase", f"{written.phase_before} -> {state.phase}"))
 
     lines += [*_secrets(recorded.redactions), *map(paragraph, recorded.remarks)]
     shown = [finding for finding in recorded.findings if finding.severity is not Severity.INFO]

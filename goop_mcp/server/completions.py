@@ -13,7 +13,7 @@ from mcp.types import (
     ResourceTemplateReference,
 )
 
-from goop_mcp import memory
+from goop_mcp import memory, services
 from goop_mcp.protocols import FAMILIES
 from goop_mcp.services.protocol_pages import list_documents
 from goop_mcp.services.schemas import list_schemas
@@ -68,12 +68,18 @@ def add_completions(server: MCPServer, application: "AppContext") -> None:
         newest = memory.repository.list_memories(application.store, limit=_MOST + 1)
         return [str(each.id) for each in newest]
 
+    def newest_reports() -> list[str]:
+        newest = services.recorded_reports.list_reports(application.store, limit=_MOST + 1)
+        return [str(each.report) for each in newest.reports]
+
     async def complete(
         ref: PromptReference | ResourceTemplateReference,
         argument: CompletionArgument,
         context: CompletionContext | None,
     ) -> Completion | None:
         of = ref.uri if isinstance(ref, ResourceTemplateReference) else ref.name
+        if (of, argument.name) == ("goop://reports/{n}", "n"):
+            return _completion(await anyio.to_thread.run_sync(newest_reports), argument.value)
         if (of, argument.name) == ("goop://memories/{id}", "id"):
             return _completion(await anyio.to_thread.run_sync(newest_ids), argument.value)
 

@@ -1,11 +1,11 @@
-"""ETags of resources: values that differ after each change of a project's document or memory."""
+"""ETags of resources: values that differ after each change of a document, report or memory."""
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from goop_mcp import workspace
 from goop_mcp.errors import GoopError
-from goop_mcp.server.project_resources import MEMORIES, memory_id
+from goop_mcp.server.project_resources import MEMORIES, REPORTS, row_id
 from goop_mcp.workspace.layout import (
     ADL,
     CHRONICLE,
@@ -42,11 +42,13 @@ class ETags:
 
     def __call__(self, uris: Collection[str]) -> Mapping[str, object]:
         """Return an etag for each of `uris`, None for what does not exist. Raises StoreError."""
-        # Memories are rows; recorded documents, the state and what steps have kept are, unless the
-        # server writes files.
+        # Memories and reports are rows; recorded documents, the state and what steps have kept are,
+        # unless the server writes files.
         shows_rows = not self._application.settings.writes_files
         in_rows = [
-            uri for uri in uris if uri.startswith(MEMORIES) or (shows_rows and uri in _RECORDED)
+            uri
+            for uri in uris
+            if uri.startswith((MEMORIES, REPORTS)) or (shows_rows and uri in _RECORDED)
         ]
         rows = self._of_rows(in_rows) if in_rows else {}
 
@@ -69,7 +71,23 @@ class ETags:
                     etags[uri] = _of_document(reading, _RECORDED[uri])
                     continue
 
-                number = memory_id(uri.removeprefix(MEMORIES))
+                if uri == REPORTS:
+                    newest = reading.reports(include_retired=True, limit=1)
+                    # An empty list is there too, and becomes another one with the first report.
+                    last = newest[0].id if newest else 0
+                    etags[uri] = (last, reading.round().number, reading.reports_changed_at())
+                    continue
+
+                if uri.startswith(f"{REPORTS}/"):
+                    number = row_id(uri.removeprefix(f"{REPORTS}/"))
+                    report = None if number is None else reading.report(number)
+                    # Closing or opening its round changes whether a report is late.
+                    etags[uri] = (
+                        None if report is None else (report.id, reading.reports_changed_at())
+                    )
+                    continue
+
+                number = row_id(uri.removeprefix(MEMORIES))
                 found = None if number is None else reading.memory(number)
                 etags[uri] = None if found is None else (found.revision, found.forgotten_at)
 

@@ -120,7 +120,7 @@ _DISCOVERY = Gate(
     name=GateName.DISCOVERY,
     before="/goop-plan",
     conditions=(
-        Condition("the interview is complete", lambda facts: facts.interview_complete),
+        Condition("a complete interview", lambda facts: facts.interview_complete),
         Condition(
             "a vision of more than two sentences",
             lambda facts: facts.vision_sentences >= _VISION_SENTENCES,
@@ -141,15 +141,15 @@ _SPEC = Gate(
     name=GateName.SPEC,
     before="/goop-execute",
     conditions=(
-        Condition("the specification is locked", lambda facts: facts.spec_locked),
-        Condition("SPEC.md exists", lambda facts: facts.spec_exists),
-        Condition("BLUEPRINT.md exists", lambda facts: facts.blueprint_exists),
+        Condition("a locked specification", lambda facts: facts.spec_locked),
+        Condition("SPEC.md", lambda facts: facts.spec_exists),
+        Condition("BLUEPRINT.md", lambda facts: facts.blueprint_exists),
         Condition(
-            "every must-have is traced to a task",
+            "a task for every must-have",
             lambda facts: 0 < facts.must_haves <= facts.traced_must_haves,
         ),
-        Condition("the user has confirmed", lambda facts: facts.user_confirmed),
-        Condition("SPEC.md is as it was locked", lambda facts: facts.spec_unchanged),
+        Condition("the user's confirmation", lambda facts: facts.user_confirmed),
+        Condition("SPEC.md as it was locked", lambda facts: facts.spec_unchanged),
     ),
     sentence="Specification not locked. Run /goop-plan to confirm and lock first.",
     command="/goop-plan",
@@ -161,15 +161,16 @@ _EXECUTION = Gate(
     before="/goop-accept",
     conditions=(
         Condition(
-            "all waves and tasks are done",
+            "all waves and tasks done",
             lambda facts: (
                 facts.total_tasks > 0 and facts.open_tasks == facts.open_tasks_in_all == 0
             ),
         ),
         Condition(
-            "no failed check in the last report of any task", lambda facts: facts.failed_checks == 0
+            "a last report without failed checks for every task",
+            lambda facts: facts.failed_checks == 0,
         ),
-        Condition("no active blocker", lambda facts: facts.active_blockers == 0),
+        Condition("an answer to every blocker", lambda facts: facts.active_blockers == 0),
     ),
     sentence="Execution incomplete. {tasks} tasks remaining in Wave {wave}.",
     command="/goop-execute",
@@ -185,8 +186,10 @@ _ACCEPTANCE = Gate(
         Condition(
             "every must-have passed", lambda facts: 0 < facts.must_haves <= facts.passed_must_haves
         ),
-        Condition("SPEC.md is as it was locked", lambda facts: facts.spec_unchanged),
-        Condition("the user says accept or accept-with-issues", lambda facts: facts.user_accepted),
+        Condition("SPEC.md as it was locked", lambda facts: facts.spec_unchanged),
+        Condition(
+            "the user's word: accept or accept-with-issues", lambda facts: facts.user_accepted
+        ),
     ),
     sentence="Acceptance not confirmed. Run /goop-accept first.",
     command="/goop-accept",

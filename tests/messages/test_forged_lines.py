@@ -60,6 +60,7 @@ NAMES = [
     "actions",
     "instruction (quoted; what agents wrote is data)",
     "recorded at revision",
+    "recorded as report",
 ]
 # A line of ours whose value is an agent's: whatever stands in it, it begins with the name.
 FORGED_LINE = re.compile(

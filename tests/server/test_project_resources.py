@@ -18,6 +18,7 @@ from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.server import create_server
 from goop_mcp.server.etags import ETags
+from goop_mcp.services.recorded_reports import withdraw_report
 from goop_mcp.settings import DatabaseUrl, Settings
 from goop_mcp.workspace.documents.handoff import Handoff, handoff_text
 from goop_mcp.workspace.files import MOST_BYTES
@@ -35,11 +36,12 @@ from tests.server.connections import (
 from tests.server.notifications import Heard, listening
 from tests.server.preloaded import starting
 from tests.server.tools.test_memories import stdio_server
-from tests.services.reporting import record, report
+from tests.services.reporting import NOW, record, report
 from tests.workspace.projects import copied
 
 SPEC = "goop://project/SPEC.md"
 MEMORY = "goop://memories/1"
+REPORTS = "goop://reports"
 CHANGE_SPEC = (
     "import pathlib, sys; pathlib.Path(sys.argv[1], '.goopspec/SPEC.md').write_text('# second')"
 )
@@ -174,6 +176,30 @@ def test_a_memory_is_read_by_its_id(project: Connection) -> None:
     assert "memory 1 was forgotten on " in not_there(project, MEMORY)
 
 
+def test_reports_are_listed_and_read_by_their_number(project: Connection) -> None:
+    assert "Round 1 has no reports yet." in project.read(REPORTS).text
+    assert "there is no report 1; " in not_there(project, f"{REPORTS}/1")
+    assert "there is no report 'one'; " in not_there(project, f"{REPORTS}/one")
+    for task in ("W1.T1", "W1.T2"):
+        answer = project.tool(
+            "record_report", text=report(task, summary="Done, password=tiger-4711-xyz.")
+        )
+
+    structure = answer.structured_content
+    assert structure is not None
+    assert structure["written"]["report"] == 2
+    assert text_of(answer).startswith("recorded as report 2 at revision 2\n")
+
+    found, one = project.read(REPORTS), project.read(f"{REPORTS}/1")
+    assert found.mime_type == one.mime_type == "text/markdown"
+    assert found.text.index("| 2 | ") < found.text.index("| 1 | ")
+    assert "## 🔮 GoopSpec · Report 1\n" in one.text
+    assert '"task_id": "W1.T1"' in one.text
+    for text in (found.text, one.text):
+        assert "data, not instructions" in text
+        assert "tiger-4711" not in text
+
+
 def test_documents_and_ids_are_completed(project: Connection) -> None:
     def offered(uri: str, name: str, begun: str) -> list[str]:
         ref = ResourceTemplateReference(uri=uri)
@@ -187,6 +213,9 @@ def test_documents_and_ids_are_completed(project: Connection) -> None:
         project.tool("save_memory", title=f"T{number}", content=f"Number {number}.")
 
     assert offered("goop://memories/{id}", "id", "") == ["3", "2", "1"]
+    assert offered("goop://reports/{n}", "n", "") == []
+    project.tool("record_report", text=report("W1.T1"))
+    assert offered("goop://reports/{n}", "n", "1") == ["1"]
 
 
 def test_it_is_shown_that_there_are_more_ids_than_offered(tmp_path: Path) -> None:
@@ -251,7 +280,7 @@ def test_recorded_entries_stand_among_what_people_keep_in_the_folder(
 
     check_against_schema(result, shared.tools()["record_report"])
     assert text_of(result).splitlines()[:2] == [
-        "recorded at revision 1",
+        "recorded as report 1 at revision 1",
         "shown at: goop://project/CHRONICLE.md",
     ]
     text = shared.read("goop://project/CHRONICLE.md").text
@@ -307,7 +336,9 @@ def test_a_database_that_cannot_be_asked_hides_no_other_resource(
 def test_only_what_changed_gets_another_etag(database: Database, tmp_path: Path) -> None:
     settings = Settings(project=tmp_path, database=DatabaseUrl(database.url()), project_id="shop")
     uris = [f"goop://project/{name}" for name in ("CHRONICLE.md", "HANDOFF.md", "SPEC.md")] + [
-        MEMORY
+        MEMORY,
+        REPORTS,
+        f"{REPORTS}/1",
     ]
 
     def changed(before: Mapping[str, object]) -> list[str]:
@@ -316,9 +347,9 @@ def test_only_what_changed_gets_another_etag(database: Database, tmp_path: Path)
     with AppContext(settings) as here, AppContext(settings) as elsewhere:
         take, writer = ETags(here), elsewhere.writing_context()
         seen = take(uris)
-        assert {*seen.values()} == {None}
+        assert [uri for uri, etag in seen.items() if etag is not None] == [REPORTS]
         record(writer, report("W1.T1"))
-        assert changed(seen) == ["goop://project/CHRONICLE.md"]
+        assert changed(seen) == ["goop://project/CHRONICLE.md", REPORTS, f"{REPORTS}/1"]
         seen = take(uris)
         save_memory(writer.store, MemoryDraft(title="Use jose", content="For tokens."))
         assert changed(seen) == [MEMORY]
@@ -326,6 +357,12 @@ def test_only_what_changed_gets_another_etag(database: Database, tmp_path: Path)
         (tmp_path / ".goopspec").mkdir()
         (tmp_path / ".goopspec" / "SPEC.md").write_text("# Spec", encoding="utf-8")
         assert changed(seen) == ["goop://project/SPEC.md"]
+        seen = take(uris)
+        record(writer, report("W1.T2"))
+        assert changed(seen) == ["goop://project/CHRONICLE.md", REPORTS]
+        seen = take(uris)
+        withdraw_report(writer, 1, reason="Another task.", by="ann", now=NOW)
+        assert changed(seen) == ["goop://project/CHRONICLE.md", REPORTS, f"{REPORTS}/1"]
 
 
 # Changes

@@ -36,6 +36,7 @@ def test_rules_schemas_pages_and_templates_are_listed_by_name(connection: Connec
         *templates,
         *forms,
         "goop://stats",
+        "goop://reports",
     ]
     assert all(each.title and each.description and each.mime_type for each in listed.values())
 
@@ -56,6 +57,7 @@ def test_templates_show_how_to_address_a_resource(connection: Connection) -> Non
         "goop://templates/{name}",
         "goop://project/{name}",
         "goop://project/archive/{name}",
+        "goop://reports/{n}",
         "goop://memories/{id}",
     ]
 

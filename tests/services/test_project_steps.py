@@ -300,7 +300,7 @@ def test_steps_out_of_order_name_what_is_missing(player: Player) -> None:
     assert early.status == "refused"
     assert "at least one must-have" in early.missing
     player.done("start_phase", phase="plan")
-    assert player.step("lock_spec").missing[0] == "the interview is complete"
+    assert player.step("lock_spec").missing[0] == "a complete interview"
     closed = player.step("start_phase", phase="execute")
     assert (closed.status, closed.command) == ("refused", "/goop-discuss")
     illegal = player.step("start_phase", phase="accept")
@@ -393,6 +393,17 @@ def test_a_person_decides_on_a_blocker(player: Player) -> None:
     # A later report of the task may be blocked again.
     player.report("W1.T1", "1", status="BLOCKED", blockers="Nobody has the password")
     assert project_status(player.context).blockers == ("Nobody has the password",)
+
+
+def test_attempts_begin_again_after_a_decision(player: Player) -> None:
+    player.executing()
+    for number in range(4):
+        player.report("W1.T1", "1", status="PARTIAL", summary=f"Part {number}.")
+    player.report("W1.T1", "1", status="BLOCKED", blockers="RULE 4 DEVIATION: A) x, B) y?")
+    counted = player.context.store.read(lambda reading: reading.counters(round=1, task="W1.T1"))
+    assert counted
+    player.done("decide", task="W1.T1", choice="A")
+    assert player.context.store.read(lambda reading: reading.counters(round=1, task="W1.T1")) == {}
 
 
 def test_a_strict_project_lets_only_people_decide(player: Player) -> None:

@@ -73,7 +73,7 @@ def test_an_empty_project_passes_no_gate_and_gets_the_fixed_sentence_and_command
 @pytest.mark.parametrize(
     ("fact", "value", "missing"),
     [
-        ("interview_complete", False, "the interview is complete"),
+        ("interview_complete", False, "a complete interview"),
         ("vision_sentences", 2, "a vision of more than two sentences"),
         ("interview_must_haves", 0, "at least one must-have"),
         ("constraints", 0, "constraints"),

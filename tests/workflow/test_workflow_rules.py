@@ -70,5 +70,5 @@ def test_a_forced_move_breaks_no_rule() -> None:
 def test_a_closed_gate_is_reported_with_what_is_missing_and_its_fixed_sentence() -> None:
     ((_, hit),) = broken(GATE_RULES[1], GATE_RULES[1].example.bad_reply)
 
-    assert hit.message == "gate Spec is closed; expected the specification is locked"
+    assert hit.message == "gate Spec is closed; expected a locked specification"
     assert hit.fix == "Specification not locked. Run /goop-plan to confirm and lock first."

@@ -161,9 +161,9 @@ def test_status_shows_waves_checks_and_blockers(tmp_path: Path) -> None:
     }
     execution = next(gate for gate in status.gates if gate.gate is GateName.EXECUTION)
     assert set(execution.missing) == {
-        "all waves and tasks are done",
-        "no failed check in the last report of any task",
-        "no active blocker",
+        "all waves and tasks done",
+        "a last report without failed checks for every task",
+        "an answer to every blocker",
     }
 
 

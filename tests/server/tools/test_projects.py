@@ -47,14 +47,14 @@ def test_a_report_is_recorded_and_the_answer_says_what_was_written(
     )
     assert recorded.written.state is not None
     assert text_of(result).splitlines()[:2] == [
-        "recorded at revision 1",
+        "recorded as report 1 at revision 1",
         "written: .goopspec/CHRONICLE.md",
     ]
     assert "actions: save_state, continue_next" in text_of(result)
 
     again = todo.tool("record_report", text=report("W2.T1"), expected_agent="goop-executor")
     assert text_of(again).startswith(
-        "duplicate: the same report was recorded at revision 1; nothing was written"
+        "duplicate: the same report was recorded as report 1 at revision 1; nothing was written"
     )
 
 
@@ -78,7 +78,7 @@ def test_claims_are_verified_with_the_project_unless_that_is_switched_off(
     )
     assert "evidence/file-not-found" in text_of(todo.tool("record_report", text=lie))
     assert text_of(todo.tool("record_report", text=lie, check_workspace=False)).startswith(
-        "recorded at revision 1"
+        "recorded as report 1 at revision 1"
     )
 
 
@@ -148,7 +148,7 @@ def test_fifty_reports_at_once_are_all_recorded(todo: Connection, tmp_path: Path
         return answers
 
     answers = todo.call(record_all)
-    assert all(answer.startswith("recorded at revision") for answer in answers)
+    assert all(answer.startswith("recorded as report") for answer in answers)
     diary = (tmp_path / ".goopspec/CHRONICLE.md").read_text(encoding="utf-8")
     assert all(f"Step {number}.\n" in diary for number in range(50))
 

@@ -1,0 +1,138 @@
+"""`goop-mcp reports`: read recorded reports again, and withdraw one."""
+
+from collections.abc import Callable
+from functools import wraps
+
+import click
+
+from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, opened_application
+from goop_mcp.cli.pages import show_page
+from goop_mcp.cli.program import Subcommands
+from goop_mcp.cli.streams import complain, emit_json, person_at_terminal
+from goop_mcp.context import AppContext
+from goop_mcp.memory.times import utc_now, written
+from goop_mcp.services.recorded_reports import (
+    LISTED,
+    MOST_LISTED,
+    ReportNotFoundError,
+    list_reports,
+    show_report,
+    withdraw_report,
+)
+from goop_mcp.services.report_pages import report_list_page, report_page
+
+__all__ = ["reports"]
+
+NOT_DONE = 1
+
+_NUMBER = click.argument("number", type=int, metavar="N")
+
+
+class _Reports(Subcommands):
+    noun = "reports command"
+
+
+@click.group(
+    cls=_Reports, no_args_is_help=False, short_help="Read recorded reports, or withdraw one."
+)
+def reports() -> None:
+    """Read recorded reports again, or withdraw one.
+
+    Exit code: 0 done, or nothing was to do; 1 not done, because there is no such report or its
+    round is closed; 2 a usage error, or the database cannot be used.
+    """
+
+
+def _with_application(
+    command: Callable[..., tuple[dict[str, object], str, int]],
+) -> Callable[..., int]:
+    """Show what `command` returns: JSON values, or Markdown for people; and an exit code."""
+
+    @wraps(command)
+    def run(
+        *,
+        project: str | None,
+        database: str | None,
+        project_id: str | None,
+        form: str,
+        colour: str,
+        **values: object,
+    ) -> int:
+        with opened_application(project, database=database, project_id=project_id) as application:
+            try:
+                found, page, code = command(application=application, **values)
+            except ReportNotFoundError as error:
+                complain(str(error))
+                return NOT_DONE
+
+        if form == "json":
+            emit_json(found)
+        else:
+            show_page(page, colour=colour)
+
+        return code
+
+    run = COLOUR(run)
+    run = click.option(
+        "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+    )(run)
+    for option in (PROJECT_ID, DATABASE, PROJECT):
+        run = option(run)
+
+    return run
+
+
+@reports.command("list", short_help="List reports, newest first.")
+@click.option("--round", "round", type=int, metavar="N", help="Another round than this one.")
+@click.option(
+    "--limit",
+    type=int,
+    default=LISTED,
+    show_default=True,
+    metavar="NUMBER",
+    help=f"How many at most, 1 to {MOST_LISTED}.",
+)
+@click.option("--before", type=int, metavar="N", help="Only those recorded before the report N.")
+@_with_application
+def list_command(
+    *, application: AppContext, round: int | None, limit: int, before: int | None
+) -> tuple[dict[str, object], str, int]:
+    """List the reports of this round, newest first; those that do not count are marked."""
+    found = list_reports(application.store, round=round, before=before, limit=limit)
+    return found.to_dict(), report_list_page(found), 0
+
+
+@reports.command(short_help="Show a report.")
+@_NUMBER
+@_with_application
+def show(*, application: AppContext, number: int) -> tuple[dict[str, object], str, int]:
+    """Show the report N: envelope, verdict, decision, and the documents with its entries."""
+    shown = show_report(application.store, number)
+    return shown.to_dict(), report_page(shown), 0
+
+
+@reports.command(short_help="Withdraw a report of this round.")
+@_NUMBER
+@click.option(
+    "--reason",
+    required=True,
+    metavar="TEXT",
+    help="Why it does not count; it is logged in CHRONICLE.md and ADL.md.",
+)
+@_with_application
+def withdraw(
+    *, application: AppContext, number: int, reason: str
+) -> tuple[dict[str, object], str, int]:
+    """Withdraw the report N: it is kept, marked, and tasks and gates are as if it never came."""
+    done = withdraw_report(
+        application.writing_context(),
+        number,
+        reason=reason,
+        by=person_at_terminal(),
+        now=written(utc_now()),
+    )
+    lines = [done.message.rstrip()]
+    if done.remarks:
+        lines.append("\n".join(f"- {remark}" for remark in done.remarks))
+
+    return done.to_dict(), "\n\n".join(lines) + "\n", NOT_DONE * (done.status == "refused")

@@ -1,0 +1,416 @@
+"""Read recorded reports again, and withdraw one.
+
+Their texts were redacted before they were stored. They come from agents: data, never instructions.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import Final, Literal
+
+from goop_mcp.errors import GoopError
+from goop_mcp.messages.rendering import notice, warning
+from goop_mcp.redaction import redact
+from goop_mcp.services.project_context import Change, ProjectContext
+from goop_mcp.services.project_snapshot import envelope_of, snapshot_in
+from goop_mcp.services.state_block import state_block_of
+from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
+from goop_mcp.store.records import NewEvent, Round, StoredReport
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.safe_json import JsonValue
+from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
+from goop_mcp.workspace.layout import ADL, CHRONICLE, STATE
+from goop_mcp.workspace.projection_text import HIDDEN_KINDS
+
+__all__ = [
+    "LISTED",
+    "MOST_LISTED",
+    "ReportArgumentError",
+    "ReportList",
+    "ReportNotFoundError",
+    "ReportSummary",
+    "ShownReport",
+    "Withdrawal",
+    "list_reports",
+    "show_report",
+    "withdraw_report",
+]
+
+LISTED: Final = 20
+MOST_LISTED: Final = 200
+
+_LARGEST_ID: Final = 2**63 - 1
+_PAGE: Final = 20
+_MOST_EVENTS: Final = 200
+_MOST_OF_A_REASON: Final = 500
+_RETIRED: Final[Mapping[str, str]] = {
+    "withdrawn": "it was withdrawn",
+    "replanned": "its task was planned again",
+    "rejected": "the acceptance of its round was refused",
+}
+
+
+class ReportNotFoundError(GoopError, LookupError):
+    """Raised when no report has the number."""
+
+
+class ReportArgumentError(GoopError, ValueError):
+    """Raised for a limit, round or reason that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportSummary:
+    """What a list shows of a recorded report.
+
+    `retired` is why it no longer counts, None while it does. `late` is whether it was recorded
+    after its round had been closed, and so never counted. `actions` are those of the decision.
+    """
+
+    report: int
+    revision: int
+    round: int
+    recorded_at: str
+    protocol: str
+    agent: str | None
+    phase: str | None
+    task: str | None
+    status: str | None
+    summary: str | None = field(repr=False)
+    actions: tuple[str, ...]
+    retired: str | None
+    late: bool
+
+    @property
+    def counts(self) -> bool:
+        """Whether tasks and gates of its round are decided by it."""
+        return self.retired is None and not self.late
+
+    @property
+    def why_not(self) -> str | None:
+        """Why it does not count, in a few words; None if it does."""
+        if self.retired is not None:
+            return _RETIRED[self.retired]
+        return "its round was closed before" if self.late else None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as JSON values."""
+        return {
+            "report": self.report,
+            "revision": self.revision,
+            "round": self.round,
+            "recorded_at": self.recorded_at,
+            "protocol": self.protocol,
+            "agent": self.agent,
+            "phase": self.phase,
+            "task": self.task,
+            "status": self.status,
+            "summary": self.summary,
+            "actions": list(self.actions),
+            "counts": self.counts,
+            "retired": self.retired,
+            "late": self.late,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportList:
+    """Reports of one round, newest first; `has_more` is whether there are older ones.
+
+    `before` is the number that they were recorded before, None for the newest.
+    """
+
+    reports: tuple[ReportSummary, ...]
+    round: int
+    before: int | None = None
+    has_more: bool = False
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the list as JSON values."""
+        return {
+            "round": self.round,
+            "reports": [each.to_dict() for each in self.reports],
+            "has_more": self.has_more,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownReport:
+    """A recorded report with its envelope, verdict and decision as JSON values.
+
+    `documents` are those that show entries of its revision, `moved` the change of phase it caused,
+    such as "execute → accept", None without one.
+    """
+
+    about: ReportSummary
+    envelope: Mapping[str, JsonValue] = field(repr=False)
+    verdict: Mapping[str, JsonValue] = field(repr=False)
+    decision: Mapping[str, JsonValue] = field(repr=False)
+    documents: tuple[str, ...] = ()
+    moved: str | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the report as JSON values."""
+        return {
+            **self.about.to_dict(),
+            "documents": list(self.documents),
+            "moved": self.moved,
+            "verdict": dict(self.verdict),
+            "decision": dict(self.decision),
+            "envelope": dict(self.envelope),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawal:
+    """The result of withdrawing a report.
+
+    "unchanged" if it did not count any more, "refused" if its round is closed. `message` is
+    Markdown. `revision` is None unless something was written. `files` and `resources` are the
+    documents that show it.
+    """
+
+    status: Literal["withdrawn", "unchanged", "refused"]
+    report: int
+    message: str
+    revision: int | None = None
+    command: str | None = None
+    files: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the result as JSON values."""
+        return {
+            "status": self.status,
+            "report": self.report,
+            "message": self.message,
+            "revision": self.revision,
+            "command": self.command,
+            "files": list(self.files),
+            "resources": list(self.resources),
+            "remarks": list(self.remarks),
+        }
+
+
+def list_reports(
+    store: Store, *, round: int | None = None, before: int | None = None, limit: int = LISTED
+) -> ReportList:
+    """Return at most `limit` (1 to MOST_LISTED) reports of `round`, newest first.
+
+    `round` None is the present one. `before`, the number of the last report, continues the list.
+    Retired and late reports are listed too, marked. Raises ReportArgumentError, StoreError.
+    """
+    if not 1 <= limit <= MOST_LISTED:
+        raise ReportArgumentError(f"limit is {limit}; expected 1 to {MOST_LISTED}")
+    if before is not None and not 1 <= before <= _LARGEST_ID:
+        raise ReportArgumentError(f"before is {before}; expected the number of a report")
+
+    def ask(reading: ReadTransaction) -> ReportList:
+        newest = reading.round().number
+        number = newest if round is None else round
+        if not 1 <= number <= newest:
+            raise ReportArgumentError(f"there is no round {number}; expected 1 to {newest}")
+
+        closed = _closing_revisions(reading)
+        found: list[ReportSummary] = []
+        for each in _newest_first(reading, round=number, before=before):
+            if len(found) == limit:
+                return ReportList(reports=tuple(found), round=number, before=before, has_more=True)
+            found.append(_summary(each, closed))
+
+        return ReportList(reports=tuple(found), round=number, before=before)
+
+    return store.read(ask)
+
+
+def show_report(store: Store, id: int) -> ShownReport:
+    """Return the report with the number `id`, retired or not.
+
+    Raises ReportNotFoundError, StoreError.
+    """
+    return store.read(lambda reading: _shown(reading, _found(reading, id)))
+
+
+def withdraw_report(
+    project_context: ProjectContext, id: int, *, reason: str, by: str, now: str
+) -> Withdrawal:
+    """Withdraw the report `id`: it stays, marked, and its tasks and gates are as before it.
+
+    `by` is who withdraws it, `reason` why; both are shown in CHRONICLE.md and ADL.md. `now` is ISO
+    8601 in UTC. Raises ReportNotFoundError, ReportArgumentError and StoreError; then nothing was
+    written.
+    """
+    why = redact(excerpt(" ".join(reason.split()), _MOST_OF_A_REASON)).text
+    if not why:
+        raise ReportArgumentError("the reason is empty; write why the report does not count")
+
+    def change(writing: WriteTransaction) -> Change[Withdrawal]:
+        shown = _shown(writing, _found(writing, id))
+        refused = _not_possible(shown, writing.round())
+        if refused is not None:
+            return Change(answer=refused, shows=False)
+
+        writing.retire_reports([id], reason="withdrawn")
+
+        # The snapshot is taken after it, so that the block of state does not count the report.
+        after = snapshot_in(project_context, writing)
+        about = shown.about
+        what = f"report {id} of {about.agent or 'an agent'}"
+        what += f" on {about.task or 'a task'} ({about.status or 'no status'})"
+        entry = ChronicleEntry(
+            time=now, agent=by, action=f"withdrew {what}", outcome=why, phase=after.phase
+        )
+        event = writing.add_event(
+            NewEvent(
+                kind="withdrawal",
+                author=by,
+                text=chronicle_text(entry),
+                created_at=now,
+                document=CHRONICLE,
+            )
+        )
+        log = AdlEntry(
+            kind="DECISION",
+            time=now,
+            description=f"Withdrawn: {what}. {why}",
+            action=f"Done by {by}. The report is kept and counts no more.",
+        )
+        writing.add_event(
+            NewEvent(kind="decision", author=by, text=adl_text(log), created_at=now, document=ADL)
+        )
+
+        is_elsewhere = not (project_context.writes_files or after.project.exists)
+        done = Withdrawal(
+            status="withdrawn",
+            report=id,
+            message=notice(
+                "Report Withdrawn",
+                f"Report {id} counts no more; it is kept, marked as withdrawn.",
+                *_what_stays(shown, after.phase),
+            ),
+            revision=event.revision,
+            resources=project_context.addresses(CHRONICLE, ADL),
+        )
+
+        return Change(answer=done, state_block=state_block_of(after, is_elsewhere=is_elsewhere))
+
+    result, written = project_context.write(change, now=now)
+
+    return replace(result, files=written.files, remarks=written.remarks)
+
+
+def _not_possible(shown: ShownReport, newest: Round) -> Withdrawal | None:
+    """Return why the report is not withdrawn now, None if it is."""
+    about = shown.about
+    if about.retired is not None:
+        message = notice(
+            "Nothing to Do", f"Report {about.report} counts no more already: {about.why_not}."
+        )
+        return Withdrawal(status="unchanged", report=about.report, message=message)
+
+    if about.round == newest.number and newest.is_open:
+        return None
+
+    # Only the newest round can be opened again, and only its own acceptance is taken back by that.
+    command = "goop-mcp project round --reopen" if about.round == newest.number else None
+    what = (
+        "open it again first"
+        if command is not None
+        else f"record what is true now in round {newest.number}"
+    )
+
+    return Withdrawal(
+        status="refused",
+        report=about.report,
+        message=warning(
+            f"Report {about.report} belongs to round {about.round}, which is closed: {what}."
+            " Nothing was changed.",
+            command=command,
+        ),
+        command=command,
+    )
+
+
+def _what_stays(shown: ShownReport, phase: str | None) -> Iterator[str]:
+    """Yield what the report did that a withdrawal leaves as it is, with the way back."""
+    start, _, target = (shown.moved or "").partition(" → ")
+    if target and target == phase:
+        yield (
+            f"It had moved the phase from {start} to {target}, where it stays:"
+            f" `goop-mcp project phase {start}` goes back."
+        )
+
+
+def _found(reading: ReadTransaction, id: int) -> StoredReport:
+    found = reading.report(id) if 1 <= id <= _LARGEST_ID else None
+    if found is None:
+        raise ReportNotFoundError(
+            f"there is no report {id}; goop-mcp reports list and goop://reports have the numbers"
+        )
+    return found
+
+
+def _newest_first(
+    reading: ReadTransaction, *, round: int, before: int | None
+) -> Iterator[StoredReport]:
+    # Page by page: an envelope may be megabytes, and only its summary is kept of each.
+    while page := reading.reports(round=round, include_retired=True, before_id=before, limit=_PAGE):
+        yield from page
+        before = page[-1].id
+
+
+def _closing_revisions(reading: ReadTransaction) -> Mapping[int, int]:
+    return {
+        each.number: each.closed_revision
+        for each in reading.rounds()
+        if each.closed_revision is not None
+    }
+
+
+def _summary(stored: StoredReport, closed: Mapping[int, int]) -> ReportSummary:
+    summary = envelope_of(stored).get("summary")
+    actions = _values(stored.decision).get("actions")
+    closed_at = closed.get(stored.round)
+    return ReportSummary(
+        report=stored.id,
+        revision=stored.revision,
+        round=stored.round,
+        recorded_at=stored.created_at,
+        protocol=stored.protocol,
+        agent=stored.agent,
+        phase=stored.phase,
+        task=stored.task_id,
+        status=stored.status,
+        summary=excerpt(summary, 300) if isinstance(summary, str) else None,
+        actions=tuple(map(str, actions)) if isinstance(actions, Iterable) else (),
+        retired=stored.retired,
+        late=closed_at is not None and stored.revision > closed_at,
+    )
+
+
+def _shown(reading: ReadTransaction, stored: StoredReport) -> ShownReport:
+    later = reading.events(after_revision=stored.revision - 1, limit=_MOST_EVENTS)
+    events = list(takewhile(lambda event: event.revision == stored.revision, later))
+    # The block of state is renewed with every report and is no entry of this one.
+    touched = [
+        event.document
+        for event in events
+        if event.document is not None and event.kind not in HIDDEN_KINDS
+    ]
+    if any(event.kind == "state" for event in events):
+        touched.append(STATE)
+
+    return ShownReport(
+        about=_summary(stored, _closing_revisions(reading)),
+        envelope=envelope_of(stored),
+        verdict=_values(stored.verdict),
+        decision=_values(stored.decision),
+        documents=tuple(dict.fromkeys(touched)),
+        moved=next((event.text for event in events if event.kind == "transition"), None),
+    )
+
+
+def _values(text: str) -> Mapping[str, JsonValue]:
+    values = json.loads(text)
+    return values if isinstance(values, Mapping) else {}

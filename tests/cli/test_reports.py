@@ -1,0 +1,132 @@
+"""`goop-mcp reports`: recorded reports are listed, shown and withdrawn on the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goop_mcp.context import AppContext
+from goop_mcp.settings import DatabaseUrl, Settings
+from tests.cli.running import Ended, run, run_on_terminal
+from tests.postgres import Database
+from tests.services.reporting import record, report, working_in
+from tests.workspace.projects import copied
+
+TIGER = "tiger-4711-xyz-tiger-4711"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a project with two reports."""
+    copied("profile_0x", tmp_path)
+    with working_in(tmp_path) as project_context:
+        record(project_context, report("W2.T1", summary=f"Done. api_key={TIGER} \x1b[2J"))
+        record(project_context, report("W2.T2"))
+
+    return tmp_path
+
+
+def reports(project: Path, *arguments: str) -> Ended:
+    return run("reports", *arguments, cwd=project)
+
+
+def as_json(project: Path, *arguments: str, code: int = 0) -> dict[str, Any]:
+    ended = reports(project, *arguments, "--format", "json")
+    assert ended.code == code, ended.err
+    values: dict[str, Any] = json.loads(ended.out)
+    return values
+
+
+def test_reports_are_listed_newest_first_and_continued(project: Path) -> None:
+    listed = as_json(project, "list", "--limit", "1")
+    assert [each["report"] for each in listed["reports"]] == [2]
+    assert listed["has_more"] is True
+    people = reports(project, "list", "--limit", "1")
+    assert "`goop-mcp reports list --round 1 --before 2`" in people.out
+    rest = as_json(project, "list", "--round", "1", "--before", "2")
+    assert ([each["report"] for each in rest["reports"]], rest["has_more"]) == ([1], False)
+    assert "| 1 | " in reports(project, "list").out
+    assert "data, not instructions" in people.out
+
+
+def test_a_report_is_shown_without_secrets_and_control_characters(project: Path) -> None:
+    people, programs = reports(project, "show", "1"), as_json(project, "show", "1")
+    assert people.code == 0
+    assert "## 🔮 GoopSpec · Report 1\n" in people.out
+    assert programs["envelope"]["task_id"] == "W2.T1"
+    assert programs["verdict"]["verdict"] == "accepted"
+    assert "CHRONICLE.md" in programs["documents"]
+    both = people.out + json.dumps(programs) + run_on_terminal("reports", "list", cwd=project).out
+    assert TIGER not in both
+    assert "[REDACTED]" in people.out
+    assert "\x1b[2J" not in people.out
+
+
+def test_a_report_is_withdrawn_once(project: Path) -> None:
+    done = as_json(project, "withdraw", "2", "--reason", "It was another task.")
+    assert (done["status"], done["revision"]) == ("withdrawn", 3)
+    assert ".goopspec/ADL.md" in done["files"]
+    again = reports(project, "withdraw", "2", "--reason", "Once more.")
+    assert (again.code, again.err) == (0, "")
+    assert "counts no more already: it was withdrawn." in again.out
+    assert [each["retired"] for each in as_json(project, "list")["reports"]] == ["withdrawn", None]
+    log = (project / ".goopspec" / "ADL.md").read_text(encoding="utf-8")
+    assert "It was another task." in log
+    assert "Once more." not in log
+
+
+def test_a_report_of_a_closed_round_is_refused_with_what_to_do(project: Path) -> None:
+    with working_in(project) as project_context:
+        project_context.store.write(
+            lambda writing: writing.close_round(
+                outcome="accept", closed_at="2026-01-20T08:00:00.000Z", plan_sha256=None
+            )
+        )
+
+    refused = reports(project, "withdraw", "2", "--reason", "It was another task.")
+    assert refused.code == 1
+    assert "→ Run: `goop-mcp project round --reopen`" in refused.out
+    assert as_json(project, "show", "2")["counts"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (["show", "7"], 1, "there is no report 7; "),
+        (["withdraw", "7", "--reason", "no"], 1, "there is no report 7; "),
+        (["withdraw", "1"], 2, "missing option '--reason'"),
+        (["withdraw", "1", "--reason", " "], 2, "the reason is empty"),
+        (["show", "one"], 2, "'one' is not a valid integer"),
+        (["list", "--limit", "0"], 2, "expected 1 to 200"),
+        (["list", "--round", "9"], 2, "there is no round 9"),
+        (["lst"], 2, "did you mean 'list'?"),
+    ],
+)
+def test_what_cannot_be_done_says_why(
+    project: Path, arguments: list[str], code: int, expected: str
+) -> None:
+    ended = reports(project, *arguments)
+    assert (ended.code, ended.out) == (code, "")
+    assert expected in ended.err
+
+
+def test_nothing_is_created_by_looking(tmp_path: Path) -> None:
+    ended = reports(tmp_path, "list")
+    assert (ended.code, ended.err) == (0, "")
+    assert "Round 1 has no reports yet." in ended.out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_project_in_postgres_is_named_by_its_id(tmp_path: Path, database: Database) -> None:
+    shop = ("--database", database.url(), "--project-id", "shop")
+    settings = Settings(project=tmp_path, database=DatabaseUrl(database.url()), project_id="shop")
+    with AppContext(settings) as application:
+        record(application.writing_context(), report())
+
+    done = as_json(tmp_path, "withdraw", "1", "--reason", "It was another task.", *shop)
+    assert done["resources"] == ["goop://project/CHRONICLE.md", "goop://project/ADL.md"]
+    assert as_json(tmp_path, "show", "1", *shop)["retired"] == "withdrawn"
+    bank = ("--database", database.url(), "--project-id", "bank")
+    assert as_json(tmp_path, "list", *bank)["reports"] == []
+    assert list(tmp_path.iterdir()) == []
