@@ -395,6 +395,17 @@ def test_a_person_decides_on_a_blocker(player: Player) -> None:
     assert project_status(player.context).blockers == ("Nobody has the password",)
 
 
+def test_attempts_begin_again_after_a_decision(player: Player) -> None:
+    player.executing()
+    for number in range(4):
+        player.report("W1.T1", "1", status="PARTIAL", summary=f"Part {number}.")
+    player.report("W1.T1", "1", status="BLOCKED", blockers="RULE 4 DEVIATION: A) x, B) y?")
+    counted = player.context.store.read(lambda reading: reading.counters(round=1, task="W1.T1"))
+    assert counted
+    player.done("decide", task="W1.T1", choice="A")
+    assert player.context.store.read(lambda reading: reading.counters(round=1, task="W1.T1")) == {}
+
+
 def test_a_strict_project_lets_only_people_decide(player: Player) -> None:
     player.executing()
     player.report("W1.T1", "1", status="BLOCKED", blockers="RULE 4 DEVIATION: A) x, B) y?")

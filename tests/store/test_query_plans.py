@@ -34,6 +34,7 @@ QUERIES: dict[str, Callable[[ReadTransaction], object]] = {
     "the number of reports of a round": lambda reading: reading.report_count(round=2),
     "when reports changed": lambda reading: reading.reports_changed_at(),
     "a request": lambda reading: reading.confirmation(1),
+    "what was confirmed": lambda reading: reading.confirmations(round=2),
     "a kept document": lambda reading: reading.kept_document("SPEC.md", step="lock", round=2),
     "counters": lambda reading: reading.counters(round=2, task="W1.T1"),
 }
@@ -128,6 +129,11 @@ POSTGRES_QUERIES: dict[str, tuple[SQL | Composed, dict[str, object], str]] = {
         statements.OPEN_CONFIRMATION,
         {"round": 1, "action": "lock_spec", "subject_key": ""},
         "confirmations_",
+    ),
+    "what was confirmed": (
+        statements.CONFIRMATIONS,
+        {"round": 1, "limit": 500},
+        "confirmations_given",
     ),
     "the state": (statements.STATE, {}, "project_state_pkey"),
     "a kept document": (statements.KEPT_DOCUMENT, {"name": "SPEC.md"}, "kept_documents_by_name"),

@@ -11,7 +11,11 @@ from goop_mcp.services.project_steps.model import (
     question_lines,
 )
 from goop_mcp.services.project_steps.refusals import closed_gate, untraced, without_folder
-from goop_mcp.services.project_steps.replanning import replanned_reports, wave_counters
+from goop_mcp.services.project_steps.replanning import (
+    replanned_reports,
+    retire_reports,
+    wave_counters,
+)
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptStep
 from goop_mcp.workflow.gates import GateName
@@ -229,8 +233,7 @@ def amend_spec(stage: Stage) -> Plan | NotDone:
     )
 
     def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
-        if retired:
-            writing.retire_reports([each.id for each in retired], reason="replanned")
+        retire_reports(writing, retired, reason="replanned")
         return ()
 
     size = f"{change[0]} lines added, {change[1]} removed"

@@ -13,8 +13,11 @@ from goop_mcp.services.project_steps.model import (
     digest_of,
     question_lines,
 )
+from goop_mcp.services.project_steps.replanning import reset_counters
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.task_ids import normal_task_id
+from goop_mcp.workspace.file_changes import FileChange
 
 __all__ = ["decide"]
 
@@ -64,6 +67,11 @@ def decide(stage: Stage) -> Plan | NotDone:
     )
     what = excerpt(questions[0].text if questions else blocked[key].text, 300)
 
+    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+        # What was tried before the decision says nothing about what is tried after it.
+        reset_counters(writing, [key])
+        return ()
+
     return Plan(
         message=notice(
             "Decision Recorded",
@@ -78,4 +86,5 @@ def decide(stage: Stage) -> Plan | NotDone:
             subject=digest_of(key, blocked[key].text, answer),
             key=key,
         ),
+        then=then,
     )

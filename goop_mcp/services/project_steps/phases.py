@@ -15,7 +15,11 @@ from goop_mcp.services.project_steps.model import (
     question_lines,
 )
 from goop_mcp.services.project_steps.refusals import closed_gate
-from goop_mcp.services.project_steps.replanning import replanned_reports, wave_counters
+from goop_mcp.services.project_steps.replanning import (
+    replanned_reports,
+    retire_reports,
+    wave_counters,
+)
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptStep, StoredReport
 from goop_mcp.workflow.commands import usual_next_of_phase
@@ -75,8 +79,7 @@ def start_phase(stage: Stage) -> Plan | NotDone:
     def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
         if opens:
             writing.open_round(name=stage.step.name, opened_at=stage.now)
-        if retired:
-            writing.retire_reports([each.id for each in retired], reason="replanned")
+        retire_reports(writing, retired, reason="replanned")
         return ()
 
     lines = [f"Round {stage.round + opens}, phase {state.phase} → {target}."]

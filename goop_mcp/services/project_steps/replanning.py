@@ -1,12 +1,15 @@
-"""What a new plan changes: counters of state.json, and reports of tasks that are other ones now."""
+"""What a new plan changes: waves, and the reports and counters of tasks that begin again."""
+
+from collections.abc import Iterable, Sequence
 
 from goop_mcp.services.project_steps.model import Stage
-from goop_mcp.store.records import StoredReport
+from goop_mcp.store.interface import WriteTransaction
+from goop_mcp.store.records import RetireReason, StoredReport
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.layout import BLUEPRINT
 
-__all__ = ["replanned_reports", "wave_counters"]
+__all__ = ["replanned_reports", "reset_counters", "retire_reports", "wave_counters"]
 
 
 def wave_counters(blueprint: Blueprint, current: int) -> dict[str, bool | int | str]:
@@ -34,3 +37,20 @@ def replanned_reports(stage: Stage) -> tuple[StoredReport, ...]:
         for each in stage.reading.reports(round=stage.round)
         if each.task_id is not None and normal_task_id(each.task_id) in changed
     )
+
+
+def retire_reports(
+    writing: WriteTransaction, reports: Sequence[StoredReport], *, reason: RetireReason
+) -> None:
+    """Let `reports` count no more; attempts at their tasks are counted from the beginning."""
+    if reports:
+        writing.retire_reports([each.id for each in reports], reason=reason)
+        reset_counters(writing, (each.task_id for each in reports if each.task_id is not None))
+
+
+def reset_counters(writing: WriteTransaction, tasks: Iterable[str]) -> None:
+    """Count attempts, repeats and partials of `tasks` from the beginning."""
+    number = writing.round().number
+    for task in {normal_task_id(each) for each in tasks}:
+        if writing.counters(round=number, task=task):
+            writing.set_counters(round=number, task=task, values={})

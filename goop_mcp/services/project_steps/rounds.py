@@ -16,7 +16,7 @@ from goop_mcp.services.project_steps.model import (
     question_lines,
 )
 from goop_mcp.services.project_steps.refusals import closed_gate
-from goop_mcp.services.project_steps.replanning import wave_counters
+from goop_mcp.services.project_steps.replanning import retire_reports, wave_counters
 from goop_mcp.services.round_closing import close_round, keep_document
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.validation.findings import excerpt
@@ -118,15 +118,14 @@ def _rejection(stage: Stage, *, subject: str, verified: str, comment: str) -> Pl
         )
 
     retired = [
-        each.id
+        each
         for each in stage.reading.reports(round=stage.round)
         if each.agent in VERIFIERS
         or (each.task_id is not None and normal_task_id(each.task_id) in wanted)
     ]
 
     def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
-        if retired:
-            writing.retire_reports(retired, reason="rejected")
+        retire_reports(writing, retired, reason="rejected")
         return ()
 
     again = f" Tasks to do again: {', '.join(sorted(wanted))}." if wanted else ""
