@@ -87,7 +87,7 @@ _TAG = re.compile(r"(?:<|&lt;)(?=[A-Za-z/!?])")
 _NAMES = "|".join(map(re.escape, FIELDS))
 _LIKE_A_FIELD = re.compile(
     rf"(?:{_NAMES})(?: (?:at revision|as report)\s?\d"
-    rf"|(?: \([^)]{{0,40}}\)| at revision)?\s?[:：])",
+    rf"|(?: \([^)]{{0,40}}\)| at revision| as report)?\s?[:：])",
     re.IGNORECASE,
 )
 # Control characters, line separators, halves of pairs, and what turns the direction of writing
