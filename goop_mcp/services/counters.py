@@ -18,12 +18,12 @@ from goop_mcp.routing.counting import apply_changes, of_task, with_stored
 from goop_mcp.routing.views import ReportView, RequestView
 from goop_mcp.services.judgements import storable
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
-from goop_mcp.store.records import NewJudgement
+from goop_mcp.store.records import NewJudgement, StoredReport
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.agents import plain_agent_name
 from goop_mcp.workflow.task_ids import normal_task_id
 
-__all__ = ["count_reply", "decide_again", "decide_and_count"]
+__all__ = ["count_reply", "decide_again", "decide_and_count", "uncount_report"]
 
 _PATIENCE: Final = 2.0  # seconds; counting must not delay an answer
 _LONGEST_KEY: Final = 200
@@ -117,6 +117,22 @@ def count_reply(
     except StoreError as error:
         _log.warning("a reply could not be counted: %s", error)
         return decide(context)
+
+
+def uncount_report(
+    writing: WriteTransaction, report: StoredReport, changes: Mapping[str, Any]
+) -> None:
+    """Restore the counters before `report`, if it was the last reply counted for its task.
+
+    `changes` are the state changes of its decision. Raises StoreError.
+    """
+    agent = f"agent {plain_agent_name(report.agent)}" if report.agent else "agent"
+    task = _storable_key(normal_task_id(report.task_id or "") or agent)
+    stored = dict(writing.counters(round=report.round, task=task))
+    match stored.pop(_LAST, None):
+        # Counters that the report did not leave like this were changed by a later reply.
+        case {"before": Mapping() as before} if apply_changes(before, changes) == stored:
+            writing.set_counters(round=report.round, task=task, values=dict(before))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

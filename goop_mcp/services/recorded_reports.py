@@ -12,6 +12,7 @@ from typing import Final, Literal
 from goop_mcp.errors import GoopError
 from goop_mcp.messages.rendering import notice, warning
 from goop_mcp.redaction import redact
+from goop_mcp.services.counters import uncount_report
 from goop_mcp.services.project_context import Change, ProjectContext
 from goop_mcp.services.project_snapshot import envelope_of, snapshot_in
 from goop_mcp.services.state_block import state_block_of
@@ -246,12 +247,15 @@ def withdraw_report(
         raise ReportArgumentError("the reason is empty; write why the report does not count")
 
     def change(writing: WriteTransaction) -> Change[Withdrawal]:
-        shown = _shown(writing, _found(writing, id))
+        found = _found(writing, id)
+        shown = _shown(writing, found)
         refused = _not_possible(shown, writing.round())
         if refused is not None:
             return Change(answer=refused, shows=False)
 
         writing.retire_reports([id], reason="withdrawn")
+        changes = shown.decision.get("state_changes")
+        uncount_report(writing, found, changes if isinstance(changes, Mapping) else {})
 
         # The snapshot is taken after it, so that the block of state does not count the report.
         after = snapshot_in(project_context, writing)

@@ -227,3 +227,19 @@ def test_a_reason_is_bounded_and_without_secrets(project: ProjectContext) -> Non
     assert TIGER not in log + document(project, "CHRONICLE.md")
     assert "\n## FORGED" not in log
     assert "x" * 600 not in log
+
+
+def test_a_withdrawn_report_is_not_counted_any_more(project: ProjectContext) -> None:
+    def partial(number: int) -> str:
+        return report("W2.T2", status="PARTIAL", summary=f"Step {number} of it is done.")
+
+    def rule(number: int) -> str:
+        return record(project, partial(number)).decision.rule
+
+    assert [rule(1), rule(2), rule(3)] == ["G7", "G7", "G7"]
+    withdraw(project, 3)
+    assert [rule(3), rule(4)] == ["G7", "G7c"]
+
+    # Later replies have changed the counters, so that they stay.
+    withdraw(project, 1)
+    assert rule(5) == "G7c"
