@@ -180,7 +180,7 @@ def plan_state(
                 f"The phase was forced from {start} to {target}. Reason:"
                 f" {change.reason or 'none was given'}"
             ),
-            action=f"state.json is in phase {target}; the gates between were not asked.",
+            action=f"Confirmed: {author}. The gates between were not asked.",
         )
         writing.add_event(
             NewEvent(

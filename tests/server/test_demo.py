@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -6,6 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from goop_mcp import RoutingContext, route, validate
+from goop_mcp.cli.demo.full_story import CHAPTERS as FULL_CHAPTERS
 from goop_mcp.server.models import DecisionModel, VerdictModel
 from tests.repository import ROOT
 from tests.server.http.serving import environment
@@ -243,3 +245,33 @@ def test_demo_says_so_when_the_server_does_not_start(tmp_path: Path) -> None:
     assert finished.stderr.splitlines() == [
         "goop-mcp: the server did not answer as it should; start it by `goop-mcp serve` to see why."
     ]
+
+
+def test_full_demo_plays_a_project_to_the_end_of_its_second_round(temporary: Path) -> None:
+    finished = run(DEMO, "--full", TMPDIR=str(temporary))
+    assert (finished.returncode, finished.stderr) == (0, "")
+    lines = finished.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line == line.rstrip() for line in lines)
+    summaries = [line for line in lines if line.startswith("round ")]
+    assert summaries[-1] == "round 2, closed · phase idle · next /goop-discuss"
+    story = " ".join(finished.stdout.split())
+    for text in ("rejected", "refused", "duplicate", "you are asked", "→ lock", "→ do not lock"):
+        assert text in story
+    assert list(temporary.iterdir()) == []
+
+
+def test_full_demo_gives_programs_each_step(temporary: Path) -> None:
+    finished = run(DEMO, "--full", "--format", "json", TMPDIR=str(temporary))
+    played = json.loads(finished.stdout)
+    assert played["passed"]
+    assert [step["name"] for step in played["steps"]] == [
+        step.name for chapter in FULL_CHAPTERS for step in chapter.steps
+    ]
+    assert all(step["as_expected"] for step in played["steps"])
+
+
+def test_full_demo_says_so_when_the_server_is_another_one(tmp_path: Path) -> None:
+    finished = run_with_server(ALWAYS_ACCEPTS, tmp_path, "--full")
+    assert finished.returncode == 1
+    assert "That was the complete way" not in finished.stdout

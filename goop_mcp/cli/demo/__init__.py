@@ -3,6 +3,7 @@
 Only the replies of the agents are made up; every verdict comes from the server.
 """
 
+from collections.abc import Sequence
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Literal
@@ -11,6 +12,7 @@ import anyio
 import click
 from mcp import Client, MCPError
 
+from goop_mcp.cli.demo.full import PlayedStep, play_full
 from goop_mcp.cli.demo.stage import DemoTerminal
 from goop_mcp.cli.demo.steps import DemoStep
 from goop_mcp.cli.demo.story import CHAPTERS, DemoContext, server_of
@@ -31,20 +33,31 @@ _TIMEOUT = 30.0
     default="text",
     help="text for people, or json: one object with every step.",
 )
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Play a whole project: two rounds from the idea to acceptance, with a person's decisions.",
+)
 @COLOUR
-def demo(format: Literal["text", "json"], colour: str) -> int:
+def demo(format: Literal["text", "json"], colour: str, *, full: bool) -> int:
     """Show a complete example; no network, no API key.
 
     A wrong reply is judged, the agent receives the errors, its second reply is accepted and
     recorded, what it learned is saved and found, and a second session continues from there. The
-    demo works in a temporary folder. Exit code: 0 when everything went as expected, else 1.
+    demo works in a temporary folder. With --full it plays a whole project, from the idea to the end
+    of its second round. Exit code: 0 when everything went as expected, else 1.
     """
     stage = DemoTerminal(colour=wants_colour(colour)) if format == "text" else None
-    steps: list[DemoStep] = []
+    chapters: list[DemoStep] = []
+    played: list[PlayedStep] = []
+    steps: Sequence[DemoStep | PlayedStep] = played if full else chapters
     answered = False
     started = perf_counter()
     try:
-        anyio.run(_run, steps, stage)
+        if full:
+            anyio.run(play_full, played, stage)
+        else:
+            anyio.run(_run, chapters, stage)
         answered = True
     except* (MCPError, OSError, TimeoutError):
         complain("the server did not answer as it should; start it by `goop-mcp serve` to see why")
@@ -58,10 +71,10 @@ def demo(format: Literal["text", "json"], colour: str) -> int:
         }
         emit_json(result)
     elif passed:
-        show(
-            f"\nThat was the complete way, from a wrong reply to a new session, in {seconds:.1f}"
-            " seconds.\n"
+        way = (
+            "from an idea to the end of round 2" if full else "from a wrong reply to a new session"
         )
+        show(f"\nThat was the complete way, {way}, in {seconds:.1f} seconds.\n")
 
     if answered and not passed:
         complain(

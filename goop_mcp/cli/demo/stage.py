@@ -28,6 +28,18 @@ class DemoTerminal:
 
     def present(self, number: int, step: DemoStep) -> None:
         """Show one step."""
+        parts = [Padding(part, (0, 0, 0, 2)) for part in _parts(step)]
+        self._print(*_heading(number, step.title), step.words, "", *parts)
+
+    def begin(self, number: int, title: str) -> None:
+        """Show the heading of a chapter."""
+        self._print(*_heading(number, title), "")
+
+    def add(self, part: RenderableType) -> None:
+        """Show a part of a chapter."""
+        self._print(part)
+
+    def _print(self, *parts: RenderableType) -> None:
         page = StringIO()
         console = Console(
             file=page,
@@ -38,18 +50,18 @@ class DemoTerminal:
             markup=False,
             emoji=False,
         )
-        heading = Text(f"{number}. {step.title}", style="bold")
-        for line in ("", Rule(heading, align="left", style="dim"), step.words, ""):
-            console.print(line)
-
-        for part in _parts(step):
-            console.print(Padding(part, (0, 0, 0, 2)))
+        for part in parts:
+            console.print(part)
 
         # The console pads lines with blanks, which would be annoying in copied text.
         show(
             "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines()),
             colour=self.colour,
         )
+
+
+def _heading(number: int, title: str) -> tuple[RenderableType, ...]:
+    return "", Rule(Text(f"{number}. {title}", style="bold"), align="left", style="dim")
 
 
 def _parts(step: DemoStep) -> list[RenderableType]:
