@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean \
-  e2e conformance inspector
+  e2e conformance inspector scenarios
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -28,6 +28,7 @@ help:
 	@echo "make faults  kill writers, fill disks, overload the database; 15 minutes"
 	@echo "make lowest  run the tests with the lowest versions allowed by pyproject.toml; installs them into .cache"
 	@echo "make soak    run hostile and normal clients together against one server; 15 minutes"
+	@echo "make scenarios  play a whole project over each transport and protocol version, with a person at a terminal too"
 	@echo "make fuzz    validate a million randomly changed replies, for at most 20 minutes"
 	@echo "make compare-memory  compare how many acknowledged saves survive, here and in the reference memory server"
 	@echo "make frameworks  test the adapters with the real agent frameworks; installs 2 GB the first time"
@@ -106,6 +107,10 @@ lowest: $(STAMP)
 # Arguments: make soak SOAK="--minutes 2"
 soak: $(STAMP)
 	$(PYTHON) -m tests.soak $(SOAK)
+
+# Arguments: make scenarios SCENARIOS="-k terminal"
+scenarios: $(STAMP)
+	$(PYTHON) -m pytest -q -rs -m scenarios tests/scenarios $(SCENARIOS)
 
 # Arguments: make fuzz FUZZ="--inputs 1000000 --seconds 1200 --seed 2"
 fuzz: $(STAMP)
