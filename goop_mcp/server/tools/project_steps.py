@@ -8,11 +8,13 @@ from mcp.types import CallToolResult, InputRequiredResult
 from pydantic import Field
 
 from goop_mcp import services
+from goop_mcp.errors import ProjectElsewhereError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import step_answer
 from goop_mcp.server.asking import Question, Reply, ask, can_ask, earlier_reply, name_of_client
 from goop_mcp.server.models import StepModel
 from goop_mcp.server.permissions import name_of_caller
+from goop_mcp.workspace.layout import FOLDER
 
 if TYPE_CHECKING:
     from goop_mcp.context import AppContext
@@ -152,6 +154,15 @@ class StepTools:
         return step_answer(result)
 
     async def _take(self, step: "ProjectStep", *, by: str, can_ask: bool) -> "StepResult":
+        application = self._application
+        is_remote = not application.settings.keeps_files and not application.files.exists(FOLDER)
+        if step.action == "init" and is_remote:
+            # The folder would be one of the server's own, which no caller works in.
+            raise ProjectElsewhereError(
+                "this server has no project folder: run `goop-mcp init` with the same --database in"
+                " a checkout"
+            )
+
         def take() -> "StepResult":
             return services.project_steps.take_step(
                 self._application.writing_context(),

@@ -196,6 +196,16 @@ def test_what_the_database_does_not_hold_says_where_it_is(
                 assert "read it where the project is checked out" in message
 
 
+def test_a_project_is_created_only_where_somebody_works_in_it(replicas: Replicas) -> None:
+    url = target(replicas.first, "streamable-http", token="token-of-rival-for-tests")
+    with connect(url, "auto") as connection:
+        result = connection.tool("update_project", action="init")
+
+    assert result.is_error
+    assert "run `goop-mcp init` with the same --database in a checkout" in text_of(result)
+    assert replicas.files() == []
+
+
 @pytest.mark.parametrize("protocol_mode", PROTOCOL_MODES)
 @pytest.mark.parametrize("tool", ["record_report", "validate_report", "route_next_action"])
 def test_no_claim_is_called_untrue_where_there_is_nothing_to_look_at(
