@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Literal
 
+from goop_mcp.messages import warning
 from goop_mcp.redaction import redact_structure
 from goop_mcp.routing import Action, Decision, RoutingContext, route
 from goop_mcp.routing.adapters import ADAPTERS
@@ -339,7 +340,7 @@ class _Recording:
                 _, file = plan_checkpoint(
                     writing, state.planned.after, task=task, note=note, now=self.now
                 )
-                extra = (*extra, file)
+                extra = (*extra, file) if self.project_context.writes_files else extra
 
         handoff = late is None and {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions)
         if handoff:
@@ -437,8 +438,23 @@ class _Recording:
             context = replace(context, profile="v1")
 
         decision, _ = redact_structure(route(self.verdict, context))
+        if snapshot.round.is_open:
+            return decision
 
-        return decision
+        # What the report asks for belonged to a round that is closed: a person says whether it is
+        # reopened. Questions and blockers stay, so that nothing of the report is lost.
+        reason = f"Round {snapshot.round.number} is closed: the report changes nothing."
+        return replace(
+            decision,
+            actions=(Action.ASK_USER,),
+            reason=reason,
+            message=warning(reason, command="/goop-discuss"),
+            next_agent=None,
+            instruction=None,
+            next_command="/goop-discuss",
+            new_session=None,
+            retry=None,
+        )
 
     def _show(self, writing: WriteTransaction, kind: str, text: str, document: str) -> str:
         event = NewEvent(

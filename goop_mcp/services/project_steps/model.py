@@ -22,6 +22,7 @@ from goop_mcp.workspace.state_changes import StateChange
 
 __all__ = [
     "MOST_OF_A_REASON",
+    "QUESTION_WIDTH",
     "NotDone",
     "Plan",
     "ProjectStep",
@@ -35,7 +36,8 @@ __all__ = [
     "step_from_json",
 ]
 
-_QUESTION_WIDTH = 100
+QUESTION_WIDTH = 100
+"""How many characters of a line the dialogs of hosts show."""
 
 MOST_OF_A_REASON = 500
 """How many characters of a reason or comment are kept."""
@@ -261,7 +263,7 @@ def person_command(step: ProjectStep) -> str:
 
 def question_lines(*lines: str) -> tuple[str, ...]:
     """Return the filled `lines` at the width that dialogs of hosts show."""
-    return tuple(excerpt(" ".join(each.split()), _QUESTION_WIDTH) for each in lines if each.strip())
+    return tuple(excerpt(" ".join(each.split()), QUESTION_WIDTH) for each in lines if each.strip())
 
 
 def digest_of(*parts: str) -> str:

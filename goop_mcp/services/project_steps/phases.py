@@ -6,6 +6,7 @@ from goop_mcp.errors import UnknownNameError
 from goop_mcp.messages.rendering import gate_blocked, gate_passed, notice, phase_start, warning
 from goop_mcp.services.project_snapshot import bypass_for
 from goop_mcp.services.project_steps.model import (
+    QUESTION_WIDTH,
     NotDone,
     Plan,
     Question,
@@ -174,6 +175,9 @@ def skip_gate(stage: Stage) -> Plan | NotDone:
             missing=(f"a reason that begins with one of: {allowed}",),
         )
 
+    # A dialog shows a hundred characters; a list that is cut would hide what is skipped.
+    missing = f"Missing: {'; '.join(gate.missing)}"
+    several = f"Missing: {len(gate.missing)} conditions, which goop-mcp status lists"
     skipped = judge_gate(name, stage.snapshot.facts, bypass=bypass)
     if not skipped.passed:
         return NotDone(
@@ -189,11 +193,11 @@ def skip_gate(stage: Stage) -> Plan | NotDone:
     return Plan(
         message=notice("Gate Check", f"The gate {wanted} is skipped in round {stage.round}."),
         entry=f"gate {wanted} skipped",
-        log=f"The gate {wanted} was skipped. Missing: {'; '.join(gate.missing)}. Reason: {reason}",
+        log=f"The gate {wanted} was skipped. {missing}. Reason: {reason}",
         asks=Question(
             lines=question_lines(
                 f"Skip the gate {wanted} in round {stage.round}?",
-                f"Missing: {'; '.join(gate.missing)}",
+                missing if len(missing) <= QUESTION_WIDTH else several,
                 f"Reason: {reason}",
             ),
             choices=("skip", "do not skip"),
