@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
+from goop_mcp import services
 from goop_mcp.server.answers import answer
 from goop_mcp.server.telemetry import count_verdict
-from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.services.stop_hooks.attempt_storage import AttemptsInMemory
 from goop_mcp.services.stop_hooks.judging import AgentTurn, hook_answer, judge_turn, must_report
 from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS, read_policy
@@ -88,7 +88,7 @@ class HookTools:
         here = self._application
 
         def judge(text: str, expected: Expectations) -> Verdict:
-            return check_workspace(
+            return services.check_workspace.check_workspace(
                 text,
                 here.settings.project,
                 store=here.store,
