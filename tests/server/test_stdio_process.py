@@ -327,7 +327,17 @@ def after_serving_nobody(expressions: str) -> str:
 
 
 def test_a_server_loads_what_it_judges_and_stores_with_at_the_first_call_that_needs_it() -> None:
-    needed_later = {"apsw", "goop_mcp.validation.pipeline", "jinja2", "lxml", "psycopg"}
+    needed_later = {
+        "apsw",
+        "goop_mcp.routing",
+        "goop_mcp.services.check_workspace",
+        "goop_mcp.services.project_steps",
+        "goop_mcp.services.recorded_reports",
+        "goop_mcp.validation.pipeline",
+        "jinja2",
+        "lxml",
+        "psycopg",
+    }
     assert after_serving_nobody(f"{needed_later!r} & sys.modules.keys()") == "set()"
 
 
