@@ -52,10 +52,11 @@ _COMPARED = (
     "--no-renames",
     "--relative",
 )
+# What follows the name of a file. The name may hold line feeds, so that it is not in the pattern:
+# it is all that stands between two of these.
 _STAMP = re.compile(
-    r"(?:(?<=\n)|\A)([^\0]++)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: [^\n]*\n  uid:"
-    r" [^\n]*\n"
-    r"  size: (\d+)\t[^\n]*\n"
+    r"\0  ctime: \d{1,20}:\d{1,20}\n  mtime: (\d{1,20}):(\d{1,20})\n  dev: [^\n]*\n  uid: [^\n]*\n"
+    r"  size: (\d{1,20})\t[^\n]*\n"
 )
 _REASONS = {
     "not a git repository": "the project is not a git repository",
@@ -200,10 +201,13 @@ class Repository:
         repository configures.
         """
         answer = self._run(["--literal-pathspecs", "ls-files", "--debug", "-z", "--", *paths], [])
-        return {
-            entry[1]: (int(entry[4]), int(entry[2]) * 1_000_000_000 + int(entry[3]))
-            for entry in _STAMP.finditer(answer.decode("utf-8", "surrogateescape"))
-        }
+        text, at = answer.decode("utf-8", "surrogateescape"), 0
+        stamps: dict[str, tuple[int, int]] = {}
+        for entry in _STAMP.finditer(text):
+            name, at = text[at : entry.start()], entry.end()
+            stamps[name] = int(entry[3]), int(entry[1]) * 1_000_000_000 + int(entry[2])
+
+        return stamps
 
     def _names(self, arguments: Sequence[str], lines: Sequence[str]) -> list[str]:
         answer = self._run(arguments, lines).decode("utf-8", "surrogateescape")

@@ -101,7 +101,7 @@ def test_the_planners_example_leaves_a_handoff_that_the_next_session_reads(
         shown = connection.read("goop://project/HANDOFF.md").text
         resumed = connection.prompt("resume_session")
 
-    assert text_of(answer).startswith("recorded at revision ")
+    assert text_of(answer).startswith("recorded as report 1")
     assert "actions: save_state, new_session" in text_of(answer)
     assert "written: .goopspec/HANDOFF.md" in text_of(answer)
     handoff = (tmp_path / ".goopspec" / "HANDOFF.md").read_text(encoding="utf-8")
