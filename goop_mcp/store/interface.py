@@ -192,7 +192,10 @@ class ReadTransaction(Protocol):
         ...
 
     def kept_documents(self, *, step: KeptStep, round: int) -> list[KeptDocument]:
-        """Return each document that `step` kept in a round, as kept last, ordered by name."""
+        """Return each document that `step` kept in a round, as kept last, ordered by name.
+
+        Of more than 100 names those that sort last, which are the newest checkpoints.
+        """
         ...
 
     def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:

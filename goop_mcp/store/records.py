@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 __all__ = [
     "MOST_CONFIRMATIONS",
+    "MOST_KEPT_DOCUMENTS",
     "MOST_OF_A_SKETCH",
     "MOST_OPEN_CONFIRMATIONS",
     "AttemptResult",
@@ -54,6 +55,9 @@ MOST_OF_A_SKETCH: Final = 64
 
 MOST_CONFIRMATIONS: Final = 500
 """How many confirmations of a round are read: the newest ones."""
+
+MOST_KEPT_DOCUMENTS: Final = 100
+"""How many documents of a step are read with their texts: the last names."""
 
 MOST_OPEN_CONFIRMATIONS: Final = 50
 """How many requests that wait for a person are listed: the oldest ones."""

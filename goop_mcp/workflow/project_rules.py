@@ -261,7 +261,7 @@ def _locked_spec_changed(facts: ProjectFacts, _expected: Expectations) -> Hit | 
 
     added, removed = facts.locked_spec_change
     message = (
-        f"SPEC.md was changed after it was locked: {added} lines added, {removed} removed, and no"
+        f"SPEC.md was changed after it was locked: lines added: {added}, removed: {removed}; no"
         " amendment was confirmed"
     )
 

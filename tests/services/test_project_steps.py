@@ -327,7 +327,7 @@ def test_a_locked_contract_changes_only_by_an_amendment(player: Player) -> None:
     assert player.drift() == ["workflow/locked-spec-changed"]
     asked = player.step("amend_spec", reason="gift cards are wanted")
     assert asked.status == "waiting"
-    assert "1 lines added, 1 removed" in asked.question[0]
+    assert "lines added: 1, removed: 1" in asked.question[0]
 
     # A person at the terminal does not repeat the reason.
     same = player.step("amend_spec")

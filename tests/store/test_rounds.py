@@ -492,3 +492,13 @@ def test_the_documents_of_a_step_are_listed_as_kept_last(store: Store) -> None:
         ("SPEC.md", "new"),
     ]
     assert store.read(lambda reading: reading.kept_documents(step="left", round=3)) == []
+
+
+def test_of_many_documents_of_a_step_only_the_last_names_are_read(store: Store) -> None:
+    def keep_many(writing: WriteTransaction) -> None:
+        for number in range(105):
+            writing.keep_document(replace(SPEC, name=f"cp-{number:03}", step="checkpoint"))
+
+    store.write(keep_many)
+    kept = store.read(lambda reading: reading.kept_documents(step="checkpoint", round=1))
+    assert [each.name for each in kept] == [f"cp-{number:03}" for number in range(5, 105)]

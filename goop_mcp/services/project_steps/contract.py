@@ -236,7 +236,7 @@ def amend_spec(stage: Stage) -> Plan | NotDone:
         retire_reports(writing, retired, reason="replanned")
         return ()
 
-    size = f"{change[0]} lines added, {change[1]} removed"
+    size = f"lines added: {change[0]}, removed: {change[1]}"
 
     return Plan(
         message=notice(

@@ -133,7 +133,7 @@ def _not_allowed(move: Move, kind: MoveKind) -> NotDone | None:
         return NotDone(message=message, unchanged=True)
 
     if (move.start, move.target) == ("accept", "idle"):
-        command = "goop-mcp project accept"
+        command = "goop-mcp project accept --outcome accept"
         message = warning("A round is closed by accepting it.", command=command)
         return NotDone(message=message, command=command)
 

@@ -167,10 +167,10 @@ def start_round(stage: Stage) -> Plan | NotDone:
         return NotDone(
             message=warning(
                 f"Round {stage.round} is open; accept it before the next one begins.",
-                command="goop-mcp project accept",
+                command="goop-mcp project accept --outcome accept",
             ),
             missing=(f"the acceptance of round {stage.round}",),
-            command="goop-mcp project accept",
+            command="goop-mcp project accept --outcome accept",
         )
 
     number = stage.round + 1

@@ -13,6 +13,7 @@ from goop_mcp.store.postgres.connections import Connection
 from goop_mcp.store.postgres.errors import translating
 from goop_mcp.store.records import (
     MOST_CONFIRMATIONS,
+    MOST_KEPT_DOCUMENTS,
     MOST_OF_A_SKETCH,
     MOST_OPEN_CONFIRMATIONS,
     Confirmation,
@@ -245,8 +246,10 @@ class PostgresReadTransaction:
 
     def kept_documents(self, *, step: KeptStep, round: int) -> list[KeptDocument]:
         """Return each document that `step` kept in a round, as kept last."""
-        rows = self._rows(statements.KEPT_DOCUMENTS, step=step, round=round)
-        return [KeptDocument(**row) for row in rows]
+        rows = self._rows(
+            statements.KEPT_DOCUMENTS, step=step, round=round, limit=MOST_KEPT_DOCUMENTS
+        )
+        return [KeptDocument(**row) for row in rows][::-1]
 
     def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
         """Return the counters of a task in a round."""

@@ -317,7 +317,7 @@ WHERE {mine} AND id IN (
     WHERE {mine} AND round = %(round)s AND step = %(step)s
     GROUP BY name
 )
-ORDER BY name
+ORDER BY name DESC LIMIT %(limit)s
 """)
 KEEP_DOCUMENT = _statement("""
 INSERT INTO goop.kept_documents (

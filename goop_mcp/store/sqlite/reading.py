@@ -10,6 +10,7 @@ import apsw
 
 from goop_mcp.store.records import (
     MOST_CONFIRMATIONS,
+    MOST_KEPT_DOCUMENTS,
     MOST_OF_A_SKETCH,
     MOST_OPEN_CONFIRMATIONS,
     Confirmation,
@@ -350,9 +351,10 @@ class SqliteReadTransaction:
         """Return each document that `step` kept in a round, as kept last."""
         newest = (
             "WHERE id IN (SELECT max(id) FROM kept_documents WHERE round = :round AND step = :step"
-            " GROUP BY name) ORDER BY name"
+            " GROUP BY name) ORDER BY name DESC LIMIT :limit"
         )
-        return self._select(KeptDocument, newest, {"step": step, "round": round})
+        values = {"step": step, "round": round, "limit": MOST_KEPT_DOCUMENTS}
+        return self._select(KeptDocument, newest, values)[::-1]
 
     def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
         """Return the counters of a task in a round."""
