@@ -106,7 +106,6 @@ _OURS = re.compile(
 _CREATED_ONCE = re.compile(
     rf"""{re.escape(FOLDER)}/(?:
         (?:sessions/[a-z0-9-]{{2,50}}/)?(?:SPEC|BLUEPRINT|REQUIREMENTS)\.md
-        | archive/round-[0-9]{1, 9}/(?:SPEC|BLUEPRINT|CHRONICLE|HANDOFF|REQUIREMENTS)\.md
         | archive/round-[0-9]{{1,9}}/(?:SPEC|BLUEPRINT|CHRONICLE|HANDOFF|REQUIREMENTS)\.md
         | \.gitignore
     )""",

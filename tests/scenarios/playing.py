@@ -1,11 +1,13 @@
 """Play the full demo's story, and verify the project after each step."""
 
+import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from mcp import Client
 from mcp.client.session import ElicitationFnT
@@ -33,22 +35,35 @@ _VARYING = (
     (re.compile(r'("revision": )\d+'), r"\1<n>"),
     (re.compile(rf"\b(?:elicitation|reported by) {_CLIENT}|\bterminal \w+"), "<a person>"),
     (re.compile(rf"\b{_CLIENT}"), "<a client>"),
+    (re.compile(r"\bgoop://project/"), ".goopspec/"),
 )
 
 
 @dataclass(slots=True)
 class Transcript:
-    """What a play came to, in a form that is the same for every transport and database."""
+    """What a play came to, in a form that is the same for every transport and database.
 
-    steps: list[tuple[str, str | None, tuple[str, ...], str]] = field(default_factory=list)
+    `steps` are the answers by step: status, actions and message. `statuses` are what the project's
+    status was after each step, `documents` the texts at the end, by path.
+    """
+
+    steps: dict[str, tuple[str | None, tuple[str, ...], str]] = field(default_factory=dict)
+    statuses: dict[str, str] = field(default_factory=dict)
     documents: dict[str, str] = field(default_factory=dict)
 
-    def add(self, step: PlayStep, answer: Answer | None) -> None:
-        """Add the answer of a step."""
+    def add(self, step: PlayStep, answer: Answer | None, status: Mapping[str, Any]) -> None:
+        """Add the answer of a step, and the status of the project after it."""
         if answer is not None:
             # The question of a person and its answer look different for each variant.
             message = str(answer.values.get("message", "")) if step.person is None else ""
-            self.steps.append((step.name, answer.status, answer.actions, normal(message)))
+            lines = normal(message).split("\n")
+            # Which file was created first says nothing, and a state in the database comes last.
+            text = "\n".join(sorted(lines) if step.name == "init" else lines)
+            self.steps[step.name] = (answer.status, answer.actions, text)
+
+        # Where it is kept, and in how many changes, is what databases differ in.
+        shown = {key: status[key] for key in status if key not in ("database", "revision")}
+        self.statuses[step.name] = normal(json.dumps(checks.without_ages(shown), indent=1))
 
 
 def normal(text: str) -> str:
@@ -85,17 +100,17 @@ async def play(
     `settings` are those of another reader of the project.
     """
     settings = settings or Settings(project=project)
-    transcript, position = Transcript(), Position()
-    files, edited = checks.files_of(project), set[str]()
+    reader, transcript, position = checks.Reader(settings), Transcript(), Position()
+    files, edited = reader.documents(), set[str]()
 
     async with Player(project, connect, confirm=confirm) as player:
         for step in steps:
             try:
-                assert checks.files_of(project) == files, "a file changed between two steps"
+                assert reader.documents() == files, "a file changed between two steps"
                 if step.new_session:
                     await player.begin_session()
                 await player.write(step)
-                written = checks.files_of(project)
+                written = reader.documents()
                 peoples = {
                     path.removeprefix(".goopspec/")
                     for path in {*step.writes, *step.edits}
@@ -104,13 +119,13 @@ async def play(
                 assert checks.changed(files, written) <= peoples
 
                 answer = await player.call(step)
-                files, position = checks.files_of(project), step.position(position)
+                files, position = reader.documents(), step.position(position)
                 check_answer(step, answer)
                 checks.check_changes(step, answer, written, files)
                 found = (await player.ask("project_status", {})).values
                 now = checks.changed(written, files)
                 edited = set() if "CHRONICLE.md" in now else edited | peoples
-                other = checks.Reader(settings).status()
+                other = reader.status()
                 is_edited = "CHRONICLE.md" in edited
                 checks.check_status(found, other, position, is_edited=is_edited)
                 checks.check_rows(settings, position)
@@ -123,11 +138,11 @@ async def play(
                 error.add_note(f"at step {step.name}: {step.title}")
                 raise
 
-            transcript.add(step, answer)
+            transcript.add(step, answer, found)
 
-    transcript.documents = {
-        normal(path): normal(data.decode()) for path, data in sorted(files.items())
-    }
+    # What a folder holds counts as it is there; a copy that is in no folder is only kept.
+    for path, data in sorted({**reader.copies(), **files}.items()):
+        transcript.documents[normal(path)] = normal(data.decode())
 
     return transcript
 
