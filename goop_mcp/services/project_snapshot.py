@@ -43,6 +43,7 @@ from goop_mcp.workspace.layout import (
 )
 from goop_mcp.workspace.project import Project, read_project
 from goop_mcp.workspace.projection_text import GIVEN_KIND, HIDDEN_KINDS, RESUMED_KIND
+from goop_mcp.workspace.projections import newest_state_block
 from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.report_index import Records, ReportIndex
 from goop_mcp.workspace.state import ProjectState
@@ -277,7 +278,11 @@ def _as_recorded(project: Project, reading: ReadTransaction, context: ProjectCon
     """
     plan = interrupted_change(reading, context.files) if context.writes_files else None
     if plan is not None:
-        project = replace(project, state=plan.planned.after)
+        block = newest_state_block(reading, CHRONICLE)
+        chronicle = project.chronicle
+        if block is not None:
+            chronicle = with_state_block(chronicle or Chronicle(), block.text)
+        project = replace(project, state=plan.planned.after, chronicle=chronicle)
 
     spec = pending_spec(reading, context.files)
     if spec is None or spec.path != project.paths.get(SPEC):

@@ -3,22 +3,23 @@
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.session import ElicitationFnT
 from mcp.client.stdio import StdioServerParameters
 
 from goop_mcp.cli.demo.full_player import Answer, Confirm, Connect, Player, PlayStep, Position
 from goop_mcp.cli.demo.full_story import CHAPTERS
 from goop_mcp.settings import Settings
+from goop_mcp.workspace.layout import PEOPLES_DOCUMENTS
 from tests.scenarios import checks
 
-__all__ = ["STEPS", "Transcript", "play", "stdio"]
+__all__ = ["STEPS", "Call", "Transcript", "play", "stdio"]
 
 STEPS: Sequence[PlayStep] = [step for chapter in CHAPTERS for step in chapter.steps]
 
@@ -66,6 +67,10 @@ class Transcript:
         self.statuses[step.name] = normal(json.dumps(checks.without_ages(shown), indent=1))
 
 
+Call = Callable[[Player, PlayStep, Position], Awaitable[Answer | None]]
+"""Makes the call of a step at a position; the answer is None if it is not known."""
+
+
 def normal(text: str) -> str:
     """Return `text` without times, digests, revisions, checkpoint ids and ways of confirming."""
     for pattern, name in _VARYING:
@@ -73,12 +78,17 @@ def normal(text: str) -> str:
     return text
 
 
-def stdio(*options: str, protocol_mode: str = "auto", program: str = "goop_mcp") -> Connect:
-    """Return what connects to a server of its own over stdio."""
+def stdio(
+    *options: str, protocol_mode: str = "auto", program: Sequence[str] = ("goop_mcp",)
+) -> Connect:
+    """Return what connects to a server of its own over stdio.
+
+    `program` is the module that serves, and its arguments before those of the server.
+    """
 
     def connect(answer: ElicitationFnT | None) -> AbstractAsyncContextManager[Client]:
         command = StdioServerParameters(
-            command=sys.executable, args=["-m", program, "serve", *options]
+            command=sys.executable, args=["-m", *program, "serve", *options]
         )
         return Client(
             command, mode=protocol_mode, elicitation_callback=answer, read_timeout_seconds=120
@@ -94,10 +104,14 @@ async def play(
     settings: Settings | None = None,
     confirm: Confirm | None = None,
     steps: Sequence[PlayStep] = STEPS,
+    call: Call | None = None,
+    is_elsewhere: bool = False,
 ) -> Transcript:
     """Play `steps` in `project`, and raise at the first that is not as it should be.
 
-    `settings` are those of another reader of the project.
+    `settings` are those of another reader of the project. `call` makes the call of each step.
+    `is_elsewhere` states that the server has no folder: what people have written there is known to
+    it as soon as a step has judged it.
     """
     settings = settings or Settings(project=project)
     reader, transcript, position = checks.Reader(settings), Transcript(), Position()
@@ -118,7 +132,10 @@ async def play(
                 }
                 assert checks.changed(files, written) <= peoples
 
-                answer = await player.call(step)
+                if call is None:
+                    answer = await player.call(step)
+                else:
+                    answer = await call(player, step, position)
                 files, position = reader.documents(), step.position(position)
                 check_answer(step, answer)
                 checks.check_changes(step, answer, written, files)
@@ -127,18 +144,26 @@ async def play(
                 edited = set() if "CHRONICLE.md" in now else edited | peoples
                 other = reader.status()
                 is_edited = "CHRONICLE.md" in edited
-                checks.check_status(found, other, position, is_edited=is_edited)
+                if is_elsewhere:
+                    checks.check_position(other, position)
+                    is_known = await knows_documents(player, files)
+                    if is_known:
+                        checks.check_position(found, position)
+                else:
+                    is_known = True
+                    checks.check_status(found, other, position, is_edited=is_edited)
                 checks.check_rows(settings, position)
                 checks.check_documents(files, position, is_edited=bool(edited))
                 checks.check_texts(files, step)
                 if "HANDOFF.md" in now:
                     checks.check_handoff(files["HANDOFF.md"].decode(), position)
-                await check_resources(player, files)
+                if is_known:
+                    await check_resources(player, files)
             except (AssertionError, KeyError) as error:
                 error.add_note(f"at step {step.name}: {step.title}")
                 raise
 
-            transcript.add(step, answer, found)
+            transcript.add(step, answer, other if is_elsewhere else found)
 
     # What a folder holds counts as it is there; a copy that is in no folder is only kept.
     for path, data in sorted({**reader.copies(), **files}.items()):
@@ -164,6 +189,19 @@ def check_answer(step: PlayStep, answer: Answer | None) -> None:
         assert answer.findings == step.findings, answer.text
     for text in step.says:
         assert text in answer.text, f"{text!r} is not in {answer.text}"
+
+
+async def knows_documents(player: Player, files: checks.Files) -> bool:
+    """Whether a server without the folder has the documents of people as they are there."""
+    for name in PEOPLES_DOCUMENTS:
+        try:
+            (contents,) = (await player.client.read_resource(f"goop://project/{name}")).contents
+        except MCPError:
+            return False
+        if getattr(contents, "text", None) != files.get(name, b"").decode():
+            return False
+
+    return True
 
 
 async def check_resources(player: Player, files: checks.Files) -> None:

@@ -15,7 +15,7 @@ import pytest
 from mcp import Client
 from mcp.client.session import ElicitationFnT
 
-from goop_mcp.cli.demo.full_player import Connect
+from goop_mcp.cli.demo.full_player import Answer, Connect, Player, PlayStep, Position
 from goop_mcp.settings import DatabaseUrl, Settings
 from tests.postgres import Database, Server
 from tests.scenarios.playing import Transcript, play, stdio
@@ -42,11 +42,13 @@ class Combination:
     protocol_mode: str = "auto"
     at_terminal: bool = False
     is_shared: bool = False
+    is_elsewhere: bool = False
 
     def __str__(self) -> str:
         asked = "terminal" if self.at_terminal else "elicitation"
         database = "postgresql" if self.is_shared else "sqlite"
-        return f"{self.transport}-{self.protocol_mode}-{asked}-{database}"
+        place = "-elsewhere" if self.is_elsewhere else ""
+        return f"{self.transport}-{self.protocol_mode}-{asked}-{database}{place}"
 
 
 REFERENCE = Combination()
@@ -61,6 +63,13 @@ OTHERS += [
     replace(REFERENCE, at_terminal=True, transport="streamable-http"),
 ]
 OTHERS += [replace(each, is_shared=True) for each in (REFERENCE, *OTHERS)]
+OTHERS += [
+    replace(REFERENCE, transport=transport, is_shared=True, is_elsewhere=True)
+    for transport in ("stdio", "streamable-http")
+]
+
+NEED_FOLDER = frozenset({"complete_interview", "lock_spec", "unlock_spec", "amend_spec"})
+"""The actions that judge documents in the folder, which other servers refuse."""
 
 
 @contextmanager
@@ -104,13 +113,42 @@ async def play_as(
         assert code == (0 if accept else 1), f"{command} ended with {code}"
         return accept
 
-    with connecting(combination, options, project) as connect:
+    async def call(player: Player, step: PlayStep, _: Position) -> Answer | None:
+        """Make the call where it can be made: in the checkout, or at the server elsewhere."""
+        action = step.arguments.get("action")
+        is_remote = combination.transport != "stdio"
+        in_checkout = (action == "init" and is_remote) or (
+            combination.is_elsewhere and (action in {"init", *NEED_FOLDER} or reports(step))
+        )
+        if not in_checkout:
+            return await player.call(step)
+
+        if combination.is_elsewhere and action in NEED_FOLDER:
+            refused = await player.ask("update_project", step.arguments)
+            assert refused.status == "refused", refused.text
+            assert "in a checkout" in refused.text
+        async with Player(project, stdio("--project", str(project), *options)) as checkout:
+            return await checkout.call(step)
+
+    server_folder = project
+    if combination.is_elsewhere:
+        server_folder = project.parent / "server"
+        server_folder.mkdir()
+
+    with connecting(combination, options, server_folder) as connect:
         return await play(
             project,
             connect,
             settings=settings,
             confirm=confirm if combination.at_terminal else None,
+            call=call if combination.is_shared else None,
+            is_elsewhere=combination.is_elsewhere,
         )
+
+
+def reports(step: PlayStep) -> bool:
+    """Whether an agent reports, whose claims are verified where its files are."""
+    return step.tool == "record_report"
 
 
 @pytest.fixture(scope="module")

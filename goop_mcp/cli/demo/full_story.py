@@ -155,6 +155,7 @@ IDEA = Chapter(
                 "CHRONICLE.md",
                 "ADL.md",
                 ".gitignore",
+                "hooks.json",
             ),
             after={"exists": True, "phase": "idle", "wave": 0, "next": "/goop-discuss"},
         ),

@@ -7,6 +7,7 @@ from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
 from goop_mcp import services
+from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import answer
 from goop_mcp.server.telemetry import count_verdict
 from goop_mcp.services.stop_hooks.attempt_storage import AttemptsInMemory
@@ -109,6 +110,15 @@ class HookTools:
         )
         if outcome.verdict is not None and outcome.number is not None:
             count_verdict(outcome.verdict, expected_agent=turn.expected.agent)
+            if here.files.exists(FOLDER):
+                services.counters.count_turn(
+                    here.store,
+                    turn,
+                    outcome,
+                    session=session_id or None,
+                    keeps_judgement=policy.record,
+                    now=written(utc_now()),
+                )
 
         output = hook_answer(outcome)
 

@@ -30,7 +30,7 @@ from goop_mcp.services.project_steps.model import (
     step_from_json,
 )
 from goop_mcp.services.project_steps.phases import confirm_merge, skip_gate, start_phase
-from goop_mcp.services.project_steps.positions import checkpoint, resume
+from goop_mcp.services.project_steps.positions import checkpoint, restore_state, resume
 from goop_mcp.services.project_steps.rounds import accept, reopen_round, start_round
 from goop_mcp.services.round_closing import keep_document, spec_path
 from goop_mcp.services.state_block import state_block_of
@@ -207,7 +207,11 @@ def _stage(
     context: ProjectContext, writing: WriteTransaction, step: ProjectStep, *, by: str, now: str
 ) -> Stage | StepResult:
     """Return the project as it is now, under the lock of writers; a result if there is none."""
-    snapshot = snapshot_in(context, writing)
+    snapshot, restored = snapshot_in(context, writing), None
+    if step.action == "resume" and snapshot.project.state_defect is not None:
+        restored = restore_state(context, writing, step.id, now=now)
+        snapshot = snapshot_in(context, writing)
+
     project = snapshot.project
     if project.state is None and project.state_defect is None:
         return StepResult(
@@ -232,6 +236,7 @@ def _stage(
         state=state,
         by=by,
         now=now,
+        restored=restored,
     )
 
 
