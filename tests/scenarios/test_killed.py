@@ -5,15 +5,16 @@ not at all, whoever looks; and the call may be made again.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import pytest
 from mcp import MCPError
 
 from goop_mcp.cli.demo.full_player import Answer, Connect, Player, PlayStep, Position, position_of
+from goop_mcp.cli.demo.full_story import IDEA, PLAN
 from goop_mcp.context import AppContext
 from goop_mcp.settings import DatabaseUrl, Settings
 from goop_mcp.store.failpoints import Failpoint
@@ -22,7 +23,9 @@ from goop_mcp.store.statistics import StatisticsFilter
 from tests.postgres import Server
 from tests.scenarios import checks
 from tests.scenarios.killed_server import Orders
-from tests.scenarios.playing import STEPS, Transcript, play, stdio
+from tests.scenarios.playing import STEPS, Call, play, stdio
+
+Places = Literal["before", "rows", "files"]
 
 # Blocks of state are replaced, and what people wrote is imported by whoever writes next.
 _NOT_COUNTED: Final = frozenset({"state_block", "imported", "adopted"})
@@ -57,42 +60,43 @@ class Recorder:
 
 @dataclass(slots=True)
 class Killer:
-    """Plays with the kills that a recorded play allows, and counts them by kind of place.
+    """Plays with one kill in each step, at one kind of place, and counts the kills.
 
-    `completed` counts the files that were behind after a kill and that the restart wrote.
+    `places` is that kind: before anything is written, among its rows, or after its last commit,
+    while its files are written. `completed` counts the files that were behind after a kill and that
+    the restart wrote.
     """
 
     recorder: Recorder
     settings: Settings
     orders: Orders
-    only: frozenset[str] | None = None
-    kills: Counter[str] = field(default_factory=Counter)
+    places: Places
+    kills: Counter[Failpoint] = field(default_factory=Counter)
     completed: Counter[str] = field(default_factory=Counter)
-    turn: int = 0
 
     async def __call__(self, player: Player, step: PlayStep, before: Position) -> Answer | None:
-        points = self.recorder.points[step.name]
-        is_hit = self.only is None or step.name in self.only
-        for number in self._places(points) if is_hit else ():
-            if await self._is_killed_and_done(player, step, before, number):
-                return None
+        number = self._place(self.recorder.points[step.name])
+        if number is not None and await self._is_killed_and_done(player, step, before, number):
+            return None
 
         self.orders.let_live()
         return await player.call(step)
 
-    def _places(self, points: Sequence[Failpoint]) -> Iterator[int]:
-        """Yield where to kill: before the step, in its rows, and once after its last commit.
+    def _place(self, points: Sequence[Failpoint]) -> int | None:
+        """Return the point at which a step is killed, None for one that writes nothing.
 
-        The place after it goes round with the steps, so that all of them have their turn.
+        Within its kind the point goes round with the steps, so that all of them have their turn.
         """
-        if Failpoint.COMMIT not in points:
-            return
+        if Failpoint.INSERT not in points:
+            return None
 
         last = len(points) - 1 - list(reversed(points)).index(Failpoint.COMMIT)
-        self.turn += 1
-        yield 0
-        yield 1 + self.turn % max(last - 1, 1)
-        yield last + self.turn * 5 % (len(points) - last)
+        turn = self.kills.total()
+        if self.places == "before":
+            return 0
+        if self.places == "rows":
+            return 1 + turn % max(last - 1, 1)
+        return last + turn * 5 % (len(points) - last)
 
     async def _is_killed_and_done(
         self, player: Player, step: PlayStep, before: Position, number: int
@@ -114,8 +118,7 @@ class Killer:
         await player.begin_session()
 
         done = self._is_done(step)
-        at = "nothing" if not done else "files"
-        self.kills[f"{at}: {passed[-1]}"] += 1
+        self.kills[passed[-1]] += 1
         expected = step.position(before) if done else before
         found = position_of((await player.ask("project_status", {})).values)
         # A question may have been asked already; it stays open, and is the same again.
@@ -169,66 +172,86 @@ def connecting(orders: Orders, settings: Settings) -> Connect:
     return stdio(*options, program=("tests.scenarios.killed_server", str(orders.path)))
 
 
-async def play_with_kills(
+async def play_twice(
     tmp_path: Path,
-    settings: Callable[[Path, str], Settings],
+    places: Places,
+    settings: Callable[[str], Settings],
     *,
     steps: Sequence[PlayStep] = STEPS,
-    only: frozenset[str] | None = None,
 ) -> Killer:
     """Play once without and once with kills; assert that both come to the same."""
-    transcripts: list[Transcript] = []
-    recorder: Recorder | None = None
-    killer: Killer | None = None
-    for name in ("whole", "killed"):
-        folder = tmp_path / name
-        folder.mkdir()
-        here, orders = settings(folder, name), Orders(tmp_path / f"{name}.orders")
-        if recorder is None:
-            caller: Recorder | Killer = (recorder := Recorder(here, orders))
-        else:
-            caller = killer = Killer(recorder, here, orders, only)
-        connect = connecting(orders, here)
-        played = await play(folder, connect, settings=here, call=caller, steps=steps)
-        transcripts.append(played)
+    here = settings("whole"), settings("killed")
+    orders = Orders(tmp_path / "whole.orders"), Orders(tmp_path / "killed.orders")
+    recorder = Recorder(here[0], orders[0])
+    killer = Killer(recorder, here[1], orders[1], places)
+    callers: tuple[Call, Call] = (recorder, killer)
+    whole, killed = [
+        await play(each.project, connecting(order, each), settings=each, call=call, steps=steps)
+        for each, order, call in zip(here, orders, callers, strict=True)
+    ]
 
-    whole, killed = transcripts
     assert killed.statuses == whole.statuses
     assert list(killed.documents) == list(whole.documents)
     for path, text in killed.documents.items():
         assert text == whole.documents[path], path
 
-    left = [path.name for path in (tmp_path / "killed").rglob("*.goop-tmp")]
+    left = [path.name for path in here[1].project.rglob("*.goop-tmp")]
     assert not left, "temporary files of killed servers were left"
-    assert killer is not None
 
     return killer
 
 
-def in_a_file(folder: Path, _name: str) -> Settings:
-    """Return settings with the database in the project."""
-    return Settings(project=folder)
+def in_a_file(tmp_path: Path) -> Callable[[str], Settings]:
+    """Return settings of a play with the database in its project."""
+
+    def settings(name: str) -> Settings:
+        (tmp_path / name).mkdir()
+        return Settings(project=tmp_path / name)
+
+    return settings
+
+
+@pytest.mark.parametrize("places", ["rows", "files"])
+async def test_killed_up_to_execution_the_project_gets_there_the_same(
+    tmp_path: Path, places: Places
+) -> None:
+    steps = [*IDEA.steps, *PLAN.steps]
+
+    killer = await play_twice(tmp_path, places, in_a_file(tmp_path), steps=steps)
+
+    assert killer.kills.total() >= 8
+    if places == "files":
+        assert killer.completed["state.json"] >= 2
 
 
 @pytest.mark.scenarios
-async def test_killed_at_every_step_the_project_ends_the_same(tmp_path: Path) -> None:
-    killer = await play_with_kills(tmp_path, in_a_file)
+@pytest.mark.parametrize("places", ["before", "rows", "files"])
+async def test_killed_at_every_step_the_project_ends_the_same(
+    tmp_path: Path, places: Places
+) -> None:
+    killer = await play_twice(tmp_path, places, in_a_file(tmp_path))
 
-    for name in ("state.json", "CHRONICLE.md", "ADL.md", "HANDOFF.md", "SPEC.md", "archive"):
-        assert killer.completed[name] >= 1, name
+    assert killer.kills.total() >= 50
+    if places == "files":
+        for name in ("state.json", "CHRONICLE.md", "ADL.md", "HANDOFF.md", "SPEC.md", "archive"):
+            assert killer.completed[name] >= 1, (name, killer)
 
 
 @pytest.mark.scenarios
+@pytest.mark.parametrize("places", ["before", "rows", "files"])
 async def test_killed_at_every_step_a_shared_project_ends_the_same(
-    tmp_path: Path, postgres_server: Server
+    tmp_path: Path, places: Places, postgres_server: Server
 ) -> None:
     with postgres_server.database() as one, postgres_server.database() as two:
-        urls = {"whole": one.url(), "killed": two.url()}
+        urls = {"whole": DatabaseUrl(one.url()), "killed": DatabaseUrl(two.url())}
 
-        def shared(folder: Path, name: str) -> Settings:
-            return Settings(project=folder, database=DatabaseUrl(urls[name]), project_id="shop")
+        def shared(name: str) -> Settings:
+            (tmp_path / name).mkdir()
+            return Settings(project=tmp_path / name, database=urls[name], project_id="shop")
 
-        killer = await play_with_kills(tmp_path, shared)
+        killer = await play_twice(tmp_path, places, shared)
 
-    for name in ("SPEC.md", "archive"):
-        assert killer.completed[name] >= 1, name
+    assert killer.kills.total() >= 50
+    if places == "files":
+        for name in ("SPEC.md", "archive"):
+            assert killer.completed[name] >= 1, (name, killer)
