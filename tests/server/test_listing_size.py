@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from mcp.types import Tool
+from pydantic import JsonValue
 
 from goop_mcp.errors import GoopError
 from goop_mcp.server.app import create_server
@@ -112,6 +113,11 @@ def test_the_whole_schema_of_an_answer_is_a_resource(connection: Connection) -> 
 
 def test_counters_are_taken_and_not_listed(connection: Connection) -> None:
     listed = connection.tools()["route_next_action"].input_schema["properties"]
-    counters = {"attempt": 2, "iteration": 1, "max_iterations": 3, "previous_rules": ["a/b"]}
+    counters: dict[str, JsonValue] = {
+        "attempt": 2,
+        "iteration": 1,
+        "max_iterations": 3,
+        "previous_rules": ["a/b"],
+    }
     assert not counters.keys() & listed.keys()
     assert not connection.tool("route_next_action", text="nothing", **counters).is_error

@@ -13,7 +13,6 @@ from goop_mcp.settings import Settings
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from tests.server.connections import PROTOCOL_MODES, Connection, connect, text_of
 
-WHOLE = {"goopspec_aliases": True, "hook_tool": True}
 GIVEN: dict[str, dict[str, JsonValue]] = {
     "validate_report": {"text": COMPLETE_REPLY},
     "route_next_action": {"text": COMPLETE_REPLY},
@@ -81,7 +80,8 @@ def offering_all(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Connection]:
     folder = tmp_path_factory.mktemp("arguments")
-    with connect(create_server(Settings(project=folder, **WHOLE)), request.param) as connection:
+    settings = Settings(project=folder, goopspec_aliases=True, hook_tool=True)
+    with connect(create_server(settings), request.param) as connection:
         connection.tool("update_project", action="init", name="shop")
         connection.tool("save_memory", title="Use jose", content="We use jose for tokens.")
         yield connection
