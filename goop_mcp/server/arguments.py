@@ -49,7 +49,7 @@ _EXPECTED = {
     "object": "an object",
     "null": "null",
 }
-# Doubles beyond it no longer tell one whole number from the next.
+# Beyond it a double stands for several whole numbers.
 _LARGEST_WHOLE = 2**53
 
 
@@ -183,7 +183,7 @@ def _fits(value: JsonValue, by_type: Mapping[str, _Schema]) -> bool:
 
 
 def _known(tool: Tool) -> Mapping[str, dict[str, JsonValue]]:
-    """Return the schema of each argument with its bounds, which clients are not told."""
+    """Return the schema of each argument with its bounds, which the list of tools leaves out."""
     return _properties(tool.fn_metadata.arg_model)
 
 

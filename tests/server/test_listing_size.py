@@ -29,7 +29,7 @@ def offering(folder: Path, tools: str) -> Iterator[Connection]:
 
 
 def paid_for(tool: Tool) -> dict[str, Any]:
-    """Return what a model is told of a tool: all but the schema of its answer."""
+    """Return what a model sees of a tool: all but the schema of its answer."""
     return tool.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"output_schema"})
 
 

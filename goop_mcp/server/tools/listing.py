@@ -1,4 +1,4 @@
-"""What clients are told of a tool: the schemas of its arguments and of its answer, made short.
+"""The list of tools for clients: schemas of arguments and answers, made short.
 
 A model pays for every byte of the list in each conversation, so that it holds what a model needs to
 call a tool, and no more: the server still checks the rest, and its errors name it.
@@ -22,7 +22,7 @@ _LENGTHS: Final = ("maxLength", "minLength", "maxItems", "minItems")
 
 
 def listed_schema(schema: Mapping[str, JsonValue]) -> _Schema:
-    """Return the schema of a tool's arguments as clients are told it.
+    """Return the schema of the arguments of a tool for the list of tools.
 
     An argument that may be null is listed without it, because leaving it out says the same, and
     because some models' interfaces refuse a list of types, and every tool of a request with it. An

@@ -56,7 +56,7 @@ _Function = Callable[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedTool:
-    """A tool, and the whole schema of its answer; clients are told a flat one.
+    """A tool, and the whole schema of its answer; the list of tools has a flat one.
 
     `is_core` is whether an agent needs it that only does its work and reports.
     """
