@@ -15,12 +15,14 @@ from goop_mcp.cli.options import (
     PROJECT,
     PROJECT_ID,
     PROTOCOL,
+    REPORT,
     RULES,
     WORKSPACE,
     WrongCallError,
     judging,
     opened_workspace,
     project_folder,
+    text_of_report,
 )
 from goop_mcp.cli.rendering.program_formats import (
     render_github,
@@ -57,6 +59,7 @@ _WATCH_PAUSE: Final = 0.3
 
 @click.command(short_help="Validate the envelope in each reply.")
 @click.argument("files", nargs=-1, metavar="[FILE…|FOLDER…|-]")
+@REPORT
 @PROTOCOL
 @click.option("--strict", is_flag=True, help="Report every error of form instead of repairing it.")
 @click.option(
@@ -108,6 +111,7 @@ _WATCH_PAUSE: Final = 0.3
 @COLOUR
 def check(
     files: tuple[str, ...],
+    report: int | None,
     protocol: str,
     *,
     strict: bool,
@@ -136,8 +140,15 @@ def check(
     file is a reply without an envelope: rejected. Of a FOLDER, the files are read that end with
     .json, .md, .txt or .xml.
     """
-    named = _files_or_stdin(files)
-    _refuse_contradictions(named, format=format, verbose=verbose, quiet=quiet, watch=watch)
+    named = _named(files, report)
+    _refuse_contradictions(
+        named,
+        format=format,
+        verbose=verbose,
+        quiet=quiet,
+        watch=watch,
+        recorded=report is not None,
+    )
     detail: Detail = "quiet" if quiet else "verbose" if verbose else "normal"
     expected = Expectations(
         agent=agent,
@@ -148,9 +159,13 @@ def check(
         profile=profile,
         base=base,
     )
+    texts = None
+    if report is not None:
+        text = text_of_report(report, project=project, database=database, project_id=project_id)
+        texts = {named[0]: text}
 
     def judge() -> FileVerdicts:
-        found, unread = files_below(named)
+        found, unread = files_below(named) if texts is None else (list(named), [])
         opened = opened_workspace(
             project, database=database, project_id=project_id, wanted=workspace
         )
@@ -164,10 +179,11 @@ def check(
                 store=store,
                 stdin=standard_input(),
                 rules=rules,
+                texts=texts,
             )
         return replace(outcome, unread=(*unread, *outcome.unread))
 
-    def report(outcome: FileVerdicts) -> int:
+    def present(outcome: FileVerdicts) -> int:
         width = None if output is not None else terminal_width()
         if format != "text":
             document = _FOR_PROGRAMS[format](outcome)
@@ -189,15 +205,19 @@ def check(
             return 2
         return 0 if all(checked.verdict.accepted for checked in outcome.checked) else 1
 
-    code = report(judge())
+    code = present(judge())
     if not watch:
         return code
 
-    return _watch(named, lambda: report(judge()), code)
+    return _watch(named, lambda: present(judge()), code)
 
 
-def _files_or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what to read; without any name, standard input unless it is a terminal."""
+def _named(files: tuple[str, ...], report: int | None) -> tuple[str, ...]:
+    """Return the names of what is judged; without any, standard input unless it is a terminal."""
+    if files and report is not None:
+        raise WrongCallError("files and --report are given; name files, or one report")
+    if report is not None:
+        return (f"report {report}",)
     if files.count(STDIN) > 1:
         raise WrongCallError("standard input (-) is named twice and can be read once")
     if files:
@@ -208,15 +228,16 @@ def _files_or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _refuse_contradictions(
-    files: Sequence[str], *, format: str, verbose: bool, quiet: bool, watch: bool
+    files: Sequence[str], *, format: str, verbose: bool, quiet: bool, watch: bool, recorded: bool
 ) -> None:
     if verbose and quiet:
         raise WrongCallError("--verbose and --quiet contradict each other; leave one out")
     if (verbose or quiet) and format != "text":
         option = "--verbose" if verbose else "--quiet"
         raise WrongCallError(f"{option} is for text; --format {format} always has every finding")
-    if watch and STDIN in files:
-        raise WrongCallError("standard input (-) does not change; with --watch, name files")
+    if watch and (STDIN in files or recorded):
+        unchanging = "a recorded report" if recorded else "standard input (-)"
+        raise WrongCallError(f"{unchanging} does not change; with --watch, name files")
 
 
 def _progress_bar(files: Sequence[str]) -> "ProgressBar[str]":
