@@ -81,13 +81,13 @@ def test_where_only_the_plugin_is_the_session_begins_with_the_prefix(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     start(sandbox)
-    said = f"for /goop-plan the user types /{PLUGIN_PREFIX}goop-plan"
+    stated = f"for /goop-plan the user types /{PLUGIN_PREFIX}goop-plan"
     run_claude(sandbox, model, "hello", arguments=["--plugin-dir", PLUGIN])
-    assert model.conversations[-1].text_of("user", "system").count(said) == 1
+    assert model.conversations[-1].text_of("user", "system").count(stated) == 1
 
     install(sandbox, "claude-code")
     run_claude(sandbox, model, "hello", arguments=["--plugin-dir", PLUGIN])
-    assert said not in model.conversations[-1].text_of("user", "system")
+    assert stated not in model.conversations[-1].text_of("user", "system")
 
 
 @in_claude_code

@@ -127,17 +127,17 @@ def test_a_prompt_of_the_user_is_not_changed(host: Host) -> None:
     assert host.send("UserPromptSubmit", prompt="What is a <task-notification>?").ended.out == ""
 
 
-def test_the_prefix_of_the_plugin_is_said_where_only_the_plugin_has_the_commands(
+def test_the_prefix_of_the_plugin_is_stated_where_only_the_plugin_has_the_commands(
     host: Host,
 ) -> None:
     host.configure()
-    said = "for /goop-plan the user types /goop-mcp:goop-plan"
+    stated = "for /goop-plan the user types /goop-mcp:goop-plan"
     root = {"CLAUDE_PLUGIN_ROOT": "/plugin", "HOME": str(host.project)}
     in_plugin = replace(host, environment=root)
-    assert said in in_plugin.send("SessionStart").context
-    assert said not in host.send("SessionStart").context
+    assert stated in in_plugin.send("SessionStart").context
+    assert stated not in host.send("SessionStart").context
 
     commands = host.project / ".claude" / "commands"
     commands.mkdir(parents=True)
     (commands / "goop-plan.md").write_text("Plan.", encoding="utf-8")
-    assert said not in in_plugin.send("SessionStart").context
+    assert stated not in in_plugin.send("SessionStart").context
