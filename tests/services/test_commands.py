@@ -71,7 +71,9 @@ def test_the_plugin_has_no_other_command() -> None:
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Mapping[str, object]]:
     """Return the arguments of each tool."""
     with AppContext(Settings(project=tmp_path_factory.mktemp("project"))) as application:
-        return {tool.name: tool.parameters["properties"] for tool in offered_tools(application)}
+        tools = [each.tool for each in offered_tools(application)]
+
+    return {tool.name: tool.parameters["properties"] for tool in tools}
 
 
 @pytest.mark.parametrize("name", command_names())
