@@ -1,7 +1,7 @@
 # One target per task, for developers and for CI. Each target sets up .venv first if needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean \
+.PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean deployment \
   e2e conformance inspector scenarios
 
 PYTHON := .venv/bin/python
@@ -143,6 +143,10 @@ site: $(STAMP)
 # Arguments: make package PACKAGE="/usr/bin/python3.12 /opt/python3.14/bin/python3.14"
 package: $(STAMP)
 	$(PYTHON) -m tests.packaging $(PACKAGE)
+
+# What runs elsewhere is linted: workflows and the service; the rest is tried: action, pre-commit hook, container.
+deployment: $(STAMP)
+	$(PYTHON) -m tests.deployment
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage htmlcov

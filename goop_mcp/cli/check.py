@@ -10,12 +10,14 @@ from goop_mcp.cli.options import (
     PROJECT,
     PROJECT_ID,
     PROTOCOL,
+    REPORT,
     RULES,
     WORKSPACE,
     WrongCallError,
     judging,
     opened_workspace,
     project_folder,
+    text_of_report,
 )
 from goop_mcp.cli.rendering.program_formats import render_github, render_json, render_sarif
 from goop_mcp.cli.rendering.text import render_text
@@ -33,6 +35,7 @@ _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_gi
 
 @click.command(short_help="Validate the envelope in each reply.")
 @click.argument("files", nargs=-1, metavar="[FILE…|-]")
+@REPORT
 @PROTOCOL
 @click.option("--strict", is_flag=True, help="Report every error of form instead of repairing it.")
 @click.option(
@@ -75,6 +78,7 @@ _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_gi
 @COLOUR
 def check(
     files: tuple[str, ...],
+    report: int | None,
     protocol: str,
     *,
     strict: bool,
@@ -93,7 +97,7 @@ def check(
     format: str,
     colour: str,
 ) -> int:
-    """Validate the envelope in each FILE, or in standard input.
+    """Validate the envelope in each FILE, in standard input, or in a recorded report.
 
     Exit code: 0 accepted, 1 any rejected, 2 a file could not be read, or a usage error. An empty
     file is a reply without an envelope: rejected.
@@ -107,11 +111,17 @@ def check(
         profile=profile,
         base=base,
     )
+    named = _named(files, report)
+    texts = None
+    if report is not None:
+        text = text_of_report(report, project=project, database=database, project_id=project_id)
+        texts = {named[0]: text}
+
     opened = opened_workspace(project, database=database, project_id=project_id, wanted=workspace)
 
     with opened as (folder, store), judging():
         outcome = check_files(
-            _files_or_stdin(files),
+            named,
             protocol=protocol,
             mode="strict" if strict else "lenient",
             expected=expect_of_project(project_folder(project), expected),
@@ -119,6 +129,7 @@ def check(
             store=store,
             stdin=standard_input(),
             rules=rules,
+            texts=texts,
         )
 
     if format == "text":
@@ -134,8 +145,12 @@ def check(
     return 0 if all(checked.verdict.accepted for checked in outcome.checked) else 1
 
 
-def _files_or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the files to read; without any, standard input unless it is a terminal."""
+def _named(files: tuple[str, ...], report: int | None) -> tuple[str, ...]:
+    """Return the names of what is judged; without any, standard input unless it is a terminal."""
+    if files and report is not None:
+        raise WrongCallError("files and --report are given; name files, or one report")
+    if report is not None:
+        return (f"report {report}",)
     if files.count(STDIN) > 1:
         raise WrongCallError("standard input (-) is named twice and can be read once")
     if files:

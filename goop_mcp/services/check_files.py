@@ -1,6 +1,6 @@
 """Read replies from files, judge them, repair them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
@@ -88,8 +88,9 @@ def check_files(
     stdin: BinaryIO | None = None,
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
+    texts: Mapping[str, str] | None = None,
 ) -> FileVerdicts:
-    """Judge the reply in each of `files`.
+    """Judge the reply in each of `files`; those of `texts` have their text there.
 
     A file that cannot be read or judged does not stop the others. The arguments are those of
     `validate`; `stdin` is read for the name "-". The claims of the replies are verified in the
@@ -110,7 +111,9 @@ def check_files(
 
     for file in files:
         try:
-            text = read_reply(file, stdin=stdin, limits=limits).removeprefix("\ufeff")
+            known = None if texts is None else texts.get(file)
+            text = read_reply(file, stdin=stdin, limits=limits) if known is None else known
+            text = text.removeprefix("\ufeff")
         except UnreadableFileError as error:
             unread.append(UnreadFile(file=file, message=str(error)))
             continue
@@ -132,13 +135,15 @@ def repair_file(
     expected: Expectations | None = None,
     stdin: BinaryIO | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    text: str | None = None,
 ) -> RepairedFile:
     """Repair the form of the envelope in `file` and leave everything else as it is.
 
-    `expected` is that of `validate`. The repaired text is judged once more, so that nothing is
-    returned that would be rejected. Raises UnreadableFileError and UnknownNameError.
+    `text` is that of a reply that stands in no file. `expected` is that of `validate`. The repaired
+    text is judged once more, so that nothing is returned that would be rejected. Raises
+    UnreadableFileError and UnknownNameError.
     """
-    whole = read_reply(file, stdin=stdin, limits=limits)
+    whole = read_reply(file, stdin=stdin, limits=limits) if text is None else text
     text = whole.removeprefix("\ufeff")
     verdict = validate(text, protocol=protocol, expected=expected, limits=limits)
     checked = CheckedFile(file=file, text=text, verdict=verdict)

@@ -23,9 +23,12 @@ from goop_mcp.server.tools.replies import (
     PhaseName,
     PreviousRules,
     ProtocolName,
+    ReplyFile,
     ReplyText,
+    ReportNumber,
     routing_context,
 )
+from goop_mcp.services.reply_sources import find_reply
 
 if TYPE_CHECKING:
     from goop_mcp.context import AppContext
@@ -53,8 +56,10 @@ class ProjectTools:
 
     def record_report(
         self,
-        text: ReplyText,
+        text: ReplyText = None,
         *,
+        report: ReportNumber = None,
+        file: ReplyFile = None,
         protocol: ProtocolName = "auto",
         mode: JudgingMode = "lenient",
         expected_agent: AgentName = None,
@@ -90,8 +95,9 @@ class ProjectTools:
             previous_rules=previous_rules or [],
             context=context,
         )
+        reply = find_reply(self._application, text=text, report=report, file=file)
         recorded = services.record_report.record_report(
-            text,
+            reply.text,
             known,
             self._application.writing_context(),
             protocol=protocol,

@@ -16,6 +16,7 @@ from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, Ver
 from goop_mcp.server.telemetry import count_verdict
 from goop_mcp.server.tools.progress import progress_reporter
 from goop_mcp.services.project_expectations import judge_text
+from goop_mcp.services.reply_sources import find_reply
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 
@@ -37,18 +38,31 @@ __all__ = [
     "PhaseName",
     "PreviousRules",
     "ProtocolName",
+    "ReplyFile",
     "ReplyText",
     "ReplyTools",
+    "ReportNumber",
     "routing_context",
 ]
 
+_LONGEST_PATH: Final = 4095
 LOOKING: Final = "looking for the files that the reply names"
 
 ReplyText = Annotated[
-    str,
+    str | None,
     Field(
-        description="The agent's complete reply, unchanged.",
+        description="The agent's complete reply, unchanged; or report, or file.",
         max_length=DEFAULT_LIMITS.text_bytes,
+    ),
+]
+ReportNumber = Annotated[
+    int | None, Field(description="Instead of text: the number of a recorded report.")
+]
+ReplyFile = Annotated[
+    str | None,
+    Field(
+        description="Instead of text: a file with the reply, as a path in the project.",
+        max_length=_LONGEST_PATH,
     ),
 ]
 ProtocolName = Annotated[
@@ -127,8 +141,10 @@ class ReplyTools:
 
     async def validate_report(
         self,
-        text: ReplyText,
+        text: ReplyText = None,
         *,
+        report: ReportNumber = None,
+        file: ReplyFile = None,
         protocol: ProtocolName = "auto",
         mode: JudgingMode = "lenient",
         expected_agent: AgentName = None,
@@ -147,12 +163,14 @@ class ReplyTools:
         """
         expected = Expectations(agent=expected_agent, phase=expected_phase)
         here, rules = self._application, self._application.rules
+        find = partial(find_reply, here, text=text, report=report, file=file)
 
         def judged() -> CallToolResult:
+            reply = find().text
             if check_workspace:
                 here.require_folder()
                 verdict = services.check_workspace.check_workspace(
-                    text,
+                    reply,
                     here.settings.project,
                     store=here.store,
                     protocol=protocol,
@@ -163,7 +181,7 @@ class ReplyTools:
                 )
             else:
                 verdict = judge_text(
-                    text,
+                    reply,
                     here.settings.project,
                     protocol=protocol,
                     mode=mode,
@@ -177,8 +195,10 @@ class ReplyTools:
 
     async def route_next_action(
         self,
-        text: ReplyText,
+        text: ReplyText = None,
         *,
+        report: ReportNumber = None,
+        file: ReplyFile = None,
         protocol: ProtocolName = "auto",
         mode: JudgingMode = "lenient",
         expected_agent: AgentName = None,
@@ -210,25 +230,28 @@ class ReplyTools:
         )
         route = partial(
             services.route_reply.route_reply,
-            text,
-            known,
+            context=known,
             protocol=protocol,
             mode=mode,
             home=self._application.settings.project,
             rules=self._application.rules,
         )
 
+        find = partial(find_reply, self._application, text=text, report=report, file=file)
+
         def routed() -> CallToolResult:
+            reply = find().text
             if check_workspace:
                 here = self._application
                 here.require_folder()
                 decision = route(
+                    reply,
                     project=here.settings.project,
                     store=here.store,
                     looked=progress_reporter(ctx, LOOKING),
                 )
             else:
-                decision = route()
+                decision = route(reply)
 
             count_verdict(decision.verdict, expected_agent=known.expected_agent)
             return decision_answer(decision)
@@ -236,12 +259,15 @@ class ReplyTools:
         return await self._answered(routed, text, check_workspace=check_workspace)
 
     async def _answered(
-        self, judge: Callable[[], CallToolResult], text: str, *, check_workspace: bool
+        self, judge: Callable[[], CallToolResult], text: str | None, *, check_workspace: bool
     ) -> CallToolResult:
         """Return the result of `judge`, run on a worker thread unless it is known to be quick."""
-        # How long custom rules take is not known.
+        # How long custom rules take is not known, nor how long a reply without its text is read.
         at_once = (
-            len(text) <= LONGEST_AT_ONCE and not check_workspace and not self._application.rules
+            text is not None
+            and len(text) <= LONGEST_AT_ONCE
+            and not check_workspace
+            and not self._application.rules
         )
         return judge() if at_once else await anyio.to_thread.run_sync(judge)
 
