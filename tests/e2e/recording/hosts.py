@@ -47,6 +47,9 @@ def _prepare(sandbox: Sandbox, scene: Scene) -> None:
     for name, text in {**FILES, **scene.files}.items():
         (sandbox.project / name).write_text(text, encoding="utf-8")
 
+    # The script decides what the agent reports, whatever is known about its work.
+    write_json(sandbox.project / ".goopspec" / "hooks.json", {"evidence": "off"})
+
     for name in _CHECKERS:
         program = sandbox.programs / name
         own = "-p no:cacheprovider " if name == "pytest" else ""

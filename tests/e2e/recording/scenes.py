@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Final
 
-from goop_mcp.validation.feedback import OPENING
 from tests.e2e.recording.steps import Edit, Read, Save, Say, Scene, Shell, Unknown, Write
 
 __all__ = ["FILES", "SCENES"]
@@ -371,18 +370,14 @@ SCENES: Final = (
         findings=(_FAILED,),
     ),
     Scene(
-        name="insists-after-feedback",
+        name="claimed-after-feedback",
         hooks=True,
         files=_BROKEN,
         steps=(
             Shell("pytest -q", status=1),
             Say("All tests pass."),
             _report(_TWO_PASSED),
-            _report(_TWO_PASSED, summary="It is done."),
         ),
         findings=(_FAILED,),
     ),
 )
-
-FEEDBACK: Final = OPENING
-"""How a request for a correction begins."""
