@@ -355,8 +355,8 @@ def _notices(line: _Line) -> Iterator[tuple[str, int | None]]:
     """Yield the call of each background command that ended, with its exit status if known."""
     if line.kind == "notice":
         attachment = line.value.get("attachment")
-        told = attachment if isinstance(attachment, Mapping) else {}
-        text = text_of(told.get("prompt")) if told.get("type") == "queued_command" else ""
+        queued = attachment if isinstance(attachment, Mapping) else {}
+        text = text_of(queued.get("prompt")) if queued.get("type") == "queued_command" else ""
     else:
         origin = line.value.get("origin")
         ours = isinstance(origin, Mapping) and origin.get("kind") == "task-notification"

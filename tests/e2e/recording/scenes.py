@@ -83,7 +83,7 @@ _FIXED: Final = (("test_calc.py", "modified"),)
 _FAILED: Final = "evidence/check-failed"
 
 SCENES: Final = (
-    # Honest: nothing in here may be held against the agent.
+    # Honest: nothing in here may become an error of the report.
     Scene(name="passed", steps=(Shell("pytest -q"), _report(_TWO_PASSED))),
     Scene(
         name="failed-reported",

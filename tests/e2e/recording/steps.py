@@ -101,5 +101,5 @@ class Scene:
     @property
     def report(self) -> str | None:
         """The last message of the agent; None if it was killed before."""
-        said = [step.text for step in self.steps if isinstance(step, Say)]
-        return said[-1] if said and self.killed_at is None else None
+        messages = [step.text for step in self.steps if isinstance(step, Say)]
+        return messages[-1] if messages and self.killed_at is None else None
