@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean deployment \
-  e2e conformance inspector scenarios
+  e2e record-hosts conformance inspector scenarios
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -23,6 +23,7 @@ help:
 	@echo "make bench   run the benchmarks"
 	@echo "make bench-peers  compare with other libraries, in a separate environment (.cache/peers)"
 	@echo "make e2e     run the real clients with a scripted model; installs them into .cache first"
+	@echo "make record-hosts  record the transcripts of tests/cases again, with the real clients"
 	@echo "make conformance  run the official MCP conformance suite against the server; npm installs it into .cache"
 	@echo "make inspector  use the server with the MCP Inspector over every transport; npm installs it into .cache"
 	@echo "make faults  kill writers, fill disks, overload the database; 15 minutes"
@@ -78,6 +79,10 @@ bench-peers: $(STAMP)
 # Arguments: make e2e E2E="-k stubborn"
 e2e: $(STAMP)
 	$(PYTHON) -m tests.e2e $(E2E)
+
+# Arguments: make record-hosts SCENES="claude-code/resumed stale"
+record-hosts: $(STAMP)
+	$(PYTHON) -m tests.e2e.recording $(SCENES)
 
 # Needs npm, like the next target, and fails without it: nothing would have been tested.
 conformance: $(STAMP)
