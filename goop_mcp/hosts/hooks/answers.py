@@ -33,6 +33,7 @@ _Remarks: TypeAlias = tuple[str, ...]
 
 _PROJECT_VARIABLES: Final = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 _DELEGATING_TOOLS: Final = ("Agent", "Task")
+_A_COMMAND: Final = "goop-plan.md"
 _LONGEST_ID = 200
 _LONGEST_NAME = 100
 _LONGEST_LINK = 4096
@@ -274,8 +275,27 @@ def _answer_session_start(session: _Session) -> tuple[Answer, _Remarks]:
         return message, ()
     return {
         **message,
-        **_context(session, stop_hooks.briefing.brief_main_agent(session.project)),
+        **_context(
+            session,
+            stop_hooks.briefing.brief_main_agent(
+                session.project, prefixed=_has_only_plugin_commands(session)
+            ),
+        ),
     }, ()
+
+
+def _has_only_plugin_commands(session: _Session) -> bool:
+    """Whether the hook is that of our plugin, and nobody installed the commands as well."""
+    environment = session.environment
+    if not environment.get("CLAUDE_PLUGIN_ROOT"):
+        return False
+
+    home = environment.get("HOME") or environment.get("USERPROFILE") or session.project
+    own = environment.get("CLAUDE_CONFIG_DIR") or f"{home}{os.sep}.claude"
+    folders = (f"{session.project}{os.sep}.claude", own)
+    return not any(
+        os.access(f"{folder}{os.sep}commands{os.sep}{_A_COMMAND}", os.R_OK) for folder in folders
+    )
 
 
 def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:

@@ -40,10 +40,7 @@ __all__ = ["ProjectTools"]
 _ClaimsChecked = Annotated[
     bool,
     Field(
-        description=(
-            "Record it only if the files, commits, task, state and memories it names are real;"
-            " false: do not verify, for example when the project is on another machine."
-        ),
+        description="Only if what it names is real; false: the project is elsewhere.",
         strict=True,
     ),
 ]
@@ -90,14 +87,10 @@ class ProjectTools:
     ) -> Annotated[CallToolResult, RecordedModel]:
         """Validate an agent's reply, decide what happens next, and record it if it is accepted.
 
-        Use it instead of route_next_action when you are the orchestrator of a GoopSpec project and
-        the agent has done its work. One call keeps the report, adds an entry to CHRONICLE.md, logs
-        deviations in ADL.md, sets the counters in state.json, advances the phase only if its gate
-        is open, and writes HANDOFF.md when a new session is due. What is reported as recorded is on
-        disk. A rejected reply is only counted, and the same report again is a duplicate. Secrets
-        are redacted. What people wrote is never overwritten. Where machines share the database, no
-        file is written: the state and the documents are then read at goop://project/state.json,
-        CHRONICLE.md, ADL.md and HANDOFF.md.
+        Use it instead of route_next_action when you are the orchestrator of a GoopSpec project. It
+        counts the attempts, and brings CHRONICLE.md, ADL.md, state.json and HANDOFF.md up to date;
+        what people wrote is never overwritten, and secrets are redacted. Recorded means stored; a
+        rejected reply is only counted, and the same report again is a duplicate.
         """
         if (agent is not None) != last:
             raise ToolError(
@@ -139,9 +132,9 @@ class ProjectTools:
     def project_status(self) -> Annotated[CallToolResult, StatusModel]:
         """Show the project's status: phase, gates, waves, tasks, blockers and what to run next.
 
-        Use it when you begin, and whenever you are not sure where the work is. It also shows what
-        each gate lacks, and where state.json, the documents and the recorded reports disagree. It
-        changes nothing.
+        Use it when you begin, and whenever you are not sure where the work is. It also says what
+        the next gate lacks, and where state.json, documents and reports disagree. It changes
+        nothing.
         """
         status = services.project_status.project_status(self._application.project_context)
         return answer(status.to_markdown(), status.to_dict())

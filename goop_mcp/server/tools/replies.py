@@ -65,34 +65,26 @@ ReplyFile = Annotated[
         max_length=_LONGEST_PATH,
     ),
 ]
-ProtocolName = Annotated[
-    ProtocolChoice, Field(description="The protocol of the envelope; auto detects it.")
-]
+ProtocolName = Annotated[ProtocolChoice, Field(description="Of the envelope; auto detects it.")]
 JudgingMode = Annotated[
     Literal["lenient", "strict"],
-    Field(
-        description="lenient repairs errors of form and warns; strict makes each of them an error."
-    ),
+    Field(description="lenient repairs form; strict makes each repair an error."),
 ]
 AgentName = Annotated[
     str | None,
     Field(
-        description="The agent that was asked, for example goop-executor; null: any.",
+        description="Who was asked, such as goop-executor.",
         max_length=200,
     ),
 ]
 PhaseName = Annotated[
     str | None,
-    Field(
-        description="The current workflow phase, for example execute; null: any.", max_length=200
-    ),
+    Field(description="The workflow phase, such as execute.", max_length=200),
 ]
 WithClaims = Annotated[
     bool,
     Field(
-        description=(
-            "Also verify that the files, commits, task, state and memories it names are real."
-        ),
+        description="Also verify the files, commits, state and memories it names.",
         strict=True,
     ),
 ]
@@ -112,13 +104,7 @@ PreviousRules = Annotated[
 ]
 Known = Annotated[
     AnyObject | None,
-    Field(
-        description=(
-            "What else you know, above all the state_changes you stored: counters, policy,"
-            " evidence, dependencies, batch and so on; a name in it wins over the argument. null:"
-            " nothing."
-        )
-    ),
+    Field(description="What else you know, above all the state_changes you stored."),
 ]
 
 
@@ -155,11 +141,9 @@ class ReplyTools:
         """Validate the envelope of a reply: <goop_report>, <agent_request>, speckit or Factory.
 
         Use it on every reply of a subagent before acting on it, and on your own report before
-        sending it. Reports every error at once, with line, reason and fix. When the reply is
-        rejected, send the feedback back to the agent, or fix your own report by it. Errors of form
-        are repaired in lenient mode; a missing or unknown status, a missing field or a reply that
-        was cut off never are. With check_workspace a false claim, such as a file that does not
-        exist, is an error too. It changes nothing, and never opens a file that the reply names.
+        sending it. It names every error at once, with line and fix: send the feedback back to the
+        agent, or fix your report by it. Form is repaired in lenient mode; a missing status or
+        field, or a reply that was cut off, never is. It changes nothing.
         """
         expected = Expectations(agent=expected_agent, phase=expected_phase)
         here, rules = self._application, self._application.rules
@@ -213,11 +197,10 @@ class ReplyTools:
     ) -> Annotated[CallToolResult, DecisionModel]:
         """Validate an agent's reply and decide what happens next: who continues, with which prompt.
 
-        Use it instead of validate_report when you are the orchestrator and have to act on the
-        reply. Never continues after a rejected reply, a failed check or a blocking verdict; if the
-        user has to decide, it is ask_user, with the reason. It remembers nothing: store
-        state_changes and give what you stored as context with the next call. It starts no agent and
-        changes nothing.
+        Use it instead of validate_report when you are the orchestrator and nothing is to be
+        recorded. It never continues after a rejected reply, a failed check or a blocking verdict;
+        where the user has to decide, it says ask_user. It starts no agent and remembers nothing:
+        give the state_changes that you stored as context with the next call.
         """
         known = routing_context(
             expected_agent=expected_agent,
