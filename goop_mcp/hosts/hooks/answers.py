@@ -203,7 +203,7 @@ def _keep(session: _Session, turn: "AgentTurn", outcome: "Block | Allow") -> _Re
         return ()
 
     try:
-        # Without the prompt's id: an agent that is asked something else replies anew.
+        # Without the prompt's id: an agent has one last reply, whatever it was asked.
         key = _agent_key(session.event, session.event.agent_id or "")
         # A project that records its reports gets a database with the first one in any case.
         creates = session.policy.record and outcome.verdict is not None and outcome.verdict.accepted
