@@ -22,7 +22,7 @@ NAMES_WITHOUT_MEANING = {
     "util",
     "utils",
 }
-LAYERS_1_TO_3 = {"validation", "protocols", "workflow", "messages", "routing"}
+LAYERS_1_TO_3 = {"evidence", "validation", "protocols", "workflow", "messages", "routing"}
 PATH_OF_ONE_MACHINE = re.compile(r"(?<![\w.~/}\-])/(?:(?:work|root)/|(?:home|Users)/[A-Za-z])")
 PACKAGE_REGISTRY = re.compile(
     r"pypi\.org|pythonhosted\.org|registry\.npmjs|index[-]url|find[-]links"

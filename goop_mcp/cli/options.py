@@ -14,7 +14,7 @@ from goop_mcp.protocols import FAMILIES
 from goop_mcp.settings import read_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -27,14 +27,18 @@ __all__ = [
     "PROJECT",
     "PROJECT_ID",
     "PROTOCOL",
+    "REPORT",
     "RULES",
     "WORKSPACE",
     "WORKSPACE_BY_PROJECT",
     "WrongCallError",
+    "completing",
+    "file_or_report",
     "judging",
     "opened_application",
     "opened_workspace",
     "project_folder",
+    "text_of_report",
 ]
 
 
@@ -44,10 +48,27 @@ class WrongCallError(click.ClickException):
     exit_code = 2
 
 
+def completing(
+    known: "Callable[[], Iterable[str]]",
+) -> "Callable[[click.Context, click.Parameter, str], list[str]]":
+    """Return what makes the shell offer those of the `known` names that begin as the typed word.
+
+    `known` is called when somebody presses the key for it, not before.
+    """
+
+    def offered(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+        return [name for name in known() if name.startswith(begun)]
+
+    return offered
+
+
+def _protocols() -> list[str]:
+    return ["auto", *(family.name for family in FAMILIES)]
+
+
 def _known_protocol(_context: click.Context, _option: click.Parameter, name: str) -> str:
-    known = ["auto", *(family.name for family in FAMILIES)]
-    if name not in known:
-        raise UnknownNameError("protocol", name, known)
+    if name not in _protocols():
+        raise UnknownNameError("protocol", name, _protocols())
     return name
 
 
@@ -97,11 +118,38 @@ def opened_workspace(
         yield application.settings.project, application.store
 
 
+def file_or_report(file: str | None, report: int | None) -> str:
+    """Return the name of the reply, which is either in a file or a recorded report.
+
+    Raises WrongCallError.
+    """
+    if (file is None) == (report is None):
+        raise WrongCallError(
+            "no reply is named; name a file, - for standard input, or --report N"
+            if file is None
+            else "a file and --report are given; name one of them"
+        )
+
+    return f"report {report}" if file is None else file
+
+
+def text_of_report(
+    report: int, *, project: str | None, database: str | None, project_id: str | None
+) -> str:
+    """Return the envelope of the recorded report; the others are the values of these options.
+
+    Raises SettingsError and what `recorded_text` raises.
+    """
+    with opened_application(project, database=database, project_id=project_id) as application:
+        return services.reply_sources.recorded_text(application.store, report)
+
+
 PROTOCOL = click.option(
     "--protocol",
     metavar="NAME",
     default="auto",
     callback=_known_protocol,
+    shell_complete=completing(_protocols),
     help=(
         "auto (the default) detects it; known are:"
         f" {', '.join(family.name for family in FAMILIES)}."
@@ -144,6 +192,9 @@ PROJECT_ID = click.option(
     "--project-id",
     metavar="ID",
     help="The project in a postgresql:// database, which holds many.",
+)
+REPORT = click.option(
+    "--report", type=int, metavar="N", help="The recorded report N instead of a file."
 )
 COLOUR = click.option(
     "--color",
