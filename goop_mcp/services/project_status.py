@@ -25,7 +25,7 @@ from goop_mcp.workspace.project import read_project
 from goop_mcp.workspace.projections import (
     Conflict,
     NewerDocument,
-    is_behind,
+    lacks_events,
     newer_documents,
     open_conflicts,
 )
@@ -350,7 +350,7 @@ def _kept(project_context: ProjectContext) -> _Kept:
             memories={str(type): number for type, number in reading.memory_counts().items()},
             conflicts=open_conflicts(reading) if shows else (),
             # Files that are newer than the database lack nothing.
-            is_stale=shows and not newer and is_behind(reading, project_context.files),
+            is_stale=shows and not newer and lacks_events(reading, project_context.files),
             newer=newer,
             waiting=_waiting(reading),
             checkpoints=read_checkpoints(project_context.files)

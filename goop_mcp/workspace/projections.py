@@ -50,8 +50,8 @@ __all__ = [
     "NewerDocument",
     "PlannedWrite",
     "ProjectionPlan",
-    "is_behind",
     "is_stale",
+    "lacks_events",
     "newer_documents",
     "newest_state_block",
     "open_conflicts",
@@ -229,7 +229,7 @@ def newer_documents(
     return tuple(found)
 
 
-def is_behind(
+def lacks_events(
     reading: ReadTransaction, files: ProjectFiles, *, documents: Sequence[str] = PROJECTED
 ) -> bool:
     """Whether `documents` lack events that are recorded, since their writer was killed.

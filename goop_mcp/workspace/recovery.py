@@ -53,8 +53,8 @@ def recover(
 
     def has_work(reading: ReadTransaction) -> bool:
         state, extra = _interrupted(reading, files, is_shared=is_shared)
-        is_behind = not is_shared and is_stale(reading, files, documents=_documents(reading))
-        return is_behind or state is not None or bool(extra)
+        is_outdated = not is_shared and is_stale(reading, files, documents=_documents(reading))
+        return is_outdated or state is not None or bool(extra)
 
     # Nearly always there is nothing to do, which a read finds out without the lock of writers.
     folders = _folders(store, files)

@@ -1,8 +1,8 @@
 """A server that ends itself with SIGKILL at a point of a write that the test has chosen.
 
 `python -m tests.scenarios.killed_server ORDERS serve …`: the file ORDERS has one line, "ID NUMBER".
-When the line changes, points are counted anew, and the server is killed at the point with that
-number, from 0; a negative number lets it live. All points are appended to a file next to it.
+When the line changes, points are counted from 0, and the server is killed at the point with that
+number; a negative number lets it live. All points are appended to a file next to it.
 """
 
 import os
@@ -26,7 +26,7 @@ class Orders:
         self.let_live()
 
     def let_live(self) -> None:
-        """Let the server live from now on; its points are counted anew."""
+        """Let the server live from now on; its points are counted from 0."""
         self.kill_at(-1)
 
     def kill_at(self, number: int) -> None:

@@ -143,7 +143,6 @@ async def play(
                 now = checks.changed(written, files)
                 edited = set() if "CHRONICLE.md" in now else edited | peoples
                 other = reader.status()
-                is_edited = "CHRONICLE.md" in edited
                 if is_elsewhere:
                     checks.check_position(other, position)
                     is_known = await knows_documents(player, files)
@@ -151,7 +150,7 @@ async def play(
                         checks.check_position(found, position)
                 else:
                     is_known = True
-                    checks.check_status(found, other, position, is_edited=is_edited)
+                    checks.check_status(found, other, position)
                 checks.check_rows(settings, position)
                 checks.check_documents(files, position, is_edited=bool(edited))
                 checks.check_texts(files, step)

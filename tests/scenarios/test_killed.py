@@ -34,7 +34,7 @@ _NOT_REPEATED: Final = frozenset({"checkpoint", "handoff", "checkpoint_report"})
 
 
 def rows_of(reading: ReadTransaction) -> dict[str, int]:
-    """Return how much is recorded, which tells whether a step has happened."""
+    """Return how much is recorded, which shows whether a step has happened."""
     counts = Counter(event.kind for event in reading.events() if event.kind not in _NOT_COUNTED)
     replies = reading.statistics(StatisticsFilter()).replies
     answered = sum(len(reading.confirmations(round=each.number)) for each in reading.rounds())
@@ -63,7 +63,7 @@ class Killer:
     """Plays with one kill in each step, at one kind of place, and counts the kills.
 
     `places` is that kind: before anything is written, among its rows, or after its last commit,
-    while its files are written. `completed` counts the files that were behind after a kill and that
+    while its files are written. `completed` counts the files that were outdated after a kill and that
     the restart wrote.
     """
 
@@ -126,9 +126,9 @@ class Killer:
         assert not waiting - {expected.waiting}
         assert replace(found, waiting=()) == replace(expected, waiting=()), (number, passed)
 
-        behind = checks.files_of(self.settings.project)
+        outdated = checks.files_of(self.settings.project)
         await self._recover(player, step, is_done=done)
-        for path in checks.changed(behind, checks.files_of(self.settings.project)):
+        for path in checks.changed(outdated, checks.files_of(self.settings.project)):
             name = path.partition("/")[0] if "/" in path else path
             self.completed[name] += done
 

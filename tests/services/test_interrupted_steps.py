@@ -112,7 +112,7 @@ def test_a_running_process_completes_what_another_one_did_not_live_to_write(
         assert killed.returncode == -signal.SIGKILL
         assert json.loads(player.read("state.json"))["revision"] == saved
 
-        # Nobody has started anew: this process began before, and reads what is recorded.
+        # Nobody has started again: this process began before, and reads what is recorded.
         assert project_status(context).is_stale
         state = take_snapshot(context).project.state
         assert state is not None
@@ -175,7 +175,7 @@ def test_the_note_of_a_checkpoint_stands_before_what_the_records_say(player: Pla
     assert "Ask Maria about refunds." in text
 
 
-def test_a_person_who_edits_the_chronicle_leaves_no_file_behind_the_database(
+def test_a_person_who_edits_the_chronicle_leaves_no_file_outdated(
     tmp_path: Path,
 ) -> None:
     with working_in(tmp_path) as context:

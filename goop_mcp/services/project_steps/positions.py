@@ -142,7 +142,7 @@ def restore_state(
         return None
 
     changes = writing.events(after_revision=kept.revision, kinds=("state",))
-    # Another program may have moved the phase between two changes, which no row tells.
+    # Another program may have moved the phase between two changes, which no row states.
     with suppress(WorkspaceError, IllegalMoveError):
         for event in changes:
             change = change_from_json(event.text)
