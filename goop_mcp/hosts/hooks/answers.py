@@ -53,13 +53,19 @@ class _Session:
     """What an event is answered from: the project, its configuration, the environment."""
 
     def __init__(
-        self, event: HookEvent, environment: Mapping[str, str], rules: tuple[str, ...]
+        self,
+        event: HookEvent,
+        environment: Mapping[str, str],
+        *,
+        host: str,
+        rules: tuple[str, ...],
     ) -> None:
         named = next(
             (environment[name] for name in _PROJECT_VARIABLES if environment.get(name)), None
         )
         self.project = named or event.folder or os.curdir
         self.event, self.environment, self.named_rules = event, environment, rules
+        self.host = host
         self.policy, self.remarks = read_policy(self.project)
 
     @property
@@ -84,9 +90,13 @@ class _Session:
 
 
 def answer_event(
-    event: HookEvent, environment: Mapping[str, str], *, rules: tuple[str, ...] = ()
+    event: HookEvent,
+    environment: Mapping[str, str],
+    *,
+    host: str,
+    rules: tuple[str, ...] = (),
 ) -> tuple[Answer, _Remarks]:
-    """Return the answer to `event` and sentences for the host's log.
+    """Return the answer to `event` of the host, and sentences for the host's log.
 
     `rules` name modules or files with custom rules. An unknown event is allowed: hosts add new
     ones.
@@ -95,7 +105,7 @@ def answer_event(
     if answer is None:
         return {}, ()
 
-    session = _Session(event, environment, rules)
+    session = _Session(event, environment, host=host, rules=rules)
     response, remarks = answer(session)
 
     return response, (*session.remarks, *remarks)
