@@ -63,8 +63,8 @@ class Killer:
     """Plays with one kill in each step, at one kind of place, and counts the kills.
 
     `places` is that kind: before anything is written, among its rows, or after its last commit,
-    while its files are written. `completed` counts the files that were outdated after a kill and that
-    the restart wrote.
+    while its files are written. `completed` counts the files that were outdated after a kill, and
+    that the restart wrote.
     """
 
     recorder: Recorder
