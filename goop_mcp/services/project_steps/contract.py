@@ -117,10 +117,10 @@ def lock_spec(stage: Stage) -> Plan | NotDone:
     name = project.name or "the project"
     must_haves = len(project.spec.must_haves) if project.spec is not None else 0
     keeps: dict[tuple[str, KeptStep], str] = {(SPEC, "lock"): locked}
-    for name in (BLUEPRINT, REQUIREMENTS):
+    for document in (BLUEPRINT, REQUIREMENTS):
         # Servers without the folder show the documents that the gates were judged by.
-        if name in project.sources:
-            keeps[(name, "lock")] = stage.text_of(name)
+        if document in project.sources:
+            keeps[(document, "lock")] = stage.text_of(document)
 
     return Plan(
         message="\n\n".join(
