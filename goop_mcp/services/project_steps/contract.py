@@ -226,8 +226,8 @@ def amend_spec(stage: Stage) -> Plan | NotDone:
     # A new plan counts at once where work is going on; in plan it counts when execution begins,
     # which compares it with the plan that was worked on last.
     working = stage.state.phase in ("execute", "accept")
-    if working and BLUEPRINT in project.sources:
-        keeps[(BLUEPRINT, "amend")] = stage.text_of(BLUEPRINT)
+    if BLUEPRINT in project.sources:
+        keeps[(BLUEPRINT, "amend" if working else "lock")] = stage.text_of(BLUEPRINT)
 
     retired = replanned_reports(stage) if working else ()
     values = (
