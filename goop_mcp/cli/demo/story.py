@@ -215,7 +215,7 @@ async def _judge(client: Client, reply: str) -> VerdictModel:
 
 
 async def _ask(client: Client, tool: str, reply: str) -> object:
-    return (await _call(client, tool, {"text": reply}))[1]
+    return (await _call(client, tool, {"text": reply, "detail": "full"}))[1]
 
 
 async def _call(client: Client, tool: str, arguments: dict[str, JsonValue]) -> tuple[str, object]:

@@ -11,6 +11,7 @@ from goop_mcp import services
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import handoff_answer, session_answer
 from goop_mcp.server.models import HandoffModel
+from goop_mcp.server.tools.replies import DetailLevel
 
 if TYPE_CHECKING:
     from goop_mcp.context import AppContext
@@ -197,6 +198,7 @@ class HandoffTools:
         files_to_read: _FilesToRead = [],
         blockers: _Blockers = [],
         warnings: _Warnings = [],
+        detail: DetailLevel = "short",
     ) -> Annotated[CallToolResult, HandoffModel]:
         """Build a valid handoff: a prompt for another agent, or HANDOFF.md for the next session.
 
@@ -216,7 +218,7 @@ class HandoffTools:
             built = handoffs.build_session_handoff(
                 fields, project_context, write=write, now=written(utc_now())
             )
-            return session_answer(built)
+            return session_answer(built, detail)
 
         if write and not here.settings.keeps_files:
             raise ToolError(_KEEPS_NO_FILES)
@@ -228,4 +230,4 @@ class HandoffTools:
             now=datetime.now().astimezone(),
         )
 
-        return handoff_answer(request, written=write)
+        return handoff_answer(request, written=write, detail=detail)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from goop_mcp import services
 from goop_mcp.memory.times import utc_now, written
-from goop_mcp.server.answers import answer, recorded_answer
+from goop_mcp.server.answers import recorded_answer, status_answer
 from goop_mcp.server.models import RecordedModel, StatusModel
 from goop_mcp.server.telemetry import count_verdict
 from goop_mcp.server.tools.progress import progress_reporter
@@ -16,6 +16,7 @@ from goop_mcp.server.tools.replies import (
     LOOKING,
     AgentName,
     Attempt,
+    DetailLevel,
     Iteration,
     JudgingMode,
     Known,
@@ -67,6 +68,7 @@ class ProjectTools:
         previous_rules: PreviousRules = None,
         context: Known = None,
         check_workspace: _ClaimsChecked = True,
+        detail: DetailLevel = "short",
         ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, RecordedModel]:
         """Validate an agent's reply, decide what happens next, and record it if it is accepted.
@@ -102,9 +104,11 @@ class ProjectTools:
         )
         count_verdict(recorded.verdict, expected_agent=known.expected_agent)
 
-        return recorded_answer(recorded)
+        return recorded_answer(recorded, detail)
 
-    def project_status(self) -> Annotated[CallToolResult, StatusModel]:
+    def project_status(
+        self, *, detail: DetailLevel = "short"
+    ) -> Annotated[CallToolResult, StatusModel]:
         """Show the project's status: phase, gates, waves, tasks, blockers and what to run next.
 
         Use it when you begin, and whenever you are not sure where the work is. It also says what
@@ -112,4 +116,4 @@ class ProjectTools:
         nothing.
         """
         status = services.project_status.project_status(self._application.project_context)
-        return answer(status.to_markdown(), status.to_dict())
+        return status_answer(status, detail)

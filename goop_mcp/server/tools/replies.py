@@ -13,6 +13,7 @@ import goop_mcp
 from goop_mcp import services
 from goop_mcp.server.answers import decision_answer, verdict_answer
 from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, VerdictModel
+from goop_mcp.server.short_answers import Detail
 from goop_mcp.server.telemetry import count_verdict
 from goop_mcp.server.tools.progress import progress_reporter
 from goop_mcp.services.project_expectations import judge_text
@@ -31,6 +32,7 @@ __all__ = [
     "WORKSPACE_ARGUMENT",
     "AgentName",
     "Attempt",
+    "DetailLevel",
     "Iteration",
     "JudgingMode",
     "Known",
@@ -88,6 +90,7 @@ WithClaims = Annotated[
         strict=True,
     ),
 ]
+DetailLevel = Annotated[Detail, Field(description="full: nothing left out.")]
 Attempt = Annotated[
     int, Field(description="Which attempt at the same request this is.", ge=1, le=1000)
 ]
@@ -136,6 +139,7 @@ class ReplyTools:
         expected_agent: AgentName = None,
         expected_phase: PhaseName = None,
         check_workspace: WithClaims = False,
+        detail: DetailLevel = "short",
         ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, VerdictModel]:
         """Validate the envelope of a reply: <goop_report>, <agent_request>, speckit or Factory.
@@ -173,7 +177,7 @@ class ReplyTools:
                     rules=rules,
                 )
 
-            return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
+            return verdict_answer(count_verdict(verdict, expected_agent=expected_agent), detail)
 
         return await self._answered(judged, text, check_workspace=check_workspace)
 
@@ -193,6 +197,7 @@ class ReplyTools:
         previous_rules: PreviousRules = None,
         context: Known = None,
         check_workspace: WithClaims = False,
+        detail: DetailLevel = "short",
         ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, DecisionModel]:
         """Validate an agent's reply and decide what happens next: who continues, with which prompt.
@@ -237,7 +242,7 @@ class ReplyTools:
                 decision = route(reply)
 
             count_verdict(decision.verdict, expected_agent=known.expected_agent)
-            return decision_answer(decision)
+            return decision_answer(decision, detail)
 
         return await self._answered(routed, text, check_workspace=check_workspace)
 
