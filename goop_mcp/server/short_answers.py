@@ -113,7 +113,9 @@ def short_verdict(values: Mapping[str, Any], *, instruction: str | None = None) 
         short.rest["envelope"] = envelope
         short.values["envelope"] = main
 
-    short.leave_out("candidates", "repaired_text")
+    # What rests on nothing is a finding already.
+    short.leave_out("candidates", "repaired_text", "evidence")
+    short.drop_empty("evidence")
     if instruction is not None and values["feedback"] == instruction:
         short.leave_out("feedback")
 

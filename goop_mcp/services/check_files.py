@@ -1,9 +1,11 @@
 """Read replies from files, judge them, repair them."""
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from goop_mcp import services
 from goop_mcp.errors import RuleFailedError, UnreadableFileError
@@ -16,8 +18,6 @@ from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from goop_mcp.store.interface import Store
 
 __all__ = [
@@ -26,8 +26,13 @@ __all__ = [
     "RepairedFile",
     "UnreadFile",
     "check_files",
+    "files_below",
     "repair_file",
 ]
+
+_SUFFIXES: Final = (".json", ".md", ".txt", ".xml")
+"""What replies are saved as. Other files of a folder are code, pictures, databases."""
+_MOST_FILES: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,20 +75,75 @@ class RepairedFile:
     if the reply is rejected. `checked` is the verdict on the text as it was read. `kept` is True if
     the reply is accepted as it is, but would be rejected with its envelope written again, because
     the current form requires what an older form cannot express; nothing was changed then.
+    `whole` is what was read, with its byte order mark.
     """
 
     checked: CheckedFile
+    whole: str = field(repr=False)
     repaired: str | None = field(repr=False)
     kept: bool = False
 
 
+def files_below(names: Sequence[str]) -> tuple[list[str], list[UnreadFile]]:
+    """Return `names` with each folder replaced by the replies in it, and what is not readable.
+
+    The replies of a folder are its files that end with .json, .md, .txt or .xml, in the order of
+    their names, also in its subfolders, except in those whose name begins with a dot and those that
+    are links. At most 20,000 files of all folders together; a folder without a reply, one that may
+    not be read and one that exceeds this is unread.
+    """
+    files: list[str] = []
+    unread: list[UnreadFile] = []
+    room = _MOST_FILES
+
+    for name in names:
+        if not Path(name).is_dir():
+            files.append(name)
+            continue
+
+        errors: list[OSError] = []
+        found: list[str] = []
+        for folder, folders, inside in os.walk(name, onerror=errors.append):
+            # os.walk visits what stays in the list, in its order; it follows no links by itself.
+            folders[:] = sorted(each for each in folders if not each.startswith("."))
+            found += [
+                str(Path(folder, each))
+                for each in sorted(inside)
+                if each.lower().endswith(_SUFFIXES) and not each.startswith(".")
+            ]
+            if len(found) > room:
+                break
+
+        if len(found) > room:
+            problem = f"it and the folders before it have more than {_MOST_FILES:,} replies"
+            unread.append(UnreadFile(file=name, message=f"{name!r}: {problem}; name subfolders"))
+            continue
+
+        unread += [
+            UnreadFile(
+                file=str(error.filename),
+                message=f"{error.filename!r} may not be read by you; change its permissions",
+            )
+            for error in errors
+        ]
+        if not found and not errors:
+            wanted = f"{', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}"
+            message = f"{name!r} has no file that ends with {wanted}; name the files"
+            unread.append(UnreadFile(file=name, message=message))
+
+        files += found
+        room -= len(found)
+
+    return files, unread
+
+
 def check_files(
-    files: Sequence[str],
+    files: Iterable[str],
     *,
     protocol: str = "auto",
     mode: Mode = "lenient",
     expected: Expectations | None = None,
-    project: "Path | None" = None,
+    project: Path | None = None,
     store: "Store | None" = None,
     stdin: BinaryIO | None = None,
     limits: Limits = DEFAULT_LIMITS,
@@ -148,9 +208,9 @@ def repair_file(
     verdict = validate(text, protocol=protocol, expected=expected, limits=limits)
     checked = CheckedFile(file=file, text=text, verdict=verdict)
     if not verdict.accepted:
-        return RepairedFile(checked=checked, repaired=None)
+        return RepairedFile(checked=checked, whole=whole, repaired=None)
     if verdict.repaired_text is None or verdict.span is None:
-        return RepairedFile(checked=checked, repaired=whole)
+        return RepairedFile(checked=checked, whole=whole, repaired=whole)
 
     # The envelope keeps its style of line ends.
     start, end = verdict.span
@@ -161,8 +221,8 @@ def repair_file(
     family = next(family for family in FAMILIES if family.name == verdict.protocol)
     repaired = family.replace_envelope(verdict.read_text, verdict.span, envelope)
     if not validate(repaired, protocol=protocol, expected=expected, limits=limits).accepted:
-        return RepairedFile(checked=checked, repaired=whole, kept=True)
+        return RepairedFile(checked=checked, whole=whole, repaired=whole, kept=True)
 
     # Every character outside the envelope stays, the byte order mark too.
     mark = whole[: len(whole) - len(text)]
-    return RepairedFile(checked=checked, repaired=mark + repaired)
+    return RepairedFile(checked=checked, whole=whole, repaired=mark + repaired)

@@ -137,9 +137,10 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         # Few people read the host's log, but the user has to know that reports are not judged.
         return {"systemMessage": f"goop-mcp did not judge a report and allows it: {error}"}, ()
 
+    unkept = () if main else _keep(session, turn, outcome)
     message, unrecorded = _record(session, turn, outcome, verified=judge is not None)
 
-    return judging.hook_answer(outcome) or message, (*remarks, *problems, *unrecorded)
+    return judging.hook_answer(outcome) or message, (*remarks, *problems, *unkept, *unrecorded)
 
 
 def _judge(session: _Session) -> "tuple[Judge | None, _Remarks]":
@@ -191,6 +192,26 @@ def _in_project(session: _Session) -> "InProject":
     return hooks.in_project.InProject(
         session.project, session.policy, session.environment, rules=session.named_rules
     )
+
+
+def _keep(session: _Session, turn: "AgentTurn", outcome: "Block | Allow") -> _Remarks:
+    """Keep the reply of a subagent, so that nobody has to write it out again to have it recorded.
+
+    Also one that is sent back: it is the agent's last reply if no other follows.
+    """
+    if not session.policy.keep_replies or not session.has_goopspec:
+        return ()
+
+    try:
+        # Without the prompt's id: an agent has one last reply, whatever it was asked.
+        key = _agent_key(session.event, session.event.agent_id or "")
+        # A project that records its reports gets a database with the first one in any case.
+        creates = session.policy.record and outcome.verdict is not None and outcome.verdict.accepted
+        _in_project(session).keep(turn.text, agent=turn.agent or "", key=key, creates=creates)
+    except GoopError as error:
+        return (f"the reply of the agent is not kept: {error}",)
+
+    return ()
 
 
 def _record(
