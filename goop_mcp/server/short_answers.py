@@ -216,7 +216,6 @@ def short_status(values: Mapping[str, Any]) -> ShortAnswer:
         "unreadable",
         "warnings",
         "events",
-        "waiting",
         "memories",
     )
     if not values["checkpoints"]["number"]:

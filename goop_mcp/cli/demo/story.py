@@ -112,7 +112,11 @@ async def next_action(context: DemoContext) -> DemoStep:
 
 async def record(context: DemoContext) -> DemoStep:
     # The file and the commit are made up, so the claims cannot be verified.
-    arguments: dict[str, JsonValue] = {"text": SECOND_REPLY, "check_workspace": False}
+    arguments: dict[str, JsonValue] = {
+        "text": SECOND_REPLY,
+        "check_workspace": False,
+        "detail": "full",
+    }
     recorded = RecordedModel.model_validate(
         (await _call(context.client, "record_report", arguments))[1]
     )

@@ -202,10 +202,9 @@ class HandoffTools:
     ) -> Annotated[CallToolResult, HandoffModel]:
         """Build a valid handoff: a prompt for another agent, or HANDOFF.md for the next session.
 
-        kind=agent_request makes an <agent_request> of the fields given: use it when you hand a task
-        on, instead of writing XML yourself. kind=session makes HANDOFF.md: use it before a session
-        ends; what you leave out is taken from reports, plan and memory. It starts no agent. Secrets
-        are redacted.
+        Use kind=agent_request when you hand a task on, instead of writing XML yourself, and
+        kind=session before a session ends; there, what you leave out is taken from reports, plan
+        and memory. It starts no agent. Secrets are redacted.
         """
         # The arguments are the fields, under the same names.
         given, here = locals(), self._application

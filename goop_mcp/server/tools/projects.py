@@ -89,10 +89,9 @@ class ProjectTools:
     ) -> Annotated[CallToolResult, RecordedModel]:
         """Validate an agent's reply, decide what happens next, and record it if it is accepted.
 
-        Use it instead of route_next_action when you are the orchestrator of a GoopSpec project. It
-        counts the attempts, and brings CHRONICLE.md, ADL.md, state.json and HANDOFF.md up to date;
-        what people wrote is never overwritten, and secrets are redacted. Recorded means stored; a
-        rejected reply is only counted, and the same report again is a duplicate.
+        Use it when you orchestrate a GoopSpec project. It counts attempts, and brings CHRONICLE.md,
+        ADL.md, state.json and HANDOFF.md up to date; what people wrote stays, and secrets are
+        redacted. A rejected reply is only counted; the same report again is a duplicate.
         """
         if (agent is not None) != last:
             raise ToolError(

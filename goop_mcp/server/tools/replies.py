@@ -58,19 +58,19 @@ ReplyText = Annotated[
     ),
 ]
 ReportNumber = Annotated[
-    int | None, Field(description="Instead of text: the number of a recorded report.")
+    int | None, Field(description="Instead of text: number of a recorded report.")
 ]
 ReplyFile = Annotated[
     str | None,
     Field(
-        description="Instead of text: a file with the reply, as a path in the project.",
+        description="Instead of text: path of a file in the project.",
         max_length=_LONGEST_PATH,
     ),
 ]
 ProtocolName = Annotated[ProtocolChoice, Field(description="Of the envelope; auto detects it.")]
 JudgingMode = Annotated[
     Literal["lenient", "strict"],
-    Field(description="lenient repairs form; strict makes each repair an error."),
+    Field(description="strict makes each repair an error."),
 ]
 AgentName = Annotated[
     str | None,
@@ -145,9 +145,8 @@ class ReplyTools:
         """Validate the envelope of a reply: <goop_report>, <agent_request>, speckit or Factory.
 
         Use it on every reply of a subagent before acting on it, and on your own report before
-        sending it. It names every error at once, with line and fix: send the feedback back to the
-        agent, or fix your report by it. Form is repaired in lenient mode; a missing status or
-        field, or a reply that was cut off, never is. It changes nothing.
+        sending it. It names every error with line and fix: send the feedback back, or fix your
+        report by it. Form is repaired; a missing status or a reply that was cut off never is.
         """
         expected = Expectations(agent=expected_agent, phase=expected_phase)
         here, rules = self._application, self._application.rules
@@ -202,10 +201,9 @@ class ReplyTools:
     ) -> Annotated[CallToolResult, DecisionModel]:
         """Validate an agent's reply and decide what happens next: who continues, with which prompt.
 
-        Use it instead of validate_report when you are the orchestrator and nothing is to be
-        recorded. It never continues after a rejected reply, a failed check or a blocking verdict;
-        where the user has to decide, it says ask_user. It starts no agent and remembers nothing:
-        give the state_changes that you stored as context with the next call.
+        Use it when you orchestrate and nothing is to be recorded. It never continues after a
+        rejected reply, a failed check or a blocking verdict. It starts no agent and remembers
+        nothing: store state_changes, and give them as context with the next call.
         """
         known = routing_context(
             expected_agent=expected_agent,
