@@ -90,7 +90,7 @@ def test_words_that_were_not_taken_apart_are_no_error(store: Store) -> None:
     hits = store.read(
         lambda reading: reading.search(odd, operator="OR", wanted=MemoryFilter(), limit=5)
     )
-    assert ids["plain"] in [hit.memory.id for hit in hits]
+    assert ids["plain"] in [hit.id for hit in hits]
 
 
 def test_a_query_of_100_kb_is_no_error(store: Store) -> None:

@@ -216,23 +216,10 @@ class SqliteReadTransaction:
         )
 
     def search(
-        self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
+        self, terms: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
     ) -> list[SearchHit]:
-        """Return memories with all or some of the words, best first."""
-        scores = dict(
-            search(self._connection, words, operator=operator, wanted=wanted, limit=limit)
-        )
-        if not scores:
-            return []
-
-        found = self._select(
-            StoredMemory,
-            "WHERE id IN (SELECT value FROM json_each(:ids))",
-            {"ids": json.dumps(list(scores))},
-        )
-        memories = {memory.id: memory for memory in found}
-
-        return [SearchHit(memories[id], score) for id, score in scores.items()]
+        """Return memories with all or some of the terms, best first."""
+        return search(self._connection, terms, operator=operator, wanted=wanted, limit=limit)
 
     def now(self) -> str:
         """Return the time by the clock of this machine."""
