@@ -30,7 +30,7 @@ from goop_mcp.store.records import (
 )
 from goop_mcp.store.rounds import read_counters
 from goop_mcp.store.sqlite.errors import ForeignValueError
-from goop_mcp.store.sqlite.search import filtering, search
+from goop_mcp.store.sqlite.search import WordFrequencies, filtering, search
 from goop_mcp.store.statistics import Dialect, Statistics, StatisticsFilter, gather_statistics
 from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 from goop_mcp.validation.safe_json import JsonValue
@@ -116,6 +116,7 @@ class SqliteReadTransaction:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        self._frequencies: WordFrequencies | None = None
 
     def revision(self) -> int:
         """Return the revision of the last change."""
@@ -219,7 +220,15 @@ class SqliteReadTransaction:
         self, terms: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
     ) -> list[SearchHit]:
         """Return memories with all or some of the terms, best first."""
-        return search(self._connection, terms, operator=operator, wanted=wanted, limit=limit)
+        self._frequencies = self._frequencies or WordFrequencies(self._connection)
+        return search(
+            self._connection,
+            terms,
+            operator=operator,
+            wanted=wanted,
+            limit=limit,
+            frequencies=self._frequencies,
+        )
 
     def now(self) -> str:
         """Return the time by the clock of this machine."""

@@ -19,13 +19,13 @@ from goop_mcp.store.search_text import (
     type_token,
 )
 
-__all__ = ["filtering", "search"]
+__all__ = ["WordFrequencies", "filtering", "search"]
 
 # Among fewer memories no word is frequent enough to cost anything.
 _MANY_ROWS: Final = 10_000
 _TOO_FREQUENT: Final = 0.2
 # A row costs about 1.2 microseconds to rank.
-_MOST_RANKED: Final = 5_000
+_MOST_RANKED: Final = 3_000
 _CANDIDATES: Final = 100
 _TOKENIZER: Final = ["unicode61", "remove_diacritics", "2"]
 
@@ -62,62 +62,15 @@ class _Query:
     matches: float
 
 
-def search(
-    connection: apsw.Connection,
-    terms: Sequence[str],
-    *,
-    operator: Operator,
-    wanted: MemoryFilter,
-    limit: int,
-) -> list[SearchHit]:
-    """Return at most `limit` memories with the terms, best first.
+class WordFrequencies:
+    """How many memories have a word, as far as it matters: 0 in a small database.
 
-    Any text is allowed as a term.
+    `rows` is the number of memories, also as far as it matters. Made for one transaction, in which
+    several queries ask for the same words.
     """
-    ways = [forms for term in list(terms)[:MOST_WORDS] if (forms := term_forms(term))]
-    if not ways or limit < 1:
-        return []
 
-    rows = connection.execute("SELECT max(id) FROM memories").get or 0
-    frequencies = _Frequencies(connection, rows)
-    filters = _filters(wanted)
-    # The filters of a search are independent of its words, as far as anybody knows.
-    share = math.prod(min(1.0, sum(map(frequencies.share, group))) for group in filters)
-    query = (
-        _with_all(ways, frequencies) if operator == "AND" else _with_some(ways, frequencies, share)
-    )
-    expression = " AND ".join(
-        (f"({query.expression})", *(f"filter_tokens : ({_any_of(group)})" for group in filters))
-    )
-
-    joins = wanted.min_importance > 0 and wanted.min_importance not in IMPORTANCE_LEVELS
-    sql = _SEARCH.format(
-        joined=_JOINED if joins else "", condition=f"AND {_BY_IMPORTANCE}" if joins else ""
-    )
-    bindings: dict[str, str | float | None] = {
-        "expression": expression,
-        "limit": limit,
-        "candidates": max(_CANDIDATES, 2 * limit),
-        "after": 0,
-    }
-    if joins:
-        bindings["min_importance"] = wanted.min_importance
-
-    expected = query.matches * share
-    if expected > _MOST_RANKED:
-        # Words as frequent as these tell nothing about a memory, so the newest are as good as any.
-        newest = {"after": int(rows * (1 - _MOST_RANKED / expected))}
-        hits = [SearchHit(*row) for row in connection.execute(sql, bindings | newest)]
-        if len(hits) >= limit:
-            return hits
-
-    return [SearchHit(*row) for row in connection.execute(sql, bindings)]
-
-
-class _Frequencies:
-    """How many memories have a word, as far as it matters: 0 in a small database."""
-
-    def __init__(self, connection: apsw.Connection, rows: int) -> None:
+    def __init__(self, connection: apsw.Connection) -> None:
+        rows = connection.execute("SELECT max(id) FROM memories").get or 0
         self.rows = rows if rows >= _MANY_ROWS else 0
         self._connection = connection
         self._known: dict[str, int] = {}
@@ -145,7 +98,58 @@ class _Frequencies:
         return self.of(word) / self.rows if self.rows else 0.0
 
 
-def _with_all(ways: Sequence[Sequence[Form]], frequencies: _Frequencies) -> _Query:
+def search(
+    connection: apsw.Connection,
+    terms: Sequence[str],
+    *,
+    operator: Operator,
+    wanted: MemoryFilter,
+    limit: int,
+    frequencies: WordFrequencies,
+) -> list[SearchHit]:
+    """Return at most `limit` memories with the terms, best first.
+
+    Any text is allowed as a term.
+    """
+    ways = [forms for term in list(terms)[:MOST_WORDS] if (forms := term_forms(term))]
+    if not ways or limit < 1:
+        return []
+
+    filters = _filters(wanted)
+    # The filters of a search are independent of its words, as far as anybody knows.
+    share = math.prod(min(1.0, sum(map(frequencies.share, group))) for group in filters)
+    query = (
+        _with_all(ways, frequencies) if operator == "AND" else _with_some(ways, frequencies, share)
+    )
+    expression = " AND ".join(
+        (f"({query.expression})", *(f"filter_tokens : ({_any_of(group)})" for group in filters))
+    )
+
+    joins = wanted.min_importance > 0 and wanted.min_importance not in IMPORTANCE_LEVELS
+    sql = _SEARCH.format(
+        joined=_JOINED if joins else "", condition=f"AND {_BY_IMPORTANCE}" if joins else ""
+    )
+    bindings: dict[str, str | float | None] = {
+        "expression": expression,
+        "limit": limit,
+        "candidates": max(_CANDIDATES, 2 * limit),
+        "after": 0,
+    }
+    if joins:
+        bindings["min_importance"] = wanted.min_importance
+
+    expected = query.matches * share
+    if expected > _MOST_RANKED:
+        # Words as frequent as these tell nothing about a memory, so the newest are as good as any.
+        newest = {"after": int(frequencies.rows * (1 - _MOST_RANKED / expected))}
+        hits = [SearchHit(*row) for row in connection.execute(sql, bindings | newest)]
+        if len(hits) >= limit:
+            return hits
+
+    return [SearchHit(*row) for row in connection.execute(sql, bindings)]
+
+
+def _with_all(ways: Sequence[Sequence[Form]], frequencies: WordFrequencies) -> _Query:
     """Return the query for memories with every term, each in one of its forms."""
     terms = [" OR ".join(_all_of(form) for form in forms) for forms in ways]
     shares = [
@@ -155,7 +159,7 @@ def _with_all(ways: Sequence[Sequence[Form]], frequencies: _Frequencies) -> _Que
 
 
 def _with_some(
-    ways: Sequence[Sequence[Form]], frequencies: _Frequencies, share: float
+    ways: Sequence[Sequence[Form]], frequencies: WordFrequencies, share: float
 ) -> _Query:
     """Return the query for memories with any word of any form.
 
