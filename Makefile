@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean deployment \
-  e2e conformance inspector scenarios
+  e2e record-hosts conformance inspector scenarios
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -23,6 +23,7 @@ help:
 	@echo "make bench   run the benchmarks"
 	@echo "make bench-peers  compare with other libraries, in a separate environment (.cache/peers)"
 	@echo "make e2e     run the real clients with a scripted model; installs them into .cache first"
+	@echo "make record-hosts  record the transcripts of tests/cases again, with the real clients"
 	@echo "make conformance  run the official MCP conformance suite against the server; npm installs it into .cache"
 	@echo "make inspector  use the server with the MCP Inspector over every transport; npm installs it into .cache"
 	@echo "make faults  kill writers, fill disks, overload the database; 15 minutes"
@@ -32,7 +33,7 @@ help:
 	@echo "make fuzz    validate a million randomly changed replies, for at most 20 minutes"
 	@echo "make compare-memory  compare how many acknowledged saves survive, here and in the reference memory server"
 	@echo "make frameworks  test the adapters with the real agent frameworks; installs 2 GB the first time"
-	@echo "make docs    regenerate the generated pages of docs/ and the corpus of goop_mcp/testing"
+	@echo "make docs    regenerate the generated pages of docs/, the plugin's commands and the corpus of goop_mcp/testing"
 	@echo "make site    build docs/ as a site in build/site that works offline; every warning is an error"
 	@echo "make package  build wheel, sdist and bundle, and test them on every Python of this machine; needs a package index"
 	@echo "make clean   remove caches and built files (.venv stays; delete it to start over)"
@@ -78,6 +79,10 @@ bench-peers: $(STAMP)
 # Arguments: make e2e E2E="-k stubborn"
 e2e: $(STAMP)
 	$(PYTHON) -m tests.e2e $(E2E)
+
+# Arguments: make record-hosts SCENES="claude-code/resumed stale"
+record-hosts: $(STAMP)
+	$(PYTHON) -m tests.e2e.recording $(SCENES)
 
 # Needs npm, like the next target, and fails without it: nothing would have been tested.
 conformance: $(STAMP)
@@ -131,10 +136,12 @@ docs: $(STAMP)
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.workflow.page > docs/workflow.md.new
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.messages.page > docs/protocols/visual_style.md.new
 	PYTHONUTF8=1 $(PYTHON) -m tests.requirements page > docs/requirements.md.new
+	$(PYTHON) -m goop_mcp.services.commands packaging/plugins/claude-code/goop-mcp/commands
 	$(PYTHON) -m goop_mcp.testing.writing goop_report > docs/goop_report.jsonl.new
 	$(PYTHON) -m goop_mcp.testing.writing factory > docs/factory.jsonl.new
 	for family in goop_report factory; do mv docs/$$family.jsonl.new goop_mcp/testing/corpus/$$family.jsonl; done
 	for page in rules routing workflow requirements protocols/visual_style; do mv docs/$$page.md.new docs/$$page.md; done
+	$(PYTHON) -m tests.documentation.pictures
 
 site: $(STAMP)
 	$(PYTHON) -m sphinx -q -n -W --keep-going -b html -d build/site.cache docs build/site

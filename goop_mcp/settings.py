@@ -10,6 +10,8 @@ from goop_mcp.errors import GoopError
 from goop_mcp.logs import LogFormat
 
 __all__ = [
+    "ALL_TOOLS",
+    "CORE_TOOLS",
     "DEFAULT_TENANT",
     "DatabaseUrl",
     "LogLevel",
@@ -22,6 +24,10 @@ LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
 DEFAULT_TENANT = "default"
 """The tenant of the rows if none is configured."""
+
+ALL_TOOLS = "all"
+CORE_TOOLS = "core"
+"""The groups of tools that a server may offer; core is what an agent needs to work and report."""
 
 _PROJECT_VARIABLES = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 _LOG_LEVEL_VARIABLE = "GOOP_LOG_LEVEL"
@@ -83,7 +89,8 @@ class Settings:
     `project` is an existing absolute folder. `database` is None for the file in the project.
     `project_id` selects the rows of a project in a database of many projects, None if not given;
     `tenant` those of a tenant in a database of several tenants. `goopspec_aliases` adds tools under
-    the names of the GoopSpec packages, `hook_tool` a tool that only hooks of a host use.
+    the names of the GoopSpec packages, `hook_tool` a tool that only hooks of a host use; `tools`
+    are the others: ALL_TOOLS, CORE_TOOLS, or names divided by commas.
     `keeps_files` is False when callers are on other machines and no files are written. `rules` are
     the sources of custom rules. `database_seconds` bounds each query of a database in a file.
     """
@@ -95,6 +102,7 @@ class Settings:
     project_id: str | None = None
     goopspec_aliases: bool = False
     hook_tool: bool = False
+    tools: str = ALL_TOOLS
     tenant: str = DEFAULT_TENANT
     keeps_files: bool = True
     rules: tuple[str, ...] = ()

@@ -27,14 +27,17 @@ __all__ = [
     "PROJECT",
     "PROJECT_ID",
     "PROTOCOL",
+    "REPORT",
     "RULES",
     "WORKSPACE",
     "WORKSPACE_BY_PROJECT",
     "WrongCallError",
+    "file_or_report",
     "judging",
     "opened_application",
     "opened_workspace",
     "project_folder",
+    "text_of_report",
 ]
 
 
@@ -97,6 +100,32 @@ def opened_workspace(
         yield application.settings.project, application.store
 
 
+def file_or_report(file: str | None, report: int | None) -> str:
+    """Return the name of the reply, which is either in a file or a recorded report.
+
+    Raises WrongCallError.
+    """
+    if (file is None) == (report is None):
+        raise WrongCallError(
+            "no reply is named; name a file, - for standard input, or --report N"
+            if file is None
+            else "a file and --report are given; name one of them"
+        )
+
+    return f"report {report}" if file is None else file
+
+
+def text_of_report(
+    report: int, *, project: str | None, database: str | None, project_id: str | None
+) -> str:
+    """Return the envelope of the recorded report; the others are the values of these options.
+
+    Raises SettingsError and what `recorded_text` raises.
+    """
+    with opened_application(project, database=database, project_id=project_id) as application:
+        return services.reply_sources.recorded_text(application.store, report)
+
+
 PROTOCOL = click.option(
     "--protocol",
     metavar="NAME",
@@ -144,6 +173,9 @@ PROJECT_ID = click.option(
     "--project-id",
     metavar="ID",
     help="The project in a postgresql:// database, which holds many.",
+)
+REPORT = click.option(
+    "--report", type=int, metavar="N", help="The recorded report N instead of a file."
 )
 COLOUR = click.option(
     "--color",

@@ -9,11 +9,14 @@ from goop_mcp.cli.options import (
     PROJECT,
     PROJECT_ID,
     PROTOCOL,
+    REPORT,
     RULES,
     WORKSPACE_BY_PROJECT,
+    file_or_report,
     judging,
     opened_workspace,
     project_folder,
+    text_of_report,
 )
 from goop_mcp.cli.streams import emit_json, show, standard_input, terminal_width
 from goop_mcp.messages.quoting import field, paragraph, quoted
@@ -30,7 +33,8 @@ _WIDEST = 100
 
 
 @click.command(short_help="Decide what happens next after a reply.")
-@click.argument("file", metavar="FILE|-")
+@click.argument("file", required=False, metavar="[FILE|-]")
+@REPORT
 @click.option(
     "--context",
     "context_file",
@@ -48,7 +52,8 @@ _WIDEST = 100
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
 def route(
-    file: str,
+    file: str | None,
+    report: int | None,
     context_file: str | None,
     protocol: str,
     *,
@@ -60,7 +65,9 @@ def route(
     project_id: str | None,
     form: str,
 ) -> int:
-    """Validate the reply in FILE and print the decision: who continues, with what, and why.
+    """Validate a reply and print the decision: who continues, with what, and why.
+
+    The reply is the text of FILE, or of a recorded report.
 
     Exit code: 0 decided, 1 the reply is rejected, 2 a file could not be read, or a usage error.
     """
@@ -69,7 +76,12 @@ def route(
         if context_file is None
         else parse_context(read_reply(context_file), context_file)
     )
-    text = read_reply(file, stdin=standard_input())
+    file = file_or_report(file, report)
+    text = (
+        read_reply(file, stdin=standard_input())
+        if report is None
+        else text_of_report(report, project=project, database=database, project_id=project_id)
+    )
     mode: Mode = "strict" if strict else "lenient"
     home = project_folder(project)
     # Where a decision is taken the claims count, and a project of ours can verify them (F-15).

@@ -17,7 +17,7 @@ from goop_mcp import services
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
 from goop_mcp.cli.streams import start_log
 from goop_mcp.server.http.options import Options
-from goop_mcp.settings import Settings, read_settings
+from goop_mcp.settings import ALL_TOOLS, Settings, read_settings
 
 __all__ = ["serve"]
 
@@ -88,6 +88,13 @@ _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
     metavar="WHERE",
     help="Also apply custom rules; see goop-mcp check --help.",
 )
+@click.option(
+    "--tools",
+    metavar="WHICH",
+    default=ALL_TOOLS,
+    show_default=True,
+    help="Tools to offer: core, for agents that only work and report, all, or names with commas.",
+)
 @click.option("--hook-tool", is_flag=True, help="Offer hook_check, for hooks of type mcp_tool.")
 def serve(
     transport: str,
@@ -97,6 +104,7 @@ def serve(
     project_id: str | None,
     goopspec_aliases: bool,
     hook_tool: bool,
+    tools: str,
     rules: tuple[str, ...],
     host: str | None,
     port: int | None,
@@ -109,7 +117,11 @@ def serve(
     """Serve MCP clients until they close the connection, or on a network until a signal arrives."""
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     settings = replace(
-        settings, goopspec_aliases=goopspec_aliases, hook_tool=hook_tool, rules=rules
+        settings,
+        goopspec_aliases=goopspec_aliases,
+        hook_tool=hook_tool,
+        tools=tools,
+        rules=rules,
     )
     if rules:
         # An error in a rule ends the command here, and not the first request.

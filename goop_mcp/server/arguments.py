@@ -1,18 +1,29 @@
-"""Describe the errors in the arguments of a tool call, one line an argument, for models to fix."""
+"""Read the arguments of a tool call as models send them, and describe what is wrong with them.
 
+Models and hosts send `"12"` for 12, `"true"` for true, a JSON text for a list or an object, and one
+value for a list of one. Each is read only where it has one meaning, and never where the argument
+takes text itself: a reply that is JSON stays a text. The errors are one line an argument, for
+models to fix.
+"""
+
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
 
 from mcp.server.mcpserver.tools import Tool
-from pydantic import JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from goop_mcp.server.answers import without_secrets
+from goop_mcp.server.message_limits import MOST_VALUES, values_in
 from goop_mcp.validation.findings import excerpt
 
-__all__ = ["argument_errors", "has_unknown_names"]
+__all__ = ["argument_errors", "as_meant", "has_unknown_names"]
 
 _Place = tuple[int | str, ...]
+_Schema = Mapping[str, JsonValue]
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _LONGEST_NAME = 200
@@ -38,28 +49,171 @@ _EXPECTED = {
     "object": "an object",
     "null": "null",
 }
+# Beyond it a double stands for several whole numbers.
+_LARGEST_WHOLE = 2**53
+
+
+def as_meant(tool: Tool, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return `arguments` with each value in the type that its argument takes (D-102).
+
+    A value with more than one reading, or none, stays as it is: the errors then name it. null for
+    an argument with a default, which does not take null, counts as left out.
+    """
+    known, meant = _known(tool), dict[str, JsonValue]()
+    for name, value in arguments.items():
+        schema = known.get(name)
+        read = value if schema is None else _as_meant(value, schema)
+        is_left_out = (
+            read is None
+            and schema is not None
+            and "default" in schema
+            and "null" not in _by_type(schema)
+        )
+        if not is_left_out:
+            meant[name] = read
+
+    return meant
+
+
+def _as_meant(value: JsonValue, schema: _Schema) -> JsonValue:
+    by_type = _by_type(schema)
+    if not by_type:
+        # It takes any value.
+        return value
+    if not _fits(value, by_type):
+        value = _converted(value, by_type)
+
+    if isinstance(value, list) and isinstance(items := by_type.get("array", {}).get("items"), dict):
+        return [_as_meant(each, items) for each in value]
+    if isinstance(value, dict):
+        inside = by_type.get("object", {}).get("properties")
+        if isinstance(inside, dict):
+            return {
+                name: _as_meant(each, known)
+                if isinstance(known := inside.get(name), dict)
+                else each
+                for name, each in value.items()
+            }
+
+    return value
+
+
+def _converted(value: JsonValue, by_type: Mapping[str, _Schema]) -> JsonValue:
+    """Return `value`, which does not fit, in a type that does; unchanged if it is not clear."""
+    text = value if isinstance(value, str) else None
+    read = value if text is None else _read(text)
+    if (
+        isinstance(read, float)
+        and "integer" in by_type
+        and read.is_integer()
+        and abs(read) < _LARGEST_WHOLE
+    ):
+        read = int(read)
+    if _fits(read, by_type):
+        return read
+
+    # What begins like a list or an object was meant as one, and an empty text as none: neither is
+    # the one item of a list.
+    is_an_item = text is None or (text.strip() != "" and text.lstrip()[0] not in "[{")
+    items = by_type.get("array", {}).get("items")
+    if isinstance(items, dict) and value is not None:
+        item = _as_meant(value, items)
+        if _fits(item, _by_type(items)) and (is_an_item or not isinstance(item, str)):
+            return [item]
+
+    return value
+
+
+def _read(text: str) -> JsonValue:
+    """Return the JSON value that `text` is, else `text`."""
+    # A short message may hold a long text of many values, which nobody has counted yet.
+    if values_in(text.encode(errors="replace")) > MOST_VALUES:
+        return text
+
+    plain = text.strip()
+    if plain in ("True", "False"):
+        return plain == "True"
+
+    try:
+        value: JsonValue = json.loads(
+            plain, object_pairs_hook=_without_repeats, parse_constant=_refuse
+        )
+    except (ValueError, RecursionError):
+        return text
+
+    return value
+
+
+def _without_repeats(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(members)
+    if len(values) < len(members):
+        raise ValueError("a key stands twice, and nobody knows which is meant")
+    return values
+
+
+def _refuse(constant: str) -> JsonValue:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _by_type(schema: _Schema) -> dict[str, _Schema]:
+    """Return the alternatives of `schema` by their types; empty if one takes any value."""
+    branches = _branches(schema)
+    if not all(isinstance(each.get("type"), str) for each in branches):
+        return {}
+    return {str(each["type"]): each for each in branches}
+
+
+def _fits(value: JsonValue, by_type: Mapping[str, _Schema]) -> bool:
+    types = by_type.keys()
+    match value:
+        case None:
+            return "null" in types
+        case bool():
+            return "boolean" in types
+        case int():
+            return "integer" in types or "number" in types
+        case float():
+            return "number" in types
+        case str():
+            return "string" in types
+        case list():
+            return "array" in types
+        case _:
+            return "object" in types
+
+
+def _known(tool: Tool) -> Mapping[str, dict[str, JsonValue]]:
+    """Return the schema of each argument with its bounds, which the list of tools leaves out."""
+    return _properties(tool.fn_metadata.arg_model)
+
+
+@lru_cache(maxsize=256)
+def _properties(model: type[BaseModel]) -> Mapping[str, dict[str, JsonValue]]:
+    properties: Mapping[str, dict[str, JsonValue]] = model.model_json_schema().get("properties", {})
+    return properties
 
 
 def has_unknown_names(tool: Tool, arguments: Mapping[str, JsonValue]) -> bool:
     """Whether `arguments` hold a name that `tool` does not have, which the SDK drops silently."""
-    return not arguments.keys() <= tool.parameters.get("properties", {}).keys()
+    return not arguments.keys() <= _known(tool).keys()
 
 
 def argument_errors(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]:
     """Return every error in `arguments`, unknown names first; empty when the tool can be run."""
-    known: dict[str, dict[str, JsonValue]] = tool.parameters.get("properties", {})
+    known = _known(tool)
+    listed: Mapping[str, JsonValue] = tool.parameters.get("properties", {})
     unknown = [name for name in arguments if name not in known]
     if len(unknown) > _MOST_UNKNOWN:
         return [
             f"{len(unknown):,} arguments are unknown to {tool.name}, "
-            f"which takes {', '.join(known) or 'none'}: send only those"
+            f"which takes {', '.join(listed) or 'none'}: send only those"
         ]
 
     errors = []
     for name in unknown[:_REPORTED_UNKNOWN]:
         near = _nearest(name, known)
         hint = f"did you mean {near!r}? It takes" if near else "it takes"
-        takes = ", ".join(known) or "none"
+        takes = ", ".join(listed) or "none"
         errors.append(f"{tool.name} has no argument {_shown(name)!r}; {hint} {takes}")
 
     if len(unknown) > _REPORTED_UNKNOWN:

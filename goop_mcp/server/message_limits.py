@@ -14,7 +14,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
 from goop_mcp.server.sdk_internals import forget_body
 
-__all__ = ["MOST_ASIDE", "MOST_VALUES", "forget_answered", "too_large", "weight"]
+__all__ = ["MOST_ASIDE", "MOST_VALUES", "forget_answered", "too_large", "values_in", "weight"]
 
 MOST_ASIDE: Final = 262_144
 """Most bytes of a message without the arguments of a tool or prompt."""
@@ -37,7 +37,7 @@ def too_large(message: bytes) -> str | None:
     # A value takes at least one byte, which settles nearly all messages here.
     if len(message) <= MOST_ASIDE and len(message) <= MOST_VALUES:
         return None
-    if _values(message) > MOST_VALUES:
+    if values_in(message) > MOST_VALUES:
         return f"the message holds more than {MOST_VALUES:,} values; send less at a time"
     if len(message) <= MOST_ASIDE:
         return None
@@ -62,7 +62,7 @@ def too_large(message: bytes) -> str | None:
     )
 
 
-def _values(message: bytes) -> int:
+def values_in(message: bytes) -> int:
     """Return a lower bound for the values in JSON, by counting bytes instead of parsing it."""
     # Without escaped backslashes and quotes, each quote that is left begins or ends a text. Every
     # second part between quotes is then outside of texts, where a comma, bracket or brace counts

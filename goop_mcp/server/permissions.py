@@ -11,6 +11,7 @@ from goop_mcp.server.scopes import ALL_SCOPES, READ, WORKSPACE, WRITE
 __all__ = ["is_offered", "name_of_caller", "refusal", "scopes_of_caller"]
 
 _WORKSPACE_ARGUMENT = "check_workspace"
+_FILE_ARGUMENT = "file"
 
 
 def scopes_of_caller(*, without_token: Collection[str] = ALL_SCOPES) -> Collection[str]:
@@ -53,6 +54,17 @@ def refusal(tool: Tool, arguments: Mapping[str, JsonValue], scopes: Collection[s
             f"{_WORKSPACE_ARGUMENT} looks at the files of the project, which needs the scope"
             f" {WORKSPACE}, and this token does not have it; call {tool.name} with"
             f" {_WORKSPACE_ARGUMENT}=false."
+        )
+
+    # A verdict quotes what it judges, so that judging a file reads it out.
+    reads_a_file = (
+        _FILE_ARGUMENT in tool.parameters.get("properties", {})
+        and arguments.get(_FILE_ARGUMENT) is not None
+    )
+    if reads_a_file and WORKSPACE not in scopes:
+        return (
+            f"{_FILE_ARGUMENT} reads a file of the project, which needs the scope {WORKSPACE}, and"
+            f" this token does not have it; call {tool.name} with the reply as text."
         )
 
     return None

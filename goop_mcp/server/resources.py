@@ -1,10 +1,13 @@
 """The resources: rules, schemas, protocol pages and templates; all but single rules are listed."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from mcp.server.mcpserver.resources import FunctionResource
+from pydantic import JsonValue
 
+from goop_mcp.errors import UnknownNameError
 from goop_mcp.server.server import GoopServer
 from goop_mcp.services.protocol_pages import list_documents, read_document
 from goop_mcp.services.rule_pages import rule_page, rules_markdown
@@ -21,6 +24,7 @@ from goop_mcp.workspace.document_templates import (
 __all__ = ["add_resources"]
 
 _MARKDOWN = "text/markdown"
+_JSON_SCHEMA = "application/schema+json"
 _SCHEMAS = "goop://schemas/{protocol}/{version}"
 _OTHER_DOCUMENTS = {
     "visual_style": (
@@ -39,8 +43,13 @@ _OTHER_DOCUMENTS = {
 """Title and description of the pages that are not about a protocol, by name."""
 
 
-def add_resources(server: GoopServer, book: RuleBook) -> None:
-    """Offer all resources of `server`; the rules are those in `book`."""
+def add_resources(
+    server: GoopServer, book: RuleBook, *, answers: Mapping[str, Mapping[str, JsonValue]]
+) -> None:
+    """Offer all resources of `server`; the rules are those in `book`.
+
+    `answers` are the schemas of the structured answers by the names of their tools.
+    """
     server.resource(
         "goop://rules",
         name="rules",
@@ -74,7 +83,7 @@ def add_resources(server: GoopServer, book: RuleBook) -> None:
             )
         )
 
-    _add_patterns(server, book)
+    _add_patterns(server, book, answers)
 
 
 def _schema_resource(schema: Schema) -> FunctionResource:
@@ -119,7 +128,9 @@ def _template_resource(
     )
 
 
-def _add_patterns(server: GoopServer, book: RuleBook) -> None:
+def _add_patterns(
+    server: GoopServer, book: RuleBook, answers: Mapping[str, Mapping[str, JsonValue]]
+) -> None:
     @server.resource(
         "goop://rules/{protocol}/{name}",
         name="rule",
@@ -129,6 +140,19 @@ def _add_patterns(server: GoopServer, book: RuleBook) -> None:
     )
     def rule(protocol: str, name: str) -> str:
         return rule_page(book.find(f"{protocol}/{name}")).to_markdown()
+
+    # Its addresses also have the form of the next template, and the first that fits is read.
+    @server.resource(
+        "goop://schemas/answers/{tool}",
+        name="answer-schema",
+        title="The schema of an answer",
+        description="What each key of a tool's structured answer means, short and full.",
+        mime_type=_JSON_SCHEMA,
+    )
+    def answer_schema(tool: str) -> str:
+        if tool not in answers:
+            raise UnknownNameError("tool", tool, answers)
+        return json.dumps(answers[tool], ensure_ascii=False, indent=2)
 
     @server.resource(
         _SCHEMAS,
@@ -140,7 +164,10 @@ def _add_patterns(server: GoopServer, book: RuleBook) -> None:
         return find_schema(protocol, version).text
 
     server.declare_types(
-        _SCHEMAS, lambda protocol, version: find_schema(protocol, version).media_type
+        _SCHEMAS,
+        lambda protocol, version: (
+            _JSON_SCHEMA if protocol == "answers" else find_schema(protocol, version).media_type
+        ),
     )
 
     @server.resource(

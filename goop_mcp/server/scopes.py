@@ -23,7 +23,10 @@ SCOPES: Final[Mapping[str, str]] = {
         "call tools that change something: record_report, update_project, build_handoff,"
         " save_memory, forget_memory"
     ),
-    WORKSPACE: "verify claims with the files and commits of the project: check_workspace",
+    WORKSPACE: (
+        "verify claims with the files and commits of the project, and judge replies in its files:"
+        " check_workspace, file"
+    ),
     CONFIRM: "be asked to confirm steps that need a person; in no default",
 }
 """What each scope allows."""

@@ -48,7 +48,7 @@ from pydantic import AnyUrl, ValidationError
 from goop_mcp.current_request import current_request
 from goop_mcp.errors import GoopError, NoClientError, RuleFailedError, UnknownNameError
 from goop_mcp.server.answers import cap, without_secrets
-from goop_mcp.server.arguments import argument_errors, has_unknown_names
+from goop_mcp.server.arguments import argument_errors, as_meant, has_unknown_names
 from goop_mcp.server.clients import client_of_message
 from goop_mcp.server.message_limits import forget_answered
 from goop_mcp.server.permissions import is_offered, refusal, scopes_of_caller
@@ -222,6 +222,8 @@ class GoopServer(SdkServer):
                 _sentence(UnknownNameError("tool", without_secrets(name[:_LONGEST_NAME]), known))
             )
 
+        # Before the scopes are compared: "true" asks for as much as true.
+        arguments = as_meant(tool, arguments)
         if (refused := refusal(tool, arguments, self.scopes_of_caller())) is not None:
             raise ToolError(refused)
         if has_unknown_names(tool, arguments):

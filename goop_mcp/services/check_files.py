@@ -1,9 +1,11 @@
 """Read replies from files, judge them, repair them."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from goop_mcp import services
 from goop_mcp.errors import RuleFailedError, UnreadableFileError
@@ -16,8 +18,6 @@ from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from goop_mcp.store.interface import Store
 
 __all__ = [
@@ -26,8 +26,13 @@ __all__ = [
     "RepairedFile",
     "UnreadFile",
     "check_files",
+    "files_below",
     "repair_file",
 ]
+
+_SUFFIXES: Final = (".json", ".md", ".txt", ".xml")
+"""What replies are saved as. Other files of a folder are code, pictures, databases."""
+_MOST_FILES: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,26 +75,82 @@ class RepairedFile:
     if the reply is rejected. `checked` is the verdict on the text as it was read. `kept` is True if
     the reply is accepted as it is, but would be rejected with its envelope written again, because
     the current form requires what an older form cannot express; nothing was changed then.
+    `whole` is what was read, with its byte order mark.
     """
 
     checked: CheckedFile
+    whole: str = field(repr=False)
     repaired: str | None = field(repr=False)
     kept: bool = False
 
 
+def files_below(names: Sequence[str]) -> tuple[list[str], list[UnreadFile]]:
+    """Return `names` with each folder replaced by the replies in it, and what is not readable.
+
+    The replies of a folder are its files that end with .json, .md, .txt or .xml, in the order of
+    their names, also in its subfolders, except in those whose name begins with a dot and those that
+    are links. At most 20,000 files of all folders together; a folder without a reply, one that may
+    not be read and one that exceeds this is unread.
+    """
+    files: list[str] = []
+    unread: list[UnreadFile] = []
+    room = _MOST_FILES
+
+    for name in names:
+        if not Path(name).is_dir():
+            files.append(name)
+            continue
+
+        errors: list[OSError] = []
+        found: list[str] = []
+        for folder, folders, inside in os.walk(name, onerror=errors.append):
+            # os.walk visits what stays in the list, in its order; it follows no links by itself.
+            folders[:] = sorted(each for each in folders if not each.startswith("."))
+            found += [
+                str(Path(folder, each))
+                for each in sorted(inside)
+                if each.lower().endswith(_SUFFIXES) and not each.startswith(".")
+            ]
+            if len(found) > room:
+                break
+
+        if len(found) > room:
+            problem = f"it and the folders before it have more than {_MOST_FILES:,} replies"
+            unread.append(UnreadFile(file=name, message=f"{name!r}: {problem}; name subfolders"))
+            continue
+
+        unread += [
+            UnreadFile(
+                file=str(error.filename),
+                message=f"{error.filename!r} may not be read by you; change its permissions",
+            )
+            for error in errors
+        ]
+        if not found and not errors:
+            wanted = f"{', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}"
+            message = f"{name!r} has no file that ends with {wanted}; name the files"
+            unread.append(UnreadFile(file=name, message=message))
+
+        files += found
+        room -= len(found)
+
+    return files, unread
+
+
 def check_files(
-    files: Sequence[str],
+    files: Iterable[str],
     *,
     protocol: str = "auto",
     mode: Mode = "lenient",
     expected: Expectations | None = None,
-    project: "Path | None" = None,
+    project: Path | None = None,
     store: "Store | None" = None,
     stdin: BinaryIO | None = None,
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
+    texts: Mapping[str, str] | None = None,
 ) -> FileVerdicts:
-    """Judge the reply in each of `files`.
+    """Judge the reply in each of `files`; those of `texts` have their text there.
 
     A file that cannot be read or judged does not stop the others. The arguments are those of
     `validate`; `stdin` is read for the name "-". The claims of the replies are verified in the
@@ -110,7 +171,9 @@ def check_files(
 
     for file in files:
         try:
-            text = read_reply(file, stdin=stdin, limits=limits).removeprefix("\ufeff")
+            known = None if texts is None else texts.get(file)
+            text = read_reply(file, stdin=stdin, limits=limits) if known is None else known
+            text = text.removeprefix("\ufeff")
         except UnreadableFileError as error:
             unread.append(UnreadFile(file=file, message=str(error)))
             continue
@@ -132,20 +195,22 @@ def repair_file(
     expected: Expectations | None = None,
     stdin: BinaryIO | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    text: str | None = None,
 ) -> RepairedFile:
     """Repair the form of the envelope in `file` and leave everything else as it is.
 
-    `expected` is that of `validate`. The repaired text is judged once more, so that nothing is
-    returned that would be rejected. Raises UnreadableFileError and UnknownNameError.
+    `text` is that of a reply that stands in no file. `expected` is that of `validate`. The repaired
+    text is judged once more, so that nothing is returned that would be rejected. Raises
+    UnreadableFileError and UnknownNameError.
     """
-    whole = read_reply(file, stdin=stdin, limits=limits)
+    whole = read_reply(file, stdin=stdin, limits=limits) if text is None else text
     text = whole.removeprefix("\ufeff")
     verdict = validate(text, protocol=protocol, expected=expected, limits=limits)
     checked = CheckedFile(file=file, text=text, verdict=verdict)
     if not verdict.accepted:
-        return RepairedFile(checked=checked, repaired=None)
+        return RepairedFile(checked=checked, whole=whole, repaired=None)
     if verdict.repaired_text is None or verdict.span is None:
-        return RepairedFile(checked=checked, repaired=whole)
+        return RepairedFile(checked=checked, whole=whole, repaired=whole)
 
     # The envelope keeps its style of line ends.
     start, end = verdict.span
@@ -156,8 +221,8 @@ def repair_file(
     family = next(family for family in FAMILIES if family.name == verdict.protocol)
     repaired = family.replace_envelope(verdict.read_text, verdict.span, envelope)
     if not validate(repaired, protocol=protocol, expected=expected, limits=limits).accepted:
-        return RepairedFile(checked=checked, repaired=whole, kept=True)
+        return RepairedFile(checked=checked, whole=whole, repaired=whole, kept=True)
 
     # Every character outside the envelope stays, the byte order mark too.
     mark = whole[: len(whole) - len(text)]
-    return RepairedFile(checked=checked, repaired=mark + repaired)
+    return RepairedFile(checked=checked, whole=whole, repaired=mark + repaired)

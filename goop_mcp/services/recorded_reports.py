@@ -33,6 +33,7 @@ __all__ = [
     "ReportSummary",
     "ShownReport",
     "Withdrawal",
+    "find_report",
     "list_reports",
     "show_report",
     "withdraw_report",
@@ -230,7 +231,7 @@ def show_report(store: Store, id: int) -> ShownReport:
 
     Raises ReportNotFoundError, StoreError.
     """
-    return store.read(lambda reading: _shown(reading, _found(reading, id)))
+    return store.read(lambda reading: _shown(reading, find_report(reading, id)))
 
 
 def withdraw_report(
@@ -247,7 +248,7 @@ def withdraw_report(
         raise ReportArgumentError("the reason is empty; write why the report does not count")
 
     def change(writing: WriteTransaction) -> Change[Withdrawal]:
-        found = _found(writing, id)
+        found = find_report(writing, id)
         shown = _shown(writing, found)
         refused = _not_possible(shown, writing.round())
         if refused is not None:
@@ -346,7 +347,8 @@ def _what_stays(shown: ShownReport, phase: str | None) -> Iterator[str]:
         )
 
 
-def _found(reading: ReadTransaction, id: int) -> StoredReport:
+def find_report(reading: ReadTransaction, id: int) -> StoredReport:
+    """Return the stored report with the number `id`. Raises ReportNotFoundError."""
     found = reading.report(id) if 1 <= id <= _LARGEST_ID else None
     if found is None:
         raise ReportNotFoundError(

@@ -106,6 +106,13 @@ class Family(Protocol):
         """
         ...  # pragma: no cover
 
+    def write(self, envelope: Envelope) -> str:
+        """Return `envelope`, a model of this family, as a text that `read` gives the model for.
+
+        Raise NotWritableError for one that was cut off, or holds what the form cannot express.
+        """
+        ...  # pragma: no cover
+
     def describe_missing(self, text: str) -> str:
         """Return in one clause what the text has instead of an envelope."""
         ...  # pragma: no cover

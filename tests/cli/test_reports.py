@@ -130,3 +130,23 @@ def test_a_project_in_postgres_is_named_by_its_id(tmp_path: Path, database: Data
     bank = ("--database", database.url(), "--project-id", "bank")
     assert as_json(tmp_path, "list", *bank)["reports"] == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recorded_report_is_checked_routed_and_repaired_by_its_number(project: Path) -> None:
+    checked = run("check", "--report", "2", "--format", "json", cwd=project)
+    assert (checked.code, checked.err) == (0, "")
+    (verdict,) = json.loads(checked.out)
+    assert (verdict["file"], verdict["verdict"]) == ("report 2", "accepted")
+    routed = run("route", "--report", "2", "--no-workspace", cwd=project)
+    assert (routed.code, routed.out.partition("\n")[0]) == (0, "actions: save_state, continue_next")
+    assert "<task_id>W2.T2</task_id>" in run("repair", "--report", "2", cwd=project).out
+
+    for command in ("check", "route", "repair"):
+        missing = run(command, "--report", "7", cwd=project)
+        assert (missing.code, missing.out) == (2, "")
+        assert "there is no report 7; goop-mcp reports list" in missing.err
+        both = run(command, "reply.md", "--report", "2", cwd=project)
+        assert (both.code, both.out) == (2, "")
+        assert "--report are given; name" in both.err
+    for command in ("route", "repair"):
+        assert "no reply is named; name a file" in run(command, cwd=project).err

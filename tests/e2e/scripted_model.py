@@ -5,7 +5,7 @@ It keeps every conversation that it receives, and no headers, because they hold 
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from tests.e2e.conversation import Conversation, Json, ToolCall, read_conversation
 from tests.e2e.script import answer
 
-__all__ = ["Refusal", "ScriptedModel", "scripted_model"]
+__all__ = ["Costly", "Refusal", "ScriptedModel", "scripted_model"]
 
 _USAGE = {
     "input_tokens": 10,
@@ -32,7 +32,15 @@ class Refusal:
     kind: str
 
 
-_Script = Callable[[Conversation], str | ToolCall | Refusal]
+@dataclass(frozen=True, slots=True)
+class Costly:
+    """A reply to a conversation that the model counts as `tokens` long."""
+
+    reply: str | ToolCall
+    tokens: int
+
+
+_Script = Callable[[Conversation], str | ToolCall | Refusal | Costly]
 
 
 class ScriptedModel(ThreadingHTTPServer):
@@ -103,6 +111,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.conversations.append(conversation)
         reply = self.server.script(conversation)
         number = len(self.server.conversations)
+        usage = _USAGE
+        if isinstance(reply, Costly):
+            usage, reply = {**_USAGE, "input_tokens": reply.tokens}, reply.reply
+
         if isinstance(reply, Refusal):
             error = {
                 "type": "error",
@@ -114,9 +126,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif conversation.form == "completions":
             self._send(_completion(conversation, reply, number), "text/event-stream")
         elif conversation.streamed:
-            self._send(_events(conversation, reply, number), "text/event-stream")
+            self._send(_events(conversation, reply, number, usage), "text/event-stream")
         else:
-            message, _ = _message(conversation, reply, number)
+            message, _ = _message(conversation, reply, number, usage)
             self._send_json(message)
 
     def _send_json(self, value: Json) -> None:
@@ -133,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _message(
-    conversation: Conversation, reply: str | ToolCall, number: int
+    conversation: Conversation, reply: str | ToolCall, number: int, usage: Mapping[str, int]
 ) -> tuple[dict[str, object], str]:
     """Return a whole message and the reason why it stops."""
     if isinstance(reply, str):
@@ -156,14 +168,16 @@ def _message(
         "content": [block],
         "stop_reason": stop,
         "stop_sequence": None,
-        "usage": _USAGE,
+        "usage": usage,
     }
 
     return message, stop
 
 
-def _events(conversation: Conversation, reply: str | ToolCall, number: int) -> bytes:
-    message, stop = _message(conversation, reply, number)
+def _events(
+    conversation: Conversation, reply: str | ToolCall, number: int, usage: Mapping[str, int]
+) -> bytes:
+    message, stop = _message(conversation, reply, number, usage)
     if isinstance(reply, str):
         block: Json = {"type": "text", "text": ""}
         delta: Json = {"type": "text_delta", "text": reply}

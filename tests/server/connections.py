@@ -47,7 +47,7 @@ class Connection:
     def call(self, method: Callable[[], Awaitable[_T]]) -> _T:
         return self.portal.call(method)
 
-    def tool(self, name: str, **arguments: JsonValue) -> CallToolResult:
+    def tool(self, name: str, /, **arguments: JsonValue) -> CallToolResult:
         return self.call(lambda: self.client.call_tool(name, arguments))
 
     def tools(self) -> dict[str, Tool]:

@@ -52,6 +52,7 @@ def test_templates_show_how_to_address_a_resource(connection: Connection) -> Non
     templates = connection.call(connection.client.list_resource_templates).resource_templates
     assert [template.uri_template for template in templates] == [
         "goop://rules/{protocol}/{name}",
+        "goop://schemas/answers/{tool}",
         "goop://schemas/{protocol}/{version}",
         "goop://docs/{protocol}",
         "goop://templates/{name}",
@@ -71,7 +72,10 @@ def test_a_template_has_a_type_only_if_all_its_resources_have_it(
         "goop://schemas/{protocol}/{version}",
         "goop://project/{name}",
     ]
-    assert {type_ for type_ in types.values() if type_} == {"text/markdown"}
+    assert {type_ for type_ in types.values() if type_} == {
+        "text/markdown",
+        "application/schema+json",
+    }
 
 
 @pytest.mark.parametrize(

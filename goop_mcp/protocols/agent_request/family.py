@@ -19,6 +19,7 @@ from goop_mcp.protocols.agent_request.reading import GRAMMAR, ROOT_PARTS, Reques
 from goop_mcp.protocols.agent_request.rules import MODEL_RULES, RULES
 from goop_mcp.protocols.agent_request.rules.placement import NO_ENVELOPE
 from goop_mcp.protocols.agent_request.rules.structure import MISSING_FIELD
+from goop_mcp.protocols.agent_request.writing import write_request
 from goop_mcp.validation import xml_rules
 from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.escaping import FORBIDDEN
@@ -171,6 +172,12 @@ class AgentRequestFamily:
     def envelope_from(self, values: object) -> Envelope:
         """Return the model whose `to_dict` gave `values`."""
         return Request.from_dict(values)
+
+    def write(self, envelope: Envelope) -> str:
+        """Return `envelope` as a request; `write_prompt` writes a whole prompt around one."""
+        if not isinstance(envelope, Request):
+            raise TypeError(f"{type(envelope).__name__} is no request")
+        return write_request(envelope)
 
     def claims(self, envelope: Envelope) -> Claims:
         """Return what `envelope` says is true of the project."""

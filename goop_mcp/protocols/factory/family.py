@@ -10,6 +10,7 @@ from goop_mcp.protocols.factory.model import Reply, Status
 from goop_mcp.protocols.factory.reading import read_reply
 from goop_mcp.protocols.factory.rules import MODEL_RULES, RULES
 from goop_mcp.protocols.factory.rules.structure import NO_ENVELOPE
+from goop_mcp.protocols.factory.writing import write_reply
 from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.escaping import without_emphasis
 from goop_mcp.validation.expectations import Expectations
@@ -147,6 +148,12 @@ class FactoryFamily:
     def envelope_from(self, values: object) -> Envelope:
         """Return the model whose `to_dict` gave `values`."""
         return model_from(Reply, values)
+
+    def write(self, envelope: Envelope) -> str:
+        """Return `envelope` as JSON."""
+        if not isinstance(envelope, Reply):
+            raise TypeError(f"{type(envelope).__name__} is no reply")
+        return write_reply(envelope)
 
     def claims(self, envelope: Envelope) -> Claims:
         """Return what `envelope` says is true of the project."""

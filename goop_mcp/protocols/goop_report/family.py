@@ -8,6 +8,7 @@ from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.protocols.goop_report.reading import GRAMMAR, ReportReader
 from goop_mcp.protocols.goop_report.rules import MODEL_RULES, RULES
 from goop_mcp.protocols.goop_report.rules.structure import MISSING_FIELD, NO_ENVELOPE
+from goop_mcp.protocols.goop_report.writing import write_report
 from goop_mcp.validation.envelope_rules import NOT_AT_END
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
@@ -127,6 +128,12 @@ class GoopReportFamily:
     def envelope_from(self, values: object) -> Envelope:
         """Return the model whose `to_dict` gave `values`."""
         return Report.from_dict(values)
+
+    def write(self, envelope: Envelope) -> str:
+        """Return `envelope` as an XML envelope, which both profiles accept."""
+        if not isinstance(envelope, Report):
+            raise TypeError(f"{type(envelope).__name__} is no report")
+        return write_report(envelope)
 
     def claims(self, envelope: Envelope) -> "Claims":
         """Return what `envelope` says is true of the project."""

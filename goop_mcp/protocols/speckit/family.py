@@ -10,6 +10,7 @@ from goop_mcp.protocols.speckit.model import AgentInput, Response, plain_agent
 from goop_mcp.protocols.speckit.reading import read_response
 from goop_mcp.protocols.speckit.rules import RESPONSE_RULES, RULES
 from goop_mcp.protocols.speckit.rules.structure import NO_ENVELOPE, RESULT_WITHOUT_ENVELOPE
+from goop_mcp.protocols.speckit.writing import write_input, write_response
 from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
@@ -159,6 +160,14 @@ class SpeckitFamily:
         if isinstance(values, Mapping) and "feedback_context" in values:
             return model_from(AgentInput, values)
         return model_from(Response, values)
+
+    def write(self, envelope: Envelope) -> str:
+        """Return an agent's answer as JSON, its input as text with contexts."""
+        if isinstance(envelope, AgentInput):
+            return write_input(envelope)
+        if not isinstance(envelope, Response):
+            raise TypeError(f"{type(envelope).__name__} is neither an answer nor an input")
+        return write_response(envelope)
 
     def claims(self, envelope: Envelope) -> Claims:
         """Return what `envelope` claims about the project; an agent's input claims nothing."""

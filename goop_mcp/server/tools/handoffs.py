@@ -24,60 +24,44 @@ _ITEMS = 200
 
 _Kind = Annotated[
     Literal["agent_request", "session"],
-    Field(
-        description=(
-            "agent_request: a prompt that hands a task to another agent; session: HANDOFF.md, to go"
-            " on later."
-        )
-    ),
+    Field(description="agent_request: a prompt for a task; session: HANDOFF.md."),
 ]
 _Write = Annotated[
     bool,
     Field(
-        description=(
-            "Also write it to its file in the project; never over a file of somebody else."
-        ),
+        description="Also write it to its file.",
         strict=True,
     ),
 ]
 _Mode = Annotated[
     Literal["spawn", "conversation_only", "blocking"],
-    Field(
-        description=(
-            "spawn: a new session; blocking: the parent waits for it; conversation_only:"
-            " context only."
-        )
-    ),
+    Field(description="blocking: the parent waits; conversation_only: no new session."),
 ]
 _Intent = Annotated[
     str | None,
-    Field(
-        description="agent_request, required: the goal of the work as a whole.", max_length=_TEXT
-    ),
+    Field(description="Required for agent_request: the goal of the whole work.", max_length=_TEXT),
 ]
 _Summary = Annotated[
     str | None,
     Field(
-        description=(
-            "agent_request, required: this task in one or two sentences, 10 to 500 characters."
-        ),
+        description="Required for agent_request: this task, 10 to 500 characters.",
         max_length=_SENTENCE,
     ),
 ]
 _Workflow = Annotated[
     Literal["SPIKE", "TDD", "standard", "none"],
-    Field(description="SPIKE: research, no production changes; TDD: tests first; standard; none."),
+    Field(description="SPIKE: research only; TDD: tests first."),
 ]
 _Details = Annotated[
     str | None,
     Field(
-        description="agent_request, required: steps, commands, files, and when the task is done.",
+        description="Required for agent_request: steps, files, when it is done.",
         max_length=_TEXT,
     ),
 ]
 _Constraints = Annotated[
     list[Annotated[str, Field(max_length=_SENTENCE)]],
-    Field(description="What must not happen, one text each.", max_length=_ITEMS),
+    Field(description="What must not happen.", max_length=_ITEMS),
 ]
 # The operation validates the objects: it names the wrong deliverable and what to write instead.
 _Deliverables = Annotated[
@@ -89,85 +73,67 @@ _Deliverables = Annotated[
             "items": {
                 "type": "object",
                 "required": ["kind"],
-                "additionalProperties": False,
                 "properties": {
                     "kind": {"type": "string", "enum": ["file", "decision", "report"]},
-                    "path": {
-                        "type": "string",
-                        "description": "Of a file, relative to the project.",
-                    },
-                    "required": {
-                        "type": "boolean",
-                        "description": "Of a file; true where it is left out.",
-                    },
-                    "text": {"type": "string", "description": "What it holds."},
+                    "path": {"type": "string"},
+                    "required": {"type": "boolean"},
+                    "text": {"type": "string"},
                 },
             },
         }
     ),
     Field(
         description=(
-            "agent_request, required: at least one file, decision or report that the agent has to"
-            " deliver."
+            "Required for agent_request: what to deliver; path and required (true) are of files."
         ),
         max_length=_ITEMS,
     ),
 ]
 _Notes = Annotated[
     str | None,
-    Field(
-        description="What comes next, and what to do when blocked; null: nothing.", max_length=_TEXT
-    ),
+    Field(description="What comes next, and what to do when blocked.", max_length=_TEXT),
 ]
 _SessionId = Annotated[
     str | None,
     Field(
-        description="YYYYMMDD-HHMMSS-name; null: none, or one of now when the prompt is written.",
+        description="YYYYMMDD-HHMMSS-name.",
         max_length=_WORD,
     ),
 ]
-_Parent = Annotated[
-    str | None, Field(description="The agent that asks; null: unknown.", max_length=_WORD)
-]
-_Target = Annotated[
-    str | None, Field(description="The agent that is asked; null: unknown.", max_length=_WORD)
-]
-_Priority = Annotated[Literal["high", "medium", "low"] | None, Field(description="Null: none.")]
-_Title = Annotated[
-    str | None, Field(description="Heading of the prompt; null: the summary.", max_length=_SENTENCE)
-]
+_Parent = Annotated[str | None, Field(description="The agent that asks.", max_length=_WORD)]
+_Target = Annotated[str | None, Field(description="The agent that is asked.", max_length=_WORD)]
+_Priority = Annotated[Literal["high", "medium", "low"] | None, Field(description="Of the task.")]
+_Title = Annotated[str | None, Field(description="Heading of the prompt.", max_length=_SENTENCE)]
 _Context = Annotated[
     str | None,
-    Field(description="Background of the request, Markdown; null: none.", max_length=_TEXT),
+    Field(description="Background, Markdown.", max_length=_TEXT),
 ]
 _XsdCompat = Annotated[
     bool,
     Field(
-        description="Write what the literal XML schema accepts, for tools that check with it.",
+        description="For tools that check with the XML schema.",
         strict=True,
     ),
 ]
 _SessionSummary = Annotated[
     str | None,
     Field(
-        description="session: where the work stands, 2 to 4 sentences; null: from the reports.",
+        description="session: where the work stands.",
         max_length=_TEXT,
     ),
 ]
 _NextAction = Annotated[
     str | None,
     Field(
-        description="session: what to do first; null: from the last report and the plan.",
+        description="session: what to do first.",
         max_length=_TEXT,
     ),
 ]
-_NextAgent = Annotated[
-    str | None, Field(description="session: who does it; null: as reported.", max_length=_WORD)
-]
+_NextAgent = Annotated[str | None, Field(description="session: who does it.", max_length=_WORD)]
 _NextCommand = Annotated[
     str | None,
     Field(
-        description="session: the command to run, such as /goop-execute; null: as decided.",
+        description="session: such as /goop-execute.",
         max_length=_WORD,
     ),
 ]
@@ -175,18 +141,18 @@ _Sentences = list[Annotated[str, Field(max_length=_SENTENCE)]]
 _FilesToRead = Annotated[
     _Sentences,
     Field(
-        description="session: what to read first; empty: the documents of the project.",
+        description="session: what to read first.",
         max_length=_ITEMS,
     ),
 ]
 _Blockers = Annotated[
     _Sentences,
-    Field(description="session: what blocks the work; empty: as reported.", max_length=_ITEMS),
+    Field(description="session: what blocks the work.", max_length=_ITEMS),
 ]
 _Warnings = Annotated[
     _Sentences,
     Field(
-        description="session: what to beware of; empty: where the project disagrees.",
+        description="session: what to beware of.",
         max_length=_ITEMS,
     ),
 ]
@@ -235,13 +201,9 @@ class HandoffTools:
         """Build a valid handoff: a prompt for another agent, or HANDOFF.md for the next session.
 
         kind=agent_request makes an <agent_request> of the fields given: use it when you hand a task
-        on, instead of writing XML yourself. goop://templates has prompts for common tasks.
-        kind=session makes HANDOFF.md: use it before a session ends; what you leave out is taken
-        from reports, plan and memory since a session last resumed. Starts no agent. Secrets
-        are redacted. With write=true the prompt is written to
-        docs/.scratch/sessions/<session_id>/prompt.md, or the handoff to .goopspec/HANDOFF.md; if
-        somebody else wrote that, to a file next to it. Where machines share the database, the
-        handoff is recorded and read at goop://project/HANDOFF.md instead.
+        on, instead of writing XML yourself. kind=session makes HANDOFF.md: use it before a session
+        ends; what you leave out is taken from reports, plan and memory. It starts no agent. Secrets
+        are redacted.
         """
         # The arguments are the fields, under the same names.
         given, here = locals(), self._application

@@ -57,7 +57,7 @@ _Reason = Annotated[
 ]
 _Note = Annotated[str | None, Field(description="checkpoint: for the next one.", max_length=_TEXT)]
 _Checkpoint = Annotated[
-    str | None, Field(description="resume: the checkpoint; null: the newest.", max_length=_NAME)
+    str | None, Field(description="resume: a checkpoint; else the newest.", max_length=_NAME)
 ]
 _Blocker = Annotated[
     str | None, Field(description="decide: a part of the blocker's text.", max_length=_TEXT)

@@ -1,8 +1,10 @@
 """The tools for the project as a whole: record what an agent did, and show the project's status."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import Field
 
@@ -23,9 +25,12 @@ from goop_mcp.server.tools.replies import (
     PhaseName,
     PreviousRules,
     ProtocolName,
+    ReplyFile,
     ReplyText,
+    ReportNumber,
     routing_context,
 )
+from goop_mcp.services.reply_sources import find_reply
 
 if TYPE_CHECKING:
     from goop_mcp.context import AppContext
@@ -35,12 +40,21 @@ __all__ = ["ProjectTools"]
 _ClaimsChecked = Annotated[
     bool,
     Field(
-        description=(
-            "Record it only if the files, commits, task, state and memories it names are real;"
-            " false: do not verify, for example when the project is on another machine."
-        ),
+        description="Only if what it names is real; false: the project is elsewhere.",
         strict=True,
     ),
+]
+
+
+_KeptOf = Annotated[
+    str | None,
+    Field(
+        description="With last=true, instead of text: the agent whose last reply the hooks kept.",
+        max_length=200,
+    ),
+]
+_Last = Annotated[
+    bool, Field(description="True: the last kept reply of agent is meant.", strict=True)
 ]
 
 
@@ -53,8 +67,12 @@ class ProjectTools:
 
     def record_report(
         self,
-        text: ReplyText,
+        text: ReplyText = None,
         *,
+        report: ReportNumber = None,
+        file: ReplyFile = None,
+        agent: _KeptOf = None,
+        last: _Last = False,
         protocol: ProtocolName = "auto",
         mode: JudgingMode = "lenient",
         expected_agent: AgentName = None,
@@ -69,15 +87,16 @@ class ProjectTools:
     ) -> Annotated[CallToolResult, RecordedModel]:
         """Validate an agent's reply, decide what happens next, and record it if it is accepted.
 
-        Use it instead of route_next_action when you are the orchestrator of a GoopSpec project and
-        the agent has done its work. One call keeps the report, adds an entry to CHRONICLE.md, logs
-        deviations in ADL.md, sets the counters in state.json, advances the phase only if its gate
-        is open, and writes HANDOFF.md when a new session is due. What is reported as recorded is on
-        disk. A rejected reply is only counted, and the same report again is a duplicate. Secrets
-        are redacted. What people wrote is never overwritten. Where machines share the database, no
-        file is written: the state and the documents are then read at goop://project/state.json,
-        CHRONICLE.md, ADL.md and HANDOFF.md.
+        Use it instead of route_next_action when you are the orchestrator of a GoopSpec project. It
+        counts the attempts, and brings CHRONICLE.md, ADL.md, state.json and HANDOFF.md up to date;
+        what people wrote is never overwritten, and secrets are redacted. Recorded means stored; a
+        rejected reply is only counted, and the same report again is a duplicate.
         """
+        if (agent is not None) != last:
+            raise ToolError(
+                "agent and last=true go together: record_report(agent=NAME, last=true) records the"
+                " last reply of that agent; expected_agent names the agent of another reply"
+            )
         if check_workspace:
             self._application.require_folder()
 
@@ -90,8 +109,9 @@ class ProjectTools:
             previous_rules=previous_rules or [],
             context=context,
         )
+        reply = find_reply(self._application, text=text, report=report, file=file, agent=agent)
         recorded = services.record_report.record_report(
-            text,
+            reply.text,
             known,
             self._application.writing_context(),
             protocol=protocol,
@@ -102,15 +122,19 @@ class ProjectTools:
             now=written(utc_now()),
         )
         count_verdict(recorded.verdict, expected_agent=known.expected_agent)
+        if agent is not None:
+            # Several agents of one name may have replied: the caller has to see which one this is.
+            remark = f"This is {reply.source}."
+            recorded = replace(recorded, remarks=(remark, *recorded.remarks))
 
         return recorded_answer(recorded)
 
     def project_status(self) -> Annotated[CallToolResult, StatusModel]:
         """Show the project's status: phase, gates, waves, tasks, blockers and what to run next.
 
-        Use it when you begin, and whenever you are not sure where the work is. It also shows what
-        each gate lacks, and where state.json, the documents and the recorded reports disagree. It
-        changes nothing.
+        Use it when you begin, and whenever you are not sure where the work is. It also says what
+        the next gate lacks, and where state.json, documents and reports disagree. It changes
+        nothing.
         """
         status = services.project_status.project_status(self._application.project_context)
         return answer(status.to_markdown(), status.to_dict())

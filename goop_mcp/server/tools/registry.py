@@ -6,8 +6,10 @@ description.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Annotated, Any, get_args, get_origin
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
 
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
@@ -17,13 +19,15 @@ from pydantic import JsonValue
 from goop_mcp.context import AppContext
 from goop_mcp.server.tools.handoffs import HandoffTools
 from goop_mcp.server.tools.hooks import HookTools
+from goop_mcp.server.tools.listing import flat_schema, listed_schema, without_titles
 from goop_mcp.server.tools.memories import MemoryTools
 from goop_mcp.server.tools.project_steps import StepTools
 from goop_mcp.server.tools.projects import ProjectTools
 from goop_mcp.server.tools.replies import ReplyTools
 from goop_mcp.server.tools.rules import RuleTools
+from goop_mcp.settings import ALL_TOOLS, CORE_TOOLS, SettingsError
 
-__all__ = ["offered_tools"]
+__all__ = ["OfferedTool", "offered_tools"]
 
 _ONLY_READS = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -50,18 +54,33 @@ _Function = Callable[
 ]
 
 
-def offered_tools(application: AppContext) -> list[Tool]:
-    """Return the tools of `application`, in the order in which clients list them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedTool:
+    """A tool, and the whole schema of its answer; the list of tools has a flat one.
+
+    `is_core` is whether an agent needs it that only does its work and reports.
+    """
+
+    tool: Tool
+    answer_schema: dict[str, JsonValue]
+    is_core: bool = False
+
+
+def offered_tools(application: AppContext) -> list[OfferedTool]:
+    """Return the tools of `application`, in the order in which clients list them.
+
+    Raises SettingsError if the settings name a tool that does not exist.
+    """
     replies, projects, memories = (
         ReplyTools(application),
         ProjectTools(application),
         MemoryTools(application),
     )
     tools = [
-        _tool(replies.validate_report, title="Validate a report"),
+        _tool(replies.validate_report, title="Validate a report", is_core=True),
         _tool(replies.route_next_action, title="Decide what happens next"),
         _tool(projects.record_report, title="Record a report", annotations=_ADDS_ONCE),
-        _tool(projects.project_status, title="Say how the project stands"),
+        _tool(projects.project_status, title="Say how the project stands", is_core=True),
         _tool(
             StepTools(application).update_project,
             title="Take the project further",
@@ -72,12 +91,15 @@ def offered_tools(application: AppContext) -> list[Tool]:
             title="Build a handoff",
             annotations=_ADDS_A_FILE,
         ),
-        _tool(memories.save_memory, title="Save a memory", annotations=_ADDS_ONCE),
-        _tool(memories.search_memory, title="Search the memory"),
+        _tool(memories.save_memory, title="Save a memory", annotations=_ADDS_ONCE, is_core=True),
+        _tool(memories.search_memory, title="Search the memory", is_core=True),
         _tool(memories.get_memory, title="Read a memory"),
         _tool(memories.forget_memory, title="Forget a memory", annotations=_REMOVES),
         _tool(RuleTools(application).explain_rule, title="Explain a rule"),
     ]
+    tools = _chosen(tools, application.settings.tools)
+
+    # These two groups have options of their own, which add them to whatever was chosen.
     if application.settings.hook_tool:
         tools.append(
             _tool(
@@ -97,7 +119,37 @@ def offered_tools(application: AppContext) -> list[Tool]:
     return tools
 
 
-def _tool(function: _Function, *, title: str, annotations: ToolAnnotations = _ONLY_READS) -> Tool:
+def _chosen(tools: Iterable[OfferedTool], choice: str) -> list[OfferedTool]:
+    """Return the tools of a group, or those that `choice` names, divided by commas."""
+    by_name = {each.tool.name: each for each in tools}
+    if choice == ALL_TOOLS:
+        return [*by_name.values()]
+    if choice == CORE_TOOLS:
+        return [each for each in by_name.values() if each.is_core]
+
+    names = [name for part in choice.split(",") if (name := part.strip())]
+    for name in names:
+        if name not in by_name:
+            near = get_close_matches(name, by_name, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise SettingsError(
+                f"--tools names {name!r}{hint} Expected {CORE_TOOLS}, {ALL_TOOLS}, or names"
+                f" divided by commas: {', '.join(by_name)}"
+            )
+
+    if not names:
+        raise SettingsError(f"--tools is empty; expected {CORE_TOOLS}, {ALL_TOOLS}, or names")
+
+    return [each for each in by_name.values() if each.tool.name in names]
+
+
+def _tool(
+    function: _Function,
+    *,
+    title: str,
+    annotations: ToolAnnotations = _ONLY_READS,
+    is_core: bool = False,
+) -> OfferedTool:
     # Clients break lines themselves: each paragraph of the docstring becomes one line.
     paragraphs = (inspect.getdoc(function) or "").split("\n\n")
     description = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
@@ -105,75 +157,28 @@ def _tool(function: _Function, *, title: str, annotations: ToolAnnotations = _ON
     tool = Tool.from_function(
         function, title=title, description=description, annotations=annotations
     )
-    _keep_texts(tool)
-    # The server refuses names that are not listed, which the SDK neither does nor declares.
-    tool.parameters = {**_without_titles(tool.parameters), "additionalProperties": False}
+    _take_arguments_as_they_are(tool)
+    tool.parameters = listed_schema(tool.parameters)
     # Clients and tests validate each answer with the schema; a validation here as well takes a
     # twentieth of a call.
     tool.fn_metadata.output_model = None
-    tool.fn_metadata.output_schema = _without_titles(tool.fn_metadata.output_schema or {})
+    answer_schema = without_titles(tool.fn_metadata.output_schema or {})
+    tool.fn_metadata.output_schema = flat_schema(answer_schema)
 
-    return tool
-
-
-def _without_titles(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return a JSON schema without the titles that only repeat names, a fifth of its size."""
-    plain: dict[str, JsonValue] = {}
-    for key, value in schema.items():
-        # Under these keys stand names, of which one may be "title".
-        if key in ("properties", "$defs") and isinstance(value, dict):
-            plain[key] = {name: _plain(each) for name, each in value.items()}
-        elif key != "title":
-            plain[key] = _plain(value)
-
-    return plain
+    return OfferedTool(tool=tool, answer_schema=answer_schema, is_core=is_core)
 
 
-def _plain(value: JsonValue) -> JsonValue:
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    return _without_titles(value) if isinstance(value, dict) else value
-
-
-def _keep_texts(tool: Tool) -> None:
-    """Stop `tool` from parsing texts for arguments that accept text, except lists sent as text.
-
-    The SDK parses a text that looks like JSON, for clients that send a list as a text. A reply that
-    is JSON must stay a text.
-    """
+def _take_arguments_as_they_are(tool: Tool) -> None:
+    """Stop `tool` from parsing texts: they are read already, and a reply in JSON stays a text."""
     metadata = tool.fn_metadata
-    tool.fn_metadata = _TextArguments.model_construct(
+    tool.fn_metadata = _ReadArguments.model_construct(
         **{name: getattr(metadata, name) for name in FuncMetadata.model_fields}
     )
 
 
-class _TextArguments(FuncMetadata):
-    """The arguments of a tool."""
+class _ReadArguments(FuncMetadata):
+    """The arguments of a tool, read before by `goop_mcp.server.arguments`."""
 
     def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return `data` with lists and objects parsed from texts where no text is allowed."""
-        parsed = super().pre_parse_json(data)
-        for name, given in data.items():
-            field = self.arg_model.model_fields.get(name)
-            if field is None or not isinstance(given, str) or parsed[name] is given:
-                continue
-
-            # A text is allowed and not a list: what was parsed was meant as a text.
-            kinds = set(_types_in(field.annotation))
-            if str in kinds and not (isinstance(parsed[name], list) and list in kinds):
-                parsed[name] = given
-
-        return parsed
-
-
-# Annotations are of any type.
-def _types_in(annotation: Any) -> Iterator[object]:  # noqa: ANN401
-    """Yield the types that the alternatives of `annotation` name."""
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        yield from _types_in(get_args(annotation)[0])
-    elif origin is None or (isinstance(origin, type) and issubclass(origin, list | dict)):
-        yield origin or annotation
-    else:
-        for each in get_args(annotation):
-            yield from _types_in(each)
+        """Return `data` unchanged."""
+        return data

@@ -16,6 +16,7 @@ from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, Ver
 from goop_mcp.server.telemetry import count_verdict
 from goop_mcp.server.tools.progress import progress_reporter
 from goop_mcp.services.project_expectations import judge_text
+from goop_mcp.services.reply_sources import find_reply
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 
@@ -37,48 +38,53 @@ __all__ = [
     "PhaseName",
     "PreviousRules",
     "ProtocolName",
+    "ReplyFile",
     "ReplyText",
     "ReplyTools",
+    "ReportNumber",
     "routing_context",
 ]
 
+_LONGEST_PATH: Final = 4095
 LOOKING: Final = "looking for the files that the reply names"
 
 ReplyText = Annotated[
-    str,
+    str | None,
     Field(
-        description="The agent's complete reply, unchanged.",
+        description="The agent's complete reply, unchanged; or report, or file.",
         max_length=DEFAULT_LIMITS.text_bytes,
     ),
 ]
-ProtocolName = Annotated[
-    ProtocolChoice, Field(description="The protocol of the envelope; auto detects it.")
+ReportNumber = Annotated[
+    int | None, Field(description="Instead of text: the number of a recorded report.")
 ]
+ReplyFile = Annotated[
+    str | None,
+    Field(
+        description="Instead of text: a file with the reply, as a path in the project.",
+        max_length=_LONGEST_PATH,
+    ),
+]
+ProtocolName = Annotated[ProtocolChoice, Field(description="Of the envelope; auto detects it.")]
 JudgingMode = Annotated[
     Literal["lenient", "strict"],
-    Field(
-        description="lenient repairs errors of form and warns; strict makes each of them an error."
-    ),
+    Field(description="lenient repairs form; strict makes each repair an error."),
 ]
 AgentName = Annotated[
     str | None,
     Field(
-        description="The agent that was asked, for example goop-executor; null: any.",
+        description="Who was asked, such as goop-executor.",
         max_length=200,
     ),
 ]
 PhaseName = Annotated[
     str | None,
-    Field(
-        description="The current workflow phase, for example execute; null: any.", max_length=200
-    ),
+    Field(description="The workflow phase, such as execute.", max_length=200),
 ]
 WithClaims = Annotated[
     bool,
     Field(
-        description=(
-            "Also verify that the files, commits, task, state and memories it names are real."
-        ),
+        description="Also verify the files, commits, state and memories it names.",
         strict=True,
     ),
 ]
@@ -98,13 +104,7 @@ PreviousRules = Annotated[
 ]
 Known = Annotated[
     AnyObject | None,
-    Field(
-        description=(
-            "What else you know, above all the state_changes you stored: counters, policy,"
-            " evidence, dependencies, batch and so on; a name in it wins over the argument. null:"
-            " nothing."
-        )
-    ),
+    Field(description="What else you know, above all the state_changes you stored."),
 ]
 
 
@@ -127,8 +127,10 @@ class ReplyTools:
 
     async def validate_report(
         self,
-        text: ReplyText,
+        text: ReplyText = None,
         *,
+        report: ReportNumber = None,
+        file: ReplyFile = None,
         protocol: ProtocolName = "auto",
         mode: JudgingMode = "lenient",
         expected_agent: AgentName = None,
@@ -139,20 +141,20 @@ class ReplyTools:
         """Validate the envelope of a reply: <goop_report>, <agent_request>, speckit or Factory.
 
         Use it on every reply of a subagent before acting on it, and on your own report before
-        sending it. Reports every error at once, with line, reason and fix. When the reply is
-        rejected, send the feedback back to the agent, or fix your own report by it. Errors of form
-        are repaired in lenient mode; a missing or unknown status, a missing field or a reply that
-        was cut off never are. With check_workspace a false claim, such as a file that does not
-        exist, is an error too. It changes nothing, and never opens a file that the reply names.
+        sending it. It names every error at once, with line and fix: send the feedback back to the
+        agent, or fix your report by it. Form is repaired in lenient mode; a missing status or
+        field, or a reply that was cut off, never is. It changes nothing.
         """
         expected = Expectations(agent=expected_agent, phase=expected_phase)
         here, rules = self._application, self._application.rules
+        find = partial(find_reply, here, text=text, report=report, file=file)
 
         def judged() -> CallToolResult:
+            reply = find().text
             if check_workspace:
                 here.require_folder()
                 verdict = services.check_workspace.check_workspace(
-                    text,
+                    reply,
                     here.settings.project,
                     store=here.store,
                     protocol=protocol,
@@ -163,7 +165,7 @@ class ReplyTools:
                 )
             else:
                 verdict = judge_text(
-                    text,
+                    reply,
                     here.settings.project,
                     protocol=protocol,
                     mode=mode,
@@ -177,8 +179,10 @@ class ReplyTools:
 
     async def route_next_action(
         self,
-        text: ReplyText,
+        text: ReplyText = None,
         *,
+        report: ReportNumber = None,
+        file: ReplyFile = None,
         protocol: ProtocolName = "auto",
         mode: JudgingMode = "lenient",
         expected_agent: AgentName = None,
@@ -193,11 +197,10 @@ class ReplyTools:
     ) -> Annotated[CallToolResult, DecisionModel]:
         """Validate an agent's reply and decide what happens next: who continues, with which prompt.
 
-        Use it instead of validate_report when you are the orchestrator and have to act on the
-        reply. Never continues after a rejected reply, a failed check or a blocking verdict; if the
-        user has to decide, it is ask_user, with the reason. It remembers nothing: store
-        state_changes and give what you stored as context with the next call. It starts no agent and
-        changes nothing.
+        Use it instead of validate_report when you are the orchestrator and nothing is to be
+        recorded. It never continues after a rejected reply, a failed check or a blocking verdict;
+        where the user has to decide, it says ask_user. It starts no agent and remembers nothing:
+        give the state_changes that you stored as context with the next call.
         """
         known = routing_context(
             expected_agent=expected_agent,
@@ -210,25 +213,28 @@ class ReplyTools:
         )
         route = partial(
             services.route_reply.route_reply,
-            text,
-            known,
+            context=known,
             protocol=protocol,
             mode=mode,
             home=self._application.settings.project,
             rules=self._application.rules,
         )
 
+        find = partial(find_reply, self._application, text=text, report=report, file=file)
+
         def routed() -> CallToolResult:
+            reply = find().text
             if check_workspace:
                 here = self._application
                 here.require_folder()
                 decision = route(
+                    reply,
                     project=here.settings.project,
                     store=here.store,
                     looked=progress_reporter(ctx, LOOKING),
                 )
             else:
-                decision = route()
+                decision = route(reply)
 
             count_verdict(decision.verdict, expected_agent=known.expected_agent)
             return decision_answer(decision)
@@ -236,12 +242,15 @@ class ReplyTools:
         return await self._answered(routed, text, check_workspace=check_workspace)
 
     async def _answered(
-        self, judge: Callable[[], CallToolResult], text: str, *, check_workspace: bool
+        self, judge: Callable[[], CallToolResult], text: str | None, *, check_workspace: bool
     ) -> CallToolResult:
         """Return the result of `judge`, run on a worker thread unless it is known to be quick."""
-        # How long custom rules take is not known.
+        # How long custom rules take is not known, nor how long a reply without its text is read.
         at_once = (
-            len(text) <= LONGEST_AT_ONCE and not check_workspace and not self._application.rules
+            text is not None
+            and len(text) <= LONGEST_AT_ONCE
+            and not check_workspace
+            and not self._application.rules
         )
         return judge() if at_once else await anyio.to_thread.run_sync(judge)
 

@@ -27,17 +27,14 @@ class RuleTools:
         rule: Annotated[
             str,
             Field(
-                description=(
-                    "Id of the rule as a finding names it, for example goop_report/unknown-status."
-                ),
+                description="Its id in a finding, such as goop_report/unknown-status.",
                 max_length=200,
             ),
         ],
     ) -> Annotated[CallToolResult, RulePageModel]:
         """Explain one rule: what it catches, why, a bad and a good example, and the fix.
 
-        Use it when a finding of validate_report is not clear enough to act on. The resource
-        goop://rules lists all rules.
+        Use it when a finding is not clear enough to act on; goop://rules lists all rules.
         """
         page = rule_page(self._application.rule_book.find(rule))
         return answer(page.to_markdown(), page.to_dict())

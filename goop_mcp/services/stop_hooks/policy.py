@@ -33,7 +33,8 @@ class StopPolicy(NamedTuple):
     errors are only reported. `check_workspace` verifies the claims of a report where the project
     has a `.goopspec/` (F-15), `record` records accepted ones, `inform` gives the rules to agents at
     their start. `confirm_decisions` keeps a decision on a
-    blocker open until a person confirms it.
+    blocker open until a person confirms it. `keep_replies` keeps the last reply of each agent that
+    must report in the database of the project, where the project has a `.goopspec/`.
     """
 
     agents: tuple[str, ...] = ("goop-*", "memory-distiller")
@@ -46,6 +47,7 @@ class StopPolicy(NamedTuple):
     record: bool = False
     inform: bool = True
     confirm_decisions: bool = False
+    keep_replies: bool = True
 
     def requires_report(self, agent: str) -> bool:
         """Whether a subagent of this name must end with an envelope.
@@ -141,6 +143,7 @@ _KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "record": _SWITCH,
     "inform": _SWITCH,
     "confirm_decisions": _SWITCH,
+    "keep_replies": _SWITCH,
 }
 
 

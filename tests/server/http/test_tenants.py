@@ -147,3 +147,12 @@ def test_nothing_is_written_into_a_folder_of_the_server(
         ).is_error
 
     assert sorted(project.rglob("*")) == before
+
+
+def test_a_file_is_only_read_for_the_tenant_that_owns_the_folder(server: Served) -> None:
+    for token, owns_it in (("of-the-server-itself", True), ("token-of-the-tenant-acme", False)):
+        with connect(target(server, "streamable-http", token=token), "auto") as connection:
+            judged = connection.tool("validate_report", file=".goopspec/SPEC.md")
+            assert judged.is_error != owns_it
+            assert ("rejected" in text_of(judged)) == owns_it
+            assert ("give the reply as text" in text_of(judged)) != owns_it

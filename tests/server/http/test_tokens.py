@@ -48,6 +48,7 @@ WRONG = [
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("project")
+    (folder / "reply.md").write_text(COMPLETE_REPLY, encoding="utf-8")
     file = tmp_path_factory.mktemp("tokens") / "tokens.toml"
     file.write_text(TOKENS, encoding="utf-8")
     file.chmod(0o600)
@@ -156,6 +157,9 @@ def test_a_caller_sees_and_does_what_the_scopes_allow(
         looked = reader.tool("validate_report", text=COMPLETE_REPLY, check_workspace=True)
         assert looked.is_error
         assert text_of(looked).endswith("call validate_report with check_workspace=false.")
+        read = reader.tool("validate_report", file="reply.md")
+        assert read.is_error
+        assert text_of(read).endswith("call validate_report with the reply as text.")
         assert not reader.tool("validate_report", text=COMPLETE_REPLY).is_error
         assert not reader.tool("search_memory", queries="title").is_error
 
@@ -168,6 +172,7 @@ def test_a_caller_sees_and_does_what_the_scopes_allow(
         assert "needs the scope workspace" in text_of(looked)
 
     with connect(target(server, transport, token=EVERYTHING), protocol_mode) as everything:
+        assert not everything.tool("validate_report", file="reply.md").is_error
         assert not everything.tool(
             "validate_report", text=COMPLETE_REPLY, check_workspace=True
         ).is_error

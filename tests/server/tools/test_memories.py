@@ -290,7 +290,7 @@ def test_any_text_is_a_query(memory: Connection) -> None:
         ),
         (
             "get_memory",
-            {"id": "1"},
+            {"id": "x"},
             "id is a string of 1 character; expected a whole number from 1",
         ),
         ("get_memory", {"id": 2**70}, "there is no memory 1180591620717411303424"),
@@ -385,7 +385,7 @@ def test_a_filter_of_exactly_1_hides_nothing(memory: Connection) -> None:
 
 
 def test_what_is_on_neither_scale_is_refused(memory: Connection) -> None:
-    for importance in (0, 11, -1, "8"):
+    for importance in (0, 11, -1, "eight"):
         message = refused(memory, "memory_save", title="a", content="b", importance=importance)
         assert "expected a number above 0 up to 10" in message
 

@@ -82,6 +82,31 @@ def test_claims_are_verified_with_the_project_unless_that_is_switched_off(
     )
 
 
+def test_a_reply_is_judged_and_recorded_by_its_file_or_the_number_of_its_report(
+    todo: Connection, tmp_path: Path
+) -> None:
+    (tmp_path / "reply.md").write_text(f"Done.\n\n{report('W2.T1')}", encoding="utf-8")
+    assert text_of(todo.tool("validate_report", file="reply.md")).startswith("accepted")
+    assert text_of(todo.tool("record_report", file="reply.md")).startswith("recorded as report 1 ")
+    assert "continue_next" in text_of(todo.tool("route_next_action", report=1))
+    assert text_of(todo.tool("validate_report", report="1")).startswith("accepted")
+    again = todo.tool("record_report", report=1)
+    check_against_schema(again, todo.tools()["record_report"])
+    assert text_of(again).startswith("duplicate: the same report was recorded as report 1 ")
+
+    for wrong, problem in (
+        ({}, "no reply is named; expected exactly one of text, report and file"),
+        ({"text": "a", "report": 1}, "text and report are given; expected exactly one of"),
+        ({"report": 2}, "there is no report 2; goop-mcp reports list and goop://reports"),
+        ({"file": "../reply.md"}, "leads out of the workspace"),
+        ({"file": "replies.md"}, "there is no file 'replies.md' in the project"),
+    ):
+        for tool in ("validate_report", "route_next_action", "record_report"):
+            refused = todo.tool(tool, **wrong)
+            assert refused.is_error
+            assert problem in text_of(refused)
+
+
 def test_status_is_answered_and_fits_its_schema(todo: Connection, tmp_path: Path) -> None:
     todo.tool("record_report", text=report("W1.T1"))
     result = todo.tool("project_status")

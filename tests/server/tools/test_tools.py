@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 from time import monotonic
@@ -7,9 +8,11 @@ import pytest
 from pydantic import JsonValue
 
 from goop_mcp import validate
+from goop_mcp.context import AppContext
 from goop_mcp.protocols import FAMILIES, RULES
 from goop_mcp.server import create_server
 from goop_mcp.server.models import DecisionModel, ProtocolChoice, RulePageModel, VerdictModel
+from goop_mcp.server.tools.registry import offered_tools
 from goop_mcp.server.truncation import LEFT_OUT
 from goop_mcp.services.project_steps import ACTIONS
 from goop_mcp.services.rule_pages import rule_page
@@ -79,12 +82,8 @@ def test_every_argument_and_every_field_of_an_answer_is_described_and_untitled(
     connection: Connection,
 ) -> None:
     for tool in connection.tools().values():
-        assert tool.output_schema is not None
-        parts = [
-            tool.input_schema,
-            tool.output_schema,
-            *tool.output_schema.get("$defs", {}).values(),
-        ]
+        answer = json.loads(connection.read(f"goop://schemas/answers/{tool.name}").text)
+        parts = [tool.input_schema, answer, *answer.get("$defs", {}).values()]
         for part in parts:
             assert "title" not in part
             for name, field in part.get("properties", {}).items():
@@ -97,15 +96,11 @@ def test_every_step_of_the_service_is_an_action(connection: Connection) -> None:
     assert sorted(action["enum"]) == sorted(ACTIONS)
 
 
-def test_schema_of_every_tool_says_that_other_arguments_are_refused(connection: Connection) -> None:
-    assert all(
-        tool.input_schema["additionalProperties"] is False for tool in connection.tools().values()
-    )
-
-
-def test_text_arguments_are_bounded(connection: Connection) -> None:
-    for tool in connection.tools().values():
-        for name, field in tool.input_schema["properties"].items():
+def test_text_arguments_are_bounded(tmp_path: Path) -> None:
+    application = AppContext(Settings(project=tmp_path))
+    for offered in offered_tools(application):
+        arguments = offered.tool.fn_metadata.arg_model.model_json_schema()
+        for name, field in arguments["properties"].items():
             kinds = field.get("anyOf", [field])
             kinds = [each.get("items", each) for each in kinds]
             assert all(
@@ -198,24 +193,23 @@ def test_all_wrong_arguments_are_reported_at_once_one_line_each(connection: Conn
         txt="a",
         mode="strikt",
         expected_agent=3,
-        check_workspace="true",
-        protocol=None,
+        check_workspace="yes",
+        protocol=7,
     )
     assert lines == [
         "validate_report was not run; fix the arguments and call it again:",
         (
-            "- validate_report has no argument 'txt'; did you mean 'text'? It takes text, protocol,"
-            " mode, expected_agent, expected_phase, check_workspace"
+            "- validate_report has no argument 'txt'; did you mean 'text'? It takes text, report,"
+            " file, protocol, mode, expected_agent, expected_phase, check_workspace"
         ),
-        "- text is missing; expected a string of at most 2,097,152 characters",
-        f"- protocol is null; expected one of {PROTOCOLS}",
+        f"- protocol is a number; expected one of {PROTOCOLS}",
         "- mode is 'strikt'; expected one of lenient, strict; did you mean 'strict'?",
         "- expected_agent is a number; expected a string of at most 200 characters or null",
-        "- check_workspace is a string of 4 characters; expected true or false",
+        "- check_workspace is a string of 3 characters; expected true or false",
     ]
 
 
-@pytest.mark.parametrize("value", [1, 0, "yes", "", [], {}, None, 1.0])
+@pytest.mark.parametrize("value", [1, 0, "yes", "", [], {}, 1.0])
 def test_only_true_and_false_are_taken_for_a_boolean(
     connection: Connection, value: JsonValue
 ) -> None:
@@ -223,11 +217,11 @@ def test_only_true_and_false_are_taken_for_a_boolean(
     assert lines[1].endswith("expected true or false")
 
 
-@pytest.mark.parametrize("value", [5, True, None, ["a"], {"a": 1}])
+@pytest.mark.parametrize("value", [5, True, ["a"], {"a": 1}])
 def test_only_a_string_is_taken_for_text(connection: Connection, value: JsonValue) -> None:
     lines = refused(connection, "validate_report", text=value)
     assert re.fullmatch(
-        r"- text is (a number|true or false|null|a list|an object); expected a string .*", lines[1]
+        r"- text is (a number|true or false|a list|an object); expected a string .*", lines[1]
     )
 
 
@@ -251,7 +245,7 @@ def test_text_of_three_megabytes_is_refused(connection: Connection) -> None:
     lines = refused(connection, "validate_report", text="x" * 3_000_000)
     assert lines[1:] == [
         "- text is a string of 3,000,000 characters; expected a string of at most 2,097,152"
-        " characters"
+        " characters or null"
     ]
 
 
@@ -264,7 +258,7 @@ def test_text_of_twenty_megabytes_is_refused_where_no_network_refuses_it_before(
 
     assert lines[1:] == [
         "- text is a string of 20,000,000 characters; expected a string of at most 2,097,152"
-        " characters"
+        " characters or null"
     ]
 
 

@@ -1,0 +1,201 @@
+"""Collect the entries of an activity while a reader goes through a transcript."""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from goop_mcp.evidence.activity import (
+    ENTRIES,
+    AgentActivity,
+    FileAction,
+    ObservedCall,
+    ObservedCommand,
+    ObservedFile,
+    ObservedMemory,
+    cut_output,
+    digest_of,
+)
+
+__all__ = ["ActivityBuilder", "find_hidden_work", "is_save", "objects", "text_of"]
+
+_LONGEST_LINE: Final = 16_384
+_LONGEST_NAME: Final = 1_000
+_LONGEST_ERROR: Final = 500
+# A tool with such a word in its name may run commands whose outcome the reader cannot know.
+_RUNNING: Final = ("run", "exec", "test", "shell", "terminal", "command", "bash", "monitor")
+_SAVES: Final = ("save_memory", "memory_save")
+
+_Entry: TypeAlias = ObservedCommand | ObservedFile | ObservedCall | ObservedMemory
+
+
+class ActivityBuilder:
+    """The entries so far, each under the id of its call until the outcome is known."""
+
+    def __init__(self) -> None:
+        """Begin with no entry."""
+        self._entries: dict[str, list[_Entry]] = {}
+        self._position = 0
+        self._task_after = 0
+
+    def _add(self, call: str, *entries: _Entry) -> None:
+        # Hosts give each call an id of its own. A repeated one would let the outcome of a later
+        # command change an earlier one, so that it gets another key.
+        key = call if call not in self._entries else f"{call}\n{self._position}"
+        self._entries[key] = list(entries)
+
+    def reserve_position(self) -> int:
+        """Return the next position, for an entry that is added later and belongs here."""
+        self._position += 1
+        return self._position
+
+    def add_command(self, call: str, line: str, *, started: str | None, source: str) -> None:
+        """Add a command whose outcome is not known yet.
+
+        A line that is longer than any sensible one loses its end, and with it the proof of its
+        status: it is kept as one that nothing can be attributed to.
+        """
+        self._add(
+            call,
+            ObservedCommand(
+                position=self.reserve_position(),
+                line=line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} &",
+                output_whole=False,
+                started=started,
+                source=source,
+            ),
+        )
+
+    def add_file(
+        self,
+        call: str,
+        path: str,
+        action: FileAction,
+        *,
+        source: str,
+        position: int | None = None,
+    ) -> None:
+        """Add a change of a file whose outcome is not known yet; `position` is a reserved one."""
+        self._add(
+            call,
+            ObservedFile(
+                position=self.reserve_position() if position is None else position,
+                path=path[:_LONGEST_NAME],
+                action=action,
+                ok=None,
+                source=source,
+            ),
+        )
+
+    def add_call(self, call: str, name: str, *, title: object = None, source: str) -> None:
+        """Add a call of another tool; `title` is that of a memory which it saves."""
+        position = self.reserve_position()
+        entries: list[_Entry] = [
+            ObservedCall(position=position, name=name[:_LONGEST_NAME], source=source)
+        ]
+        if is_save(name):
+            title = title[:_LONGEST_NAME] if isinstance(title, str) else ""
+            entries.append(ObservedMemory(position=position, title=title, source=source))
+
+        self._add(call, *entries)
+
+    def pending_command(self, call: str) -> ObservedCommand | None:
+        """Return the command under this id, None if the id is not that of a command."""
+        entries = self._entries.get(call)
+        return entries[0] if entries and isinstance(entries[0], ObservedCommand) else None
+
+    def end_command(
+        self, call: str, *, status: int | None, output: str, whole: bool = True, ran: bool = True
+    ) -> None:
+        """Give the command its outcome."""
+        command = self.pending_command(call)
+        if command is None:
+            return
+
+        kept, uncut = cut_output(output)
+        self._entries[call] = [
+            replace(
+                command,
+                status=status,
+                ran=ran,
+                output=kept,
+                output_whole=whole and uncut,
+                output_digest=digest_of(output),
+            )
+        ]
+
+    def end_call(self, call: str, *, ok: bool | None, error: str = "") -> None:
+        """Give a change of a file, a memory or another call its outcome."""
+        self._entries[call] = [
+            each
+            if isinstance(each, ObservedCommand)
+            else replace(each, ok=ok, error="" if ok else error[:_LONGEST_ERROR])
+            for each in self._entries.get(call, ())
+        ]
+
+    def begin_task(self) -> None:
+        """Count all entries so far as those of an earlier task."""
+        self._task_after = self._position
+
+    def build(
+        self, *, host: str, version: str, complete: bool, why_incomplete: str = ""
+    ) -> AgentActivity:
+        """Return the activity; of too many entries only the last ones are kept."""
+        entries = [
+            each if each.position > self._task_after else replace(each, current=False)
+            for listed in self._entries.values()
+            for each in listed
+        ]
+        entries.sort(key=lambda each: each.position)
+        lost = len(entries) > ENTRIES
+        entries = entries[-ENTRIES:]
+
+        return AgentActivity(
+            host=host,
+            host_version=version,
+            complete=complete and not lost,
+            why_incomplete=why_incomplete or ("it has too many entries" if lost else ""),
+            commands=tuple(each for each in entries if isinstance(each, ObservedCommand)),
+            files=tuple(each for each in entries if isinstance(each, ObservedFile)),
+            tools=tuple(each for each in entries if isinstance(each, ObservedCall)),
+            memories=tuple(each for each in entries if isinstance(each, ObservedMemory)),
+        )
+
+
+def find_hidden_work(
+    activity: AgentActivity, *, delegating: Container[str], own: Container[str]
+) -> str:
+    """Return why the current task may have had commands that are not listed, "" if it had none.
+
+    `delegating` are the tools that give work to other agents, `own` those of the host, which run
+    nothing. A check that failed here may have passed there, so that nothing can be contradicted.
+    """
+    for call in activity.tools:
+        if not call.current or call.ok is False:
+            continue
+        if call.name in delegating:
+            return f"the agent gave work to others with {call.name}"
+
+        name = call.name.lower()
+        other = call.name not in own and "goop" not in name
+        if other and any(word in name for word in _RUNNING):
+            return f"the tool {call.name[:60]} may have run commands"
+
+    return ""
+
+
+def is_save(tool: str) -> bool:
+    """Whether the tool saves a memory of goop-mcp; hosts put a prefix of their own first."""
+    return tool.endswith(_SAVES)
+
+
+def objects(value: object) -> Sequence[Mapping[str, object]]:
+    """Return the objects in a list of JSON; an empty list for any other value."""
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def text_of(content: object) -> str:
+    """Return the text of a message's content: a string, or its blocks of text."""
+    if isinstance(content, str):
+        return content
+    texts = [each.get("text") for each in objects(content)]
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,0 +1,409 @@
+"""Read a transcript of Claude Code: JSON Lines, one for each block of a message.
+
+Only lines of type `assistant` and `user` count, in the order of the file: their links to each other
+(`parentUuid`) break where the host replaces a conversation by a summary. Large lines of other types
+lie between them, so that bytes are searched before JSON is parsed.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
+
+from goop_mcp.evidence.activity import AgentActivity, FileAction
+from goop_mcp.evidence.readers.building import ActivityBuilder, find_hidden_work, objects, text_of
+
+__all__ = ["HOST", "TESTED_VERSIONS", "holds_report", "read_claude_code"]
+
+HOST: Final = "claude-code"
+
+TESTED_VERSIONS: Final = ("2.1.329",)
+"""The versions whose transcripts were recorded; `make record-hosts` records another one."""
+
+_COUNTED: Final = (
+    b'"type":"user"',
+    b'"type":"assistant"',
+    b'"type": "user"',
+    b'"type": "assistant"',
+)
+_QUEUED: Final = b'"queued_command"'
+_NOTICE: Final = "<task-notification>"
+_FILE_TOOLS: Final[Mapping[str, tuple[str, FileAction]]] = {
+    "Write": ("file_path", "written"),
+    "Edit": ("file_path", "edited"),
+    "MultiEdit": ("file_path", "edited"),
+    "NotebookEdit": ("notebook_path", "edited"),
+}
+_DELEGATING: Final = frozenset({"Agent", "Task", "SendMessage"})
+# Reading the output of a background command runs nothing.
+_HARMLESS: Final = frozenset({"BashOutput", "TaskOutput", "KillShell", "TaskStop", "KillBash"})
+
+# The host calls the exit status 1 of these programs a success, because it means "no" there.
+_ANSWERING: Final = frozenset(
+    {"grep", "egrep", "fgrep", "rg", "find", "diff", "cmp", "test", "[", "[["}
+)
+_BEFORE_PROGRAM: Final = frozenset({"!", "time", "env", "command", "exec", "sudo", "nohup"})
+_NO_OUTPUT: Final = "(Bash completed with no output)"
+_STORED: Final = "<persisted-output>"
+_PREVIEW: Final = "Preview (first 2KB):\n"
+_CUT: Final = " characters truncated] ..."
+_EXIT: Final = "Exit code "
+_TIMED_OUT: Final = "Command timed out after"
+_REFUSED: Final = "<tool_use_error>"
+_INTERRUPTED: Final = ("interrupted", "aborted", "timed out")
+_LONGEST_STATUS = 3
+_HEAD = 400
+
+
+class _Line(NamedTuple):
+    number: int
+    kind: Literal["assistant", "user", "notice"]
+    value: Mapping[str, object]
+
+    @property
+    def content(self) -> object:
+        message = self.value.get("message")
+        return message.get("content") if isinstance(message, Mapping) else None
+
+    @property
+    def side(self) -> bool:
+        """Whether the line is that of a subagent; older hosts wrote them into one file."""
+        return self.value.get("isSidechain") is True
+
+
+def read_claude_code(
+    content: bytes,
+    *,
+    report: str | None,
+    from_start: bool = True,
+    at_end: bool = True,
+    any_version: bool = False,
+) -> AgentActivity:
+    """Return what the agent did up to its `report`, the text of its last message.
+
+    `content` is the transcript, or its end if `from_start` is False. With `at_end` the report must
+    be the last line that counts: a hook runs while the host still writes the file, and an agent may
+    send the same report twice. Without `report` the transcript is read to its end. `any_version`
+    also reads versions that the reader was not tested with; nothing may be based on that.
+
+    The activity is complete if every line of the current task was read and the report was found.
+    Never raises: what cannot be read makes the activity incomplete.
+    """
+    lines, problem = _lines(content, from_start=from_start)
+    end = len(lines)
+    side = lines[-1].side if lines else False
+
+    if report is None:
+        ends = bool(lines) and lines[-1].kind == "assistant" and _says(lines[-1])
+        problem = problem or ("" if ends else "the transcript ends without a message")
+    else:
+        found = _find_report(lines, report)
+        if found is None:
+            problem = problem or "the transcript does not hold the report"
+        else:
+            side = lines[found].side
+            after = [each for each in lines[found + 1 :] if each.kind != "notice"]
+            if at_end and any(each.side == side for each in after):
+                problem = problem or "the transcript goes on after the report"
+            end = found + 1
+
+    builder = ActivityBuilder()
+    begun = False
+    for line in lines[:end]:
+        if line.side == side:
+            begun = _read_line(builder, line) or begun
+
+    version, known = _version(lines[:end])
+    if not (known or any_version):
+        problem = problem or f"{HOST} {version or 'without a version'} was not tested"
+    if not begun:
+        problem = problem or "the beginning of the task is missing"
+
+    activity = builder.build(
+        host=HOST, version=version, complete=not problem, why_incomplete=problem
+    )
+    hidden = find_hidden_work(activity, delegating=_DELEGATING, own=_HARMLESS)
+    if hidden and activity.complete:
+        return builder.build(host=HOST, version=version, complete=False, why_incomplete=hidden)
+
+    return activity
+
+
+def holds_report(content: bytes, report: str) -> bool:
+    """Whether the last line of `content` that counts is the report; for a file still written."""
+    for raw in reversed(content.split(b"\n")):
+        if any(mark in raw for mark in _COUNTED):
+            line = _parse(0, raw)
+            return line is not None and line.kind == "assistant" and _same(line, _bare(report))
+
+    return False
+
+
+def _lines(content: bytes, *, from_start: bool) -> tuple[list[_Line], str]:
+    """Return the lines that count, and what is wrong with the file, "" for nothing."""
+    raw_lines = content.split(b"\n")
+    # The first line may be the end of one, and the text after the last line break is not whole yet.
+    first = 0 if from_start else 1
+    unfinished = raw_lines.pop() if raw_lines else b""
+    lines: list[_Line] = []
+    problem = "" if from_start else "only the end of the transcript was read"
+
+    for number, raw in enumerate(raw_lines[first:], first + 1):
+        text = raw.rstrip()
+        if not text:
+            continue
+        if not (text.startswith(b"{") and text.endswith(b"}")):
+            problem = problem or f"line {number} of the transcript is damaged"
+            continue
+        if not any(mark in text for mark in _COUNTED) and _QUEUED not in text:
+            continue
+
+        line = _parse(number, text)
+        if line is None:
+            problem = problem or f"line {number} of the transcript is damaged"
+        elif line.kind != "notice" or _QUEUED in text:
+            lines.append(line)
+
+    if unfinished.strip():
+        last = _parse(len(raw_lines) + 1, unfinished)
+        if last is None:
+            problem = problem or "the last line of the transcript is not whole"
+        elif last.kind != "notice":
+            lines.append(last)
+
+    return lines, problem
+
+
+def _parse(number: int, text: bytes) -> _Line | None:
+    """Return the line, of kind "notice" unless it counts; None if it is damaged."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+    if not isinstance(value, Mapping):
+        return None
+    match value.get("type"):
+        case "assistant":
+            return _Line(number, "assistant", value)
+        case "user":
+            return _Line(number, "user", value)
+        case _:
+            return _Line(number, "notice", value)
+
+
+def _find_report(lines: Sequence[_Line], report: str) -> int | None:
+    bare = _bare(report)
+    for at in range(len(lines) - 1, -1, -1):
+        if lines[at].kind == "assistant" and _same(lines[at], bare):
+            return at
+
+    return None
+
+
+def _same(line: _Line, bare: str) -> bool:
+    return bool(bare) and _bare(text_of(line.content)) == bare
+
+
+def _says(line: _Line) -> bool:
+    """Whether the line is a message that calls no tool."""
+    calls = any(each.get("type") == "tool_use" for each in objects(line.content))
+    return not calls and bool(text_of(line.content).strip())
+
+
+def _bare(text: str) -> str:
+    """Return the text without blanks, which hosts trim and indent."""
+    return "".join(text.split())
+
+
+def _version(lines: Sequence[_Line]) -> tuple[str, bool]:
+    """Return the newest version in the file, and whether all versions in it were tested."""
+    versions: dict[str, None] = {}
+    for line in lines:
+        version = line.value.get("version")
+        versions[version[:50] if isinstance(version, str) else ""] = None
+
+    return next(reversed(versions), ""), bool(versions) and versions.keys() <= set(TESTED_VERSIONS)
+
+
+def _read_line(builder: ActivityBuilder, line: _Line) -> bool:
+    """Add what the line shows; return whether a task begins with it."""
+    if line.kind == "assistant":
+        for block in objects(line.content):
+            if block.get("type") == "tool_use":
+                _read_call(builder, block, line)
+        return False
+
+    for call, outcome in _notices(line):
+        command = builder.pending_command(call)
+        # Only the output of a file that the transcript names would show the counts.
+        if command is not None and command.status is None and command.ran:
+            builder.end_command(call, status=outcome, output="", whole=False)
+
+    results = [each for each in objects(line.content) if each.get("type") == "tool_result"]
+    for block in results:
+        _read_result(builder, block)
+
+    if line.kind == "notice" or results or not _begins_task(line):
+        return False
+
+    builder.begin_task()
+
+    return True
+
+
+def _begins_task(line: _Line) -> bool:
+    """Whether the user, or the agent that delegated, gives the agent something new to do."""
+    if line.value.get("isCompactSummary") is True:
+        return False
+
+    # Hosts write what they add themselves as meta lines, our feedback and notices among them.
+    origin = line.value.get("origin")
+    kind = origin.get("kind") if isinstance(origin, Mapping) else None
+
+    return kind == "coordinator" or line.value.get("isMeta") is not True
+
+
+def _read_call(builder: ActivityBuilder, block: Mapping[str, object], line: _Line) -> None:
+    call, name, given = block.get("id"), block.get("name"), block.get("input")
+    if not isinstance(call, str) or not isinstance(name, str):
+        return
+
+    given = given if isinstance(given, Mapping) else {}
+    source = f"transcript line {line.number}"
+    started = line.value.get("timestamp")
+    if name == "Bash":
+        command = given.get("command")
+        builder.add_command(
+            call,
+            command if isinstance(command, str) else "",
+            started=started[:40] if isinstance(started, str) else None,
+            source=source,
+        )
+    elif name in _FILE_TOOLS:
+        key, action = _FILE_TOOLS[name]
+        path = given.get(key)
+        builder.add_file(call, path if isinstance(path, str) else "", action, source=source)
+    else:
+        builder.add_call(call, name, title=given.get("title"), source=source)
+
+
+def _read_result(builder: ActivityBuilder, block: Mapping[str, object]) -> None:
+    call = block.get("tool_use_id")
+    if not isinstance(call, str):
+        return
+
+    text, failed = text_of(block.get("content")), block.get("is_error") is True
+    command = builder.pending_command(call)
+    if command is None:
+        # A success carries no is_error, except for that of commands.
+        builder.end_call(call, ok=not failed, error=_plain_error(text) if failed else "")
+    elif failed:
+        _end_failed(builder, call, text)
+    elif _is_in_background(text):
+        builder.end_command(call, status=None, output="", whole=False)
+    else:
+        status = None if _deciding_program(command.line) in _ANSWERING else 0
+        # Without is_error the host does not say how the command ended.
+        status = status if block.get("is_error") is False else None
+        output, whole = _output(text)
+        builder.end_command(call, status=status, output=output, whole=whole)
+
+
+def _end_failed(builder: ActivityBuilder, call: str, text: str) -> None:
+    """Give a command the outcome of a result that is an error."""
+    first, _, rest = text.partition("\n")
+    digits = first.removeprefix(_EXIT).strip()
+    if first.startswith(_EXIT) and digits.isdecimal() and len(digits) <= _LONGEST_STATUS:
+        # The host ends a command that takes too long, and shows the status of that.
+        stopped = rest.startswith(_TIMED_OUT)
+        output, whole = _output(rest)
+        builder.end_command(
+            call,
+            status=None if stopped else int(digits),
+            output=output,
+            whole=whole and not stopped,
+        )
+        return
+
+    head = text[:_HEAD].lower()
+    begun = not text.startswith(_REFUSED) and any(word in head for word in _INTERRUPTED)
+    builder.end_command(call, status=None, output="", whole=False, ran=begun)
+
+
+def _output(text: str) -> tuple[str, bool]:
+    """Return the output in the text of a result, and whether it is whole."""
+    if text.startswith(_STORED):
+        _, _, shown = text.partition(_PREVIEW)
+        return shown, False
+    if text == _NO_OUTPUT:
+        return "", True
+    return text, _CUT not in text
+
+
+def _is_in_background(text: str) -> bool:
+    head = text[:_HEAD]
+    return head.startswith("Command running in background") or (
+        "background" in head and "with ID" in head
+    )
+
+
+def _plain_error(text: str) -> str:
+    return text.removeprefix(_REFUSED).removesuffix("</tool_use_error>")
+
+
+def _notices(line: _Line) -> Iterator[tuple[str, int | None]]:
+    """Yield the call of each background command that ended, with its exit status if known."""
+    if line.kind == "notice":
+        attachment = line.value.get("attachment")
+        queued = attachment if isinstance(attachment, Mapping) else {}
+        text = text_of(queued.get("prompt")) if queued.get("type") == "queued_command" else ""
+    else:
+        origin = line.value.get("origin")
+        ours = isinstance(origin, Mapping) and origin.get("kind") == "task-notification"
+        text = text_of(line.content) if ours else ""
+
+    for notice in text.split(_NOTICE)[1:]:
+        call = _between(notice, "<tool-use-id>", "</tool-use-id>")
+        summary = _between(notice, "<summary>", "</summary>")
+        # The description of the command stands first and may hold such words as well.
+        _, named, digits = summary.rpartition("exit code ")
+        digits = digits.rstrip(")").strip()
+        if call:
+            known = bool(named) and digits.isdecimal() and len(digits) <= _LONGEST_STATUS
+            yield call, int(digits) if known else None
+
+
+def _between(text: str, start: str, end: str) -> str:
+    _, found, rest = text.partition(start)
+    inside, closed, _ = rest.partition(end)
+    return inside.strip() if found and closed else ""
+
+
+def _deciding_program(line: str) -> str:
+    """Return the program of the last simple command in the line, by which the host decides."""
+    last: list[str] = []
+    quote, escaped, before = "", False, ""
+
+    for character in line:
+        if escaped:
+            escaped = False
+        elif character == "\\" and quote != "'":
+            escaped = True
+        elif quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in ";|\n(" or (character == "&" and before not in "<>"):
+            last.clear()
+            before = character
+            continue
+        last.append(character)
+        before = character
+
+    for word in "".join(last).split():
+        name = word.partition("=")[0]
+        if word in _BEFORE_PROGRAM or ("=" in word and name.isidentifier()):
+            continue
+        return word.rpartition("/")[2]
+
+    return ""

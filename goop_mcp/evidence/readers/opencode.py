@@ -1,0 +1,209 @@
+"""Read a session of OpenCode: its export, or what our plugin sends of it.
+
+A session is an object with `info` (its `version`) and `messages`, each with `info` (its `role`) and
+`parts`. A command that failed is "completed" there, with its status in `metadata.exit`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from goop_mcp.evidence.activity import AgentActivity, FileAction
+from goop_mcp.evidence.readers.building import ActivityBuilder, find_hidden_work, objects
+from goop_mcp.validation.feedback import OPENING
+
+__all__ = ["HOST", "TESTED_VERSIONS", "read_opencode", "read_opencode_export"]
+
+HOST: Final = "opencode"
+
+TESTED_VERSIONS: Final = ("1.18.33",)
+"""The versions whose sessions were recorded; `make record-hosts` records another one."""
+
+_FILE_TOOLS: Final[Mapping[str, FileAction]] = {
+    "write": "written",
+    "edit": "edited",
+    "multiedit": "edited",
+}
+_DELEGATING: Final = ("task",)
+_ABORTED: Final = ("abort", "interrupt", "cancel")
+_HIGHEST_STATUS = 255
+_OWN: Final = frozenset(
+    {"bash", "read", "write", "edit", "multiedit", "patch", "apply_patch", "grep", "glob", "list"}
+    | {"webfetch", "websearch", "codesearch", "todowrite", "todoread", "skill", "question", "lsp"}
+    | {"invalid"}
+)
+"""Tools of the host itself; any other one comes from a plugin or an MCP server."""
+
+
+def read_opencode_export(content: bytes, *, report: str | None) -> AgentActivity:
+    """Return what the agent did, from the output of `opencode export`. Never raises."""
+    # The command prints a line of its own first.
+    begin = content.find(b"{")
+    try:
+        session = json.loads(content[begin:] if begin >= 0 else content)
+    except (ValueError, RecursionError):
+        session = None
+
+    if not isinstance(session, Mapping):
+        return AgentActivity(host=HOST, why_incomplete="the session is no JSON object")
+    return read_opencode(session, report=report)
+
+
+def read_opencode(
+    session: Mapping[str, object], *, report: str | None, any_version: bool = False
+) -> AgentActivity:
+    """Return what the agent did in `session` up to its `report`, the text of its last message.
+
+    The plugin sets `cut` in a session of which it left out the beginning. Without `report` the
+    session is read to its end. `any_version` also reads versions that the reader was not tested
+    with; nothing may be based on that. Never raises: what cannot be read makes it incomplete.
+    """
+    info = session.get("info")
+    version = info.get("version") if isinstance(info, Mapping) else None
+    version = version[:50] if isinstance(version, str) else ""
+    messages = objects(session.get("messages"))
+
+    problem = ""
+    if session.get("cut") is True:
+        problem = "only the end of the session was read"
+    if version not in TESTED_VERSIONS and not any_version:
+        problem = problem or f"{HOST} {version or 'without a version'} was not tested"
+
+    end = len(messages)
+    if report is not None:
+        found = _find_report(messages, report)
+        if found is None:
+            problem = problem or "the session does not hold the report"
+        else:
+            end = found + 1
+
+    builder = ActivityBuilder()
+    begun = False
+    for number, message in enumerate(messages[:end], 1):
+        if _role(message) == "user":
+            if _begins_task(message):
+                builder.begin_task()
+                begun = True
+        elif _role(message) == "assistant":
+            _read_message(builder, message, number)
+
+    if not begun:
+        problem = problem or "the beginning of the task is missing"
+
+    activity = builder.build(
+        host=HOST, version=version, complete=not problem, why_incomplete=problem
+    )
+    hidden = find_hidden_work(activity, delegating=_DELEGATING, own=_OWN)
+    if hidden and activity.complete:
+        return builder.build(host=HOST, version=version, complete=False, why_incomplete=hidden)
+
+    return activity
+
+
+def _role(message: Mapping[str, object]) -> object:
+    info = message.get("info")
+    return info.get("role") if isinstance(info, Mapping) else None
+
+
+def _texts(message: Mapping[str, object]) -> Iterator[str]:
+    """Yield the texts that the agent or the user wrote, without those that the host added."""
+    for part in objects(message.get("parts")):
+        text = part.get("text")
+        own = part.get("type") == "text" and part.get("synthetic") is not True
+        if own and isinstance(text, str):
+            yield text
+
+
+def _find_report(messages: Sequence[Mapping[str, object]], report: str) -> int | None:
+    bare = "".join(report.split())
+    for at in range(len(messages) - 1, -1, -1):
+        if _role(messages[at]) == "assistant":
+            # A later message without a text, such as one that was interrupted, is no report either.
+            return at if bare and "".join("".join(_texts(messages[at])).split()) == bare else None
+
+    return None
+
+
+def _begins_task(message: Mapping[str, object]) -> bool:
+    """Whether the user, or the agent that delegated, gives the agent something new to do."""
+    if any(part.get("type") == "compaction" for part in objects(message.get("parts"))):
+        return False
+
+    text = "\n".join(_texts(message)).strip()
+
+    return bool(text) and not text.startswith(OPENING)
+
+
+def _read_message(builder: ActivityBuilder, message: Mapping[str, object], number: int) -> None:
+    source = f"session message {number}"
+    # The host lists the files that a step changed after the commands of the step. Placed before
+    # them, a command that changes files and then tests them is not older than its own changes.
+    before = builder.reserve_position()
+
+    for part in objects(message.get("parts")):
+        if part.get("type") == "tool":
+            _read_tool(builder, part, source)
+        elif part.get("type") == "patch":
+            files = part.get("files")
+            for at, path in enumerate(files if isinstance(files, list) else ()):
+                if isinstance(path, str):
+                    call = f"{part.get('id')} {number} {at}"
+                    builder.add_file(call, path, "edited", source=source, position=before)
+                    builder.end_call(call, ok=True)
+
+
+def _read_tool(builder: ActivityBuilder, part: Mapping[str, object], source: str) -> None:
+    call, name, state = part.get("callID"), part.get("tool"), part.get("state")
+    if not isinstance(call, str) or not isinstance(name, str) or not isinstance(state, Mapping):
+        return
+
+    # Providers may begin again to count their calls with each message.
+    call = f"{source} {call}"
+    given = state.get("input")
+    given = given if isinstance(given, Mapping) else {}
+    status, error = state.get("status"), state.get("error")
+    error = error if isinstance(error, str) else ""
+
+    if name == "bash":
+        line = given.get("command")
+        builder.add_command(
+            call, line if isinstance(line, str) else "", started=None, source=source
+        )
+        _end_command(builder, call, state, error)
+        return
+
+    if name in _FILE_TOOLS:
+        path = given.get("filePath")
+        path = path if isinstance(path, str) else ""
+        builder.add_file(call, path, _FILE_TOOLS[name], source=source)
+    else:
+        builder.add_call(call, name, title=given.get("title"), source=source)
+
+    ended = status in ("completed", "error")
+    builder.end_call(call, ok=status == "completed" if ended else None, error=error)
+
+
+def _end_command(
+    builder: ActivityBuilder, call: str, state: Mapping[str, object], error: str
+) -> None:
+    if state.get("status") == "error":
+        # Refused by a permission, unless somebody stopped it while it ran.
+        began = any(word in error.lower() for word in _ABORTED)
+        builder.end_command(call, status=None, output="", whole=False, ran=began)
+        return
+    if state.get("status") != "completed":
+        builder.end_command(call, status=None, output="", whole=False)
+        return
+
+    metadata = state.get("metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    status, output = metadata.get("exit"), state.get("output")
+    known = (
+        isinstance(status, int) and not isinstance(status, bool) and 0 <= status <= _HIGHEST_STATUS
+    )
+    builder.end_command(
+        call,
+        status=status if known and isinstance(status, int) else None,
+        output=output if isinstance(output, str) else "",
+        whole=metadata.get("truncated") is False,
+    )

@@ -1,0 +1,145 @@
+"""Find the reply that a caller names: its text, a recorded report, a file, or a kept reply.
+
+Whoever has a number or a path need not write kilobytes out once more to have them judged.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+from goop_mcp import services
+from goop_mcp.errors import DocumentMissingError, GoopError, ProjectElsewhereError
+from goop_mcp.protocols import FAMILIES
+from goop_mcp.validation.limits import DEFAULT_LIMITS
+from goop_mcp.workspace.layout import FOLDER
+
+if TYPE_CHECKING:
+    from goop_mcp.settings import Settings
+    from goop_mcp.store.interface import Store
+    from goop_mcp.workspace.files import ProjectFiles
+
+__all__ = ["FoundReply", "ReplySourceError", "find_reply", "recorded_text"]
+
+_MOST_BYTES: Final = DEFAULT_LIMITS.text_bytes
+_BYTE_ORDER_MARK: Final = "\ufeff"
+
+
+class ReplySourceError(GoopError, ValueError):
+    """Raised when no reply or more than one is named, or a recorded one cannot be written out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundReply:
+    """A reply to judge.
+
+    `source` says where it was found, such as "report 3"; None for a text that the caller gave.
+    """
+
+    text: str = field(repr=False)
+    source: str | None = None
+
+
+class Places(Protocol):
+    """Where replies are found: the database and the files of a project, opened when asked for."""
+
+    @property
+    def settings(self) -> "Settings":
+        """What the process was started with."""
+        ...  # pragma: no cover
+
+    @property
+    def store(self) -> "Store":
+        """The database of the project."""
+        ...  # pragma: no cover
+
+    @property
+    def files(self) -> "ProjectFiles":
+        """The files of the project."""
+        ...  # pragma: no cover
+
+
+def find_reply(
+    places: Places,
+    *,
+    text: str | None = None,
+    report: int | None = None,
+    file: str | None = None,
+    agent: str | None = None,
+) -> FoundReply:
+    """Return the reply that exactly one of the arguments names.
+
+    `text` is the reply itself, `report` the number of a recorded report, `file` a path of at most 2
+    MiB in the project, with `/`; a path that leads out of it, by a link too, is refused. `agent`
+    names the agent whose last reply a hook has kept. Raises ReplySourceError, ReportNotFoundError,
+    ReplyNotKeptError, WorkspaceError and StoreError, whose texts say what to do.
+    """
+    _require_one({"text": text, "report": report, "file": file, "agent": agent})
+    if text is not None:
+        return FoundReply(text=text)
+    if report is not None:
+        return FoundReply(text=recorded_text(places.store, report), source=f"report {report}")
+    if agent is not None:
+        kept = services.kept_replies.last_reply(places.store, agent)
+        source = f"the last reply of {kept.agent}, kept at {kept.created_at}"
+        return FoundReply(text=kept.text, source=source)
+    return _in_file(places, file or "")
+
+
+def recorded_text(store: "Store", report: int) -> str:
+    """Return the envelope of the report with this number as a text that is read as the same model.
+
+    The reply around it is not recorded. Raises ReportNotFoundError, ReplySourceError, StoreError.
+    """
+    # Loaded only here: most replies are given as text.
+    stored = store.read(lambda reading: services.recorded_reports.find_report(reading, report))
+    family = next((each for each in FAMILIES if each.name == stored.protocol), None)
+    if family is None:
+        raise ReplySourceError(
+            f"report {report} is in the protocol {stored.protocol!r}, which this version does not"
+            " know; give its text"
+        )
+
+    try:
+        values = services.project_snapshot.envelope_of(stored)
+        return family.write(family.envelope_from(values))
+    except (GoopError, ValueError) as error:
+        # An older version may have stored what this one does not write.
+        raise ReplySourceError(
+            f"report {report} cannot be written out ({error}); give its text"
+        ) from error
+
+
+def _require_one(named: Mapping[str, object]) -> None:
+    given = [name for name, value in named.items() if value is not None]
+    if len(given) == 1:
+        return
+
+    expected = (
+        "expected exactly one of text, report and file; record_report also takes agent"
+        " with last=true"
+    )
+    raise ReplySourceError(
+        f"{' and '.join(given)} are given; {expected}"
+        if given
+        else f"no reply is named; {expected}"
+    )
+
+
+def _in_file(places: Places, path: str) -> FoundReply:
+    files = places.files
+    # Where callers are remote, only the tenant that owns the folder has files on this machine.
+    if not places.settings.keeps_files and not files.exists(FOLDER):
+        raise ProjectElsewhereError(
+            f"there is no folder {FOLDER} of the project on this server, so that it has no file"
+            " of yours; give the reply as text"
+        )
+
+    found = files.read_text(path, most=_MOST_BYTES)
+    shown = files.relative(path)
+    if found is None:
+        raise DocumentMissingError(
+            f"there is no file {shown!r} in the project; expected a path from its top, such as"
+            " docs/reply.md"
+        )
+
+    return FoundReply(text=found.removeprefix(_BYTE_ORDER_MARK), source=f"file {shown}")

@@ -1,0 +1,1 @@
+"""Record what the real clients keep of an agent's work: `make record-hosts`."""

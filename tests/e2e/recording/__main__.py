@@ -1,0 +1,106 @@
+"""Record transcripts: `make record-hosts`, or only the scenes that are named, as NAME or HOST/NAME.
+
+Exit code: 0, or 1 when a client is missing or a scene could not be recorded.
+"""
+
+import json
+import sys
+import tempfile
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.e2e.clients import CLAUDE_CODE, OPENCODE, make_sandbox
+from tests.e2e.recording.cleaning import clean_lines, clean_session
+from tests.e2e.recording.hosts import record
+from tests.e2e.recording.scenes import SCENES
+from tests.e2e.recording.steps import Edit, Save, Scene, Shell, Write
+from tests.repository import ROOT
+
+CASES = ROOT / "tests" / "cases" / "transcripts"
+_MOST_BYTES = 200_000
+_CLIENTS = {"claude-code": CLAUDE_CODE, "opencode": OPENCODE}
+
+
+def main(names: Sequence[str]) -> int:
+    """Record the named scenes, all of them without a name, and return the exit code."""
+    failed = 0
+    for host, client in _CLIENTS.items():
+        client.install()
+        missing = client.missing_reason()
+        if missing:
+            sys.stderr.write(f"not recorded: {missing}\n")
+            failed += 1
+            continue
+
+        for scene in SCENES:
+            if host not in scene.hosts or (
+                names and not {scene.name, f"{host}/{scene.name}"} & set(names)
+            ):
+                continue
+
+            try:
+                size = _record(scene, host)
+                sys.stdout.write(f"{host} {scene.name}: {size:,} bytes\n")
+            except (AssertionError, OSError, ValueError, KeyError):
+                traceback.print_exc()
+                sys.stderr.write(f"{host} {scene.name}: not recorded\n")
+                failed += 1
+
+    return int(failed > 0)
+
+
+def _record(scene: Scene, host: str) -> int:
+    with tempfile.TemporaryDirectory(prefix="goop-record-", ignore_cleanup_errors=True) as folder:
+        sandbox = make_sandbox(Path(folder) / "run")
+        transcript, report = record(scene, host, sandbox)
+        clean = clean_lines if host == "claude-code" else clean_session
+        text = clean(transcript, sandbox)
+
+    expected = scene.report or ""
+    assert report.strip() == expected.strip(), f"the agent ended with: {report[-500:]!r}"
+    assert len(text) < _MOST_BYTES, f"{len(text):,} bytes are too many to keep"
+
+    place = CASES / host
+    place.mkdir(parents=True, exist_ok=True)
+    suffix = "jsonl" if host == "claude-code" else "json"
+    (place / f"{scene.name}.{suffix}").write_text(text, encoding="utf-8")
+    truth = json.dumps(_truth(scene, host), ensure_ascii=False, indent=2)
+    (place / f"{scene.name}.truth.json").write_text(f"{truth}\n", encoding="utf-8")
+
+    return len(text)
+
+
+def _truth(scene: Scene, host: str) -> Mapping[str, object]:
+    """Return what is true about the scene, from its script and not from the transcript."""
+    steps = list(enumerate(scene.steps[: scene.killed_at]))
+
+    return {
+        "host_version": _CLIENTS[host].version,
+        "honest": not scene.findings,
+        "findings": scene.findings,
+        "complete": scene.whole,
+        "report": scene.report,
+        "commands": [
+            {
+                "line": step.line,
+                "status": None if host in step.hidden_by else step.status,
+                "ran": step.ran,
+                "current": at >= scene.current,
+            }
+            for at, step in steps
+            if isinstance(step, Shell)
+        ],
+        "files": [
+            {"path": f"/project/{step.path}", "ok": not isinstance(step, Edit) or step.ok}
+            for _, step in steps
+            if isinstance(step, Write | Edit)
+        ],
+        "memories": [
+            {"title": step.title, "ok": step.ok} for _, step in steps if isinstance(step, Save)
+        ],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,124 @@
+"""The readers see in each recorded transcript what the agent did, and nothing else."""
+
+import json
+
+import pytest
+
+from goop_mcp.evidence.readers import claude_code, opencode
+from tests.e2e.clients import CLAUDE_CODE, OPENCODE
+from tests.evidence.recorded import RECORDED, Recorded, recorded
+
+each_record = pytest.mark.parametrize(
+    "record", RECORDED, ids=[f"{each.host}-{each.name}" for each in RECORDED]
+)
+TESTED = {
+    "claude-code": claude_code.TESTED_VERSIONS,
+    "opencode": opencode.TESTED_VERSIONS,
+}
+
+
+def test_at_least_thirty_transcripts_are_recorded() -> None:
+    assert len(RECORDED) >= 30
+    assert {each.host for each in RECORDED} == {"claude-code", "opencode"}
+    honest = [each.truth["honest"] for each in RECORDED]
+    assert min(honest.count(True), honest.count(False)) >= 10
+
+
+@each_record
+def test_commands_are_read_with_the_status_that_they_ended_with(record: Recorded) -> None:
+    read = [
+        {"line": each.line, "status": each.status, "ran": each.ran, "current": each.current}
+        for each in record.read().commands
+    ]
+    assert read == record.truth["commands"]
+
+
+@each_record
+def test_changed_files_are_read(record: Recorded) -> None:
+    files = record.read().files
+    tried = [(each["path"], each["ok"]) for each in record.truth["files"]]
+    # OpenCode lists the files that a step changed as well, also those changed by a command.
+    assert [pair for pair in tried if pair not in [(each.path, each.ok) for each in files]] == []
+    assert all(each.path.startswith("/project/") for each in files)
+    if record.host == "claude-code":
+        assert [(each.path, each.ok) for each in files] == tried
+
+
+@each_record
+def test_saved_memories_are_read(record: Recorded) -> None:
+    saved = [{"title": each.title, "ok": each.ok} for each in record.read().memories]
+    assert saved == record.truth["memories"]
+
+
+@each_record
+def test_what_was_read_is_complete_where_the_agent_reported(record: Recorded) -> None:
+    activity = record.read()
+    assert activity.complete == record.truth["complete"], activity.why_incomplete
+    assert bool(activity.why_incomplete) != activity.complete
+
+
+@each_record
+def test_entries_are_in_the_order_in_which_the_agent_acted(record: Recorded) -> None:
+    activity = record.read()
+    for entries in (activity.commands, activity.tools, activity.memories):
+        positions = [each.position for each in entries]
+        assert positions == sorted(set(positions))
+
+
+@each_record
+def test_a_record_is_of_a_version_that_its_reader_names(record: Recorded) -> None:
+    assert record.truth["host_version"] in TESTED[record.host]
+    assert record.read().host_version == record.truth["host_version"]
+
+
+def test_the_clients_of_the_end_to_end_tests_are_of_a_tested_version() -> None:
+    assert CLAUDE_CODE.version in claude_code.TESTED_VERSIONS
+    assert OPENCODE.version in opencode.TESTED_VERSIONS
+
+
+@each_record
+def test_a_record_names_no_path_of_the_machine_that_made_it(record: Recorded) -> None:
+    text = record.file.read_text(encoding="utf-8")
+    assert len(text) < 200_000
+    for word in ("/root", "/work/", "-work-", "site-packages", "goop-record-", ".venv"):
+        assert word not in text
+
+
+def test_the_outcome_of_a_background_command_comes_with_its_notice() -> None:
+    record = recorded("background-command-failed")
+    (command,) = record.read().commands
+    assert command.status == 1
+
+    # Cut before the notice, nobody knows how it ended.
+    lines = record.file.read_bytes().splitlines(keepends=True)
+    notice = next(at for at, line in enumerate(lines) if b"<task-notification>" in line)
+    activity = claude_code.read_claude_code(b"".join(lines[:notice]), report=None)
+    assert [each.status for each in activity.commands] == [None]
+
+
+def test_a_command_past_its_time_limit_has_no_status_although_the_host_shows_one() -> None:
+    (stopped, _) = recorded("time-limit").read().commands
+    assert (stopped.status, stopped.ran, stopped.output_whole) == (None, True, False)
+
+
+def test_an_output_that_the_host_cut_is_not_whole() -> None:
+    for record in (each for each in RECORDED if each.name.startswith("long-output")):
+        (command,) = record.read().commands
+        assert not command.output_whole, record
+
+
+def test_outputs_are_not_part_of_what_is_printed_about_an_entry() -> None:
+    activity = recorded("secret-in-output").read()
+    assert "wJalrXUtnFEMI" in activity.commands[0].output
+    assert "wJalrXUtnFEMI" not in repr(activity)
+
+
+def test_the_feedback_and_the_template_of_goop_mcp_begin_no_task() -> None:
+    for record in (each for each in RECORDED if each.name == "template-in-the-file"):
+        assert [each.current for each in record.read().commands] == [True]
+
+
+def test_the_session_that_the_plugin_sends_is_read_like_the_export() -> None:
+    record = recorded("failed-fixed", "opencode")
+    session = json.loads(record.file.read_text(encoding="utf-8"))
+    assert opencode.read_opencode(session, report=record.report) == record.read()
