@@ -168,6 +168,8 @@ def _groups() -> dict[str, tuple[str, ...]]:
     for line in _GROUPS.split("\n"):
         group = line.split()
         for word in group:
-            others.setdefault(word, {}).update(dict.fromkeys(each for each in group if each != word))
+            others.setdefault(word, {}).update(
+                dict.fromkeys(each for each in group if each != word)
+            )
 
     return {word: tuple(group) for word, group in others.items()}

@@ -297,7 +297,9 @@ def _by_ids(reading: ReadTransaction, ids: Sequence[int], wanted: MemoryFilter) 
         and (not asked or not asked.isdisjoint(map(fold_concept, memory.concepts)))
     ]
 
-    return _RankedList([SearchHit(each.id, each.revision, 0.0) for each in memories], len(ids) >= RANKED)
+    return _RankedList(
+        [SearchHit(each.id, each.revision, 0.0) for each in memories], len(ids) >= RANKED
+    )
 
 
 def _fused(lists: Iterable[_RankedList]) -> list[tuple[int, float]]:

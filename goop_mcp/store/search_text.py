@@ -143,7 +143,17 @@ def _parts(word: str) -> tuple[str, ...]:
     if not _CASE_OR_DIGIT.search(word):
         return ()
 
-    parts = [part for part in _PART.findall(word) if len(part) >= _SHORTEST_PART]
+    parts: list[str] = []
+    lone = ""
+    for part in _PART.findall(word):
+        # A lone letter belongs to what follows: "OAuth", "iPhone".
+        if len(part) == 1 and part.isalpha():
+            lone = part
+            continue
+
+        whole, lone = (part if part.isdecimal() else lone + part), ""
+        if len(whole) >= _SHORTEST_PART:
+            parts.append(whole)
 
     return tuple(parts) if parts != [word] else ()
 
@@ -157,7 +167,7 @@ def _letters(run: str) -> str:
 
 def _pairs(run: str) -> list[str]:
     letters = _letters(run)
-    if len(letters) < 2:
+    if len(letters) <= 1:
         return [letters] if letters else []
     return [letters[at : at + 2] for at in range(len(letters) - 1)]
 

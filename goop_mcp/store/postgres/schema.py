@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
-from typing import LiteralString, cast
+from typing import Any, LiteralString, cast
 
 import psycopg
 from psycopg.sql import SQL, Literal
@@ -130,12 +130,13 @@ def _index_inner_words(connection: Connection) -> None:
     """Compute the words again by which the memories of all projects are found."""
     # The owner is bound by row-level security too, and this is about the rows of all projects.
     connection.execute("ALTER TABLE goop.memories NO FORCE ROW LEVEL SECURITY")
-    last: tuple[object, ...] = ("", "", -1)
+    last: tuple[Any, ...] = ("", "", -1)
     while rows := connection.execute(_TEXTS, (*last, _A_BATCH)).fetchall():
         last = rows[-1][:3]
-        made = [
-            (*row[:3], search_text(row[3]), search_body(row[4], row[5], row[3])) for row in rows
-        ]
+        made = []
+        for *key, title, content, concepts in cast("list[tuple[Any, ...]]", rows):
+            made.append((*key, search_text(title), search_body(content, concepts, title)))
+
         with connection.cursor() as cursor:
             cursor.execute(_SET_WORDS, tuple(list(column) for column in zip(*made, strict=True)))
 

@@ -69,11 +69,13 @@ def _declared_by(migrations: Iterable[Migration]) -> dict[str, str]:
 def add_functions(connection: apsw.Connection) -> None:
     """Add the functions that migrations call, so that old rows get what new ones are saved with."""
 
-    def inner(title: str, content: str, concepts: str) -> str:
-        return inner_words((str(title), str(content), *_texts(concepts)))
+    def inner(*row: object) -> str:
+        title, content, concepts = map(str, row)
+        return inner_words((title, content, *_texts(concepts)))
 
-    def tokens(type: str, importance: float, concepts: str) -> str:
-        return filter_tokens(str(type), float(importance), _texts(concepts))
+    def tokens(*row: object) -> str:
+        type, importance, concepts = map(str, row)
+        return filter_tokens(type, float(importance), _texts(concepts))
 
     connection.create_scalar_function("goop_inner_words", inner, 3, deterministic=True)
     connection.create_scalar_function("goop_filter_tokens", tokens, 3, deterministic=True)

@@ -141,7 +141,9 @@ def search(
     expected = query.matches * share
     if expected > _MOST_RANKED:
         # Words as frequent as these tell nothing about a memory, so the newest are as good as any.
-        newest = {"after": int(frequencies.rows * (1 - _MOST_RANKED / expected))}
+        newest: dict[str, str | float | None] = {
+            "after": int(frequencies.rows * (1 - _MOST_RANKED / expected))
+        }
         hits = [SearchHit(*row) for row in connection.execute(sql, bindings | newest)]
         if len(hits) >= limit:
             return hits
@@ -152,9 +154,7 @@ def search(
 def _with_all(ways: Sequence[Sequence[Form]], frequencies: WordFrequencies) -> _Query:
     """Return the query for memories with every term, each in one of its forms."""
     terms = [" OR ".join(_all_of(form) for form in forms) for forms in ways]
-    shares = [
-        min(1.0, sum(min(map(frequencies.share, form)) for form in forms)) for forms in ways
-    ]
+    shares = [min(1.0, sum(min(map(frequencies.share, form)) for form in forms)) for forms in ways]
     return _Query(" AND ".join(f"({term})" for term in terms), frequencies.rows * math.prod(shares))
 
 

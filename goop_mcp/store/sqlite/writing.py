@@ -53,9 +53,10 @@ __all__ = ["SqliteWriteTransaction"]
 _as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 _CALLER: Final = "INSERT INTO callers (revision, caller, tool, request_id) VALUES (?, ?, ?, ?)"
 _FORGET: Final = """
-UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '', inner_words = '',
-  filter_tokens = '', facts = '[]', source_files = '[]', sketches = '[]', agent = NULL, session_id = NULL, idempotency_key = NULL,
-  fingerprint = NULL, revision = :revision, forgotten_at = :forgotten_at
+UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '',
+  inner_words = '', filter_tokens = '', facts = '[]', source_files = '[]', sketches = '[]',
+  agent = NULL, session_id = NULL, idempotency_key = NULL, fingerprint = NULL,
+  revision = :revision, forgotten_at = :forgotten_at
 WHERE id = :id
 """
 _VECTOR: Final = """
