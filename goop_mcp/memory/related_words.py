@@ -1,7 +1,7 @@
 """Words of software projects that stand for each other in questions and in notes.
 
 A note says "credentials rotate", a question asks for "passwords": neither has a word of the other.
-The words of a group are no synonyms; they only tell which of two memories is more likely meant.
+The words of a group are no synonyms; they only make one of two memories more likely.
 """
 
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ container docker image pod kubernetes
 cookie session login
 cost bill expense budget
 cpu processor load
-crash error exception failure fault bug
+crash error exception failure bug defect
 cron schedule job nightly midnight
 customer user client account person
 dashboard chart graph

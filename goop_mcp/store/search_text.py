@@ -159,7 +159,7 @@ def _parts(word: str) -> tuple[str, ...]:
 
 
 def _letters(run: str) -> str:
-    """Return `run` without vowel signs and tone marks, at which the engines would split it."""
+    """Return `run` without vowel and tone marks, at which the engines would split it."""
     return "".join(
         sign for sign in unicodedata.normalize("NFC", run) if unicodedata.category(sign)[0] != "M"
     )
@@ -209,7 +209,7 @@ def type_token(type: str) -> str:
 
 @lru_cache(maxsize=256)
 def concept_token(concept: str) -> str:
-    """Return the token of a concept: a digest, as concepts hold blanks and signs."""
+    """Return the token of a concept: a digest, as concepts hold blanks and punctuation."""
     digest = hashlib.blake2b(fold_concept(concept).encode(), digest_size=9).hexdigest()
     return f"{_MARK}c{digest}"
 

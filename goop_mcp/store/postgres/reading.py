@@ -168,7 +168,7 @@ class PostgresReadTransaction:
         counted = self._rows(statements.WORD_COUNTS, words=every_word, most=_MOST_COUNTED)
         counts = {row["word"]: row["memories"] for row in counted}
         total = max((row["all_memories"] for row in counted), default=0)
-        # As in bm25: the rarer a word, the more it tells.
+        # As in bm25: the rarer a word, the more it counts.
         weights = {
             word: max(math.log((total - count + 0.5) / (count + 0.5)), _LEAST_WEIGHT)
             for word, count in counts.items()
@@ -186,7 +186,7 @@ class PostgresReadTransaction:
             "weights": list(weights.values()),
         }
         if counts and min(counts.values()) >= _MOST_COUNTED:
-            # Words as frequent as these tell nothing, so the newest memories are as good as any.
+            # Words as frequent as these distinguish nothing, so the newest memories are as good as any.
             hits = self._hits(asked, after=max(0, total - _NEWEST))
             if len(hits) >= limit:
                 return hits

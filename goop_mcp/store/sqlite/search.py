@@ -140,7 +140,7 @@ def search(
 
     expected = query.matches * share
     if expected > _MOST_RANKED:
-        # Words as frequent as these tell nothing about a memory, so the newest are as good as any.
+        # Words as frequent as these distinguish no memory, so the newest are as good as any.
         newest: dict[str, str | float | None] = {
             "after": int(frequencies.rows * (1 - _MOST_RANKED / expected))
         }
