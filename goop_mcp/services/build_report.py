@@ -120,11 +120,9 @@ class BuiltReport:
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values."""
         return {
-            "protocol": self.protocol,
             "text": self.text,
-            "verdict": self.verdict.verdict,
-            "redactions": self.redactions,
             "remarks": [each.message for each in self.verdict.findings],
+            "redactions": self.redactions,
         }
 
 
@@ -168,10 +166,14 @@ def build_report(
 
 def _require_size(fields: Mapping[str, object]) -> None:
     """Refuse fields that no envelope can hold before anything is searched in them."""
-    try:
-        size = len(json.dumps(fields, ensure_ascii=False))
-    except (RecursionError, TypeError, ValueError) as error:
-        raise ReportFieldsError(f"the fields are no JSON values ({error})") from error
+    size = 0
+    for name, value in fields.items():
+        try:
+            size += len(json.dumps(value, ensure_ascii=False, allow_nan=False))
+        except (RecursionError, TypeError, ValueError) as error:
+            raise ReportFieldsError(
+                f"{name} is no JSON value; expected texts, finite numbers, lists and objects"
+            ) from error
 
     if size > DEFAULT_LIMITS.envelope_bytes:
         raise ReportFieldsError(
@@ -329,14 +331,7 @@ def _json_answer(
 ) -> str:
     """Return the answer as its family writes it, from the values as they would be read."""
     values = {"timestamp": now, **fields} if protocol == "speckit" else fields
-    try:
-        read = json.dumps(values, allow_nan=False)
-    except ValueError as error:
-        raise ReportFieldsError(
-            "a number is infinite or none; expected numbers that JSON has"
-        ) from error
-
-    verdict = _accepted(protocol, read, expected)
+    verdict = _accepted(protocol, json.dumps(values), expected)
     if verdict.envelope is None:
         raise ReportFieldsError(f"the fields make no answer of {protocol}; expected its fields")
     return _family(protocol, expected).write(verdict.envelope)
