@@ -116,6 +116,10 @@ def verdict_answer(verdict: Verdict) -> CallToolResult:
         )
         lines += _not_checked(verdict)
 
+    if tiers := verdict.tiers:
+        shares = ", ".join(f"{count} {tier}" for tier, count in tiers.items())
+        lines.append(field("claims", shares))
+
     return answer("\n".join(lines), structure)
 
 
