@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import goop_mcp
@@ -17,7 +16,6 @@ from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS, StopPolicy
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.verdict import Verdict
-from goop_mcp.workflow.agents import plain_agent_name
 
 if TYPE_CHECKING:
     from goop_mcp.services.record_report import Judged, RecordedReport
@@ -115,44 +113,19 @@ class InProject:
         settings = replace(self._settings, database_seconds=_DATABASE_SECONDS_TO_RECORD)
         with AppContext(settings) as application:
             if outcome.verdict is not None and not outcome.verdict.accepted:
-                self._count(turn, outcome.verdict, application, judged, session=session)
+                services.counters.count_turn(
+                    application.store,
+                    turn,
+                    outcome,
+                    session=session,
+                    keeps_judgement=self._policy.record,
+                    now=written(utc_now()),
+                )
                 return RecordOutcome()
 
             return self._record(
                 turn, outcome, application, judged, session=session, verified=verified
             )
-
-    def _count(
-        self,
-        turn: AgentTurn,
-        verdict: Verdict,
-        application: AppContext,
-        judged: "Judged",
-        *,
-        session: str | None,
-    ) -> None:
-        if not application.store.exists():
-            return
-
-        judgement = services.judgements.judgement_of(
-            verdict,
-            surface=judged.surface,
-            now=written(utc_now()),
-            agent=turn.agent and plain_agent_name(turn.agent),
-            session_id=session,
-            number=judged.number,
-            ended=judged.ended,
-        )
-        context = goop_mcp.RoutingContext(expected_agent=turn.expected.agent, session_id=session)
-        services.counters.count_reply(
-            application.store,
-            verdict,
-            context,
-            partial(goop_mcp.route, verdict),
-            text=turn.text,
-            surface=judged.surface,
-            judgement=lambda _decision: judgement if self._policy.record else None,
-        )
 
     def _record(
         self,
