@@ -186,7 +186,7 @@ class PostgresReadTransaction:
             "weights": list(weights.values()),
         }
         if counts and min(counts.values()) >= _MOST_COUNTED:
-            # Words as frequent as these distinguish nothing, so the newest memories are as good as any.
+            # Words as frequent as these distinguish no memory, so the newest are as good as any.
             hits = self._hits(asked, after=max(0, total - _NEWEST))
             if len(hits) >= limit:
                 return hits
