@@ -190,7 +190,7 @@ class NetworkApplication:
         return self._guarded(app)
 
     def _guarded(self, app: ASGIApp) -> ASGIApp:
-        """Return `app` behind the rate limit, and behind the check of tokens where they exist."""
+        """Return `app` with the rate limit and, where tokens exist, with their check."""
         app = RateLimit(app, self._rates)
         if self._verifier is None:
             return app
