@@ -27,6 +27,7 @@ from goop_mcp.validation.verdict import Verdict
 if TYPE_CHECKING:
     from goop_mcp.routing import Decision
     from goop_mcp.routing.views import Question
+    from goop_mcp.services.build_report import BuiltReport
     from goop_mcp.services.build_request import BuiltRequest
     from goop_mcp.services.project_status import ProjectStatus
     from goop_mcp.services.project_steps import StepResult
@@ -40,6 +41,7 @@ __all__ = [
     "decision_answer",
     "handoff_answer",
     "recorded_answer",
+    "report_answer",
     "session_answer",
     "status_answer",
     "step_answer",
@@ -133,6 +135,8 @@ def verdict_answer(verdict: Verdict, detail: Detail = "short") -> CallToolResult
     else:
         lines += _remarks(verdict)
 
+    if tiers := verdict.tiers:
+        lines.append(field("claims", ", ".join(f"{count} {tier}" for tier, count in tiers.items())))
     if (omitted := short.values["omitted"]) and detail == "short":
         lines.append(field("omitted", f"{omitted} findings"))
 
@@ -368,6 +372,18 @@ def _not_checked(verdict: Verdict) -> list[str]:
     more = f" (and {len(messages) - 1} more)" if len(messages) > 1 else ""
 
     return [f"not checked: {paragraph(messages[0])}{more}"] if messages else []
+
+
+def report_answer(built: "BuiltReport") -> CallToolResult:
+    """Return a built report, whole: its author ends a message with it."""
+    lines = [
+        f"valid {built.protocol}; end your last message with it, unchanged, and nothing after it:",
+        *_secrets(built.redactions),
+        *_listed("remark", built.verdict.findings),
+        "",
+        built.text,
+    ]
+    return answer("\n".join(lines), built.to_dict())
 
 
 def _listed(noun: str, items: Sequence[Finding | Repair]) -> list[str]:

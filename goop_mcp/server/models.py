@@ -151,6 +151,9 @@ class VerdictModel(BaseModel):
     evidence: list[EvidenceModel] = Field(
         default=[], description="What each claim rests on; empty where nothing is known."
     )
+    claims: dict[str, int] | None = Field(
+        default=None, description="In a short answer: how many claims rest on what."
+    )
     left_out: LeftOut = []
 
 

@@ -5,6 +5,7 @@ byte. So that programs find every key of the interface, what is left out is null
 `left_out` lists it; the same call with detail="full", or a resource, has it.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -113,7 +114,9 @@ def short_verdict(values: Mapping[str, Any], *, instruction: str | None = None) 
         short.rest["envelope"] = envelope
         short.values["envelope"] = main
 
-    # What rests on nothing is a finding already.
+    # What rests on nothing is a finding already, so that the numbers are enough.
+    if evidence := values.get("evidence"):
+        short.values["claims"] = dict(Counter(each["tier"] for each in evidence))
     short.leave_out("candidates", "repaired_text", "evidence")
     short.drop_empty("evidence")
     if instruction is not None and values["feedback"] == instruction:

@@ -53,6 +53,7 @@ def test_tools_are_listed_in_a_fixed_order_with_all_that_a_client_needs(
     tools = connection.tools()
     assert list(tools) == [
         "validate_report",
+        "build_report",
         "route_next_action",
         "record_report",
         "project_status",
@@ -341,8 +342,9 @@ def test_argument_names_every_protocol_family() -> None:
 
 
 def test_output_schemas_have_the_keys_of_what_they_describe() -> None:
-    # The last two are in an answer only where there is evidence, or something is left out of it.
-    assert list(VerdictModel.model_fields) == [*validate(BAD).to_dict(), "evidence", LEFT_OUT]
+    # The last are in an answer only where there is evidence, or something is left out of it.
+    others = ["evidence", "claims", LEFT_OUT]
+    assert list(VerdictModel.model_fields) == [*validate(BAD).to_dict(), *others]
     assert list(RulePageModel.model_fields) == list(rule_page(RULES["xml/unescaped"]).to_dict())
 
 
