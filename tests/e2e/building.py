@@ -48,7 +48,7 @@ def build_and_record(conversation: Conversation) -> str | ToolCall:
 def _build(conversation: Conversation) -> str | ToolCall:
     briefing = conversation.text_of("user", "system", "prompt")
     if "Build it with the tool build_report" not in briefing:
-        return "Nobody told me how to report."
+        return "There was no word on how to report."
     if (call := call_of(conversation, "build_report", FIELDS)) is not None:
         return call
     return f"I sorted the table.\n\n{envelope_in(conversation.messages[-1].text)}"
