@@ -51,6 +51,7 @@ _TIMED_OUT: Final = "Command timed out after"
 _REFUSED: Final = "<tool_use_error>"
 _INTERRUPTED: Final = ("interrupted", "aborted", "timed out")
 _LONGEST_STATUS = 3
+_HIGHEST = 255
 _HEAD = 400
 
 
@@ -313,7 +314,7 @@ def _end_failed(builder: ActivityBuilder, call: str, text: str) -> None:
     """Give a command the outcome of a result that is an error."""
     first, _, rest = text.partition("\n")
     digits = first.removeprefix(_EXIT).strip()
-    if first.startswith(_EXIT) and digits.isdecimal() and len(digits) <= _LONGEST_STATUS:
+    if first.startswith(_EXIT) and _is_status(digits):
         # The host ends a command that takes too long, and shows the status of that.
         stopped = rest.startswith(_TIMED_OUT)
         output, whole = _output(rest)
@@ -326,7 +327,9 @@ def _end_failed(builder: ActivityBuilder, call: str, text: str) -> None:
         return
 
     head = text[:_HEAD].lower()
-    begun = not text.startswith(_REFUSED) and any(word in head for word in _INTERRUPTED)
+    begun = text.startswith(_EXIT) or (
+        not text.startswith(_REFUSED) and any(word in head for word in _INTERRUPTED)
+    )
     builder.end_command(call, status=None, output="", whole=False, ran=begun)
 
 
@@ -369,8 +372,14 @@ def _notices(line: _Line) -> Iterator[tuple[str, int | None]]:
         _, named, digits = summary.rpartition("exit code ")
         digits = digits.rstrip(")").strip()
         if call:
-            known = bool(named) and digits.isdecimal() and len(digits) <= _LONGEST_STATUS
-            yield call, int(digits) if known else None
+            yield call, int(digits) if named and _is_status(digits) else None
+
+
+def _is_status(digits: str) -> bool:
+    """Whether the text is an exit status, in digits that a host writes."""
+    return (
+        digits.isascii() and digits.isdecimal() and int(digits[: _LONGEST_STATUS + 1]) <= _HIGHEST
+    )
 
 
 def _between(text: str, start: str, end: str) -> str:

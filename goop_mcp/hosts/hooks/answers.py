@@ -5,6 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -18,6 +19,7 @@ from goop_mcp.services.stop_hooks.small_files import read_whole
 from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
+    from goop_mcp.evidence.evidence import Evidence, EvidenceSource
     from goop_mcp.hosts.hooks.in_project import InProject
     from goop_mcp.services.stop_hooks.attempt_storage import AttemptFile
     from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block, Judge
@@ -52,13 +54,18 @@ class _Session:
     """What an event is answered from: the project, its configuration, the environment."""
 
     def __init__(
-        self, event: HookEvent, environment: Mapping[str, str], rules: tuple[str, ...]
+        self,
+        event: HookEvent,
+        environment: Mapping[str, str],
+        rules: tuple[str, ...],
+        host: str,
     ) -> None:
         named = next(
             (environment[name] for name in _PROJECT_VARIABLES if environment.get(name)), None
         )
         self.project = named or event.folder or os.curdir
         self.event, self.environment, self.named_rules = event, environment, rules
+        self.host = host
         self.policy, self.remarks = read_policy(self.project)
 
     @property
@@ -83,9 +90,13 @@ class _Session:
 
 
 def answer_event(
-    event: HookEvent, environment: Mapping[str, str], *, rules: tuple[str, ...] = ()
+    event: HookEvent,
+    environment: Mapping[str, str],
+    *,
+    rules: tuple[str, ...] = (),
+    host: str = "claude-code",
 ) -> tuple[Answer, _Remarks]:
-    """Return the answer to `event` and sentences for the host's log.
+    """Return the answer to `event` of `host` and sentences for the host's log.
 
     `rules` name modules or files with custom rules. An unknown event is allowed: hosts add new
     ones.
@@ -94,7 +105,7 @@ def answer_event(
     if answer is None:
         return {}, ()
 
-    session = _Session(event, environment, rules)
+    session = _Session(event, environment, rules, host)
     response, remarks = answer(session)
 
     return response, (*session.remarks, *remarks)
@@ -127,10 +138,16 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     if not judging.must_report(turn, policy):
         return {}, remarks
 
+    evidence = _evidence(session, event.agent_id, event.transcript, text)
     try:
-        judge, problems = _judge(session)
+        judge, problems = _judge(session, evidence)
         outcome = judging.judge_turn(
-            turn, policy, attempts=_attempts(session.environment), judge=judge, rules=session.rules
+            turn,
+            policy,
+            attempts=_attempts(session.environment),
+            judge=judge,
+            rules=session.rules,
+            evidence=evidence,
         )
     except (RuleFailedError, RuleRefusedError) as error:
         # Few people read the host's log, but the user has to know that reports are not judged.
@@ -141,7 +158,31 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     return judging.hook_answer(outcome) or message, (*remarks, *problems, *unrecorded)
 
 
-def _judge(session: _Session) -> "tuple[Judge | None, _Remarks]":
+def _evidence(
+    session: _Session, agent_id: str | None, transcript: str | None, report: str | None
+) -> "EvidenceSource | None":
+    """Return what reads what the agent did until its `report`, None where nothing can be read.
+
+    It is read with the judgement: a message without an envelope claims nothing.
+    """
+    event = session.event
+    # The transcripts of Codex have another form, and its events no session.
+    readable = event.session_work is not None or (transcript and session.host == "claude-code")
+    if session.policy.evidence == "off" or not readable:
+        return None
+
+    def observe() -> "Evidence":
+        evidence = goop_mcp.evidence.evidence
+        base = stop_hooks.task_bases.base_of(state_folder(session.environment), agent_id or "")
+
+        return evidence.Evidence(
+            activity=hooks.transcript.observe(event.session_work, transcript, report), base=base
+        )
+
+    return observe
+
+
+def _judge(session: _Session, evidence: "EvidenceSource | None") -> "tuple[Judge | None, _Remarks]":
     """Return the judge that verifies claims, None where the text alone is judged (F-15)."""
     if not session.policy.check_workspace or not session.has_goopspec:
         return None, ()
@@ -149,7 +190,7 @@ def _judge(session: _Session) -> "tuple[Judge | None, _Remarks]":
         return None, ("the agent works in another checkout, so that its claims are not verified",)
 
     try:
-        return _in_project(session).judge, ()
+        return partial(_in_project(session).judge, evidence=evidence), ()
     except GoopError as error:
         return None, (f"the claims of the report are not verified: {error}",)
 
@@ -238,10 +279,29 @@ def _agent_key(event: HookEvent, agent_id: str) -> str:
 def _answer_subagent_start(session: _Session) -> tuple[Answer, _Remarks]:
     """Give a subagent that must report the form of the report."""
     agent = session.event.agent_type or ""
+    if session.policy.requires_report(agent):
+        _keep_base(session)
     if not session.policy.inform or not session.policy.requires_report(agent):
         return {}, ()
     text = stop_hooks.briefing.brief_subagent(agent, session.policy, project=session.project)
     return _context(session, text), ()
+
+
+def _keep_base(session: _Session) -> None:
+    """Keep the commit at which the agent begins, for the judgement of its report.
+
+    Without it the report is judged all the same, so that no error of it is shown.
+    """
+    event = session.event
+    # A plugin of OpenCode knows the session of the agent, which is its only id.
+    agent = event.agent_id or event.session
+    if session.policy.evidence == "off" or not session.has_goopspec or agent is None:
+        return
+
+    with suppress(OSError, GoopError):
+        commit = _in_project(session).head()
+        if commit is not None:
+            stop_hooks.task_bases.keep_base(state_folder(session.environment), agent, commit)
 
 
 def _answer_session_start(session: _Session) -> tuple[Answer, _Remarks]:
@@ -275,7 +335,9 @@ def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
         session.environment
     ).passed_unaccepted(_agent_key(event, event.result_agent_id))
 
-    return _mark_unaccepted(session, agent, event.result, verified=verified)
+    return _mark_unaccepted(
+        session, agent, event.result, agent_id=event.result_agent_id if verified else None
+    )
 
 
 def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
@@ -291,12 +353,17 @@ def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
         _agent_key(session.event, notification["id"])
     ):
         return {}, ()
-    return _mark_unaccepted(session, None, session.event.prompt or "", verified=True)
+    return _mark_unaccepted(session, None, session.event.prompt or "", agent_id=notification["id"])
 
 
 def _mark_unaccepted(
-    session: _Session, agent: str | None, report: str, *, verified: bool
+    session: _Session, agent: str | None, report: str, *, agent_id: str | None
 ) -> tuple[Answer, _Remarks]:
+    """Return a note that the report is not accepted, nothing if it is.
+
+    `agent_id` is that of an agent whose claims have to be verified again, None for one whose text
+    alone is judged.
+    """
     turn = stop_hooks.judging.AgentTurn(
         agent=agent,
         text=report,
@@ -308,9 +375,16 @@ def _mark_unaccepted(
     )
     verdict = stop_hooks.judging.judge_text(turn, session.policy, rules=session.rules)
     remarks: _Remarks = ()
-    if verdict.accepted and verified:
-        judge, remarks = _judge(session)
-        verdict = verdict if judge is None else judge(turn.text, turn.expected)
+    if verdict.accepted and agent_id is not None:
+        evidence = _evidence(session, agent_id, _transcript_of(session.event, agent_id), None)
+        judge, remarks = _judge(session, evidence)
+        verdict = (
+            stop_hooks.judging.judge_text(
+                turn, session.policy, rules=session.rules, evidence=evidence
+            )
+            if judge is None
+            else judge(turn.text, turn.expected)
+        )
 
     if verdict.accepted:
         return {}, remarks
@@ -324,6 +398,14 @@ def _mark_unaccepted(
     )
 
     return _context(session, text), remarks
+
+
+def _transcript_of(event: HookEvent, agent_id: str) -> str | None:
+    """Return the transcript of a subagent, from that of the main agent in its event."""
+    folder, _, suffix = (event.transcript or "").rpartition(".")
+    if suffix != "jsonl" or not agent_id.isalnum():
+        return None
+    return os.sep.join((folder, "subagents", f"agent-{agent_id}.jsonl"))
 
 
 def _context(session: _Session, text: str) -> Answer:

@@ -88,7 +88,7 @@ def _answer(arguments: Sequence[str]) -> None:
     seconds = _SECONDS_TO_RECORD if event.name in _MAY_RECORD else _SECONDS
     # Custom rules may print, and standard output must hold nothing but the answer.
     with _end_within(seconds), redirect_stdout(sys.stderr):
-        answer, remarks = answer_event(event, os.environ, rules=tuple(options[1::2]))
+        answer, remarks = answer_event(event, os.environ, rules=tuple(options[1::2]), host=host)
 
     for remark in remarks:
         _report(remark)

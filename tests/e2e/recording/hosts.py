@@ -121,14 +121,18 @@ def _record_opencode(scene: Scene, sandbox: Sandbox) -> tuple[str, str]:
     command: list[str | Path] = [OPENCODE.path, "run", "--format", "json", "GOOP-MAIN delegate"]
     _run(scene, sandbox, command, host="opencode", event=session)
 
+    # The client ends before a pipe has taken a long session, so that it writes to a file.
+    exported = sandbox.scratch / "exported.json"
+    shell = f'exec "$0" export "$1" > "{exported}"'
     with scripted_model() as model:
-        exported = sandbox.run(
-            [OPENCODE.path, "export", session.read_text(encoding="utf-8")],
+        ended = sandbox.run(
+            ["sh", "-c", shell, OPENCODE.path, session.read_text(encoding="utf-8")],
             environment={**opencode_environment(model), "KEPT_SESSION": str(session)},
         )
 
-    assert exported.code == 0, exported.err
-    value = json.loads(exported.out[exported.out.index("{") :])
+    assert ended.code == 0, ended.err
+    text = exported.read_text(encoding="utf-8")
+    value = json.loads(text[text.index("{") :])
     texts = [
         part["text"]
         for part in value["messages"][-1]["parts"]

@@ -316,7 +316,7 @@ SCENES: Final = (
         background=True,
         files=_BROKEN,
         steps=(
-            Shell("sleep 1; pytest -q", status=1, background=True),
+            Shell("pytest -q", status=1, background=True),
             Say("I wait for the tests."),
             _report(_TWO_PASSED),
         ),
