@@ -172,12 +172,8 @@ def _evidence(
         return None
 
     def observe() -> "Evidence":
-        evidence = goop_mcp.evidence.evidence
         base = stop_hooks.task_bases.base_of(state_folder(session.environment), agent_id or "")
-
-        return evidence.Evidence(
-            activity=hooks.transcript.observe(event.session_work, transcript, report), base=base
-        )
+        return hooks.transcript.observe(event.session_work, transcript, report, base=base)
 
     return observe
 
@@ -405,7 +401,7 @@ def _transcript_of(event: HookEvent, agent_id: str) -> str | None:
     folder, _, suffix = (event.transcript or "").rpartition(".")
     if suffix != "jsonl" or not agent_id.isalnum():
         return None
-    return os.sep.join((folder, "subagents", f"agent-{agent_id}.jsonl"))
+    return f"{folder}{os.sep}subagents{os.sep}agent-{agent_id}.jsonl"
 
 
 def _context(session: _Session, text: str) -> Answer:

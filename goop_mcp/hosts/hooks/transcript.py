@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from goop_mcp.evidence import readers
 from goop_mcp.evidence.activity import NO_ACTIVITY, AgentActivity
+from goop_mcp.evidence.evidence import Evidence
 from goop_mcp.evidence.readers.claude_code import HOST, holds_report, read_claude_code
 from goop_mcp.services.stop_hooks.small_files import read_end
 
@@ -26,19 +27,30 @@ _BYTES_AS_JSON = 6
 
 
 def observe(
-    session: Mapping[str, object] | None, path: str | None, report: str | None
-) -> AgentActivity:
-    """Return what the agent did until its `report`, from the session of OpenCode or else a file."""
+    session: Mapping[str, object] | None,
+    path: str | None,
+    report: str | None,
+    *,
+    base: str | None,
+) -> Evidence:
+    """Return what the agent did until its `report`, from the session of OpenCode or else a file.
+
+    `base` is the id of the commit at which the agent began, None if unknown.
+    """
     if session is not None:
-        return readers.opencode.read_opencode(session, report=report)
-    return read_activity(path, report) if path else NO_ACTIVITY
+        activity = readers.opencode.read_opencode(session, report=report)
+    else:
+        activity = read_activity(path, report) if path else NO_ACTIVITY
+
+    return Evidence(activity=activity, base=base)
 
 
 def read_activity(path: str, report: str | None) -> AgentActivity:
     """Return what the agent did until it sent `report`, from a transcript of Claude Code.
 
-    Without `report` the transcript is read to its end. The host ends a turn before it has written the turn's last lines, so that this waits for them,
-    at most half a second. Never raises: an activity that is not complete says why.
+    Without `report` the transcript is read to its end. The host ends a turn before it has written
+    the last lines of it, so that this waits for them, at most half a second. Never raises: an
+    activity that is not complete says why.
     """
     give_up = time.monotonic() + _LATE_SECONDS
     expected = report or ""

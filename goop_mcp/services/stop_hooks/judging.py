@@ -150,8 +150,9 @@ def judge_turn(
     """Return whether the turn of an agent that must report may end.
 
     `judge` returns the verdict; the default judges the text alone, by the built-in rules, the
-    custom `rules` and the `evidence` of what the agent did. If `attempts` cannot be stored, the agent is asked only once, since the host
-    states whether a check is the first of its turn. Raises RuleFailedError.
+    custom `rules` and the `evidence` of what the agent did. If `attempts` cannot be stored, the
+    agent is asked only once, since the host states whether a check is the first of its turn. Raises
+    RuleFailedError.
     """
     verdict = (
         judge_text(turn, policy, rules=rules, evidence=evidence)
