@@ -33,7 +33,7 @@ help:
 	@echo "make fuzz    validate a million randomly changed replies, for at most 20 minutes"
 	@echo "make compare-memory  compare how many acknowledged saves survive, here and in the reference memory server"
 	@echo "make frameworks  test the adapters with the real agent frameworks; installs 2 GB the first time"
-	@echo "make docs    regenerate the generated pages of docs/ and the corpus of goop_mcp/testing"
+	@echo "make docs    regenerate the generated pages of docs/, the plugin's commands and the corpus of goop_mcp/testing"
 	@echo "make site    build docs/ as a site in build/site that works offline; every warning is an error"
 	@echo "make package  build wheel, sdist and bundle, and test them on every Python of this machine; needs a package index"
 	@echo "make clean   remove caches and built files (.venv stays; delete it to start over)"
@@ -136,6 +136,7 @@ docs: $(STAMP)
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.workflow.page > docs/workflow.md.new
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.messages.page > docs/protocols/visual_style.md.new
 	PYTHONUTF8=1 $(PYTHON) -m tests.requirements page > docs/requirements.md.new
+	$(PYTHON) -m goop_mcp.services.commands packaging/plugins/claude-code/goop-mcp/commands
 	$(PYTHON) -m goop_mcp.testing.writing goop_report > docs/goop_report.jsonl.new
 	$(PYTHON) -m goop_mcp.testing.writing factory > docs/factory.jsonl.new
 	for family in goop_report factory; do mv docs/$$family.jsonl.new goop_mcp/testing/corpus/$$family.jsonl; done

@@ -1,9 +1,15 @@
 """`goop-mcp check`: validate the reply in each file."""
 
 import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from goop_mcp import services
 from goop_mcp.cli.options import (
     COLOUR,
     DATABASE,
@@ -19,22 +25,42 @@ from goop_mcp.cli.options import (
     project_folder,
     text_of_report,
 )
-from goop_mcp.cli.rendering.program_formats import render_github, render_json, render_sarif
-from goop_mcp.cli.rendering.text import render_text
+from goop_mcp.cli.rendering.program_formats import (
+    render_github,
+    render_gitlab,
+    render_json,
+    render_junit,
+    render_sarif,
+)
+from goop_mcp.cli.rendering.text import Detail, render_text
 from goop_mcp.cli.streams import complain, emit, show, standard_input, terminal_width, wants_colour
-from goop_mcp.services.check_files import check_files
+from goop_mcp.services.check_files import FileVerdicts, check_files, files_below
 from goop_mcp.services.project_expectations import expect_of_project
-from goop_mcp.services.user_files import STDIN
+from goop_mcp.services.user_files import STDIN, write_file
 from goop_mcp.validation.expectations import Expectations, Profile
 from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.verdict import TIERS, Tier
+
+if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
 
 __all__ = ["check"]
 
-_FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_github}
+_FOR_PROGRAMS: Final = {
+    "json": render_json,
+    "sarif": render_sarif,
+    "github": render_github,
+    "gitlab": render_gitlab,
+    "junit": render_junit,
+}
+_FEW_FILES: Final = 50
+"""Up to this many files are done before anybody would look at a progress bar."""
+_WATCH_PAUSE: Final = 0.3
+"""Seconds between two looks at the files with --watch."""
 
 
 @click.command(short_help="Validate the envelope in each reply.")
-@click.argument("files", nargs=-1, metavar="[FILE…|-]")
+@click.argument("files", nargs=-1, metavar="[FILE…|FOLDER…|-]")
 @REPORT
 @PROTOCOL
 @click.option("--strict", is_flag=True, help="Report every error of form instead of repairing it.")
@@ -62,6 +88,18 @@ _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_gi
     ),
 )
 @click.option("--base", metavar="SHA", help="With --workspace: the commit at which the task began.")
+@click.option(
+    "--transcript",
+    metavar="FILE",
+    help="Compare the claims with the agent's session in FILE, of Claude Code or OpenCode.",
+)
+@click.option(
+    "--require-evidence",
+    type=click.Choice(TIERS),
+    metavar="TIER",
+    default="claimed",
+    help="The evidence that a claim needs: claimed (the default), observed or recorded.",
+)
 @RULES
 @WORKSPACE
 @PROJECT
@@ -73,7 +111,16 @@ _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_gi
     type=click.Choice(["text", *_FOR_PROGRAMS]),
     metavar="FORMAT",
     default="text",
-    help="text (the default), json, sarif (2.1.0) or github (annotations).",
+    help=(
+        "text (the default), json, sarif (2.1.0), github (annotations), gitlab (code quality) or"
+        " junit."
+    ),
+)
+@click.option("--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@click.option("-v", "--verbose", is_flag=True, help="Also show infos and files without findings.")
+@click.option("-q", "--quiet", is_flag=True, help="Show errors only, without summaries.")
+@click.option(
+    "--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C is pressed."
 )
 @COLOUR
 def check(
@@ -89,19 +136,36 @@ def check(
     checks_run: bool | None,
     profile: Profile,
     base: str | None,
+    transcript: str | None,
+    require_evidence: Tier,
     rules: tuple[Rule, ...],
     workspace: bool,
     project: str | None,
     database: str | None,
     project_id: str | None,
     format: str,
+    output: str | None,
+    verbose: bool,
+    quiet: bool,
+    watch: bool,
     colour: str,
 ) -> int:
-    """Validate the envelope in each FILE, in standard input, or in a recorded report.
+    """Validate the envelope in each FILE, in the files of each FOLDER, or in standard input.
 
     Exit code: 0 accepted, 1 any rejected, 2 a file could not be read, or a usage error. An empty
-    file is a reply without an envelope: rejected.
+    file is a reply without an envelope: rejected. Of a FOLDER, the files are read that end with
+    .json, .md, .txt or .xml.
     """
+    named = _named(files, report)
+    _refuse_contradictions(
+        named,
+        format=format,
+        verbose=verbose,
+        quiet=quiet,
+        watch=watch,
+        recorded=report is not None,
+    )
+    detail: Detail = "quiet" if quiet else "verbose" if verbose else "normal"
     expected = Expectations(
         agent=agent,
         phase=phase,
@@ -111,38 +175,63 @@ def check(
         profile=profile,
         base=base,
     )
-    named = _named(files, report)
     texts = None
     if report is not None:
         text = text_of_report(report, project=project, database=database, project_id=project_id)
         texts = {named[0]: text}
 
-    opened = opened_workspace(project, database=database, project_id=project_id, wanted=workspace)
+    read = None
+    if transcript is not None:
+        read = services.transcripts.open_transcript(transcript)
 
-    with opened as (folder, store), judging():
-        outcome = check_files(
-            named,
-            protocol=protocol,
-            mode="strict" if strict else "lenient",
-            expected=expect_of_project(project_folder(project), expected),
-            project=folder,
-            store=store,
-            stdin=standard_input(),
-            rules=rules,
-            texts=texts,
+    def judge() -> FileVerdicts:
+        found, unread = files_below(named) if texts is None else (list(named), [])
+        opened = opened_workspace(
+            project, database=database, project_id=project_id, wanted=workspace
         )
+        with opened as (folder, store), judging(), _progress_bar(found) as each:
+            outcome = check_files(
+                each,
+                protocol=protocol,
+                mode="strict" if strict else "lenient",
+                expected=expect_of_project(project_folder(project), expected),
+                project=folder,
+                store=store,
+                stdin=standard_input(),
+                rules=rules,
+                texts=texts,
+                evidence=read and read.activity_until,
+                require=require_evidence,
+            )
+        return replace(outcome, unread=(*unread, *outcome.unread))
 
-    if format == "text":
-        show(render_text(outcome, width=terminal_width()), colour=wants_colour(colour))
-    else:
-        emit(_FOR_PROGRAMS[format](outcome))
+    def present(outcome: FileVerdicts) -> int:
+        width = None if output is not None else terminal_width()
+        if format != "text":
+            document = _FOR_PROGRAMS[format](outcome)
+        else:
+            document = render_text(outcome, width=width, detail=detail)
 
-    for unread in outcome.unread:
-        complain(unread.message)
+        if output is not None:
+            # A lone surrogate becomes its escape, as on standard output.
+            plain = click.unstyle(document).encode("utf-8", "backslashreplace").decode()
+            write_file(output, [plain], force=True)
+        elif format == "text":
+            show(document, colour=wants_colour(colour))
+        else:
+            emit(document)
+        for unread in outcome.unread:
+            complain(unread.message)
 
-    if outcome.unread:
-        return 2
-    return 0 if all(checked.verdict.accepted for checked in outcome.checked) else 1
+        if outcome.unread:
+            return 2
+        return 0 if all(checked.verdict.accepted for checked in outcome.checked) else 1
+
+    code = present(judge())
+    if not watch:
+        return code
+
+    return _watch(named, lambda: present(judge()), code)
 
 
 def _named(files: tuple[str, ...], report: int | None) -> tuple[str, ...]:
@@ -156,5 +245,62 @@ def _named(files: tuple[str, ...], report: int | None) -> tuple[str, ...]:
     if files:
         return files
     if sys.stdin is None or sys.stdin.isatty():
-        raise WrongCallError("no file is named, and nothing is piped in; name a file")
+        raise WrongCallError("no file is named, and nothing is piped in; name a file or a folder")
     return (STDIN,)
+
+
+def _refuse_contradictions(
+    files: Sequence[str], *, format: str, verbose: bool, quiet: bool, watch: bool, recorded: bool
+) -> None:
+    if verbose and quiet:
+        raise WrongCallError("--verbose and --quiet contradict each other; leave one out")
+    if (verbose or quiet) and format != "text":
+        option = "--verbose" if verbose else "--quiet"
+        raise WrongCallError(f"{option} is for text; --format {format} always has every finding")
+    if watch and (STDIN in files or recorded):
+        unchanging = "a recorded report" if recorded else "standard input (-)"
+        raise WrongCallError(f"{unchanging} does not change; with --watch, name files")
+
+
+def _progress_bar(files: Sequence[str]) -> "ProgressBar[str]":
+    """Return the files as an iterable that shows on stderr how many are done, if a person looks."""
+    watched = sys.stderr is not None and sys.stderr.isatty() and len(files) > _FEW_FILES
+    return click.progressbar(
+        files,
+        label="checking",
+        show_pos=True,
+        hidden=not watched,
+        file=sys.stderr,
+        update_min_steps=len(files) // 100 + 1,
+    )
+
+
+def _watch(files: Sequence[str], check_again: Callable[[], int], code: int) -> int:
+    """Check whenever a file changes, comes or goes; return the last exit code after Ctrl-C."""
+    known = _signature(files)
+    try:
+        while True:
+            time.sleep(_WATCH_PAUSE)
+            now = _signature(files)
+            if now != known:
+                known = now
+                show(f"\n{time.strftime('%H:%M:%S')} changed, checking again\n")
+                code = check_again()
+    except KeyboardInterrupt:
+        return code
+
+
+def _signature(files: Sequence[str]) -> dict[str, tuple[int, int, int] | None]:
+    """Return what changes when somebody writes one of `files` or a file of a folder among them."""
+    signature: dict[str, tuple[int, int, int] | None] = {}
+    for file in files_below(files)[0]:
+        try:
+            status = Path(file).stat()
+        except OSError:
+            # It does not exist yet, or not any more: either is a state that can change.
+            signature[file] = None
+        else:
+            # An editor that saves by renaming gives a new number to a file of the same size.
+            signature[file] = (status.st_mtime_ns, status.st_size, status.st_ino)
+
+    return signature

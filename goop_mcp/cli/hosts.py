@@ -65,9 +65,19 @@ def show_plan(changes: Sequence[InstallChange]) -> None:
 
 
 def show_result(changes: Sequence[InstallChange], backups: Sequence[Path | None]) -> None:
-    """Print one line for each file, and the notes about it."""
+    """Print one line for each file or for the commands of a folder, and the notes about it."""
+    lines: dict[str, int] = {}
     for change, backup in zip(changes, backups, strict=True):
-        show(_line(change, backup) + _notes(change))
+        text = _line(change, backup) + _notes(change)
+        folder, _, name = change.target.shown.rpartition("/")
+        # Two dozen lines of the same kind would hide the others.
+        if name.startswith("goop-") and backup is None and not change.notes and text:
+            text = f"{_DONE[change.action]:9} {folder}/goop-*.md"
+
+        lines[text] = lines.get(text, 0) + 1
+
+    for text, number in lines.items():
+        show(text if text.endswith("\n") or not text else f"{text} ({number} files)\n")
 
 
 def _line(change: InstallChange, backup: Path | None) -> str:

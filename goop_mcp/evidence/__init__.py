@@ -12,10 +12,13 @@ from goop_mcp.evidence.activity import (
     ObservedFile,
     ObservedMemory,
 )
+from goop_mcp.evidence.evidence import Evidence, EvidenceSource
 
 __all__ = [
     "NO_ACTIVITY",
     "AgentActivity",
+    "Evidence",
+    "EvidenceSource",
     "ObservedCall",
     "ObservedCommand",
     "ObservedFile",

@@ -25,7 +25,7 @@ __all__ = [
 OUTPUT_CHARACTERS: Final = 8192
 """How much of a command's output is kept: its end, where runners print their summary."""
 
-ENTRIES: Final = 5000
+ENTRIES: Final = 1000
 """The most entries of one kind that the rules look at: the last ones."""
 
 FileAction = Literal["written", "edited", "deleted"]

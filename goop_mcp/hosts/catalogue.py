@@ -10,8 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from goop_mcp.assets import read_asset
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.hosts.launch import Launch, is_ours
+from goop_mcp.services.commands import CommandForm, command_file
+from goop_mcp.services.prompts import command_names
 from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = [
@@ -76,10 +79,15 @@ class Element:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asset:
-    """A file that is installed as a whole; `source` is its name in the assets of kind plugins."""
+    """A file that is installed as a whole; `text` returns what is in it.
+
+    `is_command` is true for a command of the workflow. Somebody else may have one of that name, and
+    goop-mcp works without it.
+    """
 
     location: FileLocation
-    source: str
+    text: Callable[[], str]
+    is_command: bool = False
 
 
 Part: TypeAlias = "ServerEntry | Element"
@@ -199,6 +207,24 @@ def _claude_hooks(location: FileLocation) -> tuple[Element, ...]:
     )
 
 
+def _commands(
+    folder: str, form: CommandForm, *, base: Callable[[Mapping[str, str]], Path] | None = None
+) -> tuple[Asset, ...]:
+    """Return a file in `folder` for each command of the workflow."""
+    return tuple(
+        Asset(
+            location=FileLocation(names=(f"{folder}/{name}.md",), base=base),
+            text=partial(command_file, name, form),
+            is_command=True,
+        )
+        for name in command_names()
+    )
+
+
+def _opencode_plugin() -> str:
+    return read_asset("plugins", "opencode/goop.js")
+
+
 def _home(environment: Mapping[str, str]) -> Path:
     home = environment.get("HOME") or environment.get("USERPROFILE")
     return Path(home) if home else Path.home()
@@ -279,6 +305,7 @@ _CLAUDE_CODE = Host(
                 keys=("enabledMcpjsonServers",),
                 form=lambda _: SERVER,
             ),
+            *_commands(".claude/commands", "claude-code"),
         ),
         Scope.USER: (
             ServerEntry(
@@ -287,6 +314,7 @@ _CLAUDE_CODE = Host(
                 form=_claude_server,
             ),
             *_claude_hooks(_CLAUDE_USER_SETTINGS),
+            *_commands("commands", "claude-code", base=_claude_folder),
         ),
     },
 )
@@ -308,8 +336,9 @@ _OPENCODE = Host(
             ),
             Asset(
                 location=FileLocation(names=(".opencode/plugins/goop.js",)),
-                source="opencode/goop.js",
+                text=_opencode_plugin,
             ),
+            *_commands(".opencode/command", "opencode"),
         ),
         Scope.USER: (
             ServerEntry(
@@ -320,8 +349,9 @@ _OPENCODE = Host(
             ),
             Asset(
                 location=FileLocation(names=("plugins/goop.js",), base=_opencode_folder),
-                source="opencode/goop.js",
+                text=_opencode_plugin,
             ),
+            *_commands("command", "opencode", base=_opencode_folder),
         ),
     },
 )

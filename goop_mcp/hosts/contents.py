@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from goop_mcp.assets import read_asset
-from goop_mcp.hosts.catalogue import Part
+from goop_mcp.hosts.catalogue import Asset, Part
 from goop_mcp.hosts.editing import Edited, add_parts, parse_configuration, remove_parts
 from goop_mcp.hosts.launch import Launch
 from goop_mcp.hosts.records import InstallRecord
 from goop_mcp.hosts.targets import ConfigurationError
+from goop_mcp.services.commands import COMMAND_MARK
 from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = ["Contents", "Entries", "InstructionBlock", "WholeFile"]
 
 _OUR_MARK = "goop-mcp"
-"""Part of the first line of every file that is installed as a whole."""
+"""Part of the first line of every file that is installed as a whole, except commands."""
 
 _BEGIN = "<!-- goop-mcp: begin -->"
 _END = "<!-- goop-mcp: end -->"
@@ -82,23 +82,34 @@ class InstructionBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeFile:
-    """A file that ships with goop-mcp; `source` is its name among the assets of kind plugins."""
+    """A file that goop-mcp writes as a whole."""
 
-    source: str
+    asset: Asset
     replace: bool = False
 
-    # The protocol has `known`, which only JSON needs.
-    def add(self, text: str | None, *, shown: str, known: Sequence[JsonValue]) -> Edited:  # noqa: ARG002
-        """Replace an older copy.
+    def add(self, text: str | None, *, shown: str, known: Sequence[JsonValue]) -> Edited:
+        """Replace an older copy; keep a command that somebody else wrote or changed.
 
-        Raises ConfigurationError when the file there is not ours.
+        Raises ConfigurationError when another file is not ours: goop-mcp does not work without it.
         """
-        if text is not None and not _is_ours(text) and not self.replace:
+        wanted = self.asset.text()
+        edited = Edited(text=wanted, written=(wanted,))
+        if text is None or text == wanted or self.replace:
+            return edited
+        if self.asset.is_command:
+            # Without a record the file came with a checkout, and only its mark says whose it is.
+            changed = bool(known) and text not in known
+            if _is_ours(text) and not changed:
+                return edited
+
+            whose = "changed by hand" if _is_ours(text) else "written by somebody else"
+            return Edited(text=text, notes=(f"kept, as it was {whose}; --replace overwrites it",))
+        if not _is_ours(text):
             raise ConfigurationError(
                 f"{shown} is not a file of goop-mcp; rename it, or overwrite it with --replace"
             )
 
-        return Edited(text=read_asset("plugins", self.source))
+        return edited
 
     # Neither a message nor a record is needed: the file is ours as a whole, or not at all.
     def remove(self, text: str, *, shown: str, record: InstallRecord | None) -> str | None:  # noqa: ARG002
@@ -107,7 +118,9 @@ class WholeFile:
 
 
 def _is_ours(text: str) -> bool:
-    return _OUR_MARK in text.partition("\n")[0]
+    # The first line of a command has to be the one above its front matter.
+    first, second, *_ = [*text.split("\n", 2), ""]
+    return _OUR_MARK in first or second == COMMAND_MARK
 
 
 def add_block(text: str, block: str, *, shown: str) -> str:

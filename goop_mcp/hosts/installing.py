@@ -118,7 +118,7 @@ def plan_install(
     """
     contents: list[tuple[Target, Contents]] = [
         (
-            (target, WholeFile(source=parts.source, replace=replace))
+            (target, WholeFile(asset=parts, replace=replace))
             if isinstance(parts, Asset)
             else (target, Entries(parts=parts, launch=launch, replace=replace))
         )
@@ -140,7 +140,7 @@ def plan_uninstall(registration: Registration, records: InstallRecords) -> list[
     contents: list[tuple[Target, Contents]] = [
         (
             target,
-            WholeFile(source=parts.source) if isinstance(parts, Asset) else Entries(parts=parts),
+            WholeFile(asset=parts) if isinstance(parts, Asset) else Entries(parts=parts),
         )
         for target, parts in registration.files()
     ]

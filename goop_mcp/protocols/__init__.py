@@ -11,9 +11,10 @@ from goop_mcp.validation.families import Family, FamilyOnDemand
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule, RuleBook
-from goop_mcp.validation.verdict import Verdict
+from goop_mcp.validation.verdict import TIERS, Tier, Verdict
 
 if TYPE_CHECKING:
+    from goop_mcp.evidence.evidence import EvidenceSource
     from goop_mcp.validation.pipeline import Examination
 
 __all__ = [
@@ -126,6 +127,8 @@ def validate(
     expected: Expectations | None = None,
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
+    evidence: "EvidenceSource | None" = None,
+    require: Tier = "claimed",
 ) -> Verdict:
     """Judge the envelope in an agent's reply and return a verdict with every error at once.
 
@@ -133,16 +136,33 @@ def validate(
     detects it. `mode` "lenient" repairs the form of an envelope and warns, "strict" makes each of
     those an error; neither changes the meaning. `expected` holds what the caller knows beforehand.
     `limits` bounds what is read. `rules` are the caller's own: each judges the envelopes of its
-    `model`, in addition to our rules.
+    `model`, in addition to our rules. `evidence` is what the caller knows of the agent's work apart
+    from the reply: the claims are compared with it, `Verdict.evidence` says what each rests on, and
+    what contradicts it is an error. `require` "observed" or "recorded" makes it an error as well if
+    a passed check of a complete task rests on less.
 
     Pure, synchronous, no I/O; never raises on bad text and takes time linear to its length. Raises
-    UnknownNameError for an unknown protocol, mode or expected phase and TypeError when `text` is
-    not a `str`. For custom rules it raises RuleRefusedError if one cannot be used, and
+    UnknownNameError for an unknown protocol, mode, tier or expected phase and TypeError when `text`
+    is not a `str`. For custom rules it raises RuleRefusedError if one cannot be used, and
     RuleFailedError, which names the rule, if its check raises.
     """
-    return examine(
+    examined = examine(
         text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
-    ).verdict()
+    )
+    if evidence is None and require == "claimed":
+        return examined.verdict()
+
+    if require not in TIERS:
+        raise UnknownNameError("tier", str(require), TIERS)
+
+    # Callers without evidence need not import what judges it.
+    from goop_mcp.evidence.judging import judge_evidence  # noqa: PLC0415
+
+    judged = judge_evidence(
+        examined.claims(), evidence, require=require, workspace=examined.expected.workspace
+    )
+
+    return examined.verdict(judged.problems, judged.items)
 
 
 def examine(

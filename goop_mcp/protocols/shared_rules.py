@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from goop_mcp.evidence.rules import ACTIVITY_RULES
 from goop_mcp.messages import VISUAL_STYLE_RULES
 from goop_mcp.validation.envelope_rules import ENVELOPE_RULES
 from goop_mcp.validation.evidence_rules import EVIDENCE_RULES
@@ -12,7 +13,14 @@ from goop_mcp.workflow import memory_rules, project_rules, rules
 
 __all__ = ["FORM_RULES", "PROJECT_RULES"]
 
-FORM_RULES: Final = (*ENVELOPE_RULES, *XML_RULES, *JSON_RULES, *PATH_RULES, *EVIDENCE_RULES)
+FORM_RULES: Final = (
+    *ENVELOPE_RULES,
+    *XML_RULES,
+    *JSON_RULES,
+    *PATH_RULES,
+    *EVIDENCE_RULES,
+    *ACTIVITY_RULES,
+)
 """What holds for the envelopes of every family; listed before theirs."""
 
 PROJECT_RULES: Final = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial, update_wrapper
-from typing import TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
 
 import anyio
 
@@ -17,6 +17,10 @@ from goop_mcp.retry.telemetry import workflow_span
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.verdict import Tier
+
+if TYPE_CHECKING:
+    from goop_mcp.evidence.evidence import EvidenceSource
 
 __all__ = [
     "EnvelopedAgent",
@@ -41,6 +45,8 @@ class RetryOptions(TypedDict, total=False):
     limits: Limits
     rules: Sequence[Rule]
     agent_name: str | None
+    evidence: "EvidenceSource | None"
+    require: Tier
 
 
 async def ask_until_accepted(
@@ -54,12 +60,15 @@ async def ask_until_accepted(
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
     agent_name: str | None = None,
+    evidence: "EvidenceSource | None" = None,
+    require: Tier = "claimed",
 ) -> Outcome:
     """Ask `agent`, and send its reply back with what is wrong, until it is accepted.
 
     `agent` is a function from message to reply that keeps its own conversation (async, or any
-    other, which then runs on a thread), or a `Conversation`. `protocol`, `expected`, `limits` and
-    `rules` are those of `validate`; `agent_name` is what traces call the agent. Stops when a reply
+    other, which then runs on a thread), or a `Conversation`. `protocol`, `expected`, `limits`,
+    `rules`, `evidence` and `require` are those of `validate`; an `evidence` that is a function is
+    called for each reply. `agent_name` is what traces call the agent. Stops when a reply
     is accepted, at a limit of `policy`, when the replies bring nothing new, or when the agent, or
     one of the caller's `rules`, fails for good.
 
@@ -79,6 +88,8 @@ async def ask_until_accepted(
         limits=limits,
         rules=rules,
         agent_name=agent_name,
+        evidence=evidence,
+        require=require,
     )
     outcome = await RetryLoop(job).run()
     if policy.when_exhausted == "raise" and not outcome.accepted:

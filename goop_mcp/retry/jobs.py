@@ -4,8 +4,9 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from goop_mcp.errors import RuleFailedError
+from goop_mcp.errors import RuleFailedError, UnknownNameError
 from goop_mcp.protocols import check_rules, validate
 from goop_mcp.retry.attempts import Attempt
 from goop_mcp.retry.hooks import Hooks
@@ -16,7 +17,10 @@ from goop_mcp.validation.feedback import compose_feedback
 from goop_mcp.validation.findings import Mode, Severity
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
-from goop_mcp.validation.verdict import Verdict
+from goop_mcp.validation.verdict import TIERS, Tier, Verdict
+
+if TYPE_CHECKING:
+    from goop_mcp.evidence.evidence import EvidenceSource
 
 __all__ = [
     "DEFAULT_POLICY",
@@ -36,8 +40,9 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A prompt for an agent; `protocol`, `expected`, `limits` and `rules` are those of `validate`.
+    """A prompt for an agent, with the arguments of `validate` for its replies.
 
+    `evidence` should be a function, as each attempt adds to what the agent did.
     `hooks` is one or several. `agent_name` is what traces call the agent; None takes the name of
     the expected agent, or its own. Raises TypeError, UnknownNameError and RuleRefusedError for what
     could never be judged, before anybody is asked.
@@ -53,6 +58,8 @@ class Job:
     limits: Limits = DEFAULT_LIMITS
     rules: Sequence[Rule] = ()
     agent_name: str | None = None
+    evidence: "EvidenceSource | None" = None
+    require: Tier = "claimed"
 
     def __post_init__(self) -> None:
         """Refuse mistakes of the caller while they cost nothing."""
@@ -63,6 +70,8 @@ class Job:
 
         check_names(self.protocol, None if self.expected is None else self.expected.phase)
         check_rules(self.rules)
+        if self.require not in TIERS:
+            raise UnknownNameError("tier", str(self.require), TIERS)
         if self.agent_name is not None:
             check_type("agent_name", self.agent_name, str, "a text, or None")
 
@@ -83,6 +92,8 @@ class Job:
             policy=self.policy,
             limits=self.limits,
             rules=self.rules,
+            evidence=self.evidence,
+            require=self.require,
         )
 
 
@@ -94,11 +105,20 @@ def judge(
     policy: RetryPolicy,
     limits: Limits,
     rules: Sequence[Rule],
+    evidence: "EvidenceSource | None" = None,
+    require: Tier = "claimed",
 ) -> Verdict:
     """Return the verdict of `validate`, without the repairs that the policy does not accept."""
     mode: Mode = "lenient" if policy.allow_repairs else "strict"
     verdict = validate(
-        reply, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
+        reply,
+        protocol=protocol,
+        mode=mode,
+        expected=expected,
+        limits=limits,
+        rules=rules,
+        evidence=evidence,
+        require=require,
     )
     if not policy.rejected_repairs or not verdict.repairs:
         return verdict

@@ -90,6 +90,18 @@ class CandidateModel(BaseModel):
     why: str = Field(description="Why it was taken or passed over.")
 
 
+class EvidenceModel(BaseModel):
+    """What one claim of the envelope rests on."""
+
+    path: str = Field(description="XPath or JSON pointer of the claim.")
+    claim: str = Field(description="What is claimed, in short.")
+    tier: Literal["claimed", "observed", "recorded"] = Field(
+        description="The reply alone, what a host saw, or a recorded run."
+    )
+    source: str = Field(description='Where it is found; "" if nowhere.')
+    detail: str = Field(description="One clause about it.")
+
+
 class VerdictModel(BaseModel):
     """The verdict on one reply."""
 
@@ -121,6 +133,9 @@ class VerdictModel(BaseModel):
         )
     )
     omitted: int = Field(ge=0, description="How many findings beyond the listed ones there are.")
+    evidence: list[EvidenceModel] = Field(
+        default=[], description="What each claim rests on; empty where nothing is known."
+    )
     left_out: LeftOut = []
 
 

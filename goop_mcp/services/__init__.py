@@ -12,6 +12,7 @@ __all__ = [
     "counters",
     "hand_over",
     "judgements",
+    "kept_replies",
     "load_rules",
     "project_context",
     "project_documents",
@@ -27,6 +28,7 @@ __all__ = [
     "session_handoff",
     "stats",
     "stats_page",
+    "transcripts",
 ]
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
         counters,
         hand_over,
         judgements,
+        kept_replies,
         load_rules,
         project_context,
         project_documents,
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
         session_handoff,
         stats,
         stats_page,
+        transcripts,
     )
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

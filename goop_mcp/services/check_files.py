@@ -1,9 +1,11 @@
 """Read replies from files, judge them, repair them."""
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from goop_mcp import services
 from goop_mcp.errors import RuleFailedError, UnreadableFileError
@@ -13,11 +15,10 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
-from goop_mcp.validation.verdict import Verdict
+from goop_mcp.validation.verdict import Tier, Verdict
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from goop_mcp.evidence.evidence import EvidenceSource
     from goop_mcp.store.interface import Store
 
 __all__ = [
@@ -26,8 +27,13 @@ __all__ = [
     "RepairedFile",
     "UnreadFile",
     "check_files",
+    "files_below",
     "repair_file",
 ]
+
+_SUFFIXES: Final = (".json", ".md", ".txt", ".xml")
+"""What replies are saved as. Other files of a folder are code, pictures, databases."""
+_MOST_FILES: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,18 +83,73 @@ class RepairedFile:
     kept: bool = False
 
 
+def files_below(names: Sequence[str]) -> tuple[list[str], list[UnreadFile]]:
+    """Return `names` with each folder replaced by the replies in it, and what is not readable.
+
+    The replies of a folder are its files that end with .json, .md, .txt or .xml, in the order of
+    their names, also in its subfolders, except in those whose name begins with a dot and those that
+    are links. At most 20,000 files of all folders together; a folder without a reply, one that may
+    not be read and one that exceeds this is unread.
+    """
+    files: list[str] = []
+    unread: list[UnreadFile] = []
+    room = _MOST_FILES
+
+    for name in names:
+        if not Path(name).is_dir():
+            files.append(name)
+            continue
+
+        errors: list[OSError] = []
+        found: list[str] = []
+        for folder, folders, inside in os.walk(name, onerror=errors.append):
+            # os.walk visits what stays in the list, in its order; it follows no links by itself.
+            folders[:] = sorted(each for each in folders if not each.startswith("."))
+            found += [
+                str(Path(folder, each))
+                for each in sorted(inside)
+                if each.lower().endswith(_SUFFIXES) and not each.startswith(".")
+            ]
+            if len(found) > room:
+                break
+
+        if len(found) > room:
+            problem = f"it and the folders before it have more than {_MOST_FILES:,} replies"
+            unread.append(UnreadFile(file=name, message=f"{name!r}: {problem}; name subfolders"))
+            continue
+
+        unread += [
+            UnreadFile(
+                file=str(error.filename),
+                message=f"{error.filename!r} may not be read by you; change its permissions",
+            )
+            for error in errors
+        ]
+        if not found and not errors:
+            wanted = f"{', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}"
+            message = f"{name!r} has no file that ends with {wanted}; name the files"
+            unread.append(UnreadFile(file=name, message=message))
+
+        files += found
+        room -= len(found)
+
+    return files, unread
+
+
 def check_files(
-    files: Sequence[str],
+    files: Iterable[str],
     *,
     protocol: str = "auto",
     mode: Mode = "lenient",
     expected: Expectations | None = None,
-    project: "Path | None" = None,
+    project: Path | None = None,
     store: "Store | None" = None,
     stdin: BinaryIO | None = None,
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
     texts: Mapping[str, str] | None = None,
+    evidence: "Callable[[str], EvidenceSource] | None" = None,
+    require: Tier = "claimed",
 ) -> FileVerdicts:
     """Judge the reply in each of `files`; those of `texts` have their text there.
 
@@ -96,7 +157,8 @@ def check_files(
     `validate`; `stdin` is read for the name "-". The claims of the replies are verified in the
     folder `project` and its memory `store`; None skips that. Raises UnknownNameError for an unknown
     protocol or mode and RuleRefusedError for unusable `rules`; a file on which a rule fails counts
-    as unread.
+    as unread. `evidence` returns what is known about the work of the agent that sent a text, and
+    `require` is the evidence that its claims need.
     """
     validator: Callable[..., Verdict] = validate
     if project is not None:
@@ -104,22 +166,30 @@ def check_files(
         validator = partial(check, project=project, store=store)
 
     judge = partial(
-        validator, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
+        validator,
+        protocol=protocol,
+        mode=mode,
+        expected=expected,
+        limits=limits,
+        rules=rules,
+        require=require,
     )
     checked: list[CheckedFile] = []
     unread: list[UnreadFile] = []
 
     for file in files:
         try:
-            known = None if texts is None else texts.get(file)
-            text = read_reply(file, stdin=stdin, limits=limits) if known is None else known
+            given = None if texts is None else texts.get(file)
+            text = read_reply(file, stdin=stdin, limits=limits) if given is None else given
             text = text.removeprefix("\ufeff")
         except UnreadableFileError as error:
             unread.append(UnreadFile(file=file, message=str(error)))
             continue
 
         try:
-            checked.append(CheckedFile(file=file, text=text, verdict=judge(text)))
+            known = None if evidence is None else evidence(text)
+            verdict = judge(text, evidence=known)
+            checked.append(CheckedFile(file=file, text=text, verdict=verdict))
         except RuleFailedError as error:
             unread.append(
                 UnreadFile(file=file, message=f"{shown_name(file)} was not judged: {error}")

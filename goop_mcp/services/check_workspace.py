@@ -5,18 +5,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import examine
 from goop_mcp.services.project_expectations import expect_of_project
+from goop_mcp.validation.evidence_rules import FILE_NOT_TOUCHED
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
-from goop_mcp.validation.verdict import Verdict
+from goop_mcp.validation.verdict import TIERS, Tier, Verdict
 from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.evidence import check_claims
 from goop_mcp.workspace.files import ProjectFiles
 
 if TYPE_CHECKING:
+    from goop_mcp.evidence.evidence import EvidenceSource
     from goop_mcp.store.interface import Store
 
 __all__ = ["check_workspace"]
@@ -35,6 +38,8 @@ def check_workspace(
     seconds: float | None = None,
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
+    evidence: "EvidenceSource | None" = None,
+    require: Tier = "claimed",
 ) -> Verdict:
     """Judge `text` as `validate` does and verify its claims in `project`; return one verdict.
 
@@ -51,14 +56,38 @@ def check_workspace(
         text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
     )
 
-    return examined.verdict(
-        check_claims(
-            examined.claims(),
-            files,
-            store=store,
-            session_state=session_state,
-            base=expected.base,
-            looked=looked,
-            seconds=seconds,
-        )
+    claims = examined.claims()
+    found = check_claims(
+        claims,
+        files,
+        store=store,
+        session_state=session_state,
+        base=expected.base,
+        looked=looked,
+        seconds=seconds,
     )
+    if evidence is None and require == "claimed":
+        return examined.verdict(found)
+
+    if require not in TIERS:
+        raise UnknownNameError("tier", str(require), TIERS)
+
+    # Callers without evidence need not import what judges it.
+    from goop_mcp.evidence.judging import judge_evidence  # noqa: PLC0415
+
+    judged = judge_evidence(
+        claims,
+        evidence,
+        require=require,
+        workspace=expected.workspace,
+        in_project=True,
+        found=found,
+    )
+    # A change that the host saw may be undone or committed elsewhere: git alone accuses nobody.
+    found = [
+        problem
+        for problem in found
+        if problem.rule.id != FILE_NOT_TOUCHED.id or problem.hit.path not in judged.touched
+    ]
+
+    return examined.verdict([*found, *judged.problems], judged.items)

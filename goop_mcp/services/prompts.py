@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Prompt",
     "PromptArgument",
+    "command_names",
     "find_prompt",
     "list_prompts",
     "parse_prompt",
@@ -40,6 +41,8 @@ __all__ = [
 ]
 
 _SUFFIX = ".md"
+_COMMANDS = "commands/"
+_HELP = "goop-help"
 _FILE = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text>.+)", re.DOTALL)
 _RESUMING = "resume_session"
 _HANDOFF = "HANDOFF.md"  # a copy of `workspace.layout.HANDOFF`, to avoid loading the workspace
@@ -69,20 +72,31 @@ class Prompt:
 
 def list_prompts() -> tuple[Prompt, ...]:
     """Return all prompts, sorted by name. Raises AssetBrokenError for a malformed file."""
-    return tuple(parse_prompt(read_asset("prompts", file), file=file) for file in _prompt_files())
+    return tuple(map(find_prompt, _prompt_files()))
 
 
-def _prompt_files() -> list[str]:
+def command_names() -> tuple[str, ...]:
+    """Return the names of the prompts that are commands of the workflow, such as goop-plan."""
+    return tuple(name for name, file in _prompt_files().items() if file.startswith(_COMMANDS))
+
+
+def _prompt_files() -> dict[str, str]:
+    """Return the files by the names of the prompts, sorted by name."""
     # The subfolder prompts/templates/ holds assets of another kind.
-    return [file for file in list_assets("prompts", _SUFFIX) if "/" not in file]
+    files = [
+        file for file in list_assets("prompts", _SUFFIX) if "/" not in file.removeprefix(_COMMANDS)
+    ]
+    return dict(
+        sorted((file.removeprefix(_COMMANDS).removesuffix(_SUFFIX), file) for file in files)
+    )
 
 
 def find_prompt(name: str) -> Prompt:
     """Return the prompt called `name`. Raises UnknownNameError, which suggests the nearest name."""
-    known = [file.removesuffix(_SUFFIX) for file in _prompt_files()]
-    if name not in known:
-        raise UnknownNameError("prompt", name, known)
-    return parse_prompt(read_asset("prompts", name + _SUFFIX), file=name + _SUFFIX)
+    files = _prompt_files()
+    if name not in files:
+        raise UnknownNameError("prompt", name, files)
+    return parse_prompt(read_asset("prompts", files[name]), file=name + _SUFFIX)
 
 
 def render_prompt(
@@ -117,11 +131,15 @@ def render_prompt(
     given = {argument.name: arguments.get(argument.name, "") for argument in prompt.arguments}
     prepare = _PREPARED.get(name)
     values = given if prepare is None else prepare(given)
-    # Two prompts need more than their arguments: a document of the project, and its rules.
+    # Three prompts need more than their arguments: a document, the other commands, and the rules.
     if name == _RESUMING:
         values = services.prompt_values.resume_values(
             None if find_document is None else find_document(_HANDOFF)
         )
+
+    if name == _HELP:
+        commands = [(each, find_prompt(each).description) for each in command_names()]
+        values = {**values, "commands": commands}
 
     if name == _REPAIRING:
         expected = None if project is None else expect_of_project(project, NOTHING_EXPECTED)

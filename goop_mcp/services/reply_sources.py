@@ -64,19 +64,24 @@ def find_reply(
     text: str | None = None,
     report: int | None = None,
     file: str | None = None,
+    agent: str | None = None,
 ) -> FoundReply:
     """Return the reply that exactly one of the arguments names.
 
     `text` is the reply itself, `report` the number of a recorded report, `file` a path of at most 2
-    MiB in the project, with `/`; a path that leads out of it, by a link too, is refused. Raises
-    ReplySourceError, ReportNotFoundError, WorkspaceError and StoreError, whose texts say what to
-    do.
+    MiB in the project, with `/`; a path that leads out of it, by a link too, is refused. `agent`
+    names the agent whose last reply a hook has kept. Raises ReplySourceError, ReportNotFoundError,
+    ReplyNotKeptError, WorkspaceError and StoreError, whose texts say what to do.
     """
-    _require_one({"text": text, "report": report, "file": file})
+    _require_one({"text": text, "report": report, "file": file, "agent": agent})
     if text is not None:
         return FoundReply(text=text)
     if report is not None:
         return FoundReply(text=recorded_text(places.store, report), source=f"report {report}")
+    if agent is not None:
+        kept = services.kept_replies.last_reply(places.store, agent)
+        source = f"the last reply of {kept.agent}, kept at {kept.created_at}"
+        return FoundReply(text=kept.text, source=source)
     return _in_file(places, file or "")
 
 
@@ -109,8 +114,10 @@ def _require_one(named: Mapping[str, object]) -> None:
     if len(given) == 1:
         return
 
-    *others, last = named
-    expected = f"expected exactly one of {', '.join(others)} and {last}"
+    expected = (
+        "expected exactly one of text, report and file; record_report also takes agent"
+        " with last=true"
+    )
     raise ReplySourceError(
         f"{' and '.join(given)} are given; {expected}"
         if given

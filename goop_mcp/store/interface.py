@@ -9,6 +9,7 @@ from goop_mcp.store.records import (
     ConfirmationAnswer,
     Event,
     KeptDocument,
+    KeptReply,
     KeptStep,
     MemoryFilter,
     MemoryType,
@@ -18,6 +19,7 @@ from goop_mcp.store.records import (
     NewEvent,
     NewJudgement,
     NewKeptDocument,
+    NewKeptReply,
     NewMemory,
     NewReport,
     Operator,
@@ -198,6 +200,14 @@ class ReadTransaction(Protocol):
         """
         ...
 
+    def kept_reply(self, agent: str) -> KeptReply | None:
+        """Return the newest kept reply of an agent with this name, None without one."""
+        ...
+
+    def agents_with_kept_replies(self) -> list[str]:
+        """Return the names of agents whose replies are kept, ordered."""
+        ...
+
     def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
         """Return the counters of a task in a round, {} without any; those of the round for ""."""
         ...
@@ -343,6 +353,14 @@ class WriteTransaction(ReadTransaction, Protocol):
 
     def keep_document(self, new: NewKeptDocument) -> KeptDocument:
         """Keep the text of a document."""
+        ...
+
+    def keep_reply(self, new: NewKeptReply) -> KeptReply:
+        """Keep a reply in place of the earlier one of the same agent and key.
+
+        No revision is used. The oldest are removed where there are more than MOST_KEPT_REPLIES, or
+        more than MOST_BYTES_OF_KEPT_REPLIES together; `close_round` removes all of them.
+        """
         ...
 
     def set_counters(self, *, round: int, task: str, values: Mapping[str, JsonValue]) -> None:

@@ -17,6 +17,7 @@ __all__ = [
     "ConfirmationStatus",
     "Event",
     "KeptDocument",
+    "KeptReply",
     "KeptStep",
     "MemoryFilter",
     "MemoryType",
@@ -26,6 +27,7 @@ __all__ = [
     "NewEvent",
     "NewJudgement",
     "NewKeptDocument",
+    "NewKeptReply",
     "NewMemory",
     "NewReport",
     "Operator",
@@ -58,6 +60,12 @@ MOST_CONFIRMATIONS: Final = 500
 
 MOST_KEPT_DOCUMENTS: Final = 100
 """How many documents of a step are read with their texts: the last names."""
+
+MOST_KEPT_REPLIES: Final = 50
+"""How many last replies of agents a project keeps: the newest ones."""
+
+MOST_BYTES_OF_KEPT_REPLIES: Final = 2 * 1024 * 1024
+"""How many bytes of UTF-8 they have together."""
 
 MOST_OPEN_CONFIRMATIONS: Final = 50
 """How many requests that wait for a person are listed: the oldest ones."""
@@ -354,3 +362,25 @@ class KeptDocument(NewKeptDocument):
 
     id: int
     revision: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewKeptReply:
+    """The last reply of an agent, redacted.
+
+    `agent` is its name, `agent_key` distinguishes those of one name that work at the same time.
+    `round` is the one in which it replied, `created_at` when.
+    """
+
+    agent: str
+    agent_key: str
+    round: int
+    created_at: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptReply(NewKeptReply):
+    """A kept reply as stored in the database; the newest has the largest `id`."""
+
+    id: int

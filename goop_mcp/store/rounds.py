@@ -6,7 +6,13 @@ from dataclasses import replace
 from typing import Final
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.records import Confirmation, Round, RoundOutcome
+from goop_mcp.store.records import (
+    MOST_BYTES_OF_KEPT_REPLIES,
+    Confirmation,
+    NewKeptReply,
+    Round,
+    RoundOutcome,
+)
 from goop_mcp.validation.safe_json import JsonValue, load_object
 
 __all__ = [
@@ -15,6 +21,7 @@ __all__ = [
     "next_round",
     "read_counters",
     "refuse_answered",
+    "refuse_long_reply",
     "reopen_round",
 ]
 
@@ -58,6 +65,16 @@ def refuse_answered(found: Confirmation | None, id: int) -> Confirmation:
     if found.status != "open":
         raise StoreError(f"request {id} for a confirmation was answered before: {found.status}")
     return found
+
+
+def refuse_long_reply(new: NewKeptReply) -> None:
+    """Raise StoreError for a reply that has more bytes than all kept ones may have together."""
+    # Without this the newest reply would be the first to be removed, and all others with it.
+    if len(new.text.encode()) > MOST_BYTES_OF_KEPT_REPLIES:
+        raise StoreError(
+            f"the reply of {new.agent} has more than {MOST_BYTES_OF_KEPT_REPLIES:,} bytes, the most"
+            " that is kept"
+        )
 
 
 def counters_text(values: Mapping[str, JsonValue]) -> str:

@@ -12,6 +12,7 @@ from goop_mcp.store.records import (
     NewEvent,
     NewJudgement,
     NewKeptDocument,
+    NewKeptReply,
     NewMemory,
     NewReport,
     Projection,
@@ -30,7 +31,8 @@ def refuse_unstorable(
     | Projection
     | Round
     | NewConfirmation
-    | NewKeptDocument,
+    | NewKeptDocument
+    | NewKeptReply,
 ) -> None:
     """Raise StoreError when a text of `record` holds NUL or a lone surrogate."""
     for field in fields(record):

@@ -8,6 +8,7 @@ from typing import Literal
 
 __all__ = [
     "NO_CLAIMS",
+    "CheckClaim",
     "Claims",
     "CommitClaim",
     "FileClaim",
@@ -78,10 +79,24 @@ class StateClaim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckClaim:
+    """A check that was run, such as tests or a linter, by the name that the envelope gives it.
+
+    `passed` is what the envelope says, and `text` what it says about the result.
+    """
+
+    name: str
+    passed: bool
+    text: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
     """All claims of one envelope, each kind in the order of the envelope.
 
     `session` is the id of the session that the promised files belong to, None if there is none.
+    `complete` is whether the envelope says that the task is done.
     """
 
     files: tuple[FileClaim, ...] = ()
@@ -89,7 +104,9 @@ class Claims:
     memories: tuple[MemoryClaim, ...] = ()
     tasks: tuple[TaskClaim, ...] = ()
     state: tuple[StateClaim, ...] = ()
+    checks: tuple[CheckClaim, ...] = ()
     session: str | None = None
+    complete: bool = False
 
 
 NO_CLAIMS = Claims()

@@ -17,7 +17,7 @@ from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits, utf8_length
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.selection import Selection, select
-from goop_mcp.validation.verdict import Verdict
+from goop_mcp.validation.verdict import EvidenceItem, Verdict
 from goop_mcp.validation.verdict_builder import build_verdict
 
 __all__ = ["Examination", "examine", "validate"]
@@ -38,12 +38,15 @@ class Examination:
         envelope = self.parsed.envelope
         return NO_CLAIMS if envelope is None else self.selection.family.claims(envelope)
 
-    def verdict(self, more: Sequence[Problem] = ()) -> Verdict:
+    def verdict(
+        self, more: Sequence[Problem] = (), evidence: tuple[EvidenceItem, ...] = ()
+    ) -> Verdict:
         """Build the verdict; problems in `more` name their place by path, as in the family."""
         parsed = self.parsed if not more else _with_more(self.parsed, more, self.selection)
-        return build_verdict(
+        verdict = build_verdict(
             self.selection, parsed, mode=self.mode, expected=self.expected, limits=self.limits
         )
+        return replace(verdict, evidence=evidence) if evidence else verdict
 
 
 def validate(

@@ -3,14 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self, get_args
 
 from goop_mcp.validation.findings import Finding, Mode, Repair, Severity, excerpt
 from goop_mcp.validation.plain_values import model_from
 
-__all__ = ["Candidate", "Envelope", "Verdict"]
+__all__ = ["TIERS", "Candidate", "Envelope", "EvidenceItem", "Tier", "Verdict"]
 
 _SHOWN_VERSION = 20
+
+Tier = Literal["claimed", "observed", "recorded"]
+"""What a claim rests on: the report alone, what a host saw, or a run that we recorded."""
+
+TIERS: tuple[Tier, ...] = get_args(Tier)
+"""All tiers, the weakest first."""
 
 
 class Envelope(Protocol):
@@ -46,6 +52,32 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceItem:
+    """What one claim of the envelope rests on.
+
+    `path` is the XPath or JSON pointer of the claim and `claim` what it says in short, such as
+    "check tests passed". `source` says where the evidence is found ("transcript line 31"), "" for a
+    claim that rests on the report alone. `detail` is one clause about it.
+    """
+
+    path: str
+    claim: str
+    tier: Tier
+    source: str = ""
+    detail: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the item as JSON values."""
+        return {
+            "path": self.path,
+            "claim": self.claim,
+            "tier": self.tier,
+            "source": self.source,
+            "detail": self.detail,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The judgement on one reply.
 
@@ -54,6 +86,7 @@ class Verdict:
     read, also of a rejected reply. `repaired_text` is the envelope written again if lenient mode
     repaired its form. `feedback` is None exactly if the reply is accepted. `span` is the place of
     the envelope in `read_text`, in characters: the text as given, or before a host escaped it.
+    `evidence` says what each claim rests on; it is empty where the caller gave no evidence.
     """
 
     verdict: Literal["accepted", "rejected"]
@@ -67,6 +100,7 @@ class Verdict:
     repaired_text: str | None = None
     feedback: str | None = None
     omitted: int = 0
+    evidence: tuple[EvidenceItem, ...] = ()
     span: tuple[int, int] | None = None
     read_text: str = ""
 
@@ -115,6 +149,7 @@ class Verdict:
             "repaired_text": self.repaired_text,
             "feedback": self.feedback,
             "omitted": self.omitted,
+            "evidence": [item.to_dict() for item in self.evidence],
         }
 
     @classmethod

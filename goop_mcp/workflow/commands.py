@@ -11,6 +11,7 @@ from goop_mcp.workflow.gate_names import GateName
 __all__ = [
     "COMMANDS",
     "KNOWN_COMMANDS",
+    "PLUGIN_PREFIX",
     "Command",
     "command_name",
     "usual_next",
@@ -103,6 +104,9 @@ COMMANDS: Mapping[str, Command] = MappingProxyType({command.name: command for co
 
 KNOWN_COMMANDS = frozenset(COMMANDS)
 """The union over all package versions."""
+
+PLUGIN_PREFIX = "goop-mcp:"
+"""What Claude Code puts before the names of our plugin's commands: `/goop-mcp:goop-plan`."""
 
 _FORM = re.compile(r"(/goop-[a-z0-9]+(?:-[a-z0-9]+)*)(?:\s.*)?", re.DOTALL)
 _AFTER_PHASE = {"plan": "/goop-plan", "specify": "/goop-specify", "discuss": "/goop-discuss"}

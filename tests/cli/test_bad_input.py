@@ -42,9 +42,14 @@ def test_a_file_that_does_not_exist_is_refused(command: str, tmp_path: Path) -> 
     )
 
 
-@pytest.mark.parametrize("command", ["check", "repair"])
-def test_a_folder_is_refused(command: str, tmp_path: Path) -> None:
-    assert_refused(run(command, ".", cwd=tmp_path), "'.' is a folder; name the files in it.")
+def test_a_folder_without_replies_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "code.py").touch()
+    (tmp_path / ".hidden.md").touch()
+    assert_refused(
+        run("check", ".", cwd=tmp_path),
+        "'.' has no file that ends with .json, .md, .txt or .xml; name the files.",
+    )
+    assert_refused(run("repair", ".", cwd=tmp_path), "'.' is a folder; name the files in it.")
 
 
 def test_a_file_without_permission_is_refused(
@@ -94,13 +99,10 @@ def test_a_file_of_the_largest_size_is_judged(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read_do_not_stop_the_others() -> None:
-    ended = run("check", "missing.md", REJECTED.name, ".", ACCEPTED.name, cwd=CASES)
+    ended = run("check", "missing.md", REJECTED.name, ACCEPTED.name, cwd=CASES)
     assert ended.code == 2
-    assert ended.out.endswith("4 files: 1 accepted, 1 rejected, 2 not read\n")
-    assert ended.err.splitlines() == [
-        "goop-mcp: 'missing.md' does not exist; check the path.",
-        "goop-mcp: '.' is a folder; name the files in it.",
-    ]
+    assert ended.out.endswith("3 files: 1 accepted, 1 rejected, 1 not read; 1 error\n")
+    assert ended.err == "goop-mcp: 'missing.md' does not exist; check the path.\n"
 
 
 def test_a_name_with_control_characters_is_shown_with_escapes(tmp_path: Path) -> None:
@@ -116,7 +118,8 @@ def test_standard_input_named_twice_is_refused() -> None:
 def test_a_closed_standard_input_is_refused() -> None:
     assert_refused(run_in_shell('"$@" check - <&-'), "standard input is closed; name a file.")
     assert_refused(
-        run_in_shell('"$@" check <&-'), "no file is named, and nothing is piped in; name a file."
+        run_in_shell('"$@" check <&-'),
+        "no file is named, and nothing is piped in; name a file or a folder.",
     )
 
 
@@ -140,7 +143,7 @@ def test_a_closed_standard_input_is_refused() -> None:
             ["check", "--format", "yaml"],
             (
                 "invalid value for '--format': 'yaml' is not one of 'text', 'json', 'sarif',"
-                " 'github'; see goop-mcp check --help."
+                " 'github', 'gitlab', 'junit'; see goop-mcp check --help."
             ),
         ),
         (["repair"], "missing argument 'FILE|-'; see goop-mcp repair --help."),

@@ -2,11 +2,24 @@
 
 import json
 import re
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import ACCEPTED, CASES, REJECTED, REPAIRABLE, REPAIRED, run, run_on_terminal
+from tests.cli.running import (
+    ACCEPTED,
+    CASES,
+    PROGRAM,
+    REJECTED,
+    REPAIRABLE,
+    REPAIRED,
+    environment,
+    run,
+    run_on_terminal,
+)
 from tests.requirements import requirement
 from tests.workspace.true_projects import commit, git, memory_of, write
 
@@ -19,7 +32,7 @@ def test_an_accepted_reply_exits_0_and_a_rejected_one_1() -> None:
 def test_one_rejected_reply_among_accepted_ones_exits_1() -> None:
     ended = run("check", ACCEPTED.name, REJECTED.name, ACCEPTED.name, cwd=CASES)
     assert ended.code == 1
-    assert ended.out.endswith("\n3 files: 2 accepted, 1 rejected\n")
+    assert ended.out.endswith("\n3 files: 2 accepted, 1 rejected; 1 error\n")
 
 
 def test_an_accepted_reply_without_findings_is_one_line() -> None:
@@ -43,7 +56,10 @@ def test_a_dash_stands_for_standard_input_among_files() -> None:
 def test_on_a_terminal_a_file_is_required() -> None:
     ended = run_on_terminal("check")
     assert ended.code == 2
-    assert ended.out == "goop-mcp: no file is named, and nothing is piped in; name a file.\n"
+    assert (
+        ended.out
+        == "goop-mcp: no file is named, and nothing is piped in; name a file or a folder.\n"
+    )
 
 
 def test_an_empty_reply_is_judged_and_rejected(tmp_path: Path) -> None:
@@ -159,3 +175,124 @@ def test_a_project_that_does_not_exist_is_a_usage_error() -> None:
     ended = run("check", "--workspace", "--project", "nowhere", ACCEPTED)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("goop-mcp: --project is 'nowhere', which is not a folder")
+
+
+# Many files
+
+
+@pytest.fixture
+def replies(tmp_path: Path) -> Path:
+    """Make a folder with 120 replies, 20 of them rejected, among other files."""
+    for number in range(120):
+        source = REJECTED if number % 6 == 0 else ACCEPTED
+        target = tmp_path / "replies" / f"wave {number // 60}" / f"{number:03}.md"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes())
+    (tmp_path / "replies" / "notes.py").write_text("no reply", encoding="utf-8")
+    (tmp_path / "replies" / ".git").mkdir()
+    (tmp_path / "replies" / ".git" / "COMMIT.txt").write_text("no reply", encoding="utf-8")
+    (tmp_path / "replies" / "loop").symlink_to(tmp_path / "replies", target_is_directory=True)
+
+    return tmp_path
+
+
+def test_of_a_folder_only_the_findings_and_one_summary_are_shown(replies: Path) -> None:
+    ended = run("check", "replies", cwd=replies)
+    lines = ended.out.splitlines()
+
+    assert ended.code == 1
+    assert lines[-1] == "120 files: 100 accepted, 20 rejected; 20 errors"
+    assert sum(": error: " in line for line in lines) == 20
+    assert ": accepted" not in ended.out
+    assert lines[0].startswith("replies/wave 0/000.md:2:11: error: ")
+    assert ended.err == ""
+
+
+def test_quiet_leaves_only_errors_and_verbose_shows_each_file(replies: Path) -> None:
+    quiet = run("check", "--quiet", "replies/wave 0", cwd=replies)
+    verbose = run("check", "-v", "replies/wave 0", cwd=replies)
+
+    assert quiet.code == verbose.code == 1
+    assert "files:" not in quiet.out
+    assert quiet.out.count(": error: ") == 10
+    assert verbose.out.count(": accepted (goop_report") == 50
+    assert run("check", "-q", ACCEPTED).out == ""
+
+
+def test_infos_are_counted_and_shown_only_with_verbose() -> None:
+    text = REPAIRED.replace("<files>", "<files><!-- a -->").replace("  <memory>", "  <memory >")
+    without_memory = re.sub(r"(?s)  <memory.*?</memory>\n", "", text).encode()
+    short, long = run("check", stdin=without_memory), run("check", "-v", stdin=without_memory)
+
+    assert "1 info (-v)" in short.out
+    assert ": info: " not in short.out
+    assert ": info: " in long.out
+    assert "(-v)" not in long.out
+
+
+def test_progress_is_shown_on_a_terminal_only(replies: Path) -> None:
+    on_terminal = run_on_terminal("check", "replies", cwd=replies)
+
+    assert "checking" in on_terminal.out
+    assert "120/120" in on_terminal.out
+    assert "checking" not in run_on_terminal("check", "replies/wave 0/000.md", cwd=replies).out
+
+
+def test_output_is_written_to_a_file_without_colours(replies: Path) -> None:
+    ended = run(
+        "check", "--color", "always", "--output", "found.txt", "replies", "missing.md", cwd=replies
+    )
+    written = (replies / "found.txt").read_text(encoding="utf-8")
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "goop-mcp: 'missing.md' does not exist; check the path.\n"
+    assert "\x1b" not in written
+    assert written.endswith("121 files: 100 accepted, 20 rejected, 1 not read; 20 errors\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["-v", "-q"], "--verbose and --quiet contradict each other; leave one out."),
+        (
+            ["-q", "--format", "json"],
+            "--quiet is for text; --format json always has every finding.",
+        ),
+        (["--watch", "-"], "standard input (-) does not change; with --watch, name files."),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options: list[str], sentence: str) -> None:
+    ended = run("check", *options, stdin=b"Done.")
+
+    assert (ended.code, ended.out, ended.err) == (2, "", f"goop-mcp: {sentence}\n")
+
+
+def test_watch_checks_again_when_a_file_changes_and_ends_with_the_last_code(tmp_path: Path) -> None:
+    reply = tmp_path / "reply.md"
+    reply.write_bytes(REJECTED.read_bytes())
+    process = subprocess.Popen(
+        [*PROGRAM, "check", "--watch", "."],
+        cwd=tmp_path,
+        env=environment({"PYTHONUNBUFFERED": "1"}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+    )
+    assert process.stdout is not None
+    seen = ""
+    try:
+        while "reply.md: rejected" not in seen:
+            seen += process.stdout.readline()
+        # The clock of the file system may be coarse; the size differs as well.
+        time.sleep(0.05)
+        reply.write_bytes(ACCEPTED.read_bytes())
+        while "reply.md: accepted" not in seen:
+            seen += process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait(60)
+        process.stdout.close()
+
+    assert "changed, checking again" in seen

@@ -120,7 +120,8 @@ def test_a_rule_that_fails_leaves_the_file_unjudged_and_the_others_too_and_exits
         "'with.md' was not judged: rule shop/ticket-missing failed: LookupError: no tracker"
         in ended.err
     )
-    assert "none.md: rejected" in ended.out
+    assert "none.md: error: no <goop_report> envelope" in ended.out
+    assert "2 files: 1 rejected, 1 not read; 1 error" in ended.out
     assert "Traceback" not in ended.err
 
 

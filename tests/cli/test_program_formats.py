@@ -9,8 +9,15 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml import etree
 
-from goop_mcp.cli.rendering.program_formats import render_github, render_json, render_sarif
+from goop_mcp.cli.rendering.program_formats import (
+    render_github,
+    render_gitlab,
+    render_json,
+    render_junit,
+    render_sarif,
+)
 from goop_mcp.cli.rendering.text import render_text
 from goop_mcp.protocols import RULES, validate
 from goop_mcp.services.check_files import CheckedFile, FileVerdicts, UnreadFile
@@ -28,7 +35,10 @@ def outcome(text: str, file: str = "reply.md") -> FileVerdicts:
 
 
 @given(words=st.text(), file=NAMES)
-@pytest.mark.parametrize("render", [render_text, render_json, render_sarif, render_github])
+@pytest.mark.parametrize(
+    "render",
+    [render_text, render_json, render_sarif, render_github, render_gitlab, render_junit],
+)
 def test_any_reply_can_be_rendered(
     render: Callable[[FileVerdicts], str], words: str, file: str
 ) -> None:
@@ -243,3 +253,57 @@ def test_github_shows_the_position_in_standard_input_in_the_title() -> None:
     assert (
         render_github(unread) == "::error title=<stdin> unreadable file::standard input is closed\n"
     )
+
+
+# GitLab
+
+
+def test_gitlab_gets_a_fingerprint_for_each_finding_that_survives_a_move() -> None:
+    def entries(text: str) -> list[dict[str, object]]:
+        read = json.loads(render_gitlab(outcome(text)))
+        assert isinstance(read, list)
+        return read
+
+    before, after = entries(REPAIRABLE), entries(f"\n\n{REPAIRABLE}")
+
+    assert before
+    assert [each["fingerprint"] for each in before] == [each["fingerprint"] for each in after]
+    assert len({str(each["fingerprint"]) for each in before}) == len(before)
+    assert [each["location"] for each in before] != [each["location"] for each in after]
+
+
+def test_gitlab_shows_files_that_could_not_be_read() -> None:
+    ended = run("check", "--format", "gitlab", "missing.md", REJECTED.name, cwd=CASES)
+    entries = json.loads(ended.out)
+
+    assert ended.code == 2
+    assert [(each["severity"], each["location"]["path"]) for each in entries] == [
+        ("major", REJECTED.name),
+        ("blocker", "missing.md"),
+    ]
+
+
+# JUnit
+
+
+@given(words=st.text(), file=NAMES)
+def test_junit_is_xml_whatever_reply_and_name_contain(words: str, file: str) -> None:
+    text = REPAIRABLE.replace("COMPLETE", words)
+    document = render_junit(outcome(text, file=file)).encode("utf-8")
+
+    (case,) = etree.fromstring(document).iter("testcase")
+    assert case.get("name")
+
+
+def test_junit_counts_what_it_lists() -> None:
+    names = ["missing.md", REJECTED.name, ACCEPTED.name]
+    suite = etree.fromstring(run("check", "--format", "junit", *names, cwd=CASES).out.encode())[0]
+
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
+    assert [each.get("name") for each in suite if each.find("failure") is not None] == [
+        REJECTED.name
+    ]
+    assert [each.get("name") for each in suite if each.find("error") is not None] == ["missing.md"]
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert f"{REJECTED.name}:2:11: status is 'FAILED'" in str(failure.text)

@@ -8,12 +8,15 @@ from pathlib import Path
 from tests.e2e.clients import CLAUDE_CODE, Ended, Sandbox
 from tests.e2e.screen import ProgramOnScreen, on_screen
 from tests.e2e.scripted_model import ScriptedModel
+from tests.repository import ROOT
 
 __all__ = [
     "AGENT",
+    "PLUGIN",
     "UPDATE_PROJECT",
     "claude_environment",
     "claude_on_screen",
+    "converse",
     "final_text",
     "handed_back",
     "hook_settings",
@@ -27,6 +30,7 @@ AGENT = (
     "---\nname: goop-executor\ndescription: Builds one task of the plan.\n---\nYou build one"
     " task.\n"
 )
+PLUGIN = ROOT / "packaging" / "plugins" / "claude-code" / "goop-mcp"
 UPDATE_PROJECT = "mcp__goop__update_project"
 _EVENTS = (
     "SubagentStop",
@@ -103,6 +107,25 @@ def run_claude(
     ]
 
     return sandbox.run([*command, *arguments, "--allowedTools", *tools], environment=environment)
+
+
+def converse(
+    sandbox: Sandbox,
+    model: ScriptedModel,
+    prompts: Sequence[str],
+    *,
+    arguments: Sequence[str | Path] = (),
+) -> Ended:
+    """Send `prompts` one after the other in one session, in which our server may be used."""
+    messages = [{"type": "user", "message": {"role": "user", "content": each}} for each in prompts]
+    forms = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+    allowed = ["--allowedTools", "Agent", "mcp__goop", "mcp__plugin_goop-mcp_goop"]
+
+    return sandbox.run(
+        [CLAUDE_CODE.path, "-p", *forms, *arguments, *allowed],
+        environment=claude_environment(sandbox, model),
+        written="".join(json.dumps(each) + "\n" for each in messages),
+    )
 
 
 @contextmanager

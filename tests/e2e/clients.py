@@ -142,14 +142,23 @@ class Sandbox:
             **extra,
         }
 
-    def run(self, command: Sequence[str | Path], *, environment: Mapping[str, str]) -> Ended:
-        """Run a client in the project until it ends, with additional variables."""
+    def run(
+        self,
+        command: Sequence[str | Path],
+        *,
+        environment: Mapping[str, str],
+        written: str | None = None,
+    ) -> Ended:
+        """Run a client in the project until it ends, with additional variables.
+
+        `written` goes to its standard input.
+        """
         began = time.monotonic()
         ended = subprocess.run(
             [str(word) for word in command],
             cwd=self.project,
             env=self.environment(environment),
-            stdin=subprocess.DEVNULL,
+            input=written or "",
             capture_output=True,
             encoding="utf-8",
             check=False,

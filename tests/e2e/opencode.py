@@ -153,6 +153,13 @@ class Served:
         answer = self._ask("POST", f"/session/{session}/message", words)
         return Ended(0, json.dumps(answer), "", time.monotonic() - began)
 
+    def run_command(self, name: str, words: str) -> Mapping[str, object]:
+        """Run a command with `words` after it in a new session, and return the answer."""
+        session = self._ask("POST", "/session", {})["id"]
+        return self._ask(
+            "POST", f"/session/{session}/command", {"command": name, "arguments": words}
+        )
+
     def _ask(self, method: str, path: str, body: Mapping[str, object]) -> Mapping[str, object]:
         key = base64.b64encode(f"opencode:{_PASSWORD}".encode()).decode()
         # The address is that of the server started above.

@@ -19,7 +19,7 @@ import re
 from goop_mcp.validation.feedback import OPENING
 from tests.e2e.conversation import Conversation, Json, ToolCall
 
-__all__ = ["BAD_REPORTS", "CHAT", "DONE", "GOOD_REPORT", "answer"]
+__all__ = ["BAD_REPORTS", "CHAT", "DONE", "GOOD_REPORT", "answer", "call_of"]
 
 GOOD_REPORT = """\
 I added the endpoint. Its report:
@@ -66,7 +66,7 @@ def answer(conversation: Conversation) -> str | ToolCall:
     if "GOOP-SUB" in conversation.first_text:
         return _subagent(conversation)
     if "GOOP-STEP" in conversation.text_of("user"):
-        return _call(conversation, "update_project", {"action": "confirm_merge"}) or DONE
+        return call_of(conversation, "update_project", {"action": "confirm_merge"}) or DONE
     if "GOOP-MAIN" in conversation.text_of("user"):
         return _main(conversation)
     return CHAT
@@ -105,18 +105,24 @@ def _agent_kind(text: str) -> str:
 
 def _subagent(conversation: Conversation) -> str | ToolCall:
     if "GOOP-TOOL" in conversation.first_text:
-        call = _call(conversation, "validate_report", {"text": BAD_REPORTS[1]})
+        call = call_of(conversation, "validate_report", {"text": BAD_REPORTS[1]})
         if call is not None:
             return call
     return _report(conversation)
 
 
-def _call(conversation: Conversation, name: str, arguments: Json) -> ToolCall | None:
-    """Return the call of our tool, or the search for it first; None after it was called."""
+def call_of(
+    conversation: Conversation, name: str, arguments: Json, *, since: int = 0
+) -> ToolCall | None:
+    """Return the call of our tool, or the search for it first; None after it was called.
+
+    Only the messages from number `since` count.
+    """
     ours = re.compile(f"goop.*{name}")
     tool = next((each for each in conversation.tools if ours.search(each)), None)
     if tool is not None:
-        return None if conversation.has_called(tool) else ToolCall(tool, arguments)
+        called = any(tool in message.calls for message in conversation.messages[since:])
+        return None if called else ToolCall(tool, arguments)
 
     # A server that is still starting is found by one of the next searches.
     searches = sum("ToolSearch" in message.calls for message in conversation.messages)

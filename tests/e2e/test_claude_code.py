@@ -9,6 +9,7 @@ from goop_mcp.hosts.frameworks.command_line import claude_code
 from goop_mcp.retry import Usage
 from goop_mcp.validation.feedback import OPENING
 from tests.e2e.claude_code import (
+    PLUGIN,
     UPDATE_PROJECT,
     claude_environment,
     claude_on_screen,
@@ -30,7 +31,6 @@ from tests.repository import ROOT
 
 REPAIRED = "<status>COMPLETE</status>"
 MARKETPLACE = ROOT / "packaging" / "plugins" / "claude-code"
-PLUGIN = MARKETPLACE / "goop-mcp"
 IN_PLUGIN = "goop-mcp:goop-executor"
 
 pytestmark = pytest.mark.skipif(

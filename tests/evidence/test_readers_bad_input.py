@@ -51,7 +51,8 @@ def saying(text: str) -> Line:
 def run_of(line: str, text: object, **values: object) -> AgentActivity:
     """Return the activity of an agent that ran one command, with this result."""
     called = calling("Bash", {"command": line})
-    return read([user("Do it."), called, answered(text, **values), saying("Done.")], "Done.")
+    block = {"type": "tool_result", "tool_use_id": "toolu_x", "content": text, **values}
+    return read([user("Do it."), called, user([block]), saying("Done.")], "Done.")
 
 
 def statuses(activity: AgentActivity) -> list[int | None]:
@@ -245,12 +246,20 @@ def test_two_calls_with_the_same_id_are_two_commands() -> None:
     assert statuses(activity) == [0, None]
 
 
-@pytest.mark.parametrize(
-    "block",
-    [None, 7, "text", {"type": "tool_use"}, {"type": "tool_use", "id": 1, "name": "Bash"}]
-    + [{"type": "tool_use", "id": "i", "name": "Bash", "input": each} for each in (None, [], {})]
-    + [{"type": "tool_use", "id": "i", "name": "Write", "input": {"file_path": 3}}],
-)
+BLOCKS: list[object] = [
+    None,
+    7,
+    "text",
+    {"type": "tool_use"},
+    {"type": "tool_use", "id": 1, "name": "Bash"},
+    {"type": "tool_use", "id": "i", "name": "Bash", "input": None},
+    {"type": "tool_use", "id": "i", "name": "Bash", "input": []},
+    {"type": "tool_use", "id": "i", "name": "Bash", "input": {}},
+    {"type": "tool_use", "id": "i", "name": "Write", "input": {"file_path": 3}},
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
 def test_a_block_of_another_form_is_skipped_or_empty(block: object) -> None:
     line = {**calling("Read", {}), "message": {"role": "assistant", "content": [block]}}
     activity = read([user("Do it."), line, saying("Done.")], "Done.")

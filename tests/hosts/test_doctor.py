@@ -197,6 +197,24 @@ def test_missing_hooks_and_a_missing_plugin_are_reported(machine: Machine) -> No
     ]
 
 
+def test_commands_that_are_missing_or_of_another_version_are_reported(machine: Machine) -> None:
+    machine.run("install", "claude-code")
+    folder = machine.project / ".claude/commands"
+    (folder / "goop-accept.md").unlink()
+    (folder / "goop-amend.md").unlink()
+    older = folder / "goop-plan.md"
+    older.write_text(older.read_text(encoding="utf-8") + "More.\n", encoding="utf-8")
+    (folder / "goop-recall.md").write_text("Somebody's own.\n", encoding="utf-8")
+
+    (missing, fix), (other, _) = warnings(examined(machine, code=0)["Claude Code"])
+    assert missing == (
+        ".claude/commands/goop-accept.md and 1 other commands are missing: the commands that"
+        " messages name cannot be run"
+    )
+    assert fix == "goop-mcp install claude-code --scope project"
+    assert other.startswith(".claude/commands/goop-plan.md is not of goop-mcp")
+
+
 def test_an_outdated_plugin_is_reported(machine: Machine) -> None:
     machine.run("install", "opencode")
     machine.write(".opencode/plugins/goop.js", "// old goop-mcp\n")

@@ -12,6 +12,8 @@ from goop_mcp.hosts.jsonc import Document, parse
 from goop_mcp.hosts.launch import Launch
 from goop_mcp.hosts.records import InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError
+from goop_mcp.services.commands import command_file
+from goop_mcp.services.prompts import command_names
 from goop_mcp.validation.safe_json import JsonValue
 from tests.cli.running import PROGRAM, environment
 from tests.hosts.configurations import CONFIGURATIONS
@@ -606,3 +608,56 @@ def test_a_plugin_that_does_the_same_is_reported(machine: Machine) -> None:
         "`claude plugin disable goop-mcp@anywhere` or `goop-mcp uninstall claude-code --scope"
         " project`" in output
     )
+
+
+# Commands
+
+FOLDERS = {
+    ("claude-code", "project"): ".claude/commands",
+    ("claude-code", "user"): ".claude/commands",
+    ("opencode", "project"): ".opencode/command",
+    ("opencode", "user"): ".config/opencode/command",
+}
+
+
+@pytest.mark.parametrize(("host", "scope"), FOLDERS)
+def test_every_command_is_installed_and_removed(machine: Machine, host: str, scope: str) -> None:
+    output = done(machine, "install", host, "--scope", scope)
+    folder = (machine.project if scope == "project" else machine.home) / FOLDERS[(host, scope)]
+    assert {path.stem for path in folder.iterdir()} == set(command_names())
+    assert f"/goop-*.md ({len(command_names())} files)" in output
+
+    done(machine, "uninstall", host, "--scope", scope)
+    assert not folder.exists()
+
+
+def test_a_command_that_somebody_else_wrote_is_kept(machine: Machine) -> None:
+    theirs = machine.write(".claude/commands/goop-plan.md", "Plan as we do here.\n")
+    output = done(machine, "install", "claude-code")
+    assert "kept, as it was written by somebody else; --replace overwrites it" in output
+    assert (machine.project / ".claude/commands/goop-status.md").exists()
+
+    done(machine, "uninstall", "claude-code")
+    assert theirs.read_text(encoding="utf-8") == "Plan as we do here.\n"
+    assert machine.files().keys() == {f"{machine.project.name}/.claude/commands/goop-plan.md"}
+
+
+def test_a_command_that_was_changed_by_hand_is_kept_until_it_is_replaced(machine: Machine) -> None:
+    done(machine, "install", "opencode")
+    command = machine.project / ".opencode/command/goop-plan.md"
+    original = command.read_text(encoding="utf-8")
+    command.write_text(f"{original}\nAlways plan two waves.\n", encoding="utf-8")
+
+    output = done(machine, "install", "opencode")
+    assert "kept, as it was changed by hand" in output
+    assert "two waves" in command.read_text(encoding="utf-8")
+
+    assert "(backup: " in done(machine, "install", "opencode", "--replace")
+    assert command.read_text(encoding="utf-8") == original
+
+
+def test_a_command_of_an_older_version_is_renewed(machine: Machine) -> None:
+    older = command_file("goop-plan", "opencode").replace("Plan", "Once plan")
+    command = machine.write(".opencode/command/goop-plan.md", older)
+    done(machine, "install", "opencode")
+    assert command.read_text(encoding="utf-8") == command_file("goop-plan", "opencode")

@@ -8,6 +8,7 @@ from goop_mcp.store.records import (
     NewEvent,
     NewJudgement,
     NewKeptDocument,
+    NewKeptReply,
     NewMemory,
     NewReport,
     Operator,
@@ -64,6 +65,9 @@ REQUEST = NewConfirmation(
 )
 SPEC = NewKeptDocument(
     name="SPEC.md", sha256="b" * 64, text="# Größe", round=1, step="lock", created_at=NOW
+)
+REPLY = NewKeptReply(
+    agent="goop-executor", agent_key="session-1 agent-1", round=1, created_at=NOW, text="Größe"
 )
 JUDGEMENT = NewJudgement(
     surface="record_report",

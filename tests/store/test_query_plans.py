@@ -36,6 +36,7 @@ QUERIES: dict[str, Callable[[ReadTransaction], object]] = {
     "a request": lambda reading: reading.confirmation(1),
     "what was confirmed": lambda reading: reading.confirmations(round=2),
     "a kept document": lambda reading: reading.kept_document("SPEC.md", step="lock", round=2),
+    "the last reply of an agent": lambda reading: reading.kept_reply("goop-executor"),
     "counters": lambda reading: reading.counters(round=2, task="W1.T1"),
 }
 
@@ -137,6 +138,11 @@ POSTGRES_QUERIES: dict[str, tuple[SQL | Composed, dict[str, object], str]] = {
     ),
     "the state": (statements.STATE, {}, "project_state_pkey"),
     "a kept document": (statements.KEPT_DOCUMENT, {"name": "SPEC.md"}, "kept_documents_by_name"),
+    "the last reply of an agent": (
+        statements.KEPT_REPLY,
+        {"agent": "goop-executor"},
+        "kept_replies_by_agent",
+    ),
     "counters": (statements.COUNTERS, {"round": 2, "task": "W1.T1"}, "counters_pkey"),
 }
 

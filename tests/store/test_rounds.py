@@ -1,5 +1,6 @@
 """Rounds, the reports that belong to them, and what a project keeps for each."""
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -9,18 +10,21 @@ import pytest
 from goop_mcp.errors import StoreError
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.records import (
+    MOST_BYTES_OF_KEPT_REPLIES,
+    MOST_KEPT_REPLIES,
     Confirmation,
     ConfirmationAnswer,
     KeptDocument,
     NewConfirmation,
     NewKeptDocument,
+    NewKeptReply,
     NewReport,
     Round,
     StoredReport,
 )
 from goop_mcp.validation.safe_json import JsonValue
 from tests.store.conftest import OpenStore
-from tests.store.rows import EVENT, NOW, REPORT, REQUEST, SPEC
+from tests.store.rows import EVENT, NOW, REPLY, REPORT, REQUEST, SPEC
 
 LATER = "2026-01-16T10:30:00Z"
 
@@ -404,6 +408,7 @@ def test_text_that_no_engine_keeps_is_refused(store: Store, text: str) -> None:
             asked.id, status="refused", via=None, comment=text, answered_at=NOW
         ),
         lambda writing: writing.keep_document(replace(SPEC, text=text)),
+        lambda writing: writing.keep_reply(replace(REPLY, text=text)),
         lambda writing: writing.set_stored_state(text),
         lambda writing: writing.set_counters(round=1, task=text, values={}),
         lambda writing: writing.close_round(outcome="accept", closed_at=text, plan_sha256=None),
@@ -424,6 +429,7 @@ def test_a_change_that_fails_leaves_nothing_of_a_round(store: Store) -> None:
         writing.add_confirmation(REQUEST)
         writing.keep_document(SPEC)
         writing.set_stored_state("{}")
+        writing.keep_reply(REPLY)
         writing.set_counters(round=1, task="", values={"a": 1})
         raise RuntimeError
 
@@ -437,11 +443,12 @@ def test_a_change_that_fails_leaves_nothing_of_a_round(store: Store) -> None:
             reading.open_confirmations(),
             reading.kept_document("SPEC.md"),
             reading.stored_state(),
+            reading.agents_with_kept_replies(),
             reading.counters(round=1, task=""),
             reading.reports_changed_at(),
             reading.revision(),
         )
-    ) == ([Round()], [1], [], None, None, {}, 0, 1)
+    ) == ([Round()], [1], [], None, None, [], {}, 0, 1)
 
 
 def test_a_reopened_round_removes_an_empty_one_after_it(store: Store) -> None:
@@ -502,3 +509,57 @@ def test_of_many_documents_of_a_step_only_the_last_names_are_read(store: Store) 
     store.write(keep_many)
     kept = store.read(lambda reading: reading.kept_documents(step="checkpoint", round=1))
     assert [each.name for each in kept] == [f"cp-{number:03}" for number in range(5, 105)]
+
+
+def keep_replies(*replies: NewKeptReply) -> Callable[[WriteTransaction], None]:
+    def change(writing: WriteTransaction) -> None:
+        for reply in replies:
+            writing.keep_reply(reply)
+
+    return change
+
+
+def kept(store: Store, agent: str) -> str | None:
+    found = store.read(lambda reading: reading.kept_reply(agent))
+    return None if found is None else found.text
+
+
+def test_the_last_reply_of_each_agent_is_kept_until_its_round_is_closed(
+    store: Store, open_again: OpenStore
+) -> None:
+    other = replace(REPLY, agent_key="session-1 agent-2", text="Of another run.")
+    planner = replace(REPLY, agent="goop-planner", text="A plan.")
+    store.write(keep_replies(REPLY, planner, other, replace(REPLY, text="Corrected.")))
+
+    again = open_again()
+    assert (kept(again, "goop-executor"), kept(again, "goop-planner")) == ("Corrected.", "A plan.")
+    assert kept(again, "goop-tester") is None
+    assert again.read(lambda reading: (reading.agents_with_kept_replies(), reading.revision())) == (
+        ["goop-executor", "goop-planner"],
+        0,
+    )
+    found = again.read(lambda reading: reading.kept_reply("goop-planner"))
+    assert found is not None
+    assert asdict(found) == {**asdict(planner), "id": found.id}
+
+    again.write(close)
+    assert again.read(lambda reading: reading.agents_with_kept_replies()) == []
+    assert again.write(lambda writing: writing.keep_reply(REPLY)).id > found.id
+    assert again.check() == []
+
+
+def test_kept_replies_are_bounded_in_number_and_bytes(store: Store) -> None:
+    store.write(
+        keep_replies(*(replace(REPLY, agent=f"goop-{n:03}", agent_key="") for n in range(70)))
+    )
+    agents = store.read(lambda reading: reading.agents_with_kept_replies())
+    assert agents == [f"goop-{n:03}" for n in range(70 - MOST_KEPT_REPLIES, 70)]
+
+    half = "ß" * (MOST_BYTES_OF_KEPT_REPLIES // 4)
+    large = [replace(REPLY, agent=name, text=half) for name in ("first", "second", "third")]
+    store.write(keep_replies(*large))
+    assert store.read(lambda reading: reading.agents_with_kept_replies()) == ["second", "third"]
+
+    with pytest.raises(StoreError, match="the most that is kept"):
+        store.write(keep_replies(replace(REPLY, text=half * 2 + "x")))
+    assert store.read(lambda reading: reading.agents_with_kept_replies()) == ["second", "third"]

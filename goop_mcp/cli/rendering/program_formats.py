@@ -1,9 +1,11 @@
-"""Render verdicts for programs: a JSON list, SARIF 2.1.0, commands of GitHub Actions."""
+"""Render verdicts for programs: JSON, SARIF 2.1.0, GitHub, GitLab and JUnit."""
 
+import hashlib
 import os
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import quote
+from xml.sax.saxutils import escape, quoteattr
 
 from goop_mcp import __version__
 from goop_mcp.cli.json_text import json_text
@@ -13,7 +15,7 @@ from goop_mcp.services.check_files import FileVerdicts
 from goop_mcp.services.user_files import STDIN
 from goop_mcp.validation.findings import Finding, Severity
 
-__all__ = ["render_github", "render_json", "render_sarif"]
+__all__ = ["render_github", "render_gitlab", "render_json", "render_junit", "render_sarif"]
 
 Json: TypeAlias = "str | int | bool | list[Json] | dict[str, Json] | None"
 
@@ -24,6 +26,7 @@ _SARIF_LEVELS: dict[Severity, Json] = {
     Severity.INFO: "note",
 }
 
+_GITLAB_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
 _GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
@@ -162,3 +165,90 @@ def _escape(text: str) -> str:
 
 def _escape_property(text: str) -> str:
     return _escape(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def render_gitlab(outcome: FileVerdicts) -> str:
+    """Return the findings as a code quality report of GitLab.
+
+    A fingerprint consists of file, rule, place and value, not of the line: a finding that moves is
+    the same one in the comparison of two branches. Equal ones are counted, so that each differs.
+    """
+    found: list[tuple[str, int, str, str, str, str]] = []
+    for checked in outcome.checked:
+        for each in checked.verdict.findings:
+            identity = "\0".join((checked.file, each.rule, each.path or "", each.found or ""))
+            text = f"{each.message}. {each.fix}"
+            severity = _GITLAB_SEVERITIES[each.severity]
+            found.append((checked.file, each.line or 1, each.rule, text, severity, identity))
+    for unread in outcome.unread:
+        text = unread.message
+        found.append((unread.file, 1, "unreadable-file", text, "blocker", unread.file))
+
+    entries: list[Json] = []
+    seen: dict[str, int] = {}
+    for file, line, rule, text, severity, identity in found:
+        seen[identity] = seen.get(identity, 0) + 1
+        digest = hashlib.sha256(f"{identity}\0{seen[identity]}".encode("utf-8", "backslashreplace"))
+        entries.append(
+            {
+                "description": text,
+                "check_name": rule,
+                "fingerprint": digest.hexdigest(),
+                "severity": severity,
+                "location": {"path": _uri(file), "lines": {"begin": line}},
+            }
+        )
+
+    return json_text(entries)
+
+
+def render_junit(outcome: FileVerdicts) -> str:
+    """Return one test suite with a test case for each file, as JUnit writes it.
+
+    A rejected file is a failure, one that could not be read an error.
+    """
+    rejected = sum(not checked.verdict.accepted for checked in outcome.checked)
+    total = len(outcome.checked) + len(outcome.unread)
+    counts = f'tests="{total}" failures="{rejected}" errors="{len(outcome.unread)}"'
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f"<testsuites {counts}>",
+        f'  <testsuite name="goop-mcp" {counts}>',
+    ]
+
+    for checked in outcome.checked:
+        errors = checked.verdict.of_severity(Severity.ERROR)
+        case = f"    <testcase classname={_attribute(checked.verdict.protocol or 'none')}"
+        case += f" name={_attribute(checked.file)}"
+        if checked.verdict.accepted:
+            lines.append(f"{case}/>")
+            continue
+
+        text = "\n".join(
+            f"{checked.file}:{each.line or 1}:{each.column or 1}: {each.message} [{each.rule}]\n"
+            f"  fix: {each.fix}"
+            for each in errors
+        )
+        first = _attribute(errors[0].message if errors else checked.verdict.verdict)
+        lines += [
+            f"{case}>",
+            f'      <failure type="rejected" message={first}>{_text(text)}</failure>',
+            "    </testcase>",
+        ]
+    for unread in outcome.unread:
+        lines += [
+            f'    <testcase classname="none" name={_attribute(unread.file)}>',
+            f'      <error type="unreadable" message={_attribute(unread.message)}/>',
+            "    </testcase>",
+        ]
+
+    return "\n".join([*lines, "  </testsuite>", "</testsuites>", ""])
+
+
+def _text(text: str) -> str:
+    # XML has no form for most control characters, not even an escaped one.
+    return escape("\n".join(map(shown, text.split("\n"))))
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(shown(text))

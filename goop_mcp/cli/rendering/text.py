@@ -1,56 +1,96 @@
 """Render verdicts for people: the findings of each file, then its verdict in one line."""
 
+from typing import Literal, TypeAlias
+
 import click
 
 from goop_mcp.cli.rendering.finding import counted, file_name, render_findings
-from goop_mcp.services.check_files import FileVerdicts
+from goop_mcp.services.check_files import CheckedFile, FileVerdicts
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["render_text"]
+__all__ = ["Detail", "render_text"]
+
+Detail: TypeAlias = Literal["quiet", "normal", "verbose"]
+
+_SHOWN: dict[Detail, frozenset[Severity]] = {
+    "quiet": frozenset({Severity.ERROR}),
+    "normal": frozenset({Severity.ERROR, Severity.WARNING}),
+    "verbose": frozenset(Severity),
+}
 
 
-def render_text(outcome: FileVerdicts, *, width: int | None = None) -> str:
-    """Return all findings, repairs and verdicts, styled; `width` as in `render_findings`."""
+def render_text(
+    outcome: FileVerdicts, *, width: int | None = None, detail: Detail = "normal"
+) -> str:
+    """Return findings, repairs and verdicts, styled; `width` as in `render_findings`.
+
+    "quiet" is errors only; "normal" is without infos, and with one line about all of several files
+    instead of one about each; "verbose" is everything.
+    """
+    files = len(outcome.checked) + len(outcome.unread)
     blocks = []
     for checked in outcome.checked:
-        verdict = checked.verdict
-        parts = render_findings(checked, verdict.findings, width=width)
-        if verdict.omitted:
-            parts.append(f"… and {counted(verdict.omitted, 'more finding')}\n")
-        if len(verdict.candidates) > 1:
-            rows = [
-                f"  {'>' if candidate.chosen else ' '} line {candidate.line}: {candidate.why}\n"
-                for candidate in verdict.candidates
-            ]
-            parts.append(f"{len(rows)} envelopes found, > marks the chosen one:\n{''.join(rows)}")
+        blocks += _blocks(checked, width, detail)
+        # Among many files, a line for each would hide those with something to do.
+        if detail == "verbose" or (files == 1 and detail == "normal"):
+            blocks.append(_summary(file_name(checked), checked.verdict, detail))
 
-        parts.append(_summary(file_name(checked), verdict))
-        blocks.append("\n".join(parts))
-
-    files = len(outcome.checked) + len(outcome.unread)
-    if files > 1:
-        accepted = sum(checked.verdict.accepted for checked in outcome.checked)
-        numbers = [
-            (accepted, "accepted"),
-            (len(outcome.checked) - accepted, "rejected"),
-            (len(outcome.unread), "not read"),
-        ]
-        total = ", ".join(f"{number} {what}" for number, what in numbers if number)
-        blocks.append(f"{counted(files, 'file')}: {total}\n")
+    if files > 1 and detail != "quiet":
+        blocks.append(_total(outcome, files, detail))
 
     return "\n".join(blocks)
 
 
-def _summary(name: str, verdict: Verdict) -> str:
+def _blocks(checked: CheckedFile, width: int | None, detail: Detail) -> list[str]:
+    verdict = checked.verdict
+    findings = [each for each in verdict.findings if each.severity in _SHOWN[detail]]
+    parts = render_findings(checked, findings, width=width)
+    if verdict.omitted and findings:
+        parts.append(f"… and {counted(verdict.omitted, 'more finding')}\n")
+    # Errors may be about another envelope than the reader looks at.
+    if len(verdict.candidates) > 1 and detail != "quiet":
+        rows = [
+            f"  {'>' if candidate.chosen else ' '} line {candidate.line}: {candidate.why}\n"
+            for candidate in verdict.candidates
+        ]
+        parts.append(f"{len(rows)} envelopes found, > marks the chosen one:\n{''.join(rows)}")
+
+    return parts
+
+
+def _summary(name: str, verdict: Verdict, detail: Detail) -> str:
     judgement = click.style(verdict.verdict, fg="green" if verdict.accepted else "red", bold=True)
     kind = " ".join(filter(None, (verdict.protocol, excerpt(verdict.version or "", 40))))
     about = ", ".join(filter(None, (kind, "strict mode" if verdict.mode == "strict" else "")))
     sentence = f"{click.style(name, bold=True)}: {judgement}" + (f" ({about})" if about else "")
 
-    numbers = [(len(verdict.of_severity(severity)), severity.value) for severity in Severity]
-    counts = [counted(number, noun) for number, noun in numbers if number]
+    counts = _counts({each: len(verdict.of_severity(each)) for each in Severity}, detail)
     if verdict.repairs:
         counts.append(f"{len(verdict.repairs)} repaired")
 
     return f"{sentence}: {', '.join(counts)}\n" if counts else f"{sentence}\n"
+
+
+def _total(outcome: FileVerdicts, files: int, detail: Detail) -> str:
+    accepted = sum(checked.verdict.accepted for checked in outcome.checked)
+    numbers = [
+        (accepted, "accepted"),
+        (len(outcome.checked) - accepted, "rejected"),
+        (len(outcome.unread), "not read"),
+    ]
+    total = ", ".join(f"{number:,} {what}" for number, what in numbers if number)
+    found = dict.fromkeys(Severity, 0)
+    for checked in outcome.checked:
+        for finding in checked.verdict.findings:
+            found[finding.severity] += 1
+    counts = ", ".join(_counts(found, detail))
+
+    return f"{files:,} files: {total}" + (f"; {counts}\n" if counts else "\n")
+
+
+def _counts(numbers: dict[Severity, int], detail: Detail) -> list[str]:
+    counts = [counted(number, each.value) for each, number in numbers.items() if number]
+    if detail != "verbose" and numbers[Severity.INFO]:
+        counts[-1] += " (-v)"
+    return counts

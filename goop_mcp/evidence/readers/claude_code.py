@@ -82,9 +82,11 @@ def read_claude_code(
     """Return what the agent did up to its `report`, the text of its last message.
 
     `content` is the transcript, or its end if `from_start` is False. With `at_end` the report must
-    be the last line that counts: a hook runs while the host still writes the file, and an agent may
-    send the same report twice. Without `report` the transcript is read to its end. `any_version`
-    also reads versions that the reader was not tested with; nothing may be based on that.
+    be the last line that counts, and a whole message: a hook runs while the host still writes the
+    file, and an agent may send the same report twice. Otherwise it may be a part of any message,
+    for a reply of which only the envelope was kept. Without `report` the transcript is read to its
+    end. `any_version` also reads versions that the reader was not tested with; nothing may be based
+    on that.
 
     The activity is complete if every line of the current task was read and the report was found.
     Never raises: what cannot be read makes the activity incomplete.
@@ -97,7 +99,7 @@ def read_claude_code(
         ends = bool(lines) and lines[-1].kind == "assistant" and _says(lines[-1])
         problem = problem or ("" if ends else "the transcript ends without a message")
     else:
-        found = _find_report(lines, report)
+        found = _find_report(lines, report, whole=at_end)
         if found is None:
             problem = problem or "the transcript does not hold the report"
         else:
@@ -192,11 +194,14 @@ def _parse(number: int, text: bytes) -> _Line | None:
             return _Line(number, "notice", value)
 
 
-def _find_report(lines: Sequence[_Line], report: str) -> int | None:
+def _find_report(lines: Sequence[_Line], report: str, *, whole: bool) -> int | None:
     bare = _bare(report)
     for at in range(len(lines) - 1, -1, -1):
-        if lines[at].kind == "assistant" and _same(lines[at], bare):
-            return at
+        line = lines[at]
+        if line.kind == "assistant" and bare:
+            text = _bare(text_of(line.content))
+            if text == bare or (not whole and bare in text):
+                return at
 
     return None
 

@@ -118,8 +118,8 @@ def _find_report(messages: Sequence[Mapping[str, object]], report: str) -> int |
     bare = "".join(report.split())
     for at in range(len(messages) - 1, -1, -1):
         if _role(messages[at]) == "assistant":
-            # A later message without a text, such as one that was interrupted, is no report either.
-            return at if bare and "".join("".join(_texts(messages[at])).split()) == bare else None
+            # A later message without it, such as one that was interrupted, is no report.
+            return at if bare and bare in "".join("".join(_texts(messages[at])).split()) else None
 
     return None
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goop_mcp import __version__
-from goop_mcp.assets import read_asset
 from goop_mcp.hosts.catalogue import (
     HOSTS,
     SERVER,
@@ -28,6 +27,7 @@ from goop_mcp.hosts.jsonc import Document
 from goop_mcp.hosts.launch import is_ours, runs_throwaway
 from goop_mcp.hosts.records import InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError, Target
+from goop_mcp.services.commands import COMMAND_MARK
 from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = ["check_hosts"]
@@ -101,7 +101,11 @@ def _check_files(
     Adds the servers in them to `found`, and what judges reports there to `judges`.
     """
     before = len(found)
+    commands: dict[Target, Asset] = {}
     for target, parts in registration.files():
+        if isinstance(parts, Asset) and parts.is_command:
+            commands[target] = parts
+            continue
         if isinstance(parts, Asset):
             yield from _check_asset(
                 registration, target, parts, is_registered=len(found) > before, judges=judges
@@ -142,6 +146,9 @@ def _check_files(
             is_registered=len(found) > before,
             judges=judges,
         )
+
+    if len(found) > before:
+        yield from _check_commands(registration, commands)
 
 
 def _servers(
@@ -262,12 +269,50 @@ def _check_asset(
         return
 
     judges.append(Judging(name=f"the plugin {target.shown}", fix=removal(registration)))
-    if data.decode("utf-8", "replace") != read_asset("plugins", asset.source):
+    if data.decode("utf-8", "replace") != asset.text():
         yield warning(
             registration.host.title,
             f"{target.shown} is not the file of goop-mcp {__version__}",
             fix,
         )
+
+
+def _check_commands(
+    registration: Registration, commands: Mapping[Target, Asset]
+) -> Iterator[DoctorCheck]:
+    """Yield the commands that are missing, or come from another version of goop-mcp."""
+    missing, other = [], []
+    for target, asset in commands.items():
+        try:
+            data = target.read()
+        except ConfigurationError:
+            data = b""
+
+        text = None if data is None else data.decode("utf-8", "replace")
+        if text is None:
+            missing.append(target)
+        elif COMMAND_MARK in text and text != asset.text():
+            other.append(target)
+
+    # A command that somebody else wrote under such a name is theirs, and no problem.
+    fix = f"goop-mcp install {registration.host.name} --scope {registration.scope}"
+    if missing:
+        yield warning(
+            registration.host.title,
+            f"{_listed(missing)} missing: the commands that messages name cannot be run",
+            fix,
+        )
+    if other:
+        yield warning(
+            registration.host.title,
+            f"{_listed(other)} not of goop-mcp {__version__}",
+            f"{fix}; with --replace if it was changed by hand and should not be",
+        )
+
+
+def _listed(targets: Sequence[Target]) -> str:
+    first, others = targets[0].shown, len(targets) - 1
+    return f"{first} is" if not others else f"{first} and {others} other commands are"
 
 
 def _check_server(server: _Found) -> DoctorCheck:

@@ -35,6 +35,7 @@ _Remarks: TypeAlias = tuple[str, ...]
 
 _PROJECT_VARIABLES: Final = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 _DELEGATING_TOOLS: Final = ("Agent", "Task")
+_A_COMMAND: Final = "goop-plan.md"
 _LONGEST_ID = 200
 _LONGEST_NAME = 100
 _LONGEST_LINK = 4096
@@ -153,9 +154,10 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         # Few people read the host's log, but the user has to know that reports are not judged.
         return {"systemMessage": f"goop-mcp did not judge a report and allows it: {error}"}, ()
 
+    unkept = () if main else _keep(session, turn, outcome)
     message, unrecorded = _record(session, turn, outcome, verified=judge is not None)
 
-    return judging.hook_answer(outcome) or message, (*remarks, *problems, *unrecorded)
+    return judging.hook_answer(outcome) or message, (*remarks, *problems, *unkept, *unrecorded)
 
 
 def _evidence(
@@ -227,6 +229,26 @@ def _in_project(session: _Session) -> "InProject":
     return hooks.in_project.InProject(
         session.project, session.policy, session.environment, rules=session.named_rules
     )
+
+
+def _keep(session: _Session, turn: "AgentTurn", outcome: "Block | Allow") -> _Remarks:
+    """Keep the reply of a subagent, so that nobody has to write it out again to have it recorded.
+
+    Also one that is sent back: it is the agent's last reply if no other follows.
+    """
+    if not session.policy.keep_replies or not session.has_goopspec:
+        return ()
+
+    try:
+        # Without the prompt's id: an agent has one last reply, whatever it was asked.
+        key = _agent_key(session.event, session.event.agent_id or "")
+        # A project that records its reports gets a database with the first one in any case.
+        creates = session.policy.record and outcome.verdict is not None and outcome.verdict.accepted
+        _in_project(session).keep(turn.text, agent=turn.agent or "", key=key, creates=creates)
+    except GoopError as error:
+        return (f"the reply of the agent is not kept: {error}",)
+
+    return ()
 
 
 def _record(
@@ -309,8 +331,27 @@ def _answer_session_start(session: _Session) -> tuple[Answer, _Remarks]:
         return message, ()
     return {
         **message,
-        **_context(session, stop_hooks.briefing.brief_main_agent(session.project)),
+        **_context(
+            session,
+            stop_hooks.briefing.brief_main_agent(
+                session.project, prefixed=_has_only_plugin_commands(session)
+            ),
+        ),
     }, ()
+
+
+def _has_only_plugin_commands(session: _Session) -> bool:
+    """Whether the hook is that of our plugin, and nobody installed the commands as well."""
+    environment = session.environment
+    if not environment.get("CLAUDE_PLUGIN_ROOT"):
+        return False
+
+    home = environment.get("HOME") or environment.get("USERPROFILE") or session.project
+    own = environment.get("CLAUDE_CONFIG_DIR") or f"{home}{os.sep}.claude"
+    folders = (f"{session.project}{os.sep}.claude", own)
+    return not any(
+        os.access(f"{folder}{os.sep}commands{os.sep}{_A_COMMAND}", os.R_OK) for folder in folders
+    )
 
 
 def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:

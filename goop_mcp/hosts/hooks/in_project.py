@@ -88,6 +88,24 @@ class InProject:
                 require=self._policy.require_evidence,
             )
 
+    def keep(self, text: str, *, agent: str, key: str, creates: bool) -> None:
+        """Keep `text` as the last reply of the `agent` with this `key`. Raises GoopError.
+
+        Without a database nothing is kept, unless `creates`: somebody else's checkout gets none.
+        """
+        settings = replace(self._settings, database_seconds=_DATABASE_SECONDS_TO_RECORD)
+        with AppContext(settings) as application:
+            if not creates and not application.store.exists():
+                return
+
+            services.kept_replies.keep_reply(
+                application.store,
+                text,
+                agent=agent,
+                key=key,
+                now=written(utc_now()),
+            )
+
     def record(
         self, turn: AgentTurn, outcome: Block | Allow, *, session: str | None, verified: bool
     ) -> str | None:

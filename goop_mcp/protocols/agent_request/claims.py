@@ -9,7 +9,7 @@ __all__ = ["claims_of"]
 def claims_of(request: Request) -> Claims:
     """Return the promises of `request`: the files it wants (H-10).
 
-    One that was cut off has none (D-16).
+    One that was cut off has none (D-16). A request asks for work, so it reports no check.
     """
     if request.partial:
         return NO_CLAIMS

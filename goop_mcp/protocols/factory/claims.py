@@ -1,16 +1,25 @@
 """What a Factory reply says is true of the project (F-15)."""
 
-from goop_mcp.protocols.factory.model import Reply
-from goop_mcp.validation.claims import NO_CLAIMS, Claims, FileClaim
+from collections.abc import Iterator, Mapping
+
+from goop_mcp.protocols.factory.model import Reply, Status
+from goop_mcp.validation.claims import NO_CLAIMS, CheckClaim, Claims, FileClaim
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.json_strings import escape_pointer
 from goop_mcp.validation.rules import Problem
 
-__all__ = ["claims_of", "unchecked_files"]
+__all__ = ["claims_of", "passed_state", "unchecked_files"]
+
+# The schema has no place for checks, so agents add one of these.
+_LISTS = ("checks", "verification", "validation", "tests", "quality_gates")
+_TEXTS = ("evidence", "details", "output", "result", "message", "text", "summary")
+_PASSED = frozenset({"pass", "passed", "success", "ok"})
+_FAILED = frozenset({"fail", "failed", "failure", "error"})
 
 
 def claims_of(reply: Reply) -> Claims:
-    """Return the claims of `reply`: each file it delivers.
+    """Return the claims of `reply`: each file it delivers and each check that it adds.
 
     One that was cut off claims nothing (D-16).
     """
@@ -28,8 +37,43 @@ def claims_of(reply: Reply) -> Claims:
                 for number, each in enumerate(reply.deliverables or ())
                 if each.path and each.path.strip()
             ]
-        )
+        ),
+        checks=tuple(_checks(reply)),
+        complete=reply.status is Status.SUCCESS,
     )
+
+
+def _checks(reply: Reply) -> Iterator[CheckClaim]:
+    """Yield the additional checks of `reply`."""
+    for name in _LISTS if reply.extensions else ():
+        checks = reply.extensions.get(name)
+        named = (
+            checks.items()
+            if isinstance(checks, dict)
+            else enumerate(checks if isinstance(checks, list) else ())
+        )
+        for key, check in named:
+            if not isinstance(check, Mapping) or (passed := passed_state(check)) is None:
+                continue
+
+            title = check.get("name", key)
+            texts = [text for field in _TEXTS if isinstance(text := check.get(field), str)]
+            yield CheckClaim(
+                name=title if isinstance(title, str) else name,
+                passed=passed,
+                text="\n".join(texts),
+                where=f"/{name}/{escape_pointer(str(key))}",
+            )
+
+
+def passed_state(check: Mapping[str, object]) -> bool | None:
+    """Return whether an additional check is reported as passed, None if it does not say."""
+    passed, status = check.get("passed"), check.get("status")
+    if isinstance(passed, bool):
+        return passed
+    if not isinstance(status, str):
+        return None
+    return True if status.lower() in _PASSED else False if status.lower() in _FAILED else None
 
 
 def unchecked_files(reply: Reply, expected: Expectations) -> list[Problem]:

@@ -2,9 +2,17 @@
 
 from collections.abc import Iterator
 
-from goop_mcp.protocols.goop_report.model import Artifacts, Counter, FileAction, Report, State
+from goop_mcp.protocols.goop_report.model import (
+    Artifacts,
+    Counter,
+    FileAction,
+    Report,
+    State,
+    Status,
+)
 from goop_mcp.validation.claims import (
     NO_CLAIMS,
+    CheckClaim,
     Claims,
     CommitClaim,
     FileClaim,
@@ -75,6 +83,19 @@ def claims_of(report: Envelope) -> Claims:
         ),
         tasks=tasks,
         state=() if report.state is None else tuple(_state(report.state)),
+        checks=tuple(
+            [
+                CheckClaim(
+                    name=check.name or "",
+                    passed=check.passed,
+                    text=check.evidence,
+                    where=f"/goop_report/verification/check[{number}]",
+                )
+                for number, check in enumerate(report.verification or (), 1)
+                if check.passed is not None
+            ]
+        ),
+        complete=report.status is Status.COMPLETE,
     )
 
 

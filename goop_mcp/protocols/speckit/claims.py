@@ -1,8 +1,12 @@
 """What an agent's answer says is true of the project."""
 
+from collections.abc import Iterator
+
 from goop_mcp.protocols.speckit import tables
 from goop_mcp.protocols.speckit.model import Response, Status, plain_agent
-from goop_mcp.validation.claims import NO_CLAIMS, Claims, FileClaim, FileClaimKind
+from goop_mcp.protocols.speckit.result_values import number, section
+from goop_mcp.validation.claims import NO_CLAIMS, CheckClaim, Claims, FileClaim, FileClaimKind
+from goop_mcp.validation.json_strings import escape_pointer
 from goop_mcp.validation.json_values import Fields
 
 __all__ = ["claims_of"]
@@ -18,7 +22,7 @@ _LISTS = ("/result/artifacts_created/", "/result/artifacts_analyzed/")
 
 
 def claims_of(response: Response) -> Claims:
-    """Return the claims of `response`: every file its result names.
+    """Return the claims of `response`: every file its result names, and its quality gates.
 
     An error and a part of an answer claim nothing.
     """
@@ -44,4 +48,35 @@ def claims_of(response: Response) -> Claims:
             kind = "gone"
         files.append(FileClaim(path=path, where=where, kind=kind, loose=where.startswith(_LISTS)))
 
-    return Claims(files=tuple(files))
+    return Claims(files=tuple(files), checks=tuple(_checks(response)), complete=True)
+
+
+def _checks(response: Response) -> Iterator[CheckClaim]:
+    """Yield the quality gates of the test agent; other agents report none."""
+    if plain_agent(response.agent or "") != "test":
+        return
+
+    for name, gate in section(response.result, "quality_gates").items():
+        if not isinstance(gate, dict) or gate.get("status") not in ("PASSED", "FAILED"):
+            continue
+
+        details = section(gate, "details")
+        texts = [
+            *(
+                f"{count:g} {key}"
+                for key in ("passed", "failed", "errors", "skipped")
+                if (count := number(details, key)) is not None
+            ),
+            *(
+                value
+                for values in (gate, details)
+                for key, value in values.items()
+                if isinstance(value, str) and key != "status"
+            ),
+        ]
+        yield CheckClaim(
+            name=name.replace("_", " "),
+            passed=gate["status"] == "PASSED",
+            text="\n".join(texts),
+            where=f"/result/quality_gates/{escape_pointer(name)}",
+        )

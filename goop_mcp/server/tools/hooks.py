@@ -1,12 +1,15 @@
 """The tool for hooks of hosts, which ask the running server instead of starting a process."""
 
 import json
+import logging
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
 from goop_mcp import services
+from goop_mcp.errors import GoopError
+from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import answer
 from goop_mcp.server.telemetry import count_verdict
 from goop_mcp.services.stop_hooks.attempt_storage import AttemptsInMemory
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from goop_mcp.context import AppContext
 
 __all__ = ["HookAnswerModel", "HookTools"]
+
+_log = logging.getLogger(__name__)
 
 _LONGEST_TEXT = 4 * 1024 * 1024
 _Event = Annotated[
@@ -107,6 +112,20 @@ class HookTools:
             judge=judge if verifies else None,
             rules=here.rules,
         )
+        keeps = event == "SubagentStop" and policy.keep_replies and here.files.exists(FOLDER)
+        if keeps and here.store.exists():
+            # As a hook does: that nothing can be kept is no reason to stop the agent.
+            try:
+                services.kept_replies.keep_reply(
+                    here.writing_store(),
+                    text,
+                    agent=agent_type,
+                    key=f"{session_id}\n{agent_id}",
+                    now=written(utc_now()),
+                )
+            except GoopError as error:
+                _log.warning("the reply of the agent is not kept: %s", error)
+
         if outcome.verdict is not None and outcome.number is not None:
             count_verdict(outcome.verdict, expected_agent=turn.expected.agent)
 

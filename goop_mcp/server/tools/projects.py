@@ -1,8 +1,10 @@
 """The tools for the project as a whole: record what an agent did, and show the project's status."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import Field
 
@@ -44,6 +46,18 @@ _ClaimsChecked = Annotated[
 ]
 
 
+_KeptOf = Annotated[
+    str | None,
+    Field(
+        description="With last=true, instead of text: the agent whose last reply the hooks kept.",
+        max_length=200,
+    ),
+]
+_Last = Annotated[
+    bool, Field(description="True: the last kept reply of agent is meant.", strict=True)
+]
+
+
 class ProjectTools:
     """Records reports and shows the project's status; clients read the methods' docstrings."""
 
@@ -57,6 +71,8 @@ class ProjectTools:
         *,
         report: ReportNumber = None,
         file: ReplyFile = None,
+        agent: _KeptOf = None,
+        last: _Last = False,
         protocol: ProtocolName = "auto",
         mode: JudgingMode = "lenient",
         expected_agent: AgentName = None,
@@ -76,6 +92,11 @@ class ProjectTools:
         what people wrote is never overwritten, and secrets are redacted. Recorded means stored; a
         rejected reply is only counted, and the same report again is a duplicate.
         """
+        if (agent is not None) != last:
+            raise ToolError(
+                "agent and last=true go together: record_report(agent=NAME, last=true) records the"
+                " last reply of that agent; expected_agent names the agent of another reply"
+            )
         if check_workspace:
             self._application.require_folder()
 
@@ -88,7 +109,7 @@ class ProjectTools:
             previous_rules=previous_rules or [],
             context=context,
         )
-        reply = find_reply(self._application, text=text, report=report, file=file)
+        reply = find_reply(self._application, text=text, report=report, file=file, agent=agent)
         recorded = services.record_report.record_report(
             reply.text,
             known,
@@ -101,6 +122,10 @@ class ProjectTools:
             now=written(utc_now()),
         )
         count_verdict(recorded.verdict, expected_agent=known.expected_agent)
+        if agent is not None:
+            # Several agents of one name may have replied: the caller has to see which one this is.
+            remark = f"This is {reply.source}."
+            recorded = replace(recorded, remarks=(remark, *recorded.remarks))
 
         return recorded_answer(recorded)
 

@@ -40,6 +40,7 @@ from goop_mcp.store.records import Confirmation, NewConfirmation, NewEvent
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
 from goop_mcp.validation.findings import Finding
 from goop_mcp.validation.rules import run_checks
+from goop_mcp.workflow.commands import KNOWN_COMMANDS
 from goop_mcp.workflow.phases import Move
 from goop_mcp.workflow.rules import MOVE_RULES
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
@@ -219,7 +220,8 @@ def _stage(
     try:
         state = writable_state(project.state_defect or project.state)
     except StateReadOnlyError as error:
-        theirs = _PACKAGE_COMMANDS.get(step.action) or f"/goop-{step.phase or 'status'}"
+        theirs = _PACKAGE_COMMANDS.get(step.action, f"/goop-{step.phase}")
+        theirs = theirs if theirs in KNOWN_COMMANDS else "/goop-status"
         raise StateReadOnlyError(f"{error}; use {theirs} of the package instead") from error
 
     return Stage(

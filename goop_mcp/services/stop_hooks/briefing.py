@@ -11,6 +11,7 @@ from goop_mcp.services.stop_hooks.policy import StopPolicy
 from goop_mcp.services.stop_hooks.profile import read_profile
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.workflow.agents import PLANNER, RESEARCHER, may_report_as, plain_agent_name
+from goop_mcp.workflow.commands import PLUGIN_PREFIX
 from goop_mcp.workspace.layout import BLUEPRINT, FOLDER, READING_ORDER, RESEARCH, SPEC
 
 __all__ = ["brief_main_agent", "brief_subagent", "first_reading"]
@@ -39,6 +40,11 @@ Subagents end with a machine-readable report; goop-mcp sends a missing or wrong 
 you see it. One that is marked as not accepted is not done. Tool route_next_action says who \
 continues after a report."""
 
+_PREFIXED: Final = (
+    "Commands are named with a prefix here: for /goop-plan the user types"
+    f" /{PLUGIN_PREFIX}goop-plan, and so on for every /goop-… that a message names."
+)
+
 
 def brief_subagent(agent: str, policy: StopPolicy, *, project: str) -> str:
     """Return the instructions for a subagent of the type `agent`: its report, and what to read."""
@@ -63,9 +69,14 @@ def brief_subagent(agent: str, policy: StopPolicy, *, project: str) -> str:
     return f"{rules}{more}\n{reading}"
 
 
-def brief_main_agent(project: str) -> str:
-    """Return the instructions for the main agent at the start of a session."""
-    return f"{_MAIN}\n{first_reading(project)}"
+def brief_main_agent(project: str, *, prefixed: bool = False) -> str:
+    """Return the instructions for the main agent at the start of a session.
+
+    `prefixed` states that the host has the commands under the names of the plugin only, whereas
+    messages and documents name them as the packages do.
+    """
+    names = f"\n{_PREFIXED}" if prefixed else ""
+    return f"{_MAIN}{names}\n{first_reading(project)}"
 
 
 def first_reading(project: str) -> str:

@@ -19,6 +19,7 @@ from goop_mcp.store.records import (
     Confirmation,
     Event,
     KeptDocument,
+    KeptReply,
     KeptStep,
     MemoryFilter,
     MemoryType,
@@ -250,6 +251,15 @@ class PostgresReadTransaction:
             statements.KEPT_DOCUMENTS, step=step, round=round, limit=MOST_KEPT_DOCUMENTS
         )
         return [KeptDocument(**row) for row in rows][::-1]
+
+    def kept_reply(self, agent: str) -> KeptReply | None:
+        """Return the newest kept reply of an agent with this name."""
+        rows = self._rows(statements.KEPT_REPLY, agent=agent)
+        return next((KeptReply(**row) for row in rows), None)
+
+    def agents_with_kept_replies(self) -> list[str]:
+        """Return the names of agents whose replies are kept."""
+        return sorted(row["agent"] for row in self._rows(statements.AGENTS_WITH_KEPT_REPLIES))
 
     def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
         """Return the counters of a task in a round."""

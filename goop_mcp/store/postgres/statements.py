@@ -16,6 +16,7 @@ __all__ = [
     "ADD_JUDGEMENT",
     "ADD_MEMORY",
     "ADD_REPORT",
+    "AGENTS_WITH_KEPT_REPLIES",
     "ANSWER_CONFIRMATION",
     "ATTEMPTS",
     "CONFIRMATION",
@@ -26,7 +27,9 @@ __all__ = [
     "FORGET_MEMORY",
     "FORGET_VECTORS",
     "KEEP_DOCUMENT",
+    "KEEP_REPLY",
     "KEPT_DOCUMENT",
+    "KEPT_REPLY",
     "LAST_REPORTS",
     "MEMORIES",
     "MEMORIES_AFTER",
@@ -42,6 +45,8 @@ __all__ = [
     "OPEN_CONFIRMATIONS",
     "PROJECTIONS",
     "PURGE_MEMORY",
+    "REMOVE_KEPT_REPLIES",
+    "REMOVE_KEPT_REPLY",
     "REPORTS",
     "REPORTS_CHANGED",
     "REPORTS_CHANGED_AT",
@@ -58,6 +63,7 @@ __all__ = [
     "SET_VECTOR",
     "STATE",
     "STATISTICS",
+    "TOO_MANY_REPLIES",
     "VECTORS",
 ]
 
@@ -84,6 +90,7 @@ _PARTS = {
         " status, via, comment, answered_at"
     ),
     "kept": SQL("id, name, sha256, text, round, step, revision, created_at"),
+    "reply": SQL("id, agent, agent_key, round, created_at, text"),
     "event": SQL("id, kind, author, text, created_at, revision, document"),
     "attempt": SQL(
         "id, call_id, number, result, way, created_at, agent, session_id, protocol, rules, repairs,"
@@ -326,6 +333,31 @@ INSERT INTO goop.kept_documents (
     %(tenant)s, %(project)s, %(id)s, %(name)s, %(sha256)s, %(text)s, %(round)s, %(step)s,
     %(revision)s, %(created_at)s
 ) RETURNING {kept}
+""")
+
+KEPT_REPLY = _statement("""
+SELECT {reply} FROM goop.kept_replies WHERE {mine} AND agent = %(agent)s ORDER BY id DESC LIMIT 1
+""")
+AGENTS_WITH_KEPT_REPLIES = _statement("SELECT DISTINCT agent FROM goop.kept_replies WHERE {mine}")
+REMOVE_KEPT_REPLY = _statement("""
+DELETE FROM goop.kept_replies
+WHERE {mine} AND agent = %(agent)s AND agent_key = %(agent_key)s RETURNING id
+""")
+REMOVE_KEPT_REPLIES = _statement("DELETE FROM goop.kept_replies WHERE {mine} RETURNING id")
+KEEP_REPLY = _statement("""
+INSERT INTO goop.kept_replies (tenant, project, id, agent, agent_key, round, created_at, text)
+VALUES (
+    %(tenant)s, %(project)s, %(id)s, %(agent)s, %(agent_key)s, %(round)s, %(created_at)s, %(text)s
+) RETURNING {reply}
+""")
+# The newest is always kept: nothing larger than all of them together is stored.
+TOO_MANY_REPLIES = _statement("""
+DELETE FROM goop.kept_replies WHERE {mine} AND id IN (
+    SELECT id FROM (
+        SELECT id, row_number() OVER newest AS place, sum(octet_length(text)) OVER newest AS bytes
+        FROM goop.kept_replies WHERE {mine} WINDOW newest AS (ORDER BY id DESC)
+    ) AS counted WHERE place > %(most)s OR bytes > %(most_bytes)s
+) RETURNING id
 """)
 
 COUNTERS = _statement(

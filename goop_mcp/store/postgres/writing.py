@@ -21,15 +21,19 @@ from goop_mcp.store.postgres.reading import (
     report_of,
 )
 from goop_mcp.store.records import (
+    MOST_BYTES_OF_KEPT_REPLIES,
+    MOST_KEPT_REPLIES,
     Confirmation,
     ConfirmationAnswer,
     Event,
     KeptDocument,
+    KeptReply,
     NewAttempt,
     NewConfirmation,
     NewEvent,
     NewJudgement,
     NewKeptDocument,
+    NewKeptReply,
     NewMemory,
     NewReport,
     Projection,
@@ -45,6 +49,7 @@ from goop_mcp.store.rounds import (
     counters_text,
     next_round,
     refuse_answered,
+    refuse_long_reply,
     reopen_round,
 )
 from goop_mcp.store.search_text import fold_concept, search_text
@@ -63,6 +68,7 @@ _COUNTED = (
     "judgement_id",
     "confirmation_id",
     "document_id",
+    "reply_id",
 )
 
 
@@ -204,6 +210,8 @@ class PostgresWriteTransaction(PostgresReadTransaction):
             plan_sha256=plan_sha256,
             revision=self.next_revision(),
         )
+        self._rows(statements.REMOVE_KEPT_REPLIES)
+
         return self._set_round(closed)
 
     def reopen_round(self) -> Round:
@@ -260,6 +268,20 @@ class PostgresWriteTransaction(PostgresReadTransaction):
     def keep_document(self, new: NewKeptDocument) -> KeptDocument:
         """Keep the text of a document."""
         return KeptDocument(**self._add(statements.KEEP_DOCUMENT, new, id_name="document_id"))
+
+    def keep_reply(self, new: NewKeptReply) -> KeptReply:
+        """Keep a reply in place of the earlier one of the same agent and key."""
+        refuse_unstorable(new)
+        refuse_long_reply(new)
+        self._rows(statements.REMOVE_KEPT_REPLY, agent=new.agent, agent_key=new.agent_key)
+        kept = KeptReply(**self._insert(statements.KEEP_REPLY, new, id_name="reply_id"))
+        self._rows(
+            statements.TOO_MANY_REPLIES,
+            most=MOST_KEPT_REPLIES,
+            most_bytes=MOST_BYTES_OF_KEPT_REPLIES,
+        )
+
+        return kept
 
     def set_counters(self, *, round: int, task: str, values: Mapping[str, JsonValue]) -> None:
         """Store the counters of a task."""
@@ -331,7 +353,8 @@ class PostgresWriteTransaction(PostgresReadTransaction):
         | NewAttempt
         | NewJudgement
         | NewConfirmation
-        | NewKeptDocument,
+        | NewKeptDocument
+        | NewKeptReply,
         *,
         id_name: str,
         **made: object,

@@ -16,6 +16,7 @@ from goop_mcp.store.records import (
     Confirmation,
     Event,
     KeptDocument,
+    KeptReply,
     KeptStep,
     MemoryFilter,
     MemoryType,
@@ -48,6 +49,7 @@ Record = TypeVar(
     Round,
     Confirmation,
     KeptDocument,
+    KeptReply,
 )
 Bindings = Mapping[str, str | float | None]
 
@@ -64,6 +66,7 @@ _TABLES: Final = {
     Round: "rounds",
     Confirmation: "confirmations",
     KeptDocument: "kept_documents",
+    KeptReply: "kept_replies",
 }
 _NUMBERS: Final = frozenset(
     {
@@ -355,6 +358,16 @@ class SqliteReadTransaction:
         )
         values = {"step": step, "round": round, "limit": MOST_KEPT_DOCUMENTS}
         return self._select(KeptDocument, newest, values)[::-1]
+
+    def kept_reply(self, agent: str) -> KeptReply | None:
+        """Return the newest kept reply of an agent with this name."""
+        newest = "WHERE agent = :agent ORDER BY id DESC LIMIT 1"
+        return _first(self._select(KeptReply, newest, {"agent": agent}))
+
+    def agents_with_kept_replies(self) -> list[str]:
+        """Return the names of agents whose replies are kept."""
+        asked = "SELECT DISTINCT agent FROM kept_replies ORDER BY agent"
+        return [str(agent) for (agent,) in self._connection.execute(asked)]
 
     def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
         """Return the counters of a task in a round."""

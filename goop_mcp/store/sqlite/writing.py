@@ -11,15 +11,19 @@ from goop_mcp.current_request import current_request
 from goop_mcp.errors import StoreError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.records import (
+    MOST_BYTES_OF_KEPT_REPLIES,
+    MOST_KEPT_REPLIES,
     Confirmation,
     ConfirmationAnswer,
     Event,
     KeptDocument,
+    KeptReply,
     NewAttempt,
     NewConfirmation,
     NewEvent,
     NewJudgement,
     NewKeptDocument,
+    NewKeptReply,
     NewMemory,
     NewReport,
     Projection,
@@ -35,6 +39,7 @@ from goop_mcp.store.rounds import (
     counters_text,
     next_round,
     refuse_answered,
+    refuse_long_reply,
     reopen_round,
 )
 from goop_mcp.store.search_text import fold_concept
@@ -73,6 +78,16 @@ ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, text = excluded.tex
 _COUNTERS: Final = """
 INSERT INTO counters (round, task, json) VALUES (?, ?, ?)
 ON CONFLICT (round, task) DO UPDATE SET json = excluded.json
+"""
+# The newest is always kept: nothing larger than all of them together is stored.
+_TOO_MANY_REPLIES: Final = """
+DELETE FROM kept_replies WHERE id IN (
+  SELECT id FROM (
+    SELECT id, row_number() OVER newest AS place,
+      sum(length(CAST(text AS BLOB))) OVER newest AS bytes
+    FROM kept_replies WINDOW newest AS (ORDER BY id DESC)
+  ) WHERE place > ? OR bytes > ?
+)
 """
 _PROJECTION: Final = """
 INSERT INTO projections (path, revision, sha256, pending_sha256)
@@ -200,6 +215,8 @@ class SqliteWriteTransaction(SqliteReadTransaction):
             plan_sha256=plan_sha256,
             revision=self.next_revision(),
         )
+        self._connection.execute("DELETE FROM kept_replies")
+
         return self._set_round(closed)
 
     def reopen_round(self) -> Round:
@@ -261,6 +278,19 @@ class SqliteWriteTransaction(SqliteReadTransaction):
             revision=revision,
             **values,
         )
+
+    def keep_reply(self, new: NewKeptReply) -> KeptReply:
+        """Keep a reply in place of the earlier one of the same agent and key."""
+        refuse_unstorable(new)
+        refuse_long_reply(new)
+        self._connection.execute(
+            "DELETE FROM kept_replies WHERE agent = ? AND agent_key = ?", (new.agent, new.agent_key)
+        )
+        values = _values_of(new)
+        kept = KeptReply(id=self._insert("kept_replies", values), **values)
+        self._connection.execute(_TOO_MANY_REPLIES, (MOST_KEPT_REPLIES, MOST_BYTES_OF_KEPT_REPLIES))
+
+        return kept
 
     def set_counters(self, *, round: int, task: str, values: Mapping[str, JsonValue]) -> None:
         """Store the counters of a task."""
@@ -354,7 +384,8 @@ def _values_of(
     | Projection
     | Round
     | NewConfirmation
-    | NewKeptDocument,
+    | NewKeptDocument
+    | NewKeptReply,
 ) -> dict[str, Any]:
     """Return the fields without copying them, unlike `dataclasses.asdict`, which is slow."""
     return {name: getattr(record, name) for name in record.__dataclass_fields__}

@@ -1,5 +1,7 @@
 """What agents receive: the rules at the start, and later which reports are not accepted."""
 
+from dataclasses import replace
+
 from goop_mcp.protocols import validate
 from goop_mcp.validation.findings import Severity
 from tests.hosts.hooks.hooks import GOOD, Host
@@ -123,3 +125,19 @@ def test_a_prompt_of_the_user_is_not_changed(host: Host) -> None:
     host.send("SubagentStop")
     host.send("SubagentStop", stop_hook_active=True)
     assert host.send("UserPromptSubmit", prompt="What is a <task-notification>?").ended.out == ""
+
+
+def test_the_prefix_of_the_plugin_is_stated_where_only_the_plugin_has_the_commands(
+    host: Host,
+) -> None:
+    host.configure()
+    stated = "for /goop-plan the user types /goop-mcp:goop-plan"
+    root = {"CLAUDE_PLUGIN_ROOT": "/plugin", "HOME": str(host.project)}
+    in_plugin = replace(host, environment=root)
+    assert stated in in_plugin.send("SessionStart").context
+    assert stated not in host.send("SessionStart").context
+
+    commands = host.project / ".claude" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "goop-plan.md").write_text("Plan.", encoding="utf-8")
+    assert stated not in in_plugin.send("SessionStart").context

@@ -12,7 +12,7 @@ from goop_mcp.store.records import MemoryFilter, Projection, StoredMemory
 from tests.postgres import Database
 from tests.store.postgres.conftest import OpenStore
 from tests.store.postgres.samples import event, memory, report
-from tests.store.rows import NOW, REQUEST, SPEC
+from tests.store.rows import NOW, REPLY, REQUEST, SPEC
 
 ALL = MemoryFilter()
 PROJECTS = [("acme", "shop"), ("acme", "blog"), ("rival", "shop"), ("rival", "blog")]
@@ -29,6 +29,7 @@ TABLES = (
     "project_state",
     "kept_documents",
     "counters",
+    "kept_replies",
 )
 
 
@@ -43,6 +44,8 @@ def _everything(rows: ReadTransaction) -> str:
         rows.stored_state(),
         rows.kept_document("SPEC.md"),
         rows.counters(round=1, task=""),
+        rows.agents_with_kept_replies(),
+        rows.kept_reply("goop-executor"),
     )
     return repr(
         (
@@ -86,6 +89,7 @@ def _add_for_the_round(rows: WriteTransaction, owner: str) -> None:
     rows.set_stored_state(owner)
     rows.keep_document(replace(SPEC, text=owner))
     rows.set_counters(round=1, task="", values={"owner": owner})
+    rows.keep_reply(replace(REPLY, text=owner))
 
 
 def _ask_without_filter(rows: ReadTransaction) -> list[tuple[object, ...]]:
@@ -186,6 +190,7 @@ def _fill(rows: WriteTransaction) -> None:
     rows.set_stored_state("{}")
     rows.keep_document(SPEC)
     rows.set_counters(round=1, task="", values={})
+    rows.keep_reply(REPLY)
 
 
 def test_a_statement_that_forgets_its_filter_sees_nothing_of_others(

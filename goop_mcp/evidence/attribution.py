@@ -1,0 +1,363 @@
+"""Which observed command proves which kind of check, and how its run ended."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from goop_mcp.evidence.activity import ObservedCommand
+from goop_mcp.evidence.runners import (
+    ANY_KIND,
+    KIND_WORDS,
+    SCRIPT_WORDS,
+    Runner,
+    kinds_of_script,
+    runner_of,
+    script_of,
+    word_set,
+)
+from goop_mcp.evidence.shell import Part, parts_of
+from goop_mcp.evidence.shell.bash_grammar import best_reader
+from goop_mcp.evidence.shell.tree import Word
+from goop_mcp.evidence.shell.wrappers import name_of, without_wrappers
+from goop_mcp.evidence.summaries import Summary, summary_of
+
+__all__ = ["Attributed", "Outcome", "Run", "attribute", "words_in"]
+
+Outcome = Literal["passed", "failed", "nothing", "not started", "unknown"]
+
+# These only read, or change what no check depends on.
+_HARMLESS: Final = word_set(
+    ": [ [[ awk basename cat cd cmp column comm cut date df diff dir dirname du echo "
+    "egrep env exit export false fgrep file find fold free grep head hostname id jq "
+    "kill less ls mkdir more nl od pgrep popd printenv printf ps pushd pwd read "
+    "readlink realpath return rg sed set sleep sort source . stat tail test tr tree "
+    "true type umask uname uniq unset wait wc which whoami xxd yes tee touch chmod "
+    "alias trap shift local declare"
+)
+_HARMLESS_GIT: Final = word_set(
+    "add blame branch cat-file commit config describe diff fetch grep help log "
+    "ls-files ls-tree push remote rev-list rev-parse shortlog show status tag"
+)
+_OTHER_TREE: Final = word_set(
+    "apply bisect checkout cherry-pick clean merge pull rebase reset restore revert "
+    "stash switch worktree"
+)
+"""Subcommands of git after which a run is about other files than the task's."""
+
+# With status 1 these only say that nothing was found; some hosts count that as a success.
+_FIND_NOTHING: Final = word_set("[ cmp diff egrep fgrep find grep rg test")
+_CHANGE_RUNNERS: Final = word_set(
+    "CTEST_TEST_TIMEOUT GOFLAGS JAVA_TOOL_OPTIONS LD_PRELOAD MAKEFLAGS MAVEN_OPTS "
+    "MYPYPATH NODE_OPTIONS PYTEST_ADDOPTS PYTEST_PLUGINS RUBYOPT RUSTFLAGS SPEC_OPTS "
+    "npm_config_dry_run npm_config_ignore_scripts"
+)
+"""Variables that can make a runner do something else."""
+
+_HARMLESS_VALUES: Final = word_set(
+    "-q -qq -v -vv -x -s -ra -rs -rf -l --color=no --color=yes --tb=short --tb=line "
+    "--tb=no --no-header -pno:cacheprovider --max-old-space-size=4096 "
+    "--max-old-space-size=8192 --experimental-vm-modules --no-warnings"
+)
+_CANNOT_START: Final = frozenset({126, 127})
+_CUT_SHORT: Final = frozenset({124, 130, 137, 143})
+_PYTEST_NOTHING, _PYTEST_INTERRUPTED = 5, 2
+_LINE_CHARACTERS = 100
+_WRITING_KINDS: Final = frozenset({ANY_KIND, "build", "coverage", "format"})
+_REWRITE: Final = word_set("--fix -u --updateSnapshot --update --write -w --snapshot-update")
+_MOST_CHECKED_PARTS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a program that checks something.
+
+    `program` is what messages call it. `outcome` is "unknown" where the line's status is not that
+    of the program, where it is not known, or where the program did not finish; `why` says which,
+    and `shown` is the failure that the output shows all the same. `vacuous`: with these arguments
+    it runs nothing, or only prints.
+    """
+
+    command: ObservedCommand
+    program: str
+    arguments: tuple[str, ...]
+    kinds: tuple[str, ...]
+    outcome: Outcome
+    sources: frozenset[str] = frozenset()
+    why: str = ""
+    shown: str | None = None
+    vacuous: bool = False
+    summary: Summary | None = None
+
+    @property
+    def position(self) -> int:
+        """The position of its command."""
+        return self.command.position
+
+
+@dataclass(frozen=True, slots=True)
+class Attributed:
+    """What is known about one command.
+
+    `may_check` are the kinds of checks that an unknown program in it may have run: it proves none
+    and contradicts none, and it puts an earlier failure in doubt. `reads_only`: no program in it
+    changes files. `other_tree`: it puts other files in place, as `git stash` does.
+    """
+
+    runs: tuple[Run, ...]
+    may_check: frozenset[str] = frozenset()
+    reads_only: bool = True
+    other_tree: bool = False
+
+
+def attribute(command: ObservedCommand) -> Attributed:
+    """Return the runs of `command` and what else it may have done. Linear in its size."""
+    if not command.ran:
+        return Attributed(())
+
+    parts = _parts(command)
+    if parts is None:
+        return Attributed((), _alike(command.line), reads_only=False)
+
+    runs: list[Run] = []
+    unknown: set[str] = set()
+    reads_only, other_tree = True, False
+    if len(parts) > _MOST_CHECKED_PARTS:
+        # A whole script: each of its programs would be compared with the whole output.
+        return Attributed((), _alike(command.line), reads_only=False)
+
+    for part in parts:
+        name = name_of(part.words[0])
+        arguments = tuple(word.text for word in part.words[1:])
+        found = list(_runs(_Started(command, part, name_of(parts[-1].words[0]))))
+        runs += found
+        if name == "git":
+            other_tree = other_tree or _git_command(arguments) in _OTHER_TREE
+            reads_only = reads_only and _git_command(arguments) in _HARMLESS_GIT
+        elif found:
+            kinds = {kind for run in found for kind in run.kinds}
+            unknown |= kinds & {ANY_KIND}
+            reads_only = reads_only and not (
+                kinds & _WRITING_KINDS or _REWRITE.intersection(arguments)
+            )
+        elif name in _HARMLESS:
+            reads_only = reads_only and name not in ("sed", "tee", "source", ".", "touch")
+        else:
+            reads_only = False
+            unknown |= _alike(" ".join((name, *arguments)))
+
+    # A redirection may write any file.
+    reads_only = reads_only and ">" not in command.line
+
+    return Attributed(tuple(runs), frozenset(unknown), reads_only, other_tree)
+
+
+def words_in(text: str) -> Iterator[str]:
+    """Yield the words of `text` in lower case, parted at everything but letters and digits."""
+    word: list[str] = []
+    for character in text.lower():
+        if character.isalnum() or (character == "-" and word):
+            word.append(character)
+        elif word:
+            yield "".join(word).rstrip("-")
+            word.clear()
+
+    if word:
+        yield "".join(word).rstrip("-")
+
+
+def _parts(command: ObservedCommand) -> Sequence[Part] | None:
+    if command.argv is None:
+        return parts_of(command.line, best_reader(command.line))
+
+    if not command.argv:
+        return ()
+
+    known = without_wrappers([Word(argument) for argument in command.argv])
+    if known is None or not known.words:
+        return ()
+
+    # `bash -c '…'` without a shell around it is the line of that shell all the same.
+    if name_of(known.words[0]) in ("bash", "sh", "zsh", "dash", "ksh", "eval"):
+        line = " ".join(_quoted(argument) for argument in command.argv)
+        return parts_of(line, best_reader(line))
+    return (Part(known.words, known.variables, proven=True, alone=True),)
+
+
+def _quoted(argument: str) -> str:
+    return "'" + argument.replace("'", "'\\''") + "'"
+
+
+def _git_command(arguments: Sequence[str]) -> str:
+    skip = False
+    for argument in arguments:
+        if skip:
+            skip = False
+        elif argument in ("-C", "-c", "--git-dir", "--work-tree"):
+            skip = True
+        elif not argument.startswith("-"):
+            return argument
+
+    return ""
+
+
+def _alike(line: str) -> frozenset[str]:
+    """Return the kinds that the words of an unknown command suggest."""
+    kinds = {
+        kind
+        for word in words_in(line[:_MOST_CHARACTERS])
+        for piece in (word, *word.split("-"))
+        if (kind := KIND_WORDS.get(piece) or SCRIPT_WORDS.get(piece)) is not None
+    }
+    return frozenset(kinds)
+
+
+_MOST_CHARACTERS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """One program of a line; `last` is the name of the line's last program."""
+
+    command: ObservedCommand
+    part: Part
+    last: str
+
+    @property
+    def name(self) -> str:
+        return name_of(self.part.words[0])
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return tuple(word.text for word in self.part.words[1:])
+
+
+def _runs(started: _Started) -> Iterator[Run]:
+    """Yield the runs of one program: one for each kind of check that it is."""
+    name, arguments = started.name, started.arguments
+    row = runner_of(name, arguments)
+    if row is not None:
+        kinds = row.kinds
+        if row.family == "pytest" and any(each.startswith("--cov") for each in arguments):
+            kinds = (*kinds, "coverage")
+        for kind in kinds:
+            yield _ended(started, row, kind)
+
+        return
+
+    script = script_of(name, arguments)
+    if script is not None:
+        scripts, names = script
+        shown = " ".join((name, *names))[:_LINE_CHARACTERS]
+        kinds = kinds_of_script(scripts, names)
+        row = Runner(shown, kinds, scripts.sources, vacuous=scripts.vacuous)
+        for kind in kinds:
+            yield from (
+                _of_any_kind(started, row) if kind == ANY_KIND else (_ended(started, row, kind),)
+            )
+
+    elif name in ("echo", "printf"):
+        # A text with the counts of a runner, printed by the agent itself.
+        summary = summary_of("\n".join(arguments), "", "tests")
+        if summary.seen:
+            yield Run(started.command, name, arguments, ("tests",), "unknown", vacuous=True)
+
+
+def _of_any_kind(started: _Started, row: Runner) -> Iterator[Run]:
+    """Yield the runs of a script such as `make check`: of those kinds whose summary it printed."""
+    vacuous = _is_vacuous(started, row)
+    yield Run(started.command, row.name, started.arguments, (ANY_KIND,), "unknown", vacuous=vacuous)
+    for kind in ("tests", "lint", "typecheck", "format"):
+        run = _ended(started, row, kind)
+        if run.summary is None or not run.summary.seen:
+            continue
+
+        # The status may be that of another program of the script: only a summary accuses.
+        if run.outcome != "failed" or run.summary.failure is not None:
+            yield run
+
+
+def _is_vacuous(started: _Started, row: Runner) -> bool:
+    arguments = started.arguments
+    return bool(row.vacuous.intersection(arguments)) or (
+        bool(row.needs) and not row.needs.intersection(arguments)
+    )
+
+
+def _ended(started: _Started, row: Runner, kind: str) -> Run:
+    """Return the run with its outcome, as far as status and output show it."""
+    command, part = started.command, started.part
+    summary = summary_of(command.output, row.family, kind)
+    outcome: Outcome = "unknown"
+    why = ""
+    vacuous = _is_vacuous(started, row)
+    if vacuous:
+        why = "with these arguments it runs nothing"
+    elif (variable := _changing_variable(part)) is not None:
+        why = f"{variable} may change what it runs"
+    elif not part.proven:
+        why = "the line's exit status is not that of this command"
+    elif command.status is None:
+        why = "its exit status is not known"
+    elif command.status != 0:
+        outcome, why = _ended_badly(command.status, part, row, kind, summary)
+    elif started.last in _FIND_NOTHING and not part.alone:
+        why = f"the exit status is that of {started.last}"
+    else:
+        outcome = _succeeded(kind, summary, whole=command.output_whole)
+
+    return Run(
+        command=command,
+        program=row.name,
+        arguments=started.arguments,
+        kinds=(kind,),
+        outcome=outcome,
+        sources=row.sources,
+        why=why,
+        shown=summary.failure,
+        vacuous=vacuous,
+        summary=summary,
+    )
+
+
+def _succeeded(kind: str, summary: Summary, *, whole: bool) -> Outcome:
+    """Return the outcome of a run with status 0: the counts of tests say more than the status."""
+    if kind == "tests" and summary.seen and whole:
+        if summary.failure is not None and summary.result.failed:
+            return "failed"
+        if summary.nothing_ran:
+            return "nothing"
+
+    return "passed"
+
+
+def _ended_badly(
+    status: int, part: Part, row: Runner, kind: str, summary: Summary
+) -> tuple[Outcome, str]:
+    if kind == "coverage":
+        # Tests that fail and a share that is too low end with the same status.
+        return "unknown", "the exit status does not say why it failed"
+    if summary.failure is not None:
+        return "failed", ""
+    if not part.alone:
+        return "unknown", "another command of the line may have failed"
+    if status in _CANNOT_START or status in row.not_started:
+        return "not started", ""
+    if status in _CUT_SHORT or status < 0:
+        return "unknown", "it was ended before it finished"
+    if kind == "tests" and summary.nothing_ran:
+        return "nothing", ""
+    if row.family == "pytest" and status == _PYTEST_NOTHING:
+        return "nothing", ""
+    if row.family == "pytest" and status == _PYTEST_INTERRUPTED:
+        return "unknown", "it was interrupted"
+    return "failed", ""
+
+
+def _changing_variable(part: Part) -> str | None:
+    for name, value in part.variables:
+        if name in _CHANGE_RUNNERS and not (
+            value.literal and _HARMLESS_VALUES.issuperset(value.text.split())
+        ):
+            return name
+
+    return None

@@ -1,0 +1,427 @@
+"""Compare the checks that an envelope reports with the runs that were observed."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from goop_mcp.evidence.attribution import Run, words_in
+from goop_mcp.evidence.history import History
+from goop_mcp.evidence.rules import (
+    CHECK_FAILED,
+    CHECK_HIDES_FAILURE,
+    CHECK_NOT_RUN,
+    CHECK_REQUIRED,
+    CHECK_STALE,
+    COUNTS_DIFFER,
+    EXPLAINED_FAILURE,
+    NOTHING_EXECUTED,
+    STALE_REQUIRED,
+    VACUOUS_COMMAND,
+)
+from goop_mcp.evidence.runners import KIND_WORDS, SCOPES, word_set
+from goop_mcp.validation.check_texts import parse_result
+from goop_mcp.validation.claims import CheckClaim, Claims
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.rules import Problem, Rule
+from goop_mcp.validation.verdict import TIERS, EvidenceItem, Tier
+
+__all__ = ["JudgedCheck", "judge_checks", "kinds_of"]
+
+# A name of several kinds means the first of these: "test coverage" is no test.
+_PRIORITY: Final = ("coverage", "audit", "typecheck", "lint", "format", "build", "tests")
+_JOINING: Final = frozenset({"and", "plus"})
+_BY_HAND: Final = frozenset({"manual", "manually", "review", "reviewed", "inspection", "visual"})
+_GENERIC: Final = word_set(
+    "a all and are automated backend case cases check checked checks clean code "
+    "command exit frontend full green is my new npm no of ok on our pass passed "
+    "passes passing project python result results run runs status step suite suites "
+    "the tool tools type whole with"
+)
+_EXPLAINED: Final = word_set(
+    "baseline flaky pre-existing preexisting unrelated known expected-failure "
+    "quarantined environment network"
+)
+_TEXT_CHARACTERS = 4000
+_SHOWN = 40
+_MOST_SUMMED = 12
+_DECIDED = frozenset({"passed", "failed", "nothing"})
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCheck:
+    """What is known about one reported check."""
+
+    item: EvidenceItem
+    problems: tuple[Problem, ...] = ()
+
+
+def judge_checks(claims: Claims, history: History, *, require: Tier) -> list[JudgedCheck]:
+    """Return for each check of `claims` its tier and what contradicts it."""
+    required = require if claims.complete else "claimed"
+    return [_Judge(check, claims, history, required).judge() for check in claims.checks]
+
+
+def kinds_of(check: CheckClaim) -> tuple[str, ...]:
+    """Return the kinds of checks that the name of `check` means, or else a program in its text.
+
+    Nothing for a check by hand, and where it cannot be told.
+    """
+    name = check.name[:_TEXT_CHARACTERS]
+    words = list(words_in(name.replace("_", " ")))
+    if _BY_HAND.intersection(words):
+        return ()
+
+    kinds = dict.fromkeys(kind for word in words for kind in _kinds_of_word(word))
+    if len(kinds) > 1:
+        joined = _JOINING.intersection(words) or any(mark in name for mark in ",&+/")
+        return tuple(kinds) if joined else tuple(k for k in _PRIORITY if k in kinds)[:1]
+    if kinds:
+        return tuple(kinds)
+
+    # The bare word "tests" in a text says little; the name of a runner says what was run.
+    named = {
+        KIND_WORDS[word]
+        for word in words_in(check.text[:_TEXT_CHARACTERS])
+        if word in _PROGRAM_WORDS
+    }
+    return tuple(named) if len(named) == 1 else ()
+
+
+_PROGRAM_WORDS: Final = word_set(
+    "pytest unittest jest vitest mocha rspec phpunit junit nextest eslint ruff flake8 "
+    "pylint clippy rubocop mypy pyright tsc prettier black rustfmt gofmt playwright "
+    "cypress"
+)
+
+
+def _kinds_of_word(word: str) -> Iterator[str]:
+    kind = KIND_WORDS.get(word)
+    if kind is not None:
+        yield kind
+        return
+
+    for piece in word.split("-"):
+        if (kind := KIND_WORDS.get(piece)) is not None:
+            yield kind
+
+
+class _Judge:
+    """Judges one check."""
+
+    def __init__(self, check: CheckClaim, claims: Claims, history: History, required: Tier) -> None:
+        self._check, self._claims, self._history = check, claims, history
+        self._required = required
+        self._known = history.activity.complete
+        self._words = frozenset(words_in(f"{check.name} {check.text[:_TEXT_CHARACTERS]}"))
+
+    def judge(self) -> JudgedCheck:
+        kinds = kinds_of(self._check)
+        if not self._known or not kinds:
+            return self._unobserved(kinds)
+
+        judged = [self._of_kind(kind) for kind in kinds]
+        # The weakest of several kinds counts, as the check claims all of them.
+        weakest = min(judged, key=lambda each: TIERS.index(each.item.tier))
+
+        return replace(
+            weakest, problems=tuple(problem for each in judged for problem in each.problems)
+        )
+
+    def _unobserved(self, kinds: Sequence[str]) -> JudgedCheck:
+        detail = "" if self._known else self._history.activity.why_incomplete
+        if self._known and not kinds:
+            detail = "no command belongs to a check of this name"
+
+        by_hand = bool(_BY_HAND.intersection(words_in(self._check.name)))
+        if not self._needs_more("claimed") or (by_hand and self._known):
+            return JudgedCheck(self._item("claimed", detail=detail))
+
+        message = (
+            f"{self._name} is reported as passed; {detail}; expected a run that was"
+            f" {self._required}"
+        )
+        fix = "Run it with one command, and name that command in the text of the check."
+        return JudgedCheck(
+            self._item("claimed", detail=detail), (self._problem(CHECK_REQUIRED, message, fix),)
+        )
+
+    def _of_kind(self, kind: str) -> JudgedCheck:
+        runs = self._matching(self._history.of_kind(kind, current=True))
+        real = [run for run in runs if not run.vacuous]
+        decided = [run for run in real if run.outcome in _DECIDED]
+        last = decided[-1] if decided else None
+        if last is None:
+            # What ran in an earlier task of the same agent may explain a claim, never refute it.
+            earlier = self._matching(self._history.of_kind(kind, current=False))
+            passed = [run for run in earlier if run.outcome == "passed"]
+            if passed and not real:
+                return self._passed(passed[-1], kind)
+            return self._nothing_decided(kind, runs, real)
+
+        if last.outcome == "passed":
+            return self._passed(last, kind)
+        return self._failed(last, kind, decided)
+
+    # The runs of the check
+
+    def _matching(self, runs: list[Run]) -> list[Run]:
+        """Return the runs that the check can be about: its scope, its program, its paths."""
+        mine = frozenset(words_in(self._check.name)) & SCOPES
+        if mine:
+            runs = [
+                run
+                for run in runs
+                if not (scopes := frozenset(words_in(run.command.line)) & SCOPES) or scopes & mine
+            ]
+
+        for belongs in (self._has_program, self._has_path, self._has_word):
+            narrowed = [run for run in runs if belongs(run)]
+            runs = narrowed or runs
+
+        return runs
+
+    def _has_program(self, run: Run) -> bool:
+        return run.program.partition(" ")[0] in self._words
+
+    def _has_path(self, run: Run) -> bool:
+        text = f"{self._check.name} {self._check.text[:_TEXT_CHARACTERS]}"
+        return any(
+            ("/" in argument or "." in argument) and argument.strip("./") in text
+            for argument in run.arguments
+            if len(argument.strip("./")) > 3  # noqa: PLR2004
+        )
+
+    def _has_word(self, run: Run) -> bool:
+        own = {
+            word
+            for word in words_in(self._check.name)
+            if word not in KIND_WORDS and word not in _GENERIC and word not in SCOPES
+        }
+        line = set(words_in(run.command.line.replace("_", " ")))
+        return bool(own & line)
+
+    # What they show
+
+    def _passed(self, run: Run, kind: str) -> JudgedCheck:
+        item = self._item("observed", run, f"{run.program} passed{_counts_of(run)}")
+        if not self._check.passed:
+            return JudgedCheck(item)
+
+        problems: list[Problem] = []
+        changed = self._changed_since(run)
+        if changed is not None:
+            message = (
+                f"{self._name} is reported as passed; {changed!r} changed after the last run of"
+                f" {run.program}; expected a run on the present files"
+            )
+            rule = CHECK_STALE if self._required == "claimed" else STALE_REQUIRED
+            fix = f"Run {run.program} again."
+            problems.append(self._problem(rule, message, fix))
+
+        if kind == "tests" and (differs := self._other_counts(run)) is not None:
+            message, fix = f"{self._name}: {differs}", "Copy the counts that the last run printed."
+            problems.append(self._problem(COUNTS_DIFFER, message, fix))
+
+        if self._needs_more("observed"):
+            message = (
+                f"{self._name} is reported as passed; expected a run that was {self._required}"
+            )
+            problems.append(self._problem(CHECK_REQUIRED, message))
+
+        return JudgedCheck(item, tuple(problems))
+
+    def _failed(self, run: Run, kind: str, decided: Sequence[Run]) -> JudgedCheck:
+        what = f"{run.program} failed{_counts_of(run)}"
+        if not self._check.passed:
+            return JudgedCheck(self._item("observed", run, what))
+
+        passed = [each for each in decided if each.outcome == "passed"]
+        doubt = self._history.doubt(run, kind, passed[-1] if passed else None)
+        if doubt is not None:
+            return self._not_proven(kind, f"the last run of {run.program} failed, but {doubt}", run)
+        if self._told_elsewhere(kind):
+            return JudgedCheck(self._item("claimed", run, f"{what}; another check reports it"))
+
+        in_task = f"{self._name} is reported as passed; the last run of {run.program} in this task"
+        if run.outcome == "nothing":
+            message = f"{in_task} executed no test"
+            item = self._item("claimed", run, f"{run.program} executed no test")
+            fix = f"Run {run.program} on tests that exist, or report that there are none."
+            return JudgedCheck(item, (self._problem(NOTHING_EXECUTED, message, fix),))
+
+        rule = EXPLAINED_FAILURE if _EXPLAINED & self._words else CHECK_FAILED
+        fix = "Fix them and run it again, or report PARTIAL."
+        message = f"{in_task} failed{_counts_of(run)}"
+
+        return JudgedCheck(self._item("claimed", run, what), (self._problem(rule, message, fix),))
+
+    def _nothing_decided(self, kind: str, runs: Sequence[Run], real: Sequence[Run]) -> JudgedCheck:
+        if not self._check.passed:
+            return JudgedCheck(self._item("claimed"))
+
+        last = real[-1] if real else None
+        if last is not None and last.outcome == "not started":
+            if not self._history.may_have_run(kind) and not self._history.later_unknown(last):
+                what = f"{last.program} could not be started (exit status {last.command.status})"
+                message = f"{self._name} is reported as passed; {what}"
+                fix = f"Make {last.program} run, or report PARTIAL."
+                problem = self._problem(CHECK_FAILED, message, fix)
+                return JudgedCheck(self._item("claimed", last, what), (problem,))
+
+            return self._not_proven(kind, f"{last.program} could not be started", last)
+
+        if last is not None:
+            if last.shown is not None and self._history.doubt(last, kind, None) is None:
+                what = f"{last.program}: {last.why}, and its output shows {last.shown!r}"
+                message = f"{self._name} is reported as passed; {what}"
+                problem = self._problem(CHECK_HIDES_FAILURE, message, _fix_for(last))
+                return self._with_policy(JudgedCheck(self._item("claimed", last, what), (problem,)))
+
+            return self._not_proven(kind, f"{last.program} was run, but {last.why}", last)
+
+        if runs and not self._history.may_have_run(kind):
+            vacuous = runs[-1]
+            what = f"{_short_line(vacuous)} proves nothing"
+            message = f"{self._name} is reported as passed; {what}; expected a run of the check"
+            fix = "Run the check itself."
+            problem = self._problem(VACUOUS_COMMAND, message, fix)
+            return self._with_policy(JudgedCheck(self._item("claimed", vacuous, what), (problem,)))
+
+        return self._not_proven(kind, "no command of this task shows it", None)
+
+    def _not_proven(self, kind: str, why: str, run: Run | None) -> JudgedCheck:
+        del kind
+        rule = CHECK_REQUIRED if self._needs_more("claimed") else CHECK_NOT_RUN
+        message = f"{self._name} is reported as passed; {why}"
+        problem = self._problem(rule, message, None if run is None else _fix_for(run))
+        return JudgedCheck(self._item("claimed", run, why), (problem,))
+
+    def _with_policy(self, judged: JudgedCheck) -> JudgedCheck:
+        """Return `judged` with an error where a warning does not satisfy the policy."""
+        if not self._needs_more("claimed"):
+            return judged
+        message = f"{self._name} is reported as passed; expected a run that was {self._required}"
+        return replace(judged, problems=(*judged.problems, self._problem(CHECK_REQUIRED, message)))
+
+    def _told_elsewhere(self, kind: str) -> bool:
+        """Return whether another check of this kind is reported as failed."""
+        return any(
+            not each.passed and kind in kinds_of(each)
+            for each in self._claims.checks
+            if each is not self._check
+        )
+
+    def _changed_since(self, run: Run) -> str | None:
+        """Return the name of a source file that changed after `run`, None if none did."""
+        for file in self._history.activity.files:
+            name = file.path.replace("\\", "/").rpartition("/")[2]
+            ending = name[name.rfind(".") :] if "." in name else ""
+            if file.position > run.position and file.ok and file.current and ending in run.sources:
+                return excerpt(name, _SHOWN)
+
+        return None
+
+    def _other_counts(self, run: Run) -> str | None:
+        """Return how the counts of the report differ from those of all runs."""
+        text = self._check.text[:_TEXT_CHARACTERS]
+        said = parse_result(text)
+        claimed = said.passed
+        if claimed is None and said.all_passed:
+            claimed = said.total
+        if claimed is None:
+            return None
+
+        # An older run of the same line is out of date; other lines are other parts of the tests.
+        newest = {
+            each.command.line: each
+            for each in self._history.runs
+            if "tests" in each.kinds and not each.vacuous
+        }
+        counts = [_numbers(each) for each in newest.values()]
+        if not counts or any(not each for each in counts):
+            return None
+
+        possible = set().union(*counts)
+        sums = {0}
+        for each in counts[-_MOST_SUMMED:]:
+            sums |= {total + number for total in sums for number in each}
+
+        # A lower number may be a part of the tests, unless it is written as runners write it.
+        lower = claimed < max(possible)
+        if claimed in possible | sums or (lower and f"{claimed} passed" not in text):
+            return None
+
+        printed = run.summary.result if run.summary is not None else None
+        shown = printed.passed if printed is not None else None
+        shown = shown if shown is not None else max(_numbers(run))
+        return f"{claimed} passed are reported; expected {shown}, as {run.program} printed"
+
+    # Parts of the answer
+
+    @property
+    def _name(self) -> str:
+        return excerpt(self._check.name, _SHOWN) or "a check"
+
+    def _needs_more(self, than: Tier) -> bool:
+        return self._check.passed and TIERS.index(self._required) > TIERS.index(than)
+
+    def _problem(self, rule: Rule, message: str, fix: str | None = None) -> Problem:
+        return rule.problem(
+            message, path=self._check.where, found=excerpt(self._check.text) or None, fix=fix
+        )
+
+    def _item(self, tier: Tier, run: Run | None = None, detail: str = "") -> EvidenceItem:
+        stated = "passed" if self._check.passed else "failed"
+        return EvidenceItem(
+            path=self._check.where,
+            claim=f"check {self._name!r} {stated}",
+            tier=tier,
+            source=run.command.source if run is not None else "",
+            detail=detail,
+        )
+
+
+def _numbers(run: Run) -> set[int]:
+    """Return the numbers that a report may give for what passed in `run`, none if unknown."""
+    if run.summary is None or not run.summary.seen or not run.command.output_whole:
+        return set()
+
+    result = run.summary.result
+    numbers = {each for each in (result.passed, result.total) if each is not None}
+    if result.passed is not None:
+        numbers.add(result.passed + (result.skipped or 0))
+        numbers.add(result.passed + (result.failed or 0) + (result.skipped or 0))
+    if result.total is not None:
+        numbers.add(result.total - (result.skipped or 0))
+        numbers.add(result.total - (result.failed or 0) - (result.errors or 0))
+        numbers.add(
+            result.total - (result.failed or 0) - (result.errors or 0) - (result.skipped or 0)
+        )
+
+    return {each for each in numbers if each >= 0}
+
+
+def _counts_of(run: Run) -> str:
+    """Return what the run's summary counts and names: ": 2 failed, test_a, test_b"."""
+    summary = run.summary
+    if summary is None or not summary.seen:
+        status = run.command.status
+        return f" with exit status {status}" if run.outcome == "failed" else ""
+
+    if run.outcome == "passed":
+        passed = summary.result.passed
+        return "" if passed is None else f" ({passed} passed)"
+
+    names = [name.rpartition("::")[2][:_SHOWN] for name in summary.names[:3]]
+    more = len(summary.names) - len(names)
+    shown = ", ".join([summary.failure or "", *names])
+
+    return f": {shown}" + (f" and {more} more" if more > 0 else "")
+
+
+def _fix_for(run: Run) -> str:
+    return f"Run {run.program} on a line of its own, without a pipe, `|| true` or `;` after it."
+
+
+def _short_line(run: Run) -> str:
+    return repr(excerpt(run.command.line.strip().partition("\n")[0], 60))

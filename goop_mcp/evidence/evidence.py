@@ -1,0 +1,107 @@
+"""Evidence: what a caller knows about an agent's work, for `validate(..., evidence=…)`."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from goop_mcp.evidence.activity import (
+    ENTRIES,
+    NO_ACTIVITY,
+    AgentActivity,
+    ObservedCommand,
+    ObservedFile,
+)
+
+__all__ = ["Evidence", "EvidenceSource", "Observed", "activity_of"]
+
+_CALLER: Final = "caller"
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a caller knows apart from the report.
+
+    `activity` is what a reader made of a transcript. `commands` and `files` are for callers that
+    ran the commands themselves, or have only lists of them; they are added to the activity, and
+    without one they count as everything that the agent did. `base` is the id of the commit at which
+    the task began, None if unknown; `Expectations.base` counts first.
+    """
+
+    activity: AgentActivity | None = None
+    commands: tuple[ObservedCommand, ...] = ()
+    files: tuple[ObservedFile, ...] = ()
+    base: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values of the wrong type, which would blame the agent for the caller's mistake."""
+        wanted = (
+            ("activity", (self.activity,), (AgentActivity, type(None))),
+            ("commands", self.commands, (ObservedCommand,)),
+            ("files", self.files, (ObservedFile,)),
+        )
+        for name, values, kinds in wanted:
+            for value in values:
+                if not isinstance(value, kinds):
+                    raise TypeError(
+                        f"{name} of Evidence holds {type(value).__name__}; expected"
+                        f" {kinds[0].__name__}"
+                    )
+
+
+EvidenceSource = Evidence | AgentActivity | Callable[[], "Evidence | AgentActivity | None"]
+"""What `evidence=` takes: a value, or a function that is called once per reply and returns one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the rules look at: `everything` is whether nothing was left out for its size."""
+
+    activity: AgentActivity
+    base: str | None = None
+    everything: bool = True
+
+
+def activity_of(evidence: "EvidenceSource | None") -> Observed:
+    """Return what was observed, in order, at most `ENTRIES` of each kind."""
+    try:
+        known = evidence() if callable(evidence) else evidence
+    except Exception as error:
+        # A reader that fails is no fault of the agent: its report counts as not checked.
+        _logger.exception("the evidence could not be read")
+        why = f"the evidence could not be read ({type(error).__name__})"
+        return Observed(replace(NO_ACTIVITY, why_incomplete=why))
+
+    if known is None:
+        return Observed(NO_ACTIVITY)
+    if isinstance(known, AgentActivity):
+        known = Evidence(activity=known)
+    if not isinstance(known, Evidence):
+        raise TypeError(
+            f"evidence is {type(known).__name__}; expected Evidence, AgentActivity, a function that"
+            " returns one of them, or None"
+        )
+
+    activity = known.activity
+    if activity is None:
+        activity = AgentActivity(host=_CALLER, complete=True)
+
+    commands = sorted((*activity.commands, *known.commands), key=_position)
+    files = sorted((*activity.files, *known.files), key=_position)
+    most = max(len(commands), len(files), len(activity.tools), len(activity.memories))
+
+    # The last entries decide; that the earlier ones are not looked at must accuse nobody.
+    bounded = replace(
+        activity,
+        commands=tuple(commands[-ENTRIES:]),
+        files=tuple(files[-ENTRIES:]),
+        tools=activity.tools[-ENTRIES:],
+        memories=activity.memories[-ENTRIES:],
+    )
+
+    return Observed(bounded, known.base, everything=most <= ENTRIES)
+
+
+def _position(entry: ObservedCommand | ObservedFile) -> int:
+    return entry.position

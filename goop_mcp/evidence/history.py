@@ -1,0 +1,125 @@
+"""The commands of a task as runs of checks, and whether a later entry puts a run in doubt."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from goop_mcp.evidence.activity import AgentActivity, ObservedCall, ObservedCommand
+from goop_mcp.evidence.attribution import Attributed, Run, attribute, words_in
+from goop_mcp.evidence.runners import ANY_KIND, word_set
+from goop_mcp.evidence.summaries import summary_of
+
+__all__ = ["History"]
+
+# Words in the names of tools with which an agent can run commands, or have others run them.
+_RUNNING_TOOLS: Final = word_set(
+    "agent agents bash build check checks code command delegate dispatch eval exec "
+    "execute executecode notebook output process python repl run runs script shell "
+    "skill spawn subagent task terminal test tests verify workflow"
+)
+_OUR_TOOLS: Final = ("goop",)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A command with what is known about it."""
+
+    command: ObservedCommand
+    attributed: Attributed
+
+
+class History:
+    """What an agent ran, in order. `everything`: no entry was left out for its size."""
+
+    def __init__(self, activity: AgentActivity, *, everything: bool) -> None:
+        self.activity, self.everything = activity, everything
+        self._entries = [_Entry(each, attribute(each)) for each in activity.commands]
+        self.runs: tuple[Run, ...] = tuple(
+            run for entry in self._entries for run in entry.attributed.runs
+        )
+        self._order = {id(run): at for at, run in enumerate(self.runs)}
+
+    def of_kind(self, kind: str, *, current: bool) -> list[Run]:
+        """Return the runs of `kind` of this task, or those of earlier tasks, in order."""
+        return [run for run in self.runs if kind in run.kinds and run.command.current is current]
+
+    def doubt(self, run: Run, kind: str, passed_before: Run | None) -> str | None:
+        """Return why the failure of `run` may no longer hold, None if it does.
+
+        An agent may check its work in ways that nobody can attribute: with a script of the project,
+        in a pipe, in the background, by another agent. Where that may have happened later, the
+        failure accuses nobody.
+        """
+        at = self._order[id(run)]
+        for later in self.runs[at + 1 :]:
+            if later.vacuous or not {kind, ANY_KIND}.intersection(later.kinds):
+                continue
+            if later.outcome == "passed":
+                return f"{later.program} passed later"
+            if later.outcome == "unknown" and later.shown is None:
+                return f"it was run again later, and {later.why or 'its result is not known'}"
+
+        for entry in self._entries:
+            command = entry.command
+            if command.position <= run.position or not command.ran:
+                continue
+            if entry.attributed.runs and ANY_KIND not in entry.attributed.may_check:
+                continue
+            if command.status in (0, None) and entry.attributed.may_check & {kind, ANY_KIND}:
+                return f"a later command may have run it ({_short(command.line)})"
+            if not entry.attributed.runs and command.output:
+                summary = summary_of(command.output, "", kind)
+                if summary.seen and summary.failure is None and not summary.nothing_ran:
+                    return f"a later command printed a result ({_short(command.line)})"
+
+        since = passed_before.position if passed_before is not None else -1
+        for entry in self._entries:
+            if since < entry.command.position <= run.position and entry.attributed.other_tree:
+                return f"other files were in place ({_short(entry.command.line)})"
+
+        tool = next((each for each in self._running_tools() if each.position > run.position), None)
+        return None if tool is None else f"{tool.name} was called later and may have run it"
+
+    def may_have_run(self, kind: str) -> bool:
+        """Return whether anything in the task may have run a check of `kind` unseen."""
+        return any(self._running_tools()) or any(
+            entry.attributed.may_check & {kind, ANY_KIND} for entry in self._entries
+        )
+
+    def later_unknown(self, run: Run) -> bool:
+        """Return whether any program but the known harmless ones ran after `run`."""
+        return any(
+            entry.command.position > run.position and not entry.attributed.reads_only
+            for entry in self._entries
+        ) or any(each.position > run.position for each in self._running_tools())
+
+    def may_have_written(self) -> bool:
+        """Return whether a command or another agent may have changed files unseen."""
+        return any(self._running_tools()) or any(
+            entry.command.ran and not entry.attributed.reads_only for entry in self._entries
+        )
+
+    def commands_with(self, text: str) -> Iterable[ObservedCommand]:
+        """Yield the commands whose line or output contains `text`."""
+        return (each for each in self.activity.commands if text in each.line or text in each.output)
+
+    def _running_tools(self) -> Sequence[ObservedCall]:
+        return [
+            call
+            for call in self.activity.tools
+            if call.ok is not False
+            and not any(name in call.name.lower() for name in _OUR_TOOLS)
+            and _RUNNING_TOOLS.intersection(_tool_words(call.name))
+        ]
+
+
+def _tool_words(name: str) -> Iterable[str]:
+    """Yield the words of a tool's name: `mcp__ide__executeCode`, `run_tests`, `Task`."""
+    spaced = "".join(f" {each}" if each.isupper() else each for each in name.replace("_", " "))
+    yield from words_in(spaced.replace("-", " "))
+    yield from words_in(name.replace("_", " "))
+
+
+def _short(line: str, most: int = 40) -> str:
+    first = line.strip().partition("\n")[0]
+    return first if len(first) <= most else first[: most - 1] + "…"

@@ -1,0 +1,318 @@
+"""judge_evidence(): the claims of an envelope against what the agent did."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from goop_mcp.evidence.activity import ObservedFile
+from goop_mcp.evidence.checks import judge_checks
+from goop_mcp.evidence.evidence import EvidenceSource, activity_of
+from goop_mcp.evidence.history import History
+from goop_mcp.evidence.rules import FILE_NOT_REPORTED, NOTHING_DONE, WRITE_REFUSED
+from goop_mcp.validation.claims import Claims, FileClaim, MemoryClaim
+from goop_mcp.validation.evidence_rules import (
+    FILE_NOT_TOUCHED,
+    MEMORY_NOT_FOUND,
+    NOT_CHECKED,
+    NOT_TOUCHED_AS_FAR_AS_KNOWN,
+)
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.rules import Problem
+from goop_mcp.validation.verdict import EvidenceItem, Tier
+
+__all__ = ["Judgement", "judge_evidence"]
+
+_SHOWN = 60
+_MOST_UNREPORTED = 10
+_SHA = 7
+_WRITTEN = frozenset({"created", "modified", "touched"})
+_TEMPORARY = ("/tmp/", "/var/folders/", "/dev/")  # noqa: S108
+_NOT_REPORTED = ("/.goopspec/", "/.claude/", "/.opencode/", "/.git/", "/node_modules/")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the evidence says: problems for the verdict, and what each claim rests on.
+
+    `touched` are the places of the file claims whose change was observed.
+    """
+
+    problems: tuple[Problem, ...]
+    items: tuple[EvidenceItem, ...]
+    touched: frozenset[str] = frozenset()
+
+
+def judge_evidence(
+    claims: Claims,
+    evidence: EvidenceSource | None,
+    *,
+    require: Tier = "claimed",
+    workspace: str | None = None,
+    in_project: bool = False,
+    found: Sequence[Problem] = (),
+) -> Judgement:
+    """Compare `claims` with `evidence`. Linear in both.
+
+    `require` is the tier that each passed check of a complete task needs. `workspace` is the folder
+    of the project, None if unknown. `in_project` means that files and memories were looked for in
+    the project, and `found` has the problems of that: what it shows is not said twice, and what is
+    there was written.
+    """
+    observed = activity_of(evidence)
+    activity = observed.activity
+    history = History(activity, everything=observed.everything)
+    whole = activity.complete and observed.everything
+    problems: list[Problem] = []
+    if evidence is not None and not activity.complete:
+        message = (
+            "what the agent did was not compared with the report:"
+            f" {activity.why_incomplete or 'it is not known completely'}"
+        )
+        problems.append(NOT_CHECKED.problem(message, offset=0))
+
+    judged = judge_checks(claims, history, require=require)
+    problems += [problem for check in judged for problem in check.problems]
+    items = [check.item for check in judged]
+
+    files = _Files(claims, history, workspace)
+    items += files.items()
+    items += [_commit(claim.sha, claim.where, history) for claim in claims.commits]
+    items += [_memory(claim, history) for claim in claims.memories]
+    if activity.complete:
+        problems += files.refused()
+        problems += _refused_memories(claims, history, found if in_project else None)
+
+    if whole:
+        if _is_idle(claims, history):
+            message = (
+                "the task is reported as complete, and the agent called no tool; expected some work"
+            )
+            problems.append(NOTHING_DONE.problem(message, offset=0))
+        elif not in_project:
+            problems += files.not_touched(base_known=observed.base is not None)
+            problems += _missing_memories(claims, history)
+
+        problems += files.not_reported()
+
+    return Judgement(tuple(problems), tuple(items), frozenset(files.touched))
+
+
+def _is_idle(claims: Claims, history: History) -> bool:
+    done = claims.files or claims.commits or any(check.passed for check in claims.checks)
+    return bool(
+        claims.complete
+        and done
+        and history.activity.is_empty
+        # A caller that passes lists of commands and files does not know of other tools.
+        and history.activity.host != "caller"
+    )
+
+
+# Files
+
+
+class _Files:
+    """Compares the files that an envelope names with the changes that were observed."""
+
+    def __init__(self, claims: Claims, history: History, workspace: str | None) -> None:
+        self._claims, self._history = claims, history
+        self._root = workspace.rstrip("/") + "/" if workspace else None
+        by_name: dict[str, list[ObservedFile]] = {}
+        for file in history.activity.files:
+            by_name.setdefault(_name(file.path), []).append(file)
+
+        self._changes = {
+            claim.where: [
+                file for file in by_name.get(_name(claim.path), ()) if _same(claim.path, file.path)
+            ]
+            for claim in claims.files
+        }
+        self.touched = {
+            where
+            for where, changes in self._changes.items()
+            if any(change.ok is not False for change in changes)
+        }
+
+    def items(self) -> Iterator[EvidenceItem]:
+        for claim in self._claims.files:
+            seen = [change for change in self._changes[claim.where] if change.ok is not False]
+            yield EvidenceItem(
+                path=claim.where,
+                claim=f"file {excerpt(claim.path, _SHOWN)!r} {claim.kind}",
+                tier="observed" if seen else "claimed",
+                source=seen[-1].source if seen else "",
+                detail=f"{seen[-1].action} by the agent" if seen else "",
+            )
+
+    def refused(self) -> Iterator[Problem]:
+        """Yield the files that only refused or failed writes can have changed."""
+        if self._history.may_have_written():
+            return
+
+        for claim in self._written():
+            changes = self._changes[claim.where]
+            if changes and all(change.ok is False for change in changes):
+                why = excerpt(changes[-1].error.partition("\n")[0], _SHOWN)
+                message = (
+                    f"file {excerpt(claim.path, _SHOWN)!r} is reported as written; every write of"
+                    f" it failed{f': {why}' if why else ''}"
+                )
+                yield WRITE_REFUSED.problem(message, path=claim.where, found=excerpt(claim.path))
+
+    def not_touched(self, *, base_known: bool) -> Iterator[Problem]:
+        """Yield the files that nothing of what the agent did can have changed."""
+        if self._history.may_have_written():
+            return
+
+        for claim in self._written():
+            if claim.kind == "touched" or self._changes[claim.where]:
+                continue
+
+            rule = FILE_NOT_TOUCHED if base_known else NOT_TOUCHED_AS_FAR_AS_KNOWN
+            message = (
+                f"file {excerpt(claim.path, _SHOWN)!r} was not changed in this task; expected a"
+                " change, as the reply says"
+            )
+            yield rule.problem(message, path=claim.where, found=excerpt(claim.path))
+
+    def not_reported(self) -> Iterator[Problem]:
+        """Yield the files of the project that the agent changed and does not list."""
+        root = self._root or self._guessed_root()
+        if not self._claims.files or root is None or not self._claims.complete:
+            return
+
+        listed = {id(change) for changes in self._changes.values() for change in changes}
+        last: dict[str, ObservedFile] = {}
+        for file in self._history.activity.files:
+            if file.ok and file.current:
+                last[file.path.replace("\\", "/")] = file
+
+        shown = 0
+        for path, file in last.items():
+            inside = path.startswith(root) if path.startswith("/") else True
+            if id(file) in listed or file.action == "deleted" or not inside:
+                continue
+            if path.startswith(_TEMPORARY) or any(part in f"/{path}" for part in _NOT_REPORTED):
+                continue
+
+            shown += 1
+            if shown > _MOST_UNREPORTED:
+                return
+
+            name = path.removeprefix(root)
+            message = f"the agent changed {excerpt(name, _SHOWN)!r}; expected it in the report"
+            yield FILE_NOT_REPORTED.problem(message, offset=0)
+
+    def _written(self) -> Iterator[FileClaim]:
+        return (claim for claim in self._claims.files if claim.kind in _WRITTEN)
+
+    def _guessed_root(self) -> str | None:
+        """Return the folder that the paths of the report are relative to, None if unknown."""
+        for claim in self._claims.files:
+            for change in self._changes[claim.where]:
+                path = change.path.replace("\\", "/")
+                short = claim.path.strip().removeprefix("./")
+                if path.endswith(f"/{short}"):
+                    return path.removesuffix(short)
+
+        return None
+
+
+def _name(path: str) -> str:
+    return path.strip().rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+
+
+def _same(claimed: str, seen: str) -> bool:
+    """Return whether two spellings may be the same file: one ends with the other."""
+    short = claimed.strip().replace("\\", "/").removeprefix("./")
+    long = seen.replace("\\", "/").removeprefix("./")
+    return short == long or long.endswith("/" + short) or short.endswith("/" + long)
+
+
+# Commits and memories
+
+
+def _commit(sha: str, where: str, history: History) -> EvidenceItem:
+    begin = sha.lower()[:_SHA]
+    seen = None
+    if len(begin) == _SHA:
+        seen = next(
+            (
+                each
+                for each in history.commands_with(begin)
+                if "git" in each.line and each.status in (0, None)
+            ),
+            None,
+        )
+    return EvidenceItem(
+        path=where,
+        claim=f"commit {excerpt(sha, 12)!r}",
+        tier="claimed" if seen is None else "observed",
+        source="" if seen is None else seen.source,
+        detail="" if seen is None else "printed by git",
+    )
+
+
+def _saves(claim: MemoryClaim, history: History) -> list[tuple[bool | None, str, str]]:
+    wanted = " ".join(claim.title.casefold().split())
+    return [
+        (each.ok, each.source, each.error)
+        for each in history.activity.memories
+        if " ".join(each.title.casefold().split()) == wanted
+    ]
+
+
+def _memory(claim: MemoryClaim, history: History) -> EvidenceItem:
+    saved = [source for ok, source, _ in _saves(claim, history) if ok is not False]
+    return EvidenceItem(
+        path=claim.where,
+        claim=f"memory {excerpt(claim.title, _SHOWN)!r}",
+        tier="observed" if saved else "claimed",
+        source=saved[-1] if saved else "",
+        detail="saved by the agent" if saved else "",
+    )
+
+
+def _refused_memories(
+    claims: Claims, history: History, found: Sequence[Problem] | None
+) -> Iterator[Problem]:
+    """Yield the memories whose saving was refused; `found` is None where nobody looked for them."""
+    missing = {
+        problem.hit.path for problem in found or () if problem.rule.id == MEMORY_NOT_FOUND.id
+    }
+    for claim in claims.memories:
+        saves = _saves(claim, history)
+        if not saves or any(ok is not False for ok, _, _ in saves) or _by_other_means(history):
+            continue
+        if found is not None and claim.where not in missing:
+            continue
+
+        why = excerpt(saves[-1][2].partition("\n")[0], _SHOWN)
+        message = (
+            f"memory {excerpt(claim.title, _SHOWN)!r} is reported as saved; saving it failed"
+            f"{f': {why}' if why else ''}"
+        )
+        fix = "Save the memory and look at the answer, or leave it out."
+        yield WRITE_REFUSED.problem(message, path=claim.where, found=excerpt(claim.title), fix=fix)
+
+
+def _missing_memories(claims: Claims, history: History) -> Iterator[Problem]:
+    if _by_other_means(history):
+        return
+
+    for claim in claims.memories:
+        if not _saves(claim, history):
+            message = (
+                f"no memory {excerpt(claim.title, _SHOWN)!r} was saved in this task; expected one"
+                " with this title"
+            )
+            yield MEMORY_NOT_FOUND.problem(message, path=claim.where, found=excerpt(claim.title))
+
+
+def _by_other_means(history: History) -> bool:
+    """Return whether a memory may have been saved in a way that is not listed."""
+    titled = len(history.activity.memories)
+    tools = sum(
+        any(word in call.name.lower() for word in ("memor", "remember", "save", "note"))
+        for call in history.activity.tools
+    )
+    return tools > titled or history.may_have_written()

@@ -1,0 +1,198 @@
+"""Rules about claims of an envelope, compared with what the agent was seen to do.
+
+Missing evidence never rejects, unless the caller's policy asks for it; contradicting evidence
+always does. In the examples the agent ran pytest (12 passed), then ruff (3 errors), a jest without
+any test, black and `mypy --version`; it wrote src/login.py, and src/refused.py was refused. For the
+last rule it called no tool.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.rules import Example, RuleList
+from goop_mcp.validation.samples import COMPLETE_REPLY
+
+__all__ = [
+    "ACTIVITY_RULES",
+    "CHECK_FAILED",
+    "CHECK_HIDES_FAILURE",
+    "CHECK_NOT_RUN",
+    "CHECK_REQUIRED",
+    "CHECK_STALE",
+    "COUNTS_DIFFER",
+    "EXPLAINED_FAILURE",
+    "FILE_NOT_REPORTED",
+    "NOTHING_DONE",
+    "NOTHING_EXECUTED",
+    "STALE_REQUIRED",
+    "VACUOUS_COMMAND",
+    "WRITE_REFUSED",
+]
+
+_CHECK = '<check name="tests" passed="true">pytest: 12 passed</check>'
+_FILE = '<file path="src/login.py" action="created">Login endpoint</file>'
+
+ACTIVITY_RULES = RuleList()
+
+CHECK_FAILED: Final = ACTIVITY_RULES.add(
+    id="evidence/check-failed",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches=(
+        "a check is reported as passed, and the last run of that kind failed; a warning where the"
+        " report explains the failure"
+    ),
+    why="The next agent builds on work that does not hold.",
+    fix="Fix them and run it again, or report PARTIAL.",
+    requirements=("G-28", "G-47"),
+    example=Example(
+        good=_CHECK,
+        bad='<check name="lint" passed="true">ruff: no findings</check>',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+EXPLAINED_FAILURE: Final = replace(CHECK_FAILED, lenient=Severity.WARNING, strict=Severity.WARNING)
+"""The same where the report itself speaks of the failure: it hides nothing."""
+
+CHECK_NOT_RUN: Final = ACTIVITY_RULES.add(
+    id="evidence/check-not-run",
+    lenient=Severity.INFO,
+    strict=Severity.INFO,
+    catches=(
+        "a check is reported as passed, and no run shows it: nothing of that kind was run, or the"
+        " exit status of the line is not that of the check; a warning where the output shows a"
+        " failure all the same, an error where the policy asks for evidence"
+    ),
+    why="Nobody can tell whether it passed. It is no accusation: it may have been run elsewhere.",
+    fix="Run the check on a line of its own, without a pipe, `|| true` or `;` after it.",
+    requirements=("G-28",),
+    example=Example(
+        good=_CHECK,
+        bad='<check name="build" passed="true">go build: done</check>',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+CHECK_HIDES_FAILURE: Final = replace(
+    CHECK_NOT_RUN, lenient=Severity.WARNING, strict=Severity.WARNING
+)
+"""The same where the output of a line that hides its status shows a failure."""
+
+CHECK_REQUIRED: Final = replace(CHECK_NOT_RUN, lenient=Severity.ERROR, strict=Severity.ERROR)
+"""The same where the caller's policy asks for more than the report's word."""
+
+CHECK_STALE: Final = ACTIVITY_RULES.add(
+    id="evidence/check-stale",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches=(
+        "source files changed after the last passing run; an error where the policy asks for"
+        " evidence"
+    ),
+    why="The result is that of other code.",
+    fix="Run the check again.",
+    requirements=("G-28",),
+    example=Example(
+        good=_CHECK,
+        bad='<check name="format" passed="true">black: unchanged</check>',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+STALE_REQUIRED: Final = replace(CHECK_STALE, lenient=Severity.ERROR, strict=Severity.ERROR)
+"""The same where the caller's policy asks for more than the report's word."""
+
+COUNTS_DIFFER: Final = ACTIVITY_RULES.add(
+    id="evidence/counts-differ",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="the report's counts are not those of any run of the task, nor their sum",
+    why="Counts that nobody printed were made up, or are those of an older run.",
+    fix="Copy the counts that the last run printed.",
+    requirements=("G-28",),
+    example=Example(
+        good=_CHECK,
+        bad='<check name="tests" passed="true">pytest: 21 passed</check>',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+NOTHING_EXECUTED: Final = ACTIVITY_RULES.add(
+    id="evidence/nothing-executed",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="tests are reported as passed, and the last run executed none",
+    why="A run without a test ends well and proves nothing.",
+    fix="Run tests that exist, or report that there are none.",
+    requirements=("G-28", "G-47"),
+    example=Example(
+        good=_CHECK,
+        bad='<check name="tests" passed="true">jest: done</check>',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+VACUOUS_COMMAND: Final = ACTIVITY_RULES.add(
+    id="evidence/vacuous-command",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="the only command of that kind proves nothing: `--version`, `--collect-only`, `echo`",
+    why="It ends well whatever the code is like.",
+    fix="Run the check itself.",
+    requirements=("G-28",),
+    example=Example(
+        good=_CHECK,
+        bad='<check name="types" passed="true">mypy: no findings</check>',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+FILE_NOT_REPORTED: Final = ACTIVITY_RULES.add(
+    id="evidence/file-not-reported",
+    lenient=Severity.INFO,
+    strict=Severity.WARNING,
+    catches="the agent changed a file that the report does not list",
+    why="The next agent and the reviewer do not look at it.",
+    fix="List the file in the report.",
+    requirements=("G-22",),
+    example=Example(
+        good=_FILE,
+        bad='<file path="src/session.py" action="created">Login endpoint</file>',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+WRITE_REFUSED: Final = ACTIVITY_RULES.add(
+    id="evidence/write-refused",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="a file is claimed as written, and every write of it was refused or failed",
+    why="Work is counted that was never saved.",
+    fix="Write the file and look at the answer, or leave the file out.",
+    requirements=("G-22",),
+    example=Example(
+        good=_FILE,
+        bad='<file path="src/refused.py" action="created">Login endpoint</file>',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+NOTHING_DONE: Final = ACTIVITY_RULES.add(
+    id="evidence/nothing-done",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches=(
+        "the task is reported as complete with files, commits or passed checks, and the agent"
+        " called no tool at all"
+    ),
+    why="A text alone changes no file and runs no check.",
+    fix="Do the work with your tools, then report what you did.",
+    requirements=("G-47",),
+    example=Example(
+        good="<status>PARTIAL</status>",
+        bad="<status>COMPLETE</status>",
+        reply=COMPLETE_REPLY.replace("<status>COMPLETE", "<status>PARTIAL"),
+    ),
+)

@@ -1,0 +1,336 @@
+"""parts_of(): the commands of a shell line, and which of them its exit status speaks for."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from goop_mcp.evidence.shell.reading import read_script
+from goop_mcp.evidence.shell.tree import (
+    AndOr,
+    Compound,
+    Function,
+    Group,
+    Node,
+    Pipeline,
+    Script,
+    Simple,
+    UnreadableLineError,
+    Word,
+)
+from goop_mcp.evidence.shell.wrappers import name_of, shell_script, without_wrappers
+
+__all__ = ["Part", "parts_of"]
+
+_MOST_PARTS: Final = 400
+_MOST_SCRIPTS: Final = 4
+
+# Neither fails for a reason of its own, so a failure of the line is that of another command.
+_NEVER_FAIL = frozenset({":", "echo", "export", "printf", "set", "true"})
+_EXITS = frozenset({"exit", "return"})
+_SAME_STATUS = frozenset({"$?", "${?}"})
+_FIRST_STATUS = frozenset({"${PIPESTATUS[0]}", "${pipestatus[1]}"})
+_NOTHING: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One program that a line starts, without its wrappers.
+
+    `proven`: status 0 of the line means that this program ran and ended with 0. `alone`: any other
+    status of the line is the status of this program. `variables` are set for it.
+    """
+
+    words: tuple[Word, ...]
+    variables: tuple[tuple[str, Word], ...]
+    proven: bool
+    alone: bool
+
+
+def parts_of(line: str, read: Callable[[str], Script] = read_script) -> tuple[Part, ...] | None:
+    """Return the programs of `line` in order, None if it cannot be read.
+
+    What is not certain is not proven: a command that `|| true`, a pipe, `;`, `&` or an `if` follows
+    or hides. `read` gives the structure of the line.
+    """
+    decider = _Decider(read)
+    try:
+        proven = decider.script(read(line))
+    except UnreadableLineError:
+        return None
+
+    if decider.ends_early:
+        proven = _NOTHING
+
+    fallible = [at for at, each in enumerate(decider.found) if not _never_fails(each)]
+
+    return tuple(
+        Part(
+            each.words,
+            (*decider.exported, *each.assignments),
+            proven=at in proven and name_of(each.words[0]) not in decider.functions,
+            alone=fallible == [at] and at in proven,
+        )
+        for at, each in enumerate(decider.found)
+    )
+
+
+def _never_fails(command: Simple) -> bool:
+    return name_of(command.words[0]) in _NEVER_FAIL
+
+
+class _Decider:
+    """Walks through a tree in the order of execution, with the options that `set` changes."""
+
+    def __init__(self, read: Callable[[str], Script]) -> None:
+        self._read = read
+        self.found: list[Simple] = []
+        self.exported: list[tuple[str, Word]] = []
+        self.functions: set[str] = set()
+        # Whether the line may end before its last command, with status 0.
+        self.ends_early = False
+        self._errexit = self._pipefail = False
+        self._scripts = 0
+
+    def script(self, script: Script, *, counts: bool = True) -> frozenset[int]:
+        """Return the numbers in `found` of the commands that status 0 of `script` proves.
+
+        `counts` is whether `set -e` has an effect here.
+        """
+        proven: set[int] = set()
+        before = _NOTHING
+        before_node: Node | None = None
+        for at, item in enumerate(script.items):
+            last = at == len(script.items) - 1
+            errexit = self._errexit
+            seen = self.node(item.node, counts=counts)
+            if item.background:
+                seen = _NOTHING
+            elif self._is_exit(item.node):
+                # What follows is never reached: the line ends with the status that is named here.
+                proven |= self._status_of_exit(item.node, before, before_node)
+                for rest in script.items[at + 1 :]:
+                    self.node(rest.node, counts=counts)
+
+                return frozenset(proven)
+
+            stops = errexit and counts and not isinstance(item.node, AndOr)
+            if (last or stops) and not item.background:
+                proven |= seen
+
+            before, before_node = seen, item.node
+
+        return frozenset(proven)
+
+    def node(self, node: Node, *, counts: bool) -> frozenset[int]:
+        """Return what status 0 of `node` proves."""
+        match node:
+            case Simple():
+                return self._simple(node)
+            case Pipeline():
+                return self._pipeline(node)
+            case AndOr():
+                return self._and_or(node, counts=counts)
+            case Group(body, subshell=True):
+                with self._own_options():
+                    return self.script(body, counts=counts)
+            case Group(body):
+                return self.script(body, counts=counts)
+            case Compound(parts):
+                for part in parts:
+                    self.script(part, counts=False)
+
+                # An exit inside ends the line as well.
+                self.ends_early = self.ends_early or any(_may_exit(part) for part in parts)
+
+                return _NOTHING
+            case Function(name):
+                self.functions.add(name)
+                return _NOTHING
+
+    def _pipeline(self, node: Pipeline) -> frozenset[int]:
+        seen = []
+        for command in node.commands:
+            with self._own_options():
+                seen.append(self.node(command, counts=not node.negated))
+
+        if node.negated:
+            return _NOTHING
+        return frozenset().union(*seen) if self._pipefail else seen[-1]
+
+    def _and_or(self, node: AndOr, *, counts: bool) -> frozenset[int]:
+        left = self.node(node.left, counts=False)
+        right = self.node(node.right, counts=counts)
+        # `cd x || exit 0; pytest` ends well without any test.
+        for side, after_failure in ((node.left, False), (node.right, not node.both)):
+            if self._is_exit(side) and not _never_zero(side, bare=after_failure):
+                self.ends_early = True
+
+        if node.both:
+            return left | right
+        if _never_zero(node.right, bare=True):
+            return left
+        return right if _never_zero(node.left, bare=False) else left & right
+
+    def _simple(self, node: Simple) -> frozenset[int]:
+        for value in (*node.words, *(value for _, value in node.assignments)):
+            if value.inner is not None and node.words:
+                with self._own_options():
+                    self.script(value.inner, counts=False)
+
+        if not node.words:
+            return self._assignment(node)
+
+        self._note(node)
+        command = without_wrappers(node.words, node.assignments)
+        if command is None or not command.words:
+            return self._add(node)
+
+        script = shell_script(command)
+        if script is None:
+            return self._add(Simple(command.words, command.variables))
+
+        self._scripts += 1
+        if script.text is None or not script.runs or self._scripts > _MOST_SCRIPTS:
+            self._add(node)
+            return _NOTHING
+
+        evaluated = name_of(command.words[0]) == "eval"
+        with self._own_options():
+            if not evaluated:
+                self._errexit, self._pipefail = script.errexit, script.pipefail
+            return self.script(self._read(script.text))
+
+    def _assignment(self, node: Simple) -> frozenset[int]:
+        """Judge `name=value`, which has the status of its last command substitution."""
+        proven = _NOTHING
+        for name, value in node.assignments:
+            self.exported.append((name, value))
+            if value.inner is not None:
+                with self._own_options():
+                    proven = self.script(value.inner)
+
+        return proven
+
+    def _note(self, node: Simple) -> None:
+        """Keep what changes the commands that follow: options, variables, traps."""
+        name = name_of(node.words[0])
+        arguments = [word.text for word in node.words[1:]]
+        if name == "set":
+            self._set(arguments)
+        elif name in ("export", "declare", "typeset"):
+            for word in node.words[1:]:
+                variable, sign, value = word.text.partition("=")
+                if sign:
+                    self.exported.append((variable, Word(value, word.literal)))
+        elif name == "alias":
+            self.functions |= {each.partition("=")[0] for each in arguments}
+        elif name == "trap" and any("exit" in each for each in arguments):
+            self.ends_early = True
+
+    def _set(self, arguments: list[str]) -> None:
+        for at, option in enumerate(arguments):
+            if option[:1] not in ("-", "+") or option == "--":
+                continue
+
+            on = option[0] == "-"
+            self._errexit = on if "e" in option else self._errexit
+            # `set -n` reads the rest and runs nothing of it.
+            self.ends_early = self.ends_early or (on and "n" in option)
+            following = arguments[at + 1] if at + 1 < len(arguments) else ""
+            if "o" in option and following == "pipefail":
+                self._pipefail = on
+            elif "o" in option and following == "errexit":
+                self._errexit = on
+            elif "o" in option and following == "noexec":
+                self.ends_early = self.ends_early or on
+
+    def _add(self, command: Simple) -> frozenset[int]:
+        if len(self.found) >= _MOST_PARTS:
+            raise UnreadableLineError("the line has too many commands")
+
+        self.found.append(command)
+
+        return frozenset({len(self.found) - 1})
+
+    def _is_exit(self, node: Node) -> bool:
+        return isinstance(node, Simple) and bool(node.words) and name_of(node.words[0]) in _EXITS
+
+    def _status_of_exit(
+        self, node: Node, before: frozenset[int], before_node: Node | None
+    ) -> frozenset[int]:
+        """Return what status 0 proves where `exit` names the status of the command before it."""
+        words = [word.text for word in node.words[1:]] if isinstance(node, Simple) else []
+        if not words or words[0] in _SAME_STATUS:
+            return before
+        if words[0] in _FIRST_STATUS and isinstance(before_node, Pipeline):
+            first = before_node.commands[0]
+            if isinstance(first, Simple) and not before_node.negated:
+                return self._first_of(first)
+
+        return _NOTHING
+
+    def _first_of(self, first: Simple) -> frozenset[int]:
+        command = without_wrappers(first.words, first.assignments)
+        if command is None or not command.words or shell_script(command) is not None:
+            return _NOTHING
+        wanted = Simple(command.words, command.variables)
+        return frozenset(at for at, each in enumerate(self.found) if each == wanted)
+
+    @contextmanager
+    def _own_options(self) -> Iterator[None]:
+        """Undo changes of options at the end, as a subshell does."""
+        kept = self._errexit, self._pipefail
+        try:
+            yield
+        finally:
+            self._errexit, self._pipefail = kept
+
+
+def _never_zero(node: Node, *, bare: bool) -> bool:
+    """Return whether `node` never ends with 0; `bare`: an `exit` alone follows a failure."""
+    match node:
+        case Simple(words) if words:
+            name = name_of(words[0])
+            if name in _EXITS:
+                status = words[1].text if len(words) > 1 else ""
+                if not status or status in _SAME_STATUS:
+                    return bare
+                return status.isdecimal() and int(status[-3:]) % 256 != 0
+
+            return name == "false" and len(words) == 1
+        case Group(body) if body.items:
+            last = body.items[-1]
+            # A status of its own comes between the failure and a bare `exit` in a group.
+            return not last.background and _never_zero(
+                last.node, bare=bare and len(body.items) == 1
+            )
+        case AndOr(left, right, both):
+            if both:
+                return _never_zero(left, bare=bare) or _never_zero(right, bare=False)
+            return _never_zero(left, bare=bare) and _never_zero(right, bare=True)
+        case _:
+            return False
+
+
+def _may_exit(script: Script) -> bool:
+    """Return whether a command directly in `script` ends the line, with a status that may be 0."""
+    for node, _ in script.items:
+        match node:
+            case Simple(words) if words and name_of(words[0]) in _EXITS:
+                if not _never_zero(node, bare=False):
+                    return True
+            case AndOr(left, right, _):
+                if any(
+                    isinstance(side, Simple) and side.words and name_of(side.words[0]) in _EXITS
+                    for side in (left, right)
+                ) and not _never_zero(right, bare=False):
+                    return True
+            case Group(body, subshell=False) if _may_exit(body):
+                return True
+            case Compound(parts) if any(_may_exit(part) for part in parts):
+                return True
+            case _:
+                pass
+
+    return False

@@ -1,0 +1,99 @@
+"""The structure of a shell line, as far as its exit status depends on it."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = [
+    "AndOr",
+    "Compound",
+    "Function",
+    "Group",
+    "Item",
+    "Node",
+    "Pipeline",
+    "Script",
+    "Simple",
+    "UnreadableLineError",
+    "Word",
+]
+
+
+class UnreadableLineError(ValueError):
+    """The line is no shell syntax, or too long or too deep; nothing can be said about it."""
+
+
+class Word(NamedTuple):
+    """One word after the removal of quotes.
+
+    `literal` is False if the shell puts something in place of a part of it; that part is left out
+    of `text`, or stands there as written. `inner` is the script of a command substitution, if the
+    word has one.
+    """
+
+    text: str
+    literal: bool = True
+    inner: "Script | None" = None
+
+
+class Item(NamedTuple):
+    """One entry of a script; `background` if `&` ends it."""
+
+    node: "Node"
+    background: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Commands one after the other."""
+
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """A program with its arguments; `assignments` are the variables set in front of it."""
+
+    words: tuple[Word, ...]
+    assignments: tuple[tuple[str, Word], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Commands joined by `|`, or a single one that `!` negates."""
+
+    commands: tuple["Node", ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AndOr:
+    """Two commands joined by `&&`, or by `||` if not `both`."""
+
+    left: "Node"
+    right: "Node"
+    both: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A script in braces, or in parentheses (`subshell`)."""
+
+    body: Script
+    subshell: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """`if`, `for`, `while`, `case` and so on: no command in it decides alone."""
+
+    parts: tuple[Script, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """The definition of a function: from here on its name is another command."""
+
+    name: str
+
+
+Node = Simple | Pipeline | AndOr | Group | Compound | Function

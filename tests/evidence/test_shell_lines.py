@@ -1,0 +1,98 @@
+"""Which shell line proves which kind of check: with the reader of our own, and with the grammar."""
+
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+
+from goop_mcp.evidence import ObservedCommand, attribution
+from goop_mcp.evidence.attribution import attribute
+from goop_mcp.evidence.shell import parts_of
+from goop_mcp.evidence.shell.bash_grammar import best_reader, read_with_grammar
+from goop_mcp.evidence.shell.reading import LINE_CHARACTERS, read_script
+from goop_mcp.evidence.shell.tree import Script
+from tests.repository import ROOT
+
+CASES = [
+    json.loads(line)
+    for line in (ROOT / "tests" / "cases" / "evidence" / "shell_lines.jsonl")
+    .read_text(encoding="utf-8")
+    .splitlines()
+]
+Reader = Callable[[str], Script]
+READERS = [pytest.param(read_script, id="own"), pytest.param(read_with_grammar, id="grammar")]
+
+
+def proven_kinds(line: str, read: Reader, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setattr(attribution, "best_reader", lambda _line: read)
+    runs = attribute(ObservedCommand(position=0, line=line, status=0)).runs
+    return sorted(kind for run in runs if run.outcome == "passed" for kind in run.kinds)
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["line"][:60])
+def test_a_line_proves_what_its_exit_status_speaks_for(
+    case: dict[str, object], read: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert proven_kinds(str(case["line"]), read, monkeypatch) == case["proves"], case.get("note")
+
+
+def test_there_are_enough_lines_of_both_sorts() -> None:
+    proving = [case for case in CASES if case["proves"]]
+    assert len(proving) >= 60
+    assert len(CASES) - len(proving) >= 60
+    assert len({case["line"] for case in CASES}) == len(CASES)
+
+
+def test_the_grammar_is_used_where_it_is_installed_and_needed() -> None:
+    assert best_reader("pytest -q tests") is read_script
+    assert best_reader("pytest | tail") is read_with_grammar
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize(
+    "line",
+    ["pytest 'x", 'pytest "x', "pytest $(x", "if pytest", "case x", "pytest )", "&& pytest", "{ a"],
+)
+def test_a_line_that_is_no_shell_syntax_proves_nothing(line: str, read: Reader) -> None:
+    assert parts_of(line, read) is None
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "(",
+        "$(",
+        "`",
+        "{ ",
+        "pytest; ",
+        "pytest && ",
+        "pytest | ",
+        '"',
+        "'",
+        "a\\",
+        "<<x\n",
+        "${",
+        "if pytest; then ",
+        "[[ ",
+        "((",
+        "eval ",
+        "bash -c ",
+        "! ",
+        "a=(",
+        "$'",
+        "<(",
+    ],
+)
+def test_the_time_is_linear_in_a_hostile_line(unit: str, read: Reader) -> None:
+    def seconds(length: int) -> float:
+        line = (unit * length)[:length]
+        start = time.perf_counter()
+        parts_of(line, read)
+        return time.perf_counter() - start
+
+    seconds(1000)
+    short, long = seconds(LINE_CHARACTERS // 8), seconds(LINE_CHARACTERS)
+    assert long < max(40 * short, 1.0)
