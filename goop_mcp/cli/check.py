@@ -20,6 +20,7 @@ from goop_mcp.cli.options import (
     RULES,
     WORKSPACE,
     WrongCallError,
+    completing,
     judging,
     opened_workspace,
     project_folder,
@@ -40,6 +41,8 @@ from goop_mcp.services.user_files import STDIN, write_file
 from goop_mcp.validation.expectations import Expectations, Profile
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import TIERS, Tier
+from goop_mcp.workflow.agents import KNOWN_AGENTS
+from goop_mcp.workflow.phases import PHASES
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -65,9 +68,17 @@ _WATCH_PAUSE: Final = 0.3
 @PROTOCOL
 @click.option("--strict", is_flag=True, help="Report every error of form instead of repairing it.")
 @click.option(
-    "--agent", metavar="NAME", help="The agent that was called, for example goop-executor."
+    "--agent",
+    metavar="NAME",
+    shell_complete=completing(lambda: sorted(KNOWN_AGENTS)),
+    help="The agent that was called, for example goop-executor.",
 )
-@click.option("--phase", metavar="NAME", help="The current phase, for example execute.")
+@click.option(
+    "--phase",
+    metavar="NAME",
+    shell_complete=completing(lambda: PHASES["0.x"]),
+    help="The current phase, for example execute.",
+)
 @click.option(
     "--files-changed", is_flag=True, default=None, help="Files were changed: require <artifacts>."
 )

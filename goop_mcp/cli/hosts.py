@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from goop_mcp.cli.options import WrongCallError
+from goop_mcp.cli.options import WrongCallError, completing
 from goop_mcp.cli.streams import show
 from goop_mcp.hosts.catalogue import HOSTS, Scope, find_host
 from goop_mcp.hosts.installing import InstallAction, InstallChange, Registration
@@ -16,7 +16,7 @@ __all__ = ["DRY_RUN", "HOST", "REFUSED", "SCOPE", "find_registration", "show_pla
 
 REFUSED = 1
 
-HOST = click.argument("host", metavar="|".join(HOSTS))
+HOST = click.argument("host", metavar="|".join(HOSTS), shell_complete=completing(lambda: HOSTS))
 SCOPE = click.option(
     "--scope",
     type=click.Choice([scope.value for scope in Scope]),

@@ -14,7 +14,7 @@ from goop_mcp.protocols import FAMILIES
 from goop_mcp.settings import read_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -32,6 +32,7 @@ __all__ = [
     "WORKSPACE",
     "WORKSPACE_BY_PROJECT",
     "WrongCallError",
+    "completing",
     "file_or_report",
     "judging",
     "opened_application",
@@ -47,10 +48,27 @@ class WrongCallError(click.ClickException):
     exit_code = 2
 
 
+def completing(
+    known: "Callable[[], Iterable[str]]",
+) -> "Callable[[click.Context, click.Parameter, str], list[str]]":
+    """Return what makes the shell offer those of the `known` names that begin as the typed word.
+
+    `known` is called when somebody presses the key for it, not before.
+    """
+
+    def offered(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+        return [name for name in known() if name.startswith(begun)]
+
+    return offered
+
+
+def _protocols() -> list[str]:
+    return ["auto", *(family.name for family in FAMILIES)]
+
+
 def _known_protocol(_context: click.Context, _option: click.Parameter, name: str) -> str:
-    known = ["auto", *(family.name for family in FAMILIES)]
-    if name not in known:
-        raise UnknownNameError("protocol", name, known)
+    if name not in _protocols():
+        raise UnknownNameError("protocol", name, _protocols())
     return name
 
 
@@ -131,6 +149,7 @@ PROTOCOL = click.option(
     metavar="NAME",
     default="auto",
     callback=_known_protocol,
+    shell_complete=completing(_protocols),
     help=(
         "auto (the default) detects it; known are:"
         f" {', '.join(family.name for family in FAMILIES)}."

@@ -32,8 +32,9 @@ COMMANDS: Final = {
     "uninstall": "Remove goop-mcp from a host.",
     "doctor": "Check installation, database and hosts.",
     "demo": "Show a complete example; no network, no API key.",
+    "help": "Show the help of a command.",
 }
-"""Every command and what it does; the command `x` is `goop_mcp.cli.x.x`."""
+"""Every command and what it does; the command `x` is `x` of the module `goop_mcp.cli.x`."""
 
 
 class Program(click.Group):
@@ -69,6 +70,13 @@ class Subcommands(click.Group):
 
     noun = "command"
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show the help when nothing is named, because the reader wants to see the list."""
+        if not (args or self.invoke_without_command or ctx.resilient_parsing):
+            click.echo(ctx.get_help())
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -85,7 +93,9 @@ def run_command(name: str) -> int:
 
 
 def _load(name: str) -> click.Command:
-    command = getattr(import_module(f"goop_mcp.cli.{name}"), name)
+    # A function may not hide the built-in help.
+    attribute = "show_help" if name == "help" else name
+    command = getattr(import_module(f"goop_mcp.cli.{name}"), attribute)
     if not isinstance(command, click.Command):
         raise TypeError(f"goop_mcp.cli.{name}.{name} is not a command")
     return command

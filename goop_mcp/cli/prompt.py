@@ -2,7 +2,7 @@
 
 import click
 
-from goop_mcp.cli.options import PROJECT, WrongCallError, opened_application
+from goop_mcp.cli.options import PROJECT, WrongCallError, completing, opened_application
 from goop_mcp.cli.rendering.listing import render_listing
 from goop_mcp.cli.streams import emit, show, terminal_width
 from goop_mcp.services.prompts import list_prompts, render_prompt
@@ -13,8 +13,12 @@ _WIDEST_NAME = 30
 _INSTRUCTIONS = "instructions"
 
 
+def _names() -> list[str]:
+    return [each.name for each in list_prompts()]
+
+
 @click.command(short_help="Print the instructions for agents, or another prompt.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing(_names))
 @click.option(
     "--set",
     "pairs",

@@ -1,4 +1,9 @@
-"""`goop-mcp repair`: print a reply with the form of its envelope repaired."""
+"""`goop-mcp repair`: print a reply with the form of its envelope repaired, or repair files."""
+
+import difflib
+import re
+from collections.abc import Sequence
+from typing import Final
 
 import click
 
@@ -6,43 +11,70 @@ from goop_mcp.cli.options import (
     COLOUR,
     PROTOCOL,
     REPORT,
+    WrongCallError,
     file_or_report,
     project_folder,
     text_of_report,
 )
-from goop_mcp.cli.rendering.repair_notes import render_repair_notes
-from goop_mcp.cli.streams import emit, show, standard_input, terminal_width, wants_colour
-from goop_mcp.services.check_files import repair_file
+from goop_mcp.cli.rendering.repair_notes import render_repair_notes, render_repairs
+from goop_mcp.cli.rendering.source_line import shown
+from goop_mcp.cli.streams import complain, emit, show, standard_input, terminal_width, wants_colour
+from goop_mcp.errors import UnreadableFileError, UnwritableFileError
+from goop_mcp.services.check_files import RepairedFile, files_below, repair_file
 from goop_mcp.services.project_expectations import expect_of_project
+from goop_mcp.services.user_files import STDIN, overwrite_file
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
 
 __all__ = ["repair"]
 
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_DIFF_COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
+
 
 @click.command(short_help="Print a reply with the form of its envelope repaired.")
-@click.argument("file", required=False, metavar="[FILE|-]")
+@click.argument("files", nargs=-1, metavar="[FILE…|FOLDER…|-]")
 @REPORT
 @PROTOCOL
+@click.option("--write", is_flag=True, help="Change the files instead of printing a reply.")
+@click.option("--diff", is_flag=True, help="Print the changes instead of the whole reply.")
 @COLOUR
-def repair(file: str | None, report: int | None, protocol: str, colour: str) -> int:
-    """Print a reply with the form of its envelope repaired; the changes go to stderr.
+def repair(
+    files: tuple[str, ...],
+    report: int | None,
+    protocol: str,
+    *,
+    write: bool,
+    diff: bool,
+    colour: str,
+) -> int:
+    """Print a reply with the form of its envelope repaired; the repairs are listed on stderr.
 
     The reply is the text of FILE, or of a recorded report. Only form is repaired, never meaning. If
-    the reply is still rejected, nothing is printed, and stderr says why. Everything outside the
-    envelope is kept, with its line ends.
+    the reply is still rejected, nothing is printed or written, and stderr says why. Everything
+    outside the envelope is kept, with its line ends. With --write or --diff, several files and
+    folders may be named.
 
-    Exit code: 0 printed, 1 rejected and nothing printed, 2 the file could not be read, or a usage
-    error.
+    Exit code: 0 repaired, or nothing to repair; 1 any rejected; 2 a file could not be read or
+    written, or a usage error.
     """
-    expected = expect_of_project(project_folder(None), NOTHING_EXPECTED)
-    file = file_or_report(file, report)
+    if write or diff:
+        if report is not None or STDIN in files or not files:
+            option = "--write" if write else "--diff"
+            raise WrongCallError(f"{option} needs files or folders; name them")
+        return _repair_files(files, protocol=protocol, write=write, diff=diff, colour=colour)
+
+    if len(files) > 1:
+        raise WrongCallError(
+            f"{len(files)} files are named and one can be printed; repair all with --write, or show"
+            " the changes with --diff"
+        )
+
+    file = file_or_report(files[0] if files else None, report)
     text = None
     if report is not None:
         text = text_of_report(report, project=None, database=None, project_id=None)
 
-    outcome = repair_file(
-        file, protocol=protocol, expected=expected, stdin=standard_input(), text=text
-    )
+    outcome = _repaired(file, protocol, text)
     notes = render_repair_notes(outcome, width=terminal_width(to_stderr=True))
     show(notes, colour=wants_colour(colour, to_stderr=True), to_stderr=True)
     if outcome.repaired is None:
@@ -51,3 +83,58 @@ def repair(file: str | None, report: int | None, protocol: str, colour: str) -> 
     emit(outcome.repaired)
 
     return 0
+
+
+def _repaired(file: str, protocol: str, text: str | None = None) -> RepairedFile:
+    expected = expect_of_project(project_folder(None), NOTHING_EXPECTED)
+    return repair_file(
+        file, protocol=protocol, expected=expected, stdin=standard_input(), text=text
+    )
+
+
+def _repair_files(
+    files: Sequence[str], *, protocol: str, write: bool, diff: bool, colour: str
+) -> int:
+    named, unread = files_below(files)
+    problems = [each.message for each in unread]
+    outcomes = []
+
+    for file in named:
+        try:
+            outcome = _repaired(file, protocol)
+            if outcome.repaired is not None and outcome.repaired != outcome.whole:
+                if diff:
+                    show(_difference(file, outcome), colour=wants_colour(colour))
+                if write:
+                    overwrite_file(file, outcome.repaired, expected=outcome.whole)
+        except (UnreadableFileError, UnwritableFileError) as error:
+            problems.append(str(error))
+        else:
+            outcomes.append(outcome)
+
+    width = terminal_width(to_stderr=True)
+    summary = render_repairs(outcomes, unread=len(problems), written=write, width=width)
+    show(summary, colour=wants_colour(colour, to_stderr=True), to_stderr=True)
+    for problem in problems:
+        complain(problem)
+
+    if problems:
+        return 2
+    return int(any(outcome.repaired is None for outcome in outcomes))
+
+
+def _difference(file: str, outcome: RepairedFile) -> str:
+    """Return a unified diff that `git apply` and `patch` take, styled."""
+    # For those programs only a line feed ends a line; for Python a dozen characters do.
+    before, after = (_LINE.findall(text) for text in (outcome.whole, outcome.repaired or ""))
+    on_terminal = terminal_width() is not None
+    pieces = []
+    for line in difflib.unified_diff(before, after, f"a/{file}", f"b/{file}"):
+        text = line.removesuffix("\n")
+        # On a terminal, characters that control it are shown as escapes.
+        text = "\t".join(map(shown, text.split("\t"))) if on_terminal else text
+        colour = _DIFF_COLOURS.get(line[0])
+        pieces.append(click.style(text, fg=colour) if colour else text)
+        pieces.append("\n" if line.endswith("\n") else "\n\\ No newline at end of file\n")
+
+    return "".join(pieces)

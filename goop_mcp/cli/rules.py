@@ -5,7 +5,7 @@ from operator import attrgetter
 
 import click
 
-from goop_mcp.cli.options import RULES
+from goop_mcp.cli.options import RULES, completing
 from goop_mcp.cli.rendering.listing import render_listing
 from goop_mcp.cli.rendering.page import render_page
 from goop_mcp.cli.streams import emit_json, show, terminal_width
@@ -19,7 +19,7 @@ _WIDEST_ID = 32
 
 
 @click.command(short_help="List the rules, or show the page of one.")
-@click.argument("rule", required=False)
+@click.argument("rule", required=False, shell_complete=completing(lambda: rules_with(())))
 @click.option(
     "--format",
     "format",

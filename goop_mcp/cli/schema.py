@@ -4,7 +4,7 @@ import os
 
 import click
 
-from goop_mcp.cli.options import WrongCallError
+from goop_mcp.cli.options import WrongCallError, completing
 from goop_mcp.cli.rendering.listing import render_listing
 from goop_mcp.cli.streams import emit, show, terminal_width
 from goop_mcp.services.schemas import find_schema, install_schemas, list_schemas
@@ -15,8 +15,12 @@ __all__ = ["schema"]
 _WIDEST_NAME = 30
 
 
+def _protocols() -> list[str]:
+    return list(dict.fromkeys(each.protocol for each in list_schemas()))
+
+
 @click.command(short_help="List the schemas, or print one.")
-@click.argument("protocol", required=False)
+@click.argument("protocol", required=False, shell_complete=completing(_protocols))
 @click.option("--version", metavar="V", help="The envelope's version; the newest is the default.")
 @click.option(
     "--install", is_flag=True, help="Copy the schemas to where the project's tools look for them."

@@ -76,9 +76,11 @@ class RepairedFile:
     if the reply is rejected. `checked` is the verdict on the text as it was read. `kept` is True if
     the reply is accepted as it is, but would be rejected with its envelope written again, because
     the current form requires what an older form cannot express; nothing was changed then.
+    `whole` is what was read, with its byte order mark.
     """
 
     checked: CheckedFile
+    whole: str = field(repr=False)
     repaired: str | None = field(repr=False)
     kept: bool = False
 
@@ -218,9 +220,9 @@ def repair_file(
     verdict = validate(text, protocol=protocol, expected=expected, limits=limits)
     checked = CheckedFile(file=file, text=text, verdict=verdict)
     if not verdict.accepted:
-        return RepairedFile(checked=checked, repaired=None)
+        return RepairedFile(checked=checked, whole=whole, repaired=None)
     if verdict.repaired_text is None or verdict.span is None:
-        return RepairedFile(checked=checked, repaired=whole)
+        return RepairedFile(checked=checked, whole=whole, repaired=whole)
 
     # The envelope keeps its style of line ends.
     start, end = verdict.span
@@ -231,8 +233,8 @@ def repair_file(
     family = next(family for family in FAMILIES if family.name == verdict.protocol)
     repaired = family.replace_envelope(verdict.read_text, verdict.span, envelope)
     if not validate(repaired, protocol=protocol, expected=expected, limits=limits).accepted:
-        return RepairedFile(checked=checked, repaired=whole, kept=True)
+        return RepairedFile(checked=checked, whole=whole, repaired=whole, kept=True)
 
     # Every character outside the envelope stays, the byte order mark too.
     mark = whole[: len(whole) - len(text)]
-    return RepairedFile(checked=checked, repaired=mark + repaired)
+    return RepairedFile(checked=checked, whole=whole, repaired=mark + repaired)

@@ -17,6 +17,7 @@ __all__ = [
     "PATIENCE",
     "STDIN",
     "opener_for_writing",
+    "overwrite_file",
     "read_bytes",
     "read_lines",
     "read_reply",
@@ -269,3 +270,38 @@ def write_file(
         )
 
         raise UnwritableFileError(f"{file!r} cannot be written ({reason}); {fix}") from error
+
+
+def overwrite_file(file: str, document: str, *, expected: str) -> None:
+    """Replace the text of `file` atomically, if it is still `expected`; its permissions stay.
+
+    A link stays a link: the file it leads to is replaced. Raises UnreadableFileError, and
+    UnwritableFileError, whose text names the file and states the fix.
+    """
+    path = Path(file).resolve()
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        with temporary.open("x", encoding="utf-8", newline="") as stream:
+            stream.write(document)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(mode)
+
+        # Read as late as possible: an editor may have saved the file since it was judged.
+        if read_reply(str(path)) != expected:
+            raise UnwritableFileError(
+                f"{file!r} has changed since it was read and is left as it is; run the command"
+                " again"
+            )
+        temporary.replace(path)
+    except OSError as error:
+        if isinstance(error, GoopError):
+            raise
+
+        reason = (error.strerror or "unknown reason").lower()
+        raise UnwritableFileError(
+            f"{file!r} cannot be written ({reason}); change its permissions"
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -119,7 +119,7 @@ def _choose(blocks: list[Block]) -> Block | None:
 
 
 def _holds_escaped_root(text: str, roots: Roots) -> bool:
-    if "&lt;" not in text:
+    if "&" not in text or "&lt;" not in text:
         return False
 
     names = "|".join(re.escape(name) for name in roots.names)

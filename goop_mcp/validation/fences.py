@@ -24,14 +24,16 @@ def fence_spans(text: str) -> list[tuple[int, int, str]]:
     closed by the end of the item or of the text if not before. The info string of a backtick fence
     has no backtick. Fences inside a fence are content.
     """
-    if "```" not in text and "~~~" not in text:
+    # One character is searched with memchr, fifty times faster than three, and few texts have it.
+    runs = [run for run in ("```", "~~~") if run[0] in text and run in text]
+    if not runs:
         return []
 
     base = common_indentation(text)
     # Mostly every run of fence characters starts a line, and counting them is ten times as fast as
     # the pattern.
     may_be_indented = any(
-        text.count(run) != text.count(f"\n{run}") + text.startswith(run) for run in ("```", "~~~")
+        text.count(run) != text.count(f"\n{run}") + text.startswith(run) for run in runs
     )
     if (
         may_be_indented
@@ -47,7 +49,7 @@ def fence_spans(text: str) -> list[tuple[int, int, str]]:
     # The lines are merged lazily: a list of them would take fifty times the size of a text that
     # consists of fences.
     backticks, tildes = _lines_with_runs(text, "`"), _lines_with_runs(text, "~")
-    for line_start, at, line_end in merge(backticks, tildes) if "~~~" in text else backticks:
+    for line_start, at, line_end in merge(backticks, tildes) if "~~~" in runs else backticks:
         mark = text[at:line_end]
         rest = mark.lstrip(mark[0])
         length = len(mark) - len(rest)

@@ -113,7 +113,7 @@ def extract_json(
     text = source.read
     blocks = find_blocks(source)
     chosen = choose_last(blocks)
-    transformed = chosen is not None and HAND_BACK in text[: chosen.start]
+    transformed = chosen is not None and chosen.start > 0 and HAND_BACK in text[: chosen.start]
     if chosen is None and "{" in text and source.read is source.given:
         # One level of escaping is undone, whoever added it: a host, or the agent as a string.
         encoded = _ENCODED.search(text) if '\\"' in text else None
@@ -149,9 +149,13 @@ def extract_json(
     )
 
 
-def choose_last(blocks: Iterable[Block]) -> Block | None:
+def choose_last(blocks: Sequence[Block]) -> Block | None:
     """Return the last block that may be chosen, None if there is none."""
-    return next((block for block in reversed(list(blocks)) if block.why is None), None)
+    for block in reversed(blocks):
+        if block.why is None:
+            return block
+
+    return None
 
 
 def rank_blocks(text: str, objects: Iterable[JsonObject], shape: JsonShape) -> list[Block]:
@@ -159,16 +163,25 @@ def rank_blocks(text: str, objects: Iterable[JsonObject], shape: JsonShape) -> l
 
     Those inside thinking carry the reason why they do not count.
     """
-    ranked = [(_rank(text, found, shape), found) for found in objects]
-    ranked = [(rank, found) for rank, found in ranked if rank and not _is_mention(text, found)]
-    highest = max((rank for rank, _ in ranked), default=0)
-    blocks: list[Block] = [
-        JsonBlock(
-            root=shape.name, start=found.start, end=found.end, complete=found.complete, object=found
+    blocks: list[Block] = []
+    highest = 0
+    for found in objects:
+        rank = _rank(text, found, shape)
+        if not rank or rank < highest or _is_mention(text, found):
+            continue
+        if rank > highest:
+            highest = rank
+            blocks = []
+
+        blocks.append(
+            JsonBlock(
+                root=shape.name,
+                start=found.start,
+                end=found.end,
+                complete=found.complete,
+                object=found,
+            )
         )
-        for rank, found in ranked
-        if rank == highest
-    ]
 
     return hide_thoughts(text, blocks)
 

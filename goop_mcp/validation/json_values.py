@@ -95,9 +95,10 @@ class ValueReader:
         if not "".join(values).islower():
             self._conflicting_keys(values, where)
 
+        get = values.get
         for each in fields:
             name = each.name
-            value = values.get(name)
+            value = get(name)
             if value is None:
                 if each.missing is not None:
                     self.missing(each, f"{where}/{name}", blank=False)
@@ -191,7 +192,7 @@ class ValueReader:
             _collect_texts(values, texts)
             strings = texts
 
-        self.suspected = suspects(strings, self.rules.prose)
+        self.suspected = suspects([*map(str.strip, strings)], self.rules.prose)
         return self.suspected
 
     def is_suspected(self, value: str) -> bool:

@@ -153,8 +153,10 @@ def decode_object(text: str, start: int) -> tuple[JsonObjectValue, int] | None:
         return None
 
     # A half pair is either an escape, which only the decoded values show, or in the text itself.
-    if text.find("\\u", start, end) >= 0 and _HALF_PAIR.search(
-        json.dumps(value, ensure_ascii=False)
+    if (
+        "\\" in text
+        and text.find("\\u", start, end) >= 0
+        and _HALF_PAIR.search(json.dumps(value, ensure_ascii=False))
     ):
         return None
     if not text.isascii() and _HALF_PAIR.search(text, start, end):

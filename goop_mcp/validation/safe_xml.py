@@ -318,7 +318,7 @@ class XmlEnvelope:
     def _declares(self, before: str) -> bool:
         """Refuse a DOCTYPE or ENTITY declaration in the envelope or before its root (D-73)."""
         offset = None
-        if "<!" in self.source:
+        if "!" in self.source and "<!" in self.source:
             offset = _declaration_in(self.source)
         if offset is None and before.rstrip().endswith(">"):
             # Each attempt may read the window to its end, so only the last few declarations are

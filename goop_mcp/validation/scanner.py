@@ -31,7 +31,8 @@ class Roots:
 
     def __post_init__(self) -> None:
         """Prepare the search for roots with a namespace prefix."""
-        object.__setattr__(self, "prefixed", re.compile(f":(?:{'|'.join(self.names)})"))
+        names = "|".join(map(_in_any_case, self.names))
+        object.__setattr__(self, "prefixed", re.compile(f":(?:{names})"))
 
 
 class Tag(NamedTuple):
@@ -45,16 +46,17 @@ class Tag(NamedTuple):
     end: int
 
 
+def _in_any_case(name: str) -> str:
+    # Both cases of each letter: several times faster than the flag of the module.
+    return "".join(f"[{c}{c.upper()}]" if c.isalpha() else re.escape(c) for c in name.lower())
+
+
 @lru_cache(maxsize=64)
 def _tag_pattern(names: tuple[str, ...], *, hidden: bool, prefixed: bool) -> re.Pattern[str]:
     """Return the pattern for the roots called `names`, if `hidden` also for comments and CDATA."""
     parts = [r"!--|!\[CDATA\["] if hidden else []
     prefix = r"(?P<prefix>[A-Za-z_][\w.\-]*+:)?" if prefixed else "(?P<prefix>)"
-    # Both cases of each letter: several times faster than the flag of the module.
-    roots = "|".join(
-        "".join(f"[{c}{c.upper()}]" if c.isalpha() else re.escape(c) for c in name.lower())
-        for name in names
-    )
+    roots = "|".join(map(_in_any_case, names))
     parts.append(rf"(?P<closes>/)?{prefix}(?P<root>{roots})(?![\w.\-:])")
     return re.compile(f"<(?:{'|'.join(parts)})")
 
@@ -80,8 +82,9 @@ def scan(text: str, roots: Roots) -> ScanResult:
     code = InlineCode(text)
     pattern = _tag_pattern(
         roots.names,
-        hidden="<!" in text,
-        prefixed=roots.prefixed.search(text.lower()) is not None,
+        # One character is searched with memchr, fifty times faster than two.
+        hidden="!" in text and "<!" in text,
+        prefixed=roots.prefixed.search(text) is not None,
     )
     hidden_until = 0
 
@@ -134,6 +137,9 @@ class Regions:
         return index >= 0 and end <= self._ends[index]
 
 
+_NO_REGIONS = Regions([])
+
+
 def in_inline_code(text: str, offset: int) -> bool:
     """Return whether `offset` lies in inline code on its line."""
     return InlineCode(text).covers(offset)
@@ -149,7 +155,7 @@ class InlineCode:
         self._text = text
         self._none = "`" not in text
         self._line_end = -1
-        self._spans = Regions([])
+        self._spans = _NO_REGIONS
 
     def covers(self, offset: int) -> bool:
         """Return whether `offset` is between two runs of backticks of one length on its line."""
@@ -160,7 +166,12 @@ class InlineCode:
             line_start = max(line_start, self._line_end, 0)
             end = self._text.find("\n", offset)
             self._line_end = len(self._text) if end < 0 else end
-            self._spans = Regions(_code_spans(self._text, line_start, self._line_end))
+            # Most lines with a tag have no code.
+            self._spans = (
+                _NO_REGIONS
+                if self._text.find("`", line_start, self._line_end) < 0
+                else Regions(_code_spans(self._text, line_start, self._line_end))
+            )
 
         return self._spans.hold(offset, offset + 1)
 
@@ -172,9 +183,6 @@ def _code_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     partner is text. `later` has the runs of each length, last first, from which those that were
     passed are removed: each is removed once, which keeps many runs of different lengths linear.
     """
-    if text.find("`", start, end) < 0:
-        return
-
     runs = [(run.start(), run.end()) for run in re.compile("`+").finditer(text, start, end)]
     later: dict[int, list[int]] = {}
     for index in range(len(runs) - 1, -1, -1):

@@ -89,13 +89,14 @@ def _thoughts(text: str, content: Sequence[tuple[int, int]]) -> Iterator[_Though
         yield _Thought(0, final)
 
     # Only a mark that begins outside of the content counts, and most replies have little there.
-    at, outside = 0, []
+    at, pieces = 0, []
     for start, end in content:
-        outside.append(text[at:start])
+        pieces.append(text[at:start])
         at = end
 
-    outside.append(text[at:])
-    if not _may_have_marks("\n".join(outside).lower()):
+    pieces.append(text[at:])
+    outside = "\n".join(pieces)
+    if not outside or outside.isspace() or not _may_have_marks(outside.lower()):
         return
 
     opened: _Mark | None = None
@@ -129,6 +130,9 @@ def _may_have_marks(lower: str) -> bool:
     word takes a tenth of the time of a search; more words than `_MANY_WORDS` are left to the
     search.
     """
+    # Single characters first: they are searched with memchr, and without one there is no mark.
+    if "<" not in lower and "[" not in lower and "◁" not in lower:
+        return False
     if "<" not in lower and "[think" not in lower and "[/think" not in lower and "◁" not in lower:
         return False
     if "<|" in lower or "<channel|>" in lower:

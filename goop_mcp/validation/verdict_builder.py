@@ -1,5 +1,6 @@
 """Build the verdict from problems: severity by mode, place in the text, feedback, candidates."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from goop_mcp.validation import envelope_rules
@@ -36,27 +37,40 @@ def build_verdict(
     """Give each problem its severity by mode and its place in the text; return the verdict."""
     family, extraction, source = selection.family, selection.extraction, selection.extraction.source
     chosen = extraction.chosen
-    problems = one_per_value([*_remarks(extraction, parsed), *parsed.problems])
-    rejected = any(problem.rule.severity(mode) is Severity.ERROR for problem in problems)
+    problems: Sequence[Problem] = _remarks(extraction, parsed) + parsed.problems
+    if len(problems) > 1:
+        problems = one_per_value(problems)
+
+    rejected = False
+    for problem in problems:
+        if problem.rule.severity(mode) is Severity.ERROR:
+            rejected = True
+            break
+
     listed = problems
     if len(problems) > limits.findings:
         # The worst ones, in the order found among those of one severity.
         listed = sorted(problems, key=lambda each: _RANKS[each.rule.severity(mode)])
         listed = listed[: limits.findings]
 
-    findings = [_finding(problem, source, parsed, mode) for problem in listed]
-    repairs = [
-        Repair(
-            rule=finding.rule,
-            message=finding.message,
-            line=finding.line,
-            before=problem.hit.before,
-            after=problem.hit.after or "",
-        )
-        for problem, finding in zip(listed, findings, strict=True)
-        if mode == "lenient" and problem.hit.before is not None
-    ]
-    repairs.sort(key=lambda repair: repair.line or 0)
+    findings: list[Finding] = []
+    repairs: list[Repair] = []
+    for problem in listed:
+        finding = _finding(problem, source, parsed, mode)
+        findings.append(finding)
+        if mode == "lenient" and problem.hit.before is not None:
+            repairs.append(
+                Repair(
+                    rule=finding.rule,
+                    message=finding.message,
+                    line=finding.line,
+                    before=problem.hit.before,
+                    after=problem.hit.after or "",
+                )
+            )
+
+    if len(repairs) > 1:
+        repairs.sort(key=lambda repair: repair.line or 0)
     repaired, envelope = parsed.repaired if repairs else None, parsed.envelope
     if repairs and repaired is None and chosen is not None and envelope is not None:
         # Only the text around the envelope was repaired.

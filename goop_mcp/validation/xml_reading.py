@@ -98,7 +98,7 @@ def _conflicts(envelope: XmlEnvelope) -> list[Problem]:
     if root is None:
         return []
 
-    problems = _against_elements(root, envelope.source.lower()) if len(root.attrib) > 1 else []
+    problems = _against_elements(root) if len(root.attrib) > 1 else []
     # XPath finds the few elements that can have a conflict several times faster than a loop, and
     # than a pattern finds a capital before an equals sign in the source.
     for element in _SEVERAL_ATTRIBUTES(root):
@@ -109,17 +109,19 @@ def _conflicts(envelope: XmlEnvelope) -> list[Problem]:
     return problems
 
 
-def _against_elements(root: "etree._Element", source: str) -> list[Problem]:
-    """Return the attributes of `root` that contradict an element; `source` is in lower case."""
-    problems = []
-    for name, value in root.attrib.items():
-        plain = str(name).lower()
-        # The search in the text saves a search in the tree for each attribute.
-        if not plain.isidentifier() or not (f"<{plain}" in source or f":{plain}" in source):
-            continue
+def _against_elements(root: "etree._Element") -> list[Problem]:
+    """Return the attributes of `root` that contradict the first element of their name."""
+    attributes = [(str(name), str(name).lower(), value) for name, value in root.attrib.items()]
+    wanted = [f"{{*}}{plain}" for _, plain, _ in attributes if plain.isidentifier()]
+    first: dict[str, etree._Element] = {}
+    # One walk for all names, in C: it yields only the elements that have one of them.
+    for element in root.iter(*wanted) if wanted else ():
+        first.setdefault(etree.QName(element).localname, element)
 
-        element = next(root.iter(f"{{*}}{plain}"), None)
-        text = element.text if element is not None and len(element) == 0 else None
+    problems = []
+    for name, plain, value in attributes if first else ():
+        found = first.get(plain)
+        text = found.text if found is not None and len(found) == 0 else None
         if text is not None and text.strip() and _folded(text) != _folded(str(value)):
             message = (
                 f"attribute {name} of <{etree.QName(root).localname}> is"

@@ -146,7 +146,10 @@ def test_a_closed_standard_input_is_refused() -> None:
                 " 'github', 'gitlab', 'junit'; see goop-mcp check --help."
             ),
         ),
-        (["repair"], "missing argument 'FILE|-'; see goop-mcp repair --help."),
+        (
+            ["repair"],
+            "no reply is named; name a file, - for standard input, or --report N.",
+        ),
         (
             ["rules", "goop_report/unknown-statu"],
             (

@@ -181,7 +181,6 @@ def test_a_field_that_is_given_twice_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "missing command; see goop-mcp handoff --help"),
         (["sessions"], "there is no kind of handoff 'sessions'; did you mean 'session'?"),
         (["agent-requst"], "did you mean 'agent-request'?"),
         (["agent-request", "--json", "nowhere.json"], "'nowhere.json' does not exist"),

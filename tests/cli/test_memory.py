@@ -281,7 +281,6 @@ def test_many_lines_that_were_not_imported_are_counted_not_printed(tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "missing command; see goop-mcp memory --help"),
         (["serch"], "there is no memory command 'serch'; did you mean 'search'?"),
         (["save"], "missing argument 'TITLE'; see goop-mcp memory save --help"),
         (

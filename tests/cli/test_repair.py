@@ -6,9 +6,13 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import validate
+from goop_mcp.cli import main
+from goop_mcp.errors import UnwritableFileError
 from goop_mcp.services.check_files import repair_file
+from goop_mcp.services.user_files import overwrite_file
 from tests.cli.running import ACCEPTED, CASES, PROGRAM, REPAIRABLE, REPAIRED, environment, run
 from tests.repository import ROOT
+from tests.rights import ordinary_rights
 
 
 def repaired(content: bytes) -> bytes:
@@ -117,3 +121,108 @@ def test_an_escaped_reply_that_needs_no_repair_stays_escaped() -> None:
 def test_a_repaired_envelope_of_an_escaped_reply_can_be_read_again() -> None:
     escaped = REPAIRABLE.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     assert repaired(escaped.encode()).decode() == REPAIRED
+
+
+# Many files
+
+
+@pytest.fixture
+def replies(tmp_path: Path) -> Path:
+    """Make a folder with a reply of each kind."""
+    (tmp_path / "good.md").write_bytes(ACCEPTED.read_bytes())
+    (tmp_path / "crlf.md").write_bytes(REPAIRABLE.replace("\n", "\r\n").encode())
+    (tmp_path / "bad.md").write_text("No envelope.\n", encoding="utf-8")
+    private = tmp_path / "private.md"
+    private.write_text(REPAIRABLE.removesuffix("\n"), encoding="utf-8")
+    private.chmod(0o640)
+
+    return tmp_path
+
+
+def test_write_repairs_the_files_and_leaves_rejected_ones(replies: Path) -> None:
+    before = {path.name: path.read_bytes() for path in replies.iterdir()}
+    ended = run("repair", "--write", ".", cwd=replies)
+    after = {path.name: path.read_bytes() for path in replies.iterdir()}
+
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("bad.md: error: no <goop_report> envelope was found")
+    assert ended.err.endswith("\n4 files: 2 repaired, 1 unchanged, 1 rejected and unchanged\n")
+    assert after == before | {
+        "crlf.md": REPAIRED.replace("\n", "\r\n").encode(),
+        "private.md": REPAIRED.removesuffix("\n").encode(),
+    }
+    assert (replies / "private.md").stat().st_mode & 0o777 == 0o640
+    assert run("repair", "--write", ".", cwd=replies).err.endswith(
+        "4 files: 3 unchanged, 1 rejected and unchanged\n"
+    )
+
+
+def test_a_link_is_repaired_where_it_leads_to(replies: Path) -> None:
+    (replies / "link.md").symlink_to("private.md")
+    assert run("repair", "--write", "link.md", cwd=replies).code == 0
+
+    assert (replies / "link.md").is_symlink()
+    assert validate((replies / "private.md").read_text(encoding="utf-8")).repairs == ()
+
+
+def test_the_diff_can_be_applied_and_changes_nothing_itself(replies: Path) -> None:
+    (replies / "bad.md").unlink()
+    before = {path.name: path.read_bytes() for path in replies.iterdir()}
+    ended = run("repair", "--diff", "crlf.md", "private.md", "good.md", cwd=replies)
+
+    assert ended.code == 0
+    assert ended.err == "3 files: 2 would be repaired, 1 unchanged\n"
+    assert {path.name: path.read_bytes() for path in replies.iterdir()} == before
+
+    patch = ["git", "apply", "--whitespace=nowarn", "-"]
+    subprocess.run(patch, input=ended.out.encode(), cwd=replies, check=True, timeout=60)
+    assert (replies / "crlf.md").read_bytes() == REPAIRED.replace("\n", "\r\n").encode()
+    assert (replies / "private.md").read_text(encoding="utf-8") == REPAIRED.removesuffix("\n")
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(replies: Path) -> None:
+    private = replies / "private.md"
+    with pytest.raises(UnwritableFileError, match="has changed since it was read"):
+        overwrite_file(str(private), "new", expected="what was read")
+
+    assert private.read_text(encoding="utf-8") == REPAIRABLE.removesuffix("\n")
+    assert sorted(path.name for path in replies.iterdir()) == [
+        "bad.md",
+        "crlf.md",
+        "good.md",
+        "private.md",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["a.md", "b.md"],
+            "2 files are named and one can be printed; repair all with --write, or show the changes"
+            " with --diff.",
+        ),
+        (["--write", "-"], "--write needs files or folders; name them."),
+        (["--diff", "--report", "1"], "--diff needs files or folders; name them."),
+    ],
+)
+def test_what_cannot_be_repaired_in_place_is_refused(arguments: list[str], sentence: str) -> None:
+    ended = run("repair", *arguments)
+
+    assert (ended.code, ended.out, ended.err) == (2, "", f"goop-mcp: {sentence}\n")
+
+
+def test_a_file_that_may_not_be_written_is_an_error_and_the_others_are_repaired(
+    replies: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked = replies / "locked"
+    locked.mkdir()
+    (locked / "reply.md").write_text(REPAIRABLE, encoding="utf-8")
+    locked.chmod(0o555)
+    monkeypatch.chdir(replies)
+    with ordinary_rights():
+        code = main(["repair", "--write", "locked", "crlf.md"])
+    locked.chmod(0o755)
+
+    assert code == 2
+    assert "'locked/reply.md' cannot be written (permission denied)" in capsys.readouterr().err

@@ -204,3 +204,69 @@ def test_a_repaired_text_is_utf_8_whatever_the_encoding_of_the_terminal() -> Non
         env={"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
     )
     assert "漢字 a &amp;&amp; b." in ended.out
+
+
+# Help and completion
+
+
+def test_help_is_that_of_the_command_named() -> None:
+    assert run("help").out == run("--help").out
+    assert run("help", "memory", "save").out == run("memory", "save", "--help").out
+    ended = run("help", "memory", "sav")
+    assert (ended.code, ended.err) == (
+        2,
+        "goop-mcp: there is no memory command 'sav'; did you mean 'save'?\n",
+    )
+
+
+@pytest.mark.parametrize("group", ["handoff", "memory", "project", "reports"])
+def test_a_group_alone_shows_its_commands(group: str) -> None:
+    ended = run(group)
+
+    assert (ended.code, ended.err) == (2, "")
+    assert ended.out == run(group, "--help").out
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("goop-mcp ch", {"check"}),
+        ("goop-mcp memory s", {"save", "search", "show"}),
+        ("goop-mcp check --protocol f", {"factory"}),
+        ("goop-mcp check --agent goop-exp", {"goop-explorer"}),
+        ("goop-mcp check --phase ex", {"execute"}),
+        ("goop-mcp install c", {"claude-code", "cursor"}),
+        ("goop-mcp uninstall open", {"opencode"}),
+        ("goop-mcp rules goop_report/unknown-s", {"goop_report/unknown-status"}),
+        ("goop-mcp schema agent", {"agent_request"}),
+        ("goop-mcp prompt goop_r", {"goop_report"}),
+    ],
+)
+def test_the_shell_completes_words(typed: str, offered: set[str]) -> None:
+    words = typed.split()
+    ended = run(
+        env={
+            "_GOOP_MCP_COMPLETE": "bash_complete",
+            "COMP_WORDS": typed,
+            "COMP_CWORD": str(len(words) - 1),
+        }
+    )
+
+    assert {line.partition(",")[2] for line in ended.out.splitlines()} >= offered
+    assert all(line.partition(",")[2].startswith(words[-1]) for line in ended.out.splitlines())
+
+
+def test_bash_loads_the_completion_as_documented(tmp_path: Path) -> None:
+    (tmp_path / "goop-mcp").write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" -m goop_mcp "$@"\n', encoding="utf-8"
+    )
+    (tmp_path / "goop-mcp").chmod(0o755)
+    line = 'eval "$(_GOOP_MCP_COMPLETE=bash_source goop-mcp)"'
+    assert line in (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    ended = run_command(
+        ["bash", "-c", f"{line}; complete -p goop-mcp"],
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )
+
+    assert ended.code == 0
+    assert "goop-mcp" in ended.out

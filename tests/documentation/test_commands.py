@@ -44,7 +44,7 @@ def command_of(words: list[str]) -> click.Command:
 
 
 def test_there_are_commands_to_look_at() -> None:
-    assert len(set(shown())) > 30
+    assert len(set(shown())) > 25
     assert len({words.split()[0] for words in shown() if words} & set(COMMANDS)) > 10
 
 

@@ -541,3 +541,15 @@ def test_a_form_with_slots_in_the_documentation_is_no_report(page: Path) -> None
         verdict = validate(fence[1])
         if verdict.envelope is not None and re.search(r"\[[a-z]+ [a-z ]+\]|\w\|\w", fence[1]):
             assert placeholders(verdict), fence[1]
+
+
+@pytest.mark.parametrize(
+    "blank", ["\\n", "\\t", " ", "\\r\\n"], ids=["line", "tab", "blank", "crlf"]
+)
+@pytest.mark.parametrize("text", ["[what was done]", "TODO: fill in", "lorem ipsum dolor sit amet"])
+def test_outer_blanks_in_json_hide_no_template_text(text: str, blank: str) -> None:
+    """A text is compared without its outer blanks, in whatever way they are written."""
+    reply = FAILURE_REPLY.replace("Tried to read the context files", f"{blank}{text}{blank}")
+    verdict = validate(reply)
+
+    assert "factory/placeholder-left" in [finding.rule for finding in verdict.findings]

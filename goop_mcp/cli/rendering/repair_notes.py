@@ -1,10 +1,12 @@
 """Render the notes of `goop-mcp repair`: the repairs, or why nothing could be repaired."""
 
+from collections.abc import Sequence
+
 from goop_mcp.cli.rendering.finding import counted, file_name, render_findings
 from goop_mcp.services.check_files import RepairedFile
 from goop_mcp.validation.findings import Severity
 
-__all__ = ["render_repair_notes"]
+__all__ = ["render_repair_notes", "render_repairs"]
 
 _WHY = "  Only form can be repaired without guessing; send the reply back to the agent."
 _KEPT = "accepted and printed unchanged; with its envelope written again it would be rejected"
@@ -29,3 +31,24 @@ def render_repair_notes(outcome: RepairedFile, *, width: int | None = None) -> s
     blocks = render_findings(outcome.checked, findings, width=width)
 
     return "\n".join([*blocks, f"{file_name(outcome.checked)}: {last}\n"])
+
+
+def render_repairs(
+    outcomes: Sequence[RepairedFile], *, unread: int, written: bool, width: int | None
+) -> str:
+    """Return the errors of rejected replies, and one line about all; `width` as above."""
+    rejected = [outcome.checked for outcome in outcomes if outcome.repaired is None]
+    blocks = []
+    for checked in rejected:
+        blocks += render_findings(checked, checked.verdict.of_severity(Severity.ERROR), width=width)
+
+    changed = sum(outcome.repaired not in (None, outcome.whole) for outcome in outcomes)
+    numbers = [
+        (changed, "repaired" if written else "would be repaired"),
+        (len(outcomes) - len(rejected) - changed, "unchanged"),
+        (len(rejected), "rejected and unchanged"),
+        (unread, "not read or written"),
+    ]
+    counts = ", ".join(f"{number:,} {what}" for number, what in numbers if number)
+
+    return "\n".join([*blocks, f"{counted(len(outcomes) + unread, 'file')}: {counts}\n"])

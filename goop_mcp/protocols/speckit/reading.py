@@ -98,6 +98,9 @@ _ERROR = Field(
 )
 
 
+_RESULTS = {agent: (*table, *tables.NEXT_STEPS) for agent, table in tables.RESULTS.items()}
+
+
 def _read_result(values: JsonObjectValue, status: Status | None, reader: ValueReader) -> None:
     if status is Status.SUCCESS:
         reader.fields((_RESULT,), values, "")
@@ -107,11 +110,8 @@ def _read_result(values: JsonObjectValue, status: Status | None, reader: ValueRe
         return
 
     agent = values.get("agent")
-    table = tables.RESULTS.get(agent) if isinstance(agent, str) else None
-    if table is not None:
-        reader.fields(table, result, "/result")
-
-    reader.fields(tables.NEXT_STEPS, result, "/result")
+    table = _RESULTS.get(agent) if isinstance(agent, str) else None
+    reader.fields(tables.NEXT_STEPS if table is None else table, result, "/result")
 
 
 def _error(values: Values) -> ErrorDetail:

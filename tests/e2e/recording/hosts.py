@@ -19,7 +19,7 @@ from tests.e2e.recording.scenes import FILES
 from tests.e2e.recording.steps import Scene
 from tests.e2e.scripted_model import scripted_model
 
-__all__ = ["record"]
+__all__ = ["prepare", "record"]
 
 _LONGEST_RUN = 120
 _TOOLS = ("Agent", "SendMessage", "Bash", "Write", "Edit", "Read", "mcp__goop__save_memory")
@@ -39,16 +39,17 @@ export const Keeper = async ({ client }) => ({
 
 def record(scene: Scene, host: str, sandbox: Sandbox) -> tuple[str, str]:
     """Play `scene` in `host`, and return the transcript and the last message the host gave."""
-    _prepare(sandbox, scene)
+    prepare(sandbox, scene)
+    # The script decides what the agent reports, whatever is known about its work.
+    write_json(sandbox.project / ".goopspec" / "hooks.json", {"evidence": "off"})
+
     return (_record_claude_code if host == "claude-code" else _record_opencode)(scene, sandbox)
 
 
-def _prepare(sandbox: Sandbox, scene: Scene) -> None:
+def prepare(sandbox: Sandbox, scene: Scene) -> None:
+    """Write the files of the scene, the programs that it runs, and a repository with a commit."""
     for name, text in {**FILES, **scene.files}.items():
         (sandbox.project / name).write_text(text, encoding="utf-8")
-
-    # The script decides what the agent reports, whatever is known about its work.
-    write_json(sandbox.project / ".goopspec" / "hooks.json", {"evidence": "off"})
 
     for name in _CHECKERS:
         program = sandbox.programs / name
