@@ -64,7 +64,7 @@ def judge_checks(claims: Claims, history: History, *, require: Tier) -> list[Jud
 def kinds_of(check: CheckClaim) -> tuple[str, ...]:
     """Return the kinds of checks that the name of `check` means, or else a program in its text.
 
-    Nothing for a check by hand, and where it cannot be told.
+    Nothing for a check by hand, and where that is unclear.
     """
     name = check.name[:_TEXT_CHARACTERS]
     words = list(words_in(name.replace("_", " ")))
@@ -78,7 +78,7 @@ def kinds_of(check: CheckClaim) -> tuple[str, ...]:
     if kinds:
         return tuple(kinds)
 
-    # The bare word "tests" in a text says little; the name of a runner says what was run.
+    # The bare word "tests" in a text shows little; the name of a runner says what was run.
     named = {
         KIND_WORDS[word]
         for word in words_in(check.text[:_TEXT_CHARACTERS])
@@ -239,7 +239,7 @@ class _Judge:
         doubt = self._history.doubt(run, kind, passed[-1] if passed else None)
         if doubt is not None:
             return self._not_proven(kind, f"the last run of {run.program} failed, but {doubt}", run)
-        if self._told_elsewhere(kind):
+        if self._reported_elsewhere(kind):
             return JudgedCheck(self._item("claimed", run, f"{what}; another check reports it"))
 
         in_task = f"{self._name} is reported as passed; the last run of {run.program} in this task"
@@ -303,7 +303,7 @@ class _Judge:
         message = f"{self._name} is reported as passed; expected a run that was {self._required}"
         return replace(judged, problems=(*judged.problems, self._problem(CHECK_REQUIRED, message)))
 
-    def _told_elsewhere(self, kind: str) -> bool:
+    def _reported_elsewhere(self, kind: str) -> bool:
         """Return whether another check of this kind is reported as failed."""
         return any(
             not each.passed and kind in kinds_of(each)
@@ -324,10 +324,10 @@ class _Judge:
     def _other_counts(self, run: Run) -> str | None:
         """Return how the counts of the report differ from those of all runs."""
         text = self._check.text[:_TEXT_CHARACTERS]
-        said = parse_result(text)
-        claimed = said.passed
-        if claimed is None and said.all_passed:
-            claimed = said.total
+        stated_result = parse_result(text)
+        claimed = stated_result.passed
+        if claimed is None and stated_result.all_passed:
+            claimed = stated_result.total
         if claimed is None:
             return None
 

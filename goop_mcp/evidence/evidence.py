@@ -68,7 +68,7 @@ def activity_of(evidence: "EvidenceSource | None") -> Observed:
     try:
         known = evidence() if callable(evidence) else evidence
     except Exception as error:
-        # A reader that fails is no fault of the agent: its report counts as not checked.
+        # The agent cannot help it where a reader fails: its report counts as not checked.
         _logger.exception("the evidence could not be read")
         why = f"the evidence could not be read ({type(error).__name__})"
         return Observed(replace(NO_ACTIVITY, why_incomplete=why))

@@ -54,8 +54,8 @@ def judge_evidence(
 
     `require` is the tier that each passed check of a complete task needs. `workspace` is the folder
     of the project, None if unknown. `in_project` means that files and memories were looked for in
-    the project, and `found` has the problems of that: what it shows is not said twice, and what is
-    there was written.
+    the project, and `found` has the problems of that: none is reported twice, and a memory that was
+    found there was saved.
     """
     observed = activity_of(evidence)
     activity = observed.activity

@@ -20,7 +20,7 @@ __all__ = [
     "NextStep",
     "Option",
     "OutcomeKind",
-    "Position",
+    "PositionView",
     "Question",
     "ReportView",
     "RequestView",
@@ -53,7 +53,7 @@ class OutcomeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class PositionView:
     """A position within a total; None where it is not known.
 
     Hooks read it, so it is not that of `messages`, which they never load.
@@ -201,8 +201,8 @@ class ReportView:
     task_id: str | None = None
     task_name: str | None = None
     phase: str | None = None
-    wave: Position | None = None
-    task: Position | None = None
+    wave: PositionView | None = None
+    task: PositionView | None = None
     spec_locked: bool | None = None
     summary: str | None = None
     files: tuple[FileView, ...] = ()

@@ -12,7 +12,7 @@ from goop_mcp.services.adoption import AdoptionReport
 from goop_mcp.store.interface import Store
 from goop_mcp.store.statistics import PromptCounts, ReplyCounts, Statistics, StatisticsFilter
 
-__all__ = ["ProjectStats", "Retries", "Row", "project_stats", "share", "start_of_week"]
+__all__ = ["ProjectStats", "Retries", "StatsRow", "project_stats", "share", "start_of_week"]
 
 _SECOND: Final = 2
 _ACCEPTED: Final = ("accepted", "accepted_at_last")
@@ -21,7 +21,7 @@ _NOTHING_PROMPTED: Final = PromptCounts()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class StatsRow:
     """The statistics of one agent or week; the name is None for an unnamed agent."""
 
     name: str | None
@@ -122,12 +122,12 @@ class ProjectStats:
         return Retries.of(self.statistics)
 
     @property
-    def agents(self) -> tuple[Row, ...]:
+    def agents(self) -> tuple[StatsRow, ...]:
         """The statistics by agent, those with the most replies first."""
         return tuple(_rows(self.statistics.replies_by_agent, self.statistics.prompts_by_agent))
 
     @property
-    def weeks(self) -> tuple[Row, ...]:
+    def weeks(self) -> tuple[StatsRow, ...]:
         """The statistics by week of ISO 8601, in order."""
         rows = _rows(self.statistics.replies_by_week, self.statistics.prompts_by_week)
         return tuple(sorted(rows, key=lambda row: row.name or ""))
@@ -182,16 +182,18 @@ def share(part: int, whole: int) -> str:
     return f"{float(Fraction(100 * part, whole)):.1f}%" if whole else "–"
 
 
-def _rows(replies: Mapping[Any, ReplyCounts], prompts: Mapping[Any, PromptCounts]) -> Iterable[Row]:
+def _rows(
+    replies: Mapping[Any, ReplyCounts], prompts: Mapping[Any, PromptCounts]
+) -> Iterable[StatsRow]:
     for name in dict.fromkeys([*replies, *prompts]):
-        yield Row(
+        yield StatsRow(
             name=None if name is None else redact(name).text,
             replies=replies.get(name, _NOTHING_REPLIED),
             prompts=prompts.get(name, _NOTHING_PROMPTED),
         )
 
 
-def _row_values(row: Row) -> dict[str, Any]:
+def _row_values(row: StatsRow) -> dict[str, Any]:
     replies = row.replies
     return {
         "replies": _reply_values(replies),

@@ -3,7 +3,7 @@
 from typing import Final
 
 from goop_mcp.messages import notice, table
-from goop_mcp.services.stats import ProjectStats, Row, share
+from goop_mcp.services.stats import ProjectStats, StatsRow, share
 
 __all__ = ["stats_page"]
 
@@ -138,7 +138,7 @@ def _retries(stats: ProjectStats) -> list[tuple[str, str]]:
     ]
 
 
-def _row(row: Row, *, gated: bool) -> tuple[str, ...]:
+def _row(row: StatsRow, *, gated: bool) -> tuple[str, ...]:
     replies, prompts = row.replies, row.prompts
     judged = replies.accepted + replies.rejected
     return (

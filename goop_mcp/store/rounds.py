@@ -1,6 +1,7 @@
 """How rounds follow each other, and how what belongs to them is checked; for every engine."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -9,62 +10,157 @@ from goop_mcp.errors import StoreError
 from goop_mcp.store.records import (
     MOST_BYTES_OF_KEPT_REPLIES,
     Confirmation,
+    ConfirmationAnswer,
+    NewConfirmation,
     NewKeptReply,
     Round,
     RoundOutcome,
 )
+from goop_mcp.store.storable import refuse_unstorable
 from goop_mcp.validation.safe_json import JsonValue, load_object
 
-__all__ = [
-    "close_round",
-    "counters_text",
-    "next_round",
-    "read_counters",
-    "refuse_answered",
-    "refuse_long_reply",
-    "reopen_round",
-]
+__all__ = ["RoundWriter", "counters_text", "read_counters", "refuse_long_reply"]
 
 _MOST_COUNTERS: Final = 64 * 1024
 _DEPTH: Final = 8
 
 
-def next_round(newest: Round, *, name: str | None, opened_at: str, revision: int) -> Round:
-    """Return the round after `newest`. Raises StoreError while that is open."""
-    if newest.is_open:
-        raise StoreError(f"round {newest.number} is open; close it before the next one is opened")
-    return Round(number=newest.number + 1, name=name, opened_at=opened_at, first_revision=revision)
+class RoundWriter(ABC):
+    """The changes of rounds and confirmations, the same for every engine.
 
+    An engine derives its transaction from its reading one and from this class, in this order, and
+    adds how a row is stored.
+    """
 
-def close_round(
-    newest: Round, *, outcome: RoundOutcome, closed_at: str, plan_sha256: str | None, revision: int
-) -> Round:
-    """Return `newest` as closed. Raises StoreError when it is closed already."""
-    if not newest.is_open:
-        raise StoreError(f"round {newest.number} is closed already, as {newest.outcome}")
-    return replace(
-        newest,
-        outcome=outcome,
-        closed_at=closed_at,
-        closed_revision=revision,
-        plan_sha256=plan_sha256,
-    )
+    @abstractmethod
+    def round(self) -> Round:
+        """Return the newest round."""
 
+    @abstractmethod
+    def report_count(self, *, round: int | None = None) -> int:
+        """Return how many envelopes are recorded."""
 
-def reopen_round(newest: Round) -> Round:
-    """Return `newest` as open again. Raises StoreError when it is open."""
-    if newest.is_open:
-        raise StoreError(f"round {newest.number} is open; only a closed one is opened again")
-    return replace(newest, outcome=None, closed_at=None, closed_revision=None, plan_sha256=None)
+    @abstractmethod
+    def confirmation(self, id: int) -> Confirmation | None:
+        """Return the request with `id`, None if there is none."""
 
+    @abstractmethod
+    def next_revision(self) -> int:
+        """Return this transaction's revision."""
 
-def refuse_answered(found: Confirmation | None, id: int) -> Confirmation:
-    """Return the request `found` under `id`. Raises StoreError unless it waits for an answer."""
-    if found is None:
-        raise StoreError(f"there is no request {id} for a confirmation")
-    if found.status != "open":
-        raise StoreError(f"request {id} for a confirmation was answered before: {found.status}")
-    return found
+    @abstractmethod
+    def _set_round(self, round: Round) -> Round:
+        """Store `round` in place of the one with its number."""
+
+    @abstractmethod
+    def _remove_round(self, number: int) -> None:
+        """Remove the row of a round."""
+
+    @abstractmethod
+    def _remove_kept_replies(self) -> None:
+        """Remove every kept reply."""
+
+    @abstractmethod
+    def _open_confirmation(self, new: NewConfirmation) -> Confirmation | None:
+        """Return the open request of the same round, action and subject, None if there is none."""
+
+    @abstractmethod
+    def _add_confirmation(self, new: NewConfirmation) -> Confirmation:
+        """Store a request."""
+
+    @abstractmethod
+    def _answer(self, answered: Confirmation) -> Confirmation:
+        """Store the answer to a request."""
+
+    def open_round(self, *, name: str | None, opened_at: str) -> Round:
+        """Open the round after the newest one. Raises StoreError while that is open."""
+        newest = self.round()
+        if newest.is_open:
+            raise StoreError(
+                f"round {newest.number} is open; close it before the next one is opened"
+            )
+
+        return self._set_round(
+            Round(
+                number=newest.number + 1,
+                name=name,
+                opened_at=opened_at,
+                first_revision=self.next_revision(),
+            )
+        )
+
+    def close_round(
+        self, *, outcome: RoundOutcome, closed_at: str, plan_sha256: str | None
+    ) -> Round:
+        """Close the newest round. Raises StoreError when it is closed already."""
+        newest = self.round()
+        if not newest.is_open:
+            raise StoreError(f"round {newest.number} is closed already, as {newest.outcome}")
+
+        # A reply is kept so that it can be recorded in its round, which nothing can after this.
+        self._remove_kept_replies()
+
+        return self._set_round(
+            replace(
+                newest,
+                outcome=outcome,
+                closed_at=closed_at,
+                closed_revision=self.next_revision(),
+                plan_sha256=plan_sha256,
+            )
+        )
+
+    def reopen_round(self) -> Round:
+        """Open the newest closed round again, and remove an open one without reports after it.
+
+        Raises StoreError when the newest round is open and cannot be removed.
+        """
+        newest = self.round()
+        if newest.is_open and newest.number > 1:
+            # Reports keep the number of their round: without its row they would belong to none.
+            if self.report_count(round=newest.number):
+                raise StoreError(f"round {newest.number} has reports; the one before stays closed")
+            self._remove_round(newest.number)
+            newest = self.round()
+        if newest.is_open:
+            raise StoreError(f"round {newest.number} is open; only a closed one is opened again")
+
+        return self._set_round(
+            replace(newest, outcome=None, closed_at=None, closed_revision=None, plan_sha256=None)
+        )
+
+    def add_confirmation(self, new: NewConfirmation) -> Confirmation:
+        """Add a request for a confirmation, or return the open one that it repeats."""
+        refuse_unstorable(new)
+        known = self._open_confirmation(new)
+        if known is not None and (known.subject, known.arguments) == (new.subject, new.arguments):
+            return known
+        # The same question about something else: an answer to the old one would now confirm what
+        # its author never saw.
+        if known is not None:
+            self._answer(replace(known, status="outdated", answered_at=new.asked_at))
+
+        return self._add_confirmation(new)
+
+    def answer_confirmation(
+        self,
+        id: int,
+        *,
+        status: ConfirmationAnswer,
+        via: str | None,
+        comment: str | None,
+        answered_at: str,
+    ) -> Confirmation:
+        """Store the answer to an open request. Raises StoreError unless it waits for one."""
+        found = self.confirmation(id)
+        if found is None:
+            raise StoreError(f"there is no request {id} for a confirmation")
+        if found.status != "open":
+            raise StoreError(f"request {id} for a confirmation was answered before: {found.status}")
+
+        return self._answer(
+            replace(found, status=status, via=via, comment=comment, answered_at=answered_at)
+        )
 
 
 def refuse_long_reply(new: NewKeptReply) -> None:

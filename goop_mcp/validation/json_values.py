@@ -39,12 +39,12 @@ __all__ = [
     "Field",
     "Fields",
     "Formed",
+    "JsonValueRules",
     "Kind",
     "ListOf",
     "MapOf",
     "Schema",
     "ValueReader",
-    "ValueRules",
     "Word",
     "fields_schema",
     "is_elided",
@@ -59,7 +59,7 @@ _ELISIONS = ("...", "…")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValueRules:
+class JsonValueRules:
     """The rules a family reports single values by; `prose` is that of its templates.
 
     `slots_in_angles`: the templates write the slots of paths in angle brackets.
@@ -77,7 +77,7 @@ class ValueRules:
 class ValueReader:
     """Collects the problems of the values of one envelope."""
 
-    def __init__(self, rules: ValueRules, bounds: PathBounds = ANYWHERE_INSIDE) -> None:
+    def __init__(self, rules: JsonValueRules, bounds: PathBounds = ANYWHERE_INSIDE) -> None:
         """Report by `rules`, and compare paths with `bounds`."""
         self.rules = rules
         self.bounds = bounds
@@ -651,7 +651,7 @@ def fields_schema(table: Sequence[Field]) -> Schema:
     return {"type": "object", "required": required, "properties": properties}
 
 
-def text_definitions(rules: ValueRules) -> Schema:
+def text_definitions(rules: JsonValueRules) -> Schema:
     """Return the definitions that the schemas of values refer to."""
     # A pattern cannot recognize all slots within texts; what the schema refuses, the reader refuses
     # as well.

@@ -127,8 +127,8 @@ class Verdict:
         return tuple(finding for finding in self.findings if finding.severity is severity)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as JSON values."""
-        return {
+        """Return the verdict as JSON values; `evidence` is in it where there is any."""
+        values = {
             "verdict": self.verdict,
             "protocol": self.protocol,
             "version": self.version,
@@ -149,8 +149,12 @@ class Verdict:
             "repaired_text": self.repaired_text,
             "feedback": self.feedback,
             "omitted": self.omitted,
-            "evidence": [item.to_dict() for item in self.evidence],
         }
+        # Without evidence the JSON is what it was before there was any.
+        if self.evidence:
+            values["evidence"] = [item.to_dict() for item in self.evidence]
+
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

@@ -21,9 +21,9 @@ from goop_mcp.validation.template_text import MARKS, suspects, template_text, va
 
 __all__ = [
     "Element",
-    "ValueRules",
     "Words",
     "XmlValueReader",
+    "XmlValueRules",
     "clean_text",
     "name_in",
     "path_of",
@@ -53,7 +53,7 @@ class Words(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValueRules:
+class XmlValueRules:
     """The rules of one family about single values.
 
     `parts` has an example of each required part, `prose` is that of the family's templates, and the
@@ -123,7 +123,7 @@ class XmlValueReader:
 
     clean = staticmethod(clean_text)
 
-    def __init__(self, rules: ValueRules) -> None:
+    def __init__(self, rules: XmlValueRules) -> None:
         """Begin without problems; `rules` are those of the family."""
         self.rules = rules
         self.problems: list[Problem] = []

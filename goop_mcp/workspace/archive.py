@@ -13,7 +13,7 @@ from typing import Final
 from goop_mcp.errors import WorkspaceError
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import FOLDER
-from goop_mcp.workspace.projection_text import Block
+from goop_mcp.workspace.projection_text import EntryBlock
 from goop_mcp.workspace.replacing import append_file
 
 __all__ = [
@@ -85,7 +85,9 @@ class PlannedAppend:
         return gap + text[done:]
 
 
-def newest_blocks(blocks: Sequence[Block]) -> tuple[Sequence[Block], Sequence[Block]]:
+def newest_blocks(
+    blocks: Sequence[EntryBlock],
+) -> tuple[Sequence[EntryBlock], Sequence[EntryBlock]]:
     """Split `blocks`, oldest first, into those for the archive and those that the document keeps.
 
     The newest block is always kept. The entries of one revision stay together.
@@ -100,7 +102,7 @@ def newest_blocks(blocks: Sequence[Block]) -> tuple[Sequence[Block], Sequence[Bl
     return (), blocks
 
 
-def archive_text(document: str, month: str, blocks: Sequence[Block]) -> str:
+def archive_text(document: str, month: str, blocks: Sequence[EntryBlock]) -> str:
     """Return the text of the archive file of `month`."""
     return _title(document.removesuffix(".md"), month) + "".join(
         f"{block.text}\n\n" for block in blocks
@@ -118,7 +120,7 @@ def archive_row(path: str) -> str:
     return _stem(path)
 
 
-def archived_parts(path: str, blocks: Sequence[Block]) -> tuple[PlannedAppend, ...]:
+def archived_parts(path: str, blocks: Sequence[EntryBlock]) -> tuple[PlannedAppend, ...]:
     """Return the appends, one for each month, that archive `blocks` of the document at `path`."""
     stem, name = _stem(path), path.rpartition("/")[2].removesuffix(".md")
     # Blocks of a month need not be neighbours, because a clock may be set back.

@@ -29,7 +29,7 @@ __all__ = [
     "PEOPLES_KINDS",
     "RESUMED_KIND",
     "STATE_KIND",
-    "Block",
+    "EntryBlock",
     "added_lines",
     "blocks_of",
     "chunk_hash",
@@ -84,7 +84,7 @@ _IMPORTED_FROM = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class EntryBlock:
     """The entries that one revision adds to a document, between its marks, with line feeds.
 
     `entries` is their number, `month` that of the first entry, such as 2026-11.
@@ -108,19 +108,19 @@ class Block:
         return _mark(self.revision) in document
 
 
-def blocks_of(events: Iterable[Event]) -> list[Block]:
+def blocks_of(events: Iterable[Event]) -> list[EntryBlock]:
     """Return one block for each revision among `events`, in order, without what people wrote."""
     blocks = []
     for revision, group in groupby(filter(is_ours, events), key=lambda event: event.revision):
         own = list(group)
         texts = "\n\n".join(_harmless(event.text).strip("\n") for event in own)
         text = "\n".join([_mark(revision), texts, f"<!-- goop:end {revision} -->"])
-        blocks.append(Block(revision, text, entries=len(own), month=own[0].created_at[:7]))
+        blocks.append(EntryBlock(revision, text, entries=len(own), month=own[0].created_at[:7]))
 
     return blocks
 
 
-def remove_blocks(text: str, *, before: int, find: Callable[[int], Block | None]) -> str:
+def remove_blocks(text: str, *, before: int, find: Callable[[int], EntryBlock | None]) -> str:
     """Return `text` without our unchanged blocks of revisions below `before`.
 
     `find` returns the block of a revision. This is the inverse of `insert_blocks`: all other text
@@ -145,7 +145,7 @@ def remove_blocks(text: str, *, before: int, find: Callable[[int], Block | None]
     return "".join([*kept, text[at:]])
 
 
-def insert_blocks(text: str | None, blocks: Sequence[Block], *, document: str) -> str:
+def insert_blocks(text: str | None, blocks: Sequence[EntryBlock], *, document: str) -> str:
     """Return `text` with `blocks` after the last entry of their section.
 
     With None for `text` a new document is created. Every character of `text` stays, in its order. A
@@ -195,9 +195,9 @@ def is_ours(event: Event) -> bool:
     return event.kind not in HIDDEN_KINDS
 
 
-def state_block_of(event: Event) -> Block:
+def state_block_of(event: Event) -> EntryBlock:
     """Return the block of state that `event` of STATE_KIND holds, with its marks."""
-    return Block(event.revision, marked_state_block(event.text, event.revision))
+    return EntryBlock(event.revision, marked_state_block(event.text, event.revision))
 
 
 def people_wrote(text: str, *, document: str) -> list[str]:

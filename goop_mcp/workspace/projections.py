@@ -28,7 +28,7 @@ from goop_mcp.workspace.projection_text import (
     HIDDEN_KINDS,
     PEOPLES_KINDS,
     STATE_KIND,
-    Block,
+    EntryBlock,
     added_lines,
     blocks_of,
     chunk_hash,
@@ -48,7 +48,7 @@ __all__ = [
     "PROJECTED",
     "Conflict",
     "NewerDocument",
-    "PlannedFile",
+    "PlannedWrite",
     "ProjectionPlan",
     "is_stale",
     "newer_documents",
@@ -75,7 +75,7 @@ Redact = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedFile:
+class PlannedWrite:
     """The bytes to write to `path` after the commit of the transaction.
 
     `replaces` is the sha256 of the file when that was decided, None without a file.
@@ -119,7 +119,7 @@ class ProjectionPlan:
     """
 
     appends: tuple[PlannedAppend, ...] = ()
-    files: tuple[PlannedFile, ...] = ()
+    files: tuple[PlannedWrite, ...] = ()
     imported: int = 0
     conflicts: tuple[Conflict, ...] = ()
     newer: tuple[NewerDocument, ...] = ()
@@ -292,8 +292,8 @@ class _Document:
         state = newest_state_block(writing, name) if _state_row(name) in rows else None
         self.state = None if state is None else state_block_of(state)
         self.text: str | None = None
-        self.old: Sequence[Block] = ()
-        self.kept: Sequence[Block] = ()
+        self.old: Sequence[EntryBlock] = ()
+        self.kept: Sequence[EntryBlock] = ()
 
     def plan(self) -> ProjectionPlan:
         shown = self.writing.event_revisions(self.name, without=HIDDEN_KINDS, limit=1)
@@ -321,7 +321,7 @@ class _Document:
 
     # Entries that move to the archive
 
-    def _not_archived(self) -> list[Block]:
+    def _not_archived(self) -> list[EntryBlock]:
         """Return the blocks that are not known to be in the archive, oldest first."""
         row = self.archive
         blocks = blocks_of(self._events(row.revision if row else 0))
@@ -362,7 +362,7 @@ class _Document:
         old = {block.revision: block for block in self.old}
         lookups = iter(range(_MOST_LOOKUPS))
 
-        def find(revision: int) -> Block | None:
+        def find(revision: int) -> EntryBlock | None:
             if revision in old or next(lookups, None) is None:
                 return old.get(revision)
 
@@ -398,7 +398,7 @@ class _Document:
         return self._plan_edited(row, lost, known)
 
     def _plan_edited(
-        self, row: Projection, lost: Sequence[Block], known: frozenset[str]
+        self, row: Projection, lost: Sequence[EntryBlock], known: frozenset[str]
     ) -> ProjectionPlan:
         """Plan an edited file: import additions, or write ours elsewhere if our entries changed."""
         # A missing block was changed by people, unless it may never have been written: the writer
@@ -422,7 +422,7 @@ class _Document:
         pieces = [self._taken(piece) for piece in people_wrote(self.text or "", document=self.kind)]
         return replace(plan, imported=self._add_imported(new_pieces(pieces, known)))
 
-    def _write(self, blocks: Sequence[Block]) -> ProjectionPlan:
+    def _write(self, blocks: Sequence[EntryBlock]) -> ProjectionPlan:
         self._settle_conflict()
         shown = None if self.text is None else self._without_archived(self.text)
         whole = insert_blocks(shown, blocks, document=self.kind)
@@ -436,7 +436,7 @@ class _Document:
         found = _digest(self.text)
         self._remember(self.path, sha=found, pending=sha256(data))
 
-        return ProjectionPlan(files=(PlannedFile(self.path, data, found),))
+        return ProjectionPlan(files=(PlannedWrite(self.path, data, found),))
 
     def _adopt(self, *, since: int) -> None:
         """Record that people's text is known, and that blocks up to `since` may be missing."""
@@ -463,7 +463,7 @@ class _Document:
         found = find_state_block(self.text or "")
         return None if found is None or not found.is_edited else found.text
 
-    def _joined(self, blocks: Sequence[Block]) -> str:
+    def _joined(self, blocks: Sequence[EntryBlock]) -> str:
         ours = [*([] if self.state is None else [self.state]), *blocks]
         return "\n\n".join(block.text for block in ours) + "\n"
 
@@ -521,7 +521,7 @@ class _Document:
         found = _digest(self.text)
         self._remember(self.path, sha=found, pending=sha256(data))
 
-        return ProjectionPlan(files=(PlannedFile(self.path, data, found),))
+        return ProjectionPlan(files=(PlannedWrite(self.path, data, found),))
 
     def _newest_handoff(self) -> str | None:
         return handoff_of(self._handoff_events())
@@ -563,7 +563,7 @@ class _Document:
         self._remember(row.path, sha=found, pending=sha256(data))
         conflict = Conflict(path=self.path, ours=row.path)
 
-        return ProjectionPlan(files=(PlannedFile(row.path, data, found),), conflicts=(conflict,))
+        return ProjectionPlan(files=(PlannedWrite(row.path, data, found),), conflicts=(conflict,))
 
     def _dismissed(self) -> bool:
         """Whether people resolved the conflict by removing our file after it was seen on disk."""

@@ -7,7 +7,7 @@ from typing import Any
 from goop_mcp.routing.deviations import parse_deviations
 from goop_mcp.routing.messages import counted_noun
 from goop_mcp.routing.speckit_results import paths_of
-from goop_mcp.routing.views import OutcomeKind, Position, Question, ReportView
+from goop_mcp.routing.views import OutcomeKind, PositionView, Question, ReportView
 from goop_mcp.workflow.gates import GateFacts, GateName, judge_gate
 from goop_mcp.workflow.phases import Move, may_progress
 from goop_mcp.workspace.documents.blueprint import Blueprint
@@ -189,7 +189,7 @@ def log_of_report(report: ReportView, *, time: str) -> tuple[AdlEntry, ...]:
     return tuple(found)
 
 
-def _position(position: Position | None) -> str | None:
+def _position(position: PositionView | None) -> str | None:
     if position is None:
         return None
     return "/".join(

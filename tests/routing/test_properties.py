@@ -22,7 +22,7 @@ from goop_mcp.routing.views import (
     ErrorView,
     Issue,
     NextStep,
-    Position,
+    PositionView,
     Question,
     ReportView,
     RequestView,
@@ -298,7 +298,7 @@ _RESULTS = st.dictionaries(
     max_size=3,
 )
 _POSITIONS = st.none() | st.builds(
-    Position, st.none() | st.integers(0, 3), st.none() | st.integers(0, 3)
+    PositionView, st.none() | st.integers(0, 3), st.none() | st.integers(0, 3)
 )
 _REPORTS = st.builds(
     ReportView,

@@ -20,7 +20,7 @@ from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import NewEvent, Projection
 from goop_mcp.workspace.archive import MOST_ENTRIES, archived_parts
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.projection_text import Block, blocks_of, insert_blocks
+from goop_mcp.workspace.projection_text import EntryBlock, blocks_of, insert_blocks
 from goop_mcp.workspace.projections import (
     ProjectionPlan,
     is_stale,
@@ -287,7 +287,7 @@ def test_a_writer_killed_at_any_step_leaves_every_entry_once(
 def test_an_append_that_was_cut_off_anywhere_is_completed(tmp_path: Path) -> None:
     files, path = ProjectFiles(tmp_path), ".goopspec/CHRONICLE.md"
     blocks = [
-        Block(number, f"<!-- goop:rev {number} -->\nGröße {number}\n", month="2026-01")
+        EntryBlock(number, f"<!-- goop:rev {number} -->\nGröße {number}\n", month="2026-01")
         for number in range(1, 6)
     ]
     [first] = archived_parts(path, blocks[:2])
@@ -311,7 +311,7 @@ def test_an_append_that_was_cut_off_anywhere_is_completed(tmp_path: Path) -> Non
 def test_an_append_leaves_what_people_wrote_into_the_archive(tmp_path: Path) -> None:
     files = ProjectFiles(tmp_path)
     [part] = archived_parts(
-        ".goopspec/CHRONICLE.md", [Block(1, "<!-- goop:rev 1 -->\nOne", month="2026-01")]
+        ".goopspec/CHRONICLE.md", [EntryBlock(1, "<!-- goop:rev 1 -->\nOne", month="2026-01")]
     )
     archive = tmp_path / part.path
     archive.parent.mkdir(parents=True)
@@ -348,7 +348,7 @@ def test_an_archive_that_cannot_be_used_keeps_no_entry_from_being_recorded(
 
 
 def test_an_archive_that_leads_elsewhere_is_not_followed(project: Project, tmp_path: Path) -> None:
-    [part] = archived_parts(".goopspec/CHRONICLE.md", [Block(1, "One", month="2026-01")])
+    [part] = archived_parts(".goopspec/CHRONICLE.md", [EntryBlock(1, "One", month="2026-01")])
     (tmp_path / part.path).parent.mkdir(parents=True)
     (tmp_path / part.path).symlink_to(tmp_path / "elsewhere.md")
     with pytest.raises(PathRefusedError):

@@ -13,7 +13,7 @@ from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import Event, NewEvent
 from goop_mcp.workspace.documents.chronicle import read_chronicle
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.projection_text import Block, insert_blocks
+from goop_mcp.workspace.projection_text import EntryBlock, insert_blocks
 from goop_mcp.workspace.projections import (
     ProjectionPlan,
     Redact,
@@ -345,7 +345,7 @@ LINES = [
     "-->",
     "| a |",
 ]
-BLOCK = Block(7, "<!-- goop:rev 7 -->\nours\n<!-- goop:end 7 -->")
+BLOCK = EntryBlock(7, "<!-- goop:rev 7 -->\nours\n<!-- goop:end 7 -->")
 
 
 @given(

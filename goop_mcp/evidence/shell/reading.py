@@ -48,7 +48,7 @@ _ENDS_OF_PARTS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", 
 
 
 def read_script(text: str) -> Script:
-    """Return the structure of `text`. Raise UnreadableLineError if it cannot be told."""
+    """Return the structure of `text`. Raise UnreadableLineError if that is unclear."""
     if len(text) > LINE_CHARACTERS:
         raise UnreadableLineError("the line is too long")
 

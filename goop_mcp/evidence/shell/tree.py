@@ -19,7 +19,7 @@ __all__ = [
 
 
 class UnreadableLineError(ValueError):
-    """The line is no shell syntax, or too long or too deep; nothing can be said about it."""
+    """The line is no shell syntax, or too long or too deep; nothing is known about it."""
 
 
 class Word(NamedTuple):

@@ -30,7 +30,7 @@ from goop_mcp.validation.markup import Grammar
 from goop_mcp.validation.paths import PathBounds, read_path
 from goop_mcp.validation.template_phrases import AGENT_REQUEST_PROSE
 from goop_mcp.validation.template_text import is_templating
-from goop_mcp.validation.xml_values import Element, ValueRules, Words, XmlValueReader, clean_text
+from goop_mcp.validation.xml_values import Element, Words, XmlValueReader, XmlValueRules, clean_text
 
 __all__ = ["GRAMMAR", "NAMESPACE", "ROOT_PARTS", "RequestReader"]
 
@@ -70,7 +70,7 @@ GRAMMAR = Grammar(
     namespaces=frozenset({NAMESPACE}),
 )
 
-_RULES = ValueRules(
+_RULES = XmlValueRules(
     missing_field=structure.MISSING_FIELD,
     empty_field=structure.EMPTY_FIELD,
     placeholder_left=values.PLACEHOLDER_LEFT,

@@ -20,16 +20,16 @@ from goop_mcp.validation.json_values import (
     TEXT,
     Field,
     Fields,
+    JsonValueRules,
     ListOf,
     MapOf,
-    ValueRules,
     Word,
 )
 from goop_mcp.validation.template_phrases import FACTORY_PROSE
 
 __all__ = ["FIELDS", "KEYS", "OPTIONAL", "STATUS", "VALUE_RULES"]
 
-VALUE_RULES = ValueRules(
+VALUE_RULES = JsonValueRules(
     wrong_type=values.WRONG_TYPE,
     placeholder=values.PLACEHOLDER_LEFT,
     slot_in_text=values.SLOT_IN_TEXT,

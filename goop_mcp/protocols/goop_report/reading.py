@@ -33,7 +33,7 @@ from goop_mcp.protocols.goop_report.rules import (
     structure,
 )
 from goop_mcp.protocols.goop_report.rules.legacy_forms import CHECKLIST_GAP
-from goop_mcp.protocols.goop_report.values import BOOLEAN, ValueReader, clean
+from goop_mcp.protocols.goop_report.values import BOOLEAN, ReportValueReader, clean
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.markup import Grammar
 from goop_mcp.validation.xml_values import Element, Words
@@ -120,7 +120,7 @@ _FILE_ACTION = Words({each.value: each for each in FileAction}, artifacts.UNKNOW
 _MEMORY_TYPE = Words({each.value: each for each in MemoryType}, memory.UNKNOWN_MEMORY_TYPE)
 
 
-class ReportReader(ValueReader):
+class ReportReader(ReportValueReader):
     """Reads one `<goop_report>` tree into the model, with the phases of the project's profile."""
 
     def __init__(self, expected: "Expectations") -> None:

@@ -6,12 +6,12 @@ from goop_mcp.validation.escaping import XML_BLANKS, visible
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.template_phrases import GOOP_REPORT_PROSE
 from goop_mcp.validation.template_text import MARKS, ValueKind, is_template
-from goop_mcp.validation.xml_values import Element, ValueRules, Words, XmlValueReader
+from goop_mcp.validation.xml_values import Element, Words, XmlValueReader, XmlValueRules
 
-__all__ = ["BOOLEAN", "ValueReader", "clean"]
+__all__ = ["BOOLEAN", "ReportValueReader", "clean"]
 
 _MOST_DIGITS = 9
-_RULES = ValueRules(
+_RULES = XmlValueRules(
     missing_field=structure.MISSING_FIELD,
     empty_field=structure.EMPTY_FIELD,
     placeholder_left=values.PLACEHOLDER_LEFT,
@@ -42,7 +42,7 @@ def clean(text: str | None) -> str:
     return "\n".join([first.rstrip(), *(line[indentation:].rstrip() for line in rest)])
 
 
-class ValueReader(XmlValueReader):
+class ReportValueReader(XmlValueReader):
     """Reads the values of a report out of its tree."""
 
     clean = staticmethod(clean)

@@ -28,11 +28,11 @@ from goop_mcp.validation.json_values import (
     Field,
     Fields,
     Formed,
+    JsonValueRules,
     Kind,
     ListOf,
     MapOf,
     ValueReader,
-    ValueRules,
     Word,
 )
 from goop_mcp.validation.safe_json import JsonValue
@@ -51,7 +51,7 @@ __all__ = [
     "WORKFLOW",
 ]
 
-VALUE_RULES = ValueRules(
+VALUE_RULES = JsonValueRules(
     wrong_type=values.WRONG_TYPE,
     placeholder=values.PLACEHOLDER_LEFT,
     value_case=values.VALUE_CASE,

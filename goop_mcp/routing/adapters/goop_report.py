@@ -9,7 +9,7 @@ from goop_mcp.routing.views import (
     MemoryView,
     NextStep,
     OutcomeKind,
-    Position,
+    PositionView,
     ReportView,
 )
 from goop_mcp.validation.findings import Severity
@@ -104,8 +104,8 @@ def _read(verdict: Verdict) -> ReportView:
     )
 
 
-def _position(counter: Counter | None) -> Position | None:
-    return None if counter is None else Position(counter.current, counter.total)
+def _position(counter: Counter | None) -> PositionView | None:
+    return None if counter is None else PositionView(counter.current, counter.total)
 
 
 ADAPTER = Adapter(

@@ -136,7 +136,7 @@ def _task(case: RoutingInput) -> str:
     return case.report.task_id or "the task"
 
 
-def _position(position: views.Position | None) -> Position:
+def _position(position: views.PositionView | None) -> Position:
     return Position() if position is None else Position(position.current, position.total)
 
 

@@ -1,13 +1,12 @@
 """Changes to one project's rows in PostgreSQL, within one transaction."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from goop_mcp.current_request import current_request
-from goop_mcp.errors import StoreError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
@@ -24,7 +23,6 @@ from goop_mcp.store.records import (
     MOST_BYTES_OF_KEPT_REPLIES,
     MOST_KEPT_REPLIES,
     Confirmation,
-    ConfirmationAnswer,
     Event,
     KeptDocument,
     KeptReply,
@@ -39,19 +37,11 @@ from goop_mcp.store.records import (
     Projection,
     RetireReason,
     Round,
-    RoundOutcome,
     StoredAttempt,
     StoredMemory,
     StoredReport,
 )
-from goop_mcp.store.rounds import (
-    close_round,
-    counters_text,
-    next_round,
-    refuse_answered,
-    refuse_long_reply,
-    reopen_round,
-)
+from goop_mcp.store.rounds import RoundWriter, counters_text, refuse_long_reply
 from goop_mcp.store.search_text import fold_concept, search_text
 from goop_mcp.store.storable import refuse_unstorable, refuse_unstorable_text
 from goop_mcp.store.vectors import packed
@@ -108,7 +98,7 @@ class IdCounters:
         )
 
 
-class PostgresWriteTransaction(PostgresReadTransaction):
+class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
     """One transaction. Its own reading methods see what it adds at once.
 
     `has_forgotten` is whether texts were removed that are still in dead rows of the table.
@@ -192,73 +182,6 @@ class PostgresWriteTransaction(PostgresReadTransaction):
 
         return len(retired)
 
-    def open_round(self, *, name: str | None, opened_at: str) -> Round:
-        """Open the round after the newest one."""
-        newest, revision = self.round(), self.next_revision()
-        return self._set_round(
-            next_round(newest, name=name, opened_at=opened_at, revision=revision)
-        )
-
-    def close_round(
-        self, *, outcome: RoundOutcome, closed_at: str, plan_sha256: str | None
-    ) -> Round:
-        """Close the newest round."""
-        closed = close_round(
-            self.round(),
-            outcome=outcome,
-            closed_at=closed_at,
-            plan_sha256=plan_sha256,
-            revision=self.next_revision(),
-        )
-        self._rows(statements.REMOVE_KEPT_REPLIES)
-
-        return self._set_round(closed)
-
-    def reopen_round(self) -> Round:
-        """Open the newest closed round again, and remove an open one without reports after it."""
-        newest = self.round()
-        if newest.is_open and newest.number > 1:
-            if self.report_count(round=newest.number):
-                raise StoreError(f"round {newest.number} has reports; the one before stays closed")
-            self._rows(statements.REMOVE_ROUND, number=newest.number)
-            newest = self.round()
-
-        return self._set_round(reopen_round(newest))
-
-    def add_confirmation(self, new: NewConfirmation) -> Confirmation:
-        """Add a request for a confirmation, or return the open one that it repeats."""
-        refuse_unstorable(new)
-        found = self._rows(
-            statements.OPEN_CONFIRMATION,
-            round=new.round,
-            action=new.action,
-            subject_key=new.subject_key,
-        )
-        for known in (Confirmation(**row) for row in found):
-            if (known.subject, known.arguments) == (new.subject, new.arguments):
-                return known
-
-            self._answer(replace(known, status="outdated", answered_at=new.asked_at))
-
-        return Confirmation(
-            **self._add(statements.ADD_CONFIRMATION, new, id_name="confirmation_id")
-        )
-
-    def answer_confirmation(
-        self,
-        id: int,
-        *,
-        status: ConfirmationAnswer,
-        via: str | None,
-        comment: str | None,
-        answered_at: str,
-    ) -> Confirmation:
-        """Store the answer to an open request."""
-        found = refuse_answered(self.confirmation(id), id)
-        return self._answer(
-            replace(found, status=status, via=via, comment=comment, answered_at=answered_at)
-        )
-
     def set_stored_state(self, text: str) -> None:
         """Keep the text of the state in the database."""
         refuse_unstorable_text(text, name="the state")
@@ -325,6 +248,26 @@ class PostgresWriteTransaction(PostgresReadTransaction):
 
     def _reports_changed(self) -> None:
         self._rows(statements.REPORTS_CHANGED, revision=self.next_revision())
+
+    def _remove_round(self, number: int) -> None:
+        self._rows(statements.REMOVE_ROUND, number=number)
+
+    def _remove_kept_replies(self) -> None:
+        self._rows(statements.REMOVE_KEPT_REPLIES)
+
+    def _open_confirmation(self, new: NewConfirmation) -> Confirmation | None:
+        found = self._rows(
+            statements.OPEN_CONFIRMATION,
+            round=new.round,
+            action=new.action,
+            subject_key=new.subject_key,
+        )
+        return next((Confirmation(**row) for row in found), None)
+
+    def _add_confirmation(self, new: NewConfirmation) -> Confirmation:
+        return Confirmation(
+            **self._add(statements.ADD_CONFIRMATION, new, id_name="confirmation_id")
+        )
 
     def _answer(self, answered: Confirmation) -> Confirmation:
         refuse_unstorable(answered)

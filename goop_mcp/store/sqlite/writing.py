@@ -2,19 +2,16 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import apsw
 
 from goop_mcp.current_request import current_request
-from goop_mcp.errors import StoreError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.records import (
     MOST_BYTES_OF_KEPT_REPLIES,
     MOST_KEPT_REPLIES,
     Confirmation,
-    ConfirmationAnswer,
     Event,
     KeptDocument,
     KeptReply,
@@ -29,19 +26,11 @@ from goop_mcp.store.records import (
     Projection,
     RetireReason,
     Round,
-    RoundOutcome,
     StoredAttempt,
     StoredMemory,
     StoredReport,
 )
-from goop_mcp.store.rounds import (
-    close_round,
-    counters_text,
-    next_round,
-    refuse_answered,
-    refuse_long_reply,
-    reopen_round,
-)
+from goop_mcp.store.rounds import RoundWriter, counters_text, refuse_long_reply
 from goop_mcp.store.search_text import fold_concept
 from goop_mcp.store.sqlite.reading import LISTS, SqliteReadTransaction
 from goop_mcp.store.storable import refuse_unstorable, refuse_unstorable_text
@@ -97,7 +86,7 @@ SET revision = excluded.revision, sha256 = excluded.sha256, pending_sha256 = exc
 """
 
 
-class SqliteWriteTransaction(SqliteReadTransaction):
+class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
     """The changes of `goop_mcp.store.interface.Writing` on one connection.
 
     `has_forgotten` is whether texts were removed that are still in the log, `has_purged` whether a
@@ -197,72 +186,6 @@ class SqliteWriteTransaction(SqliteReadTransaction):
 
         return retired
 
-    def open_round(self, *, name: str | None, opened_at: str) -> Round:
-        """Open the round after the newest one."""
-        newest, revision = self.round(), self.next_revision()
-        return self._set_round(
-            next_round(newest, name=name, opened_at=opened_at, revision=revision)
-        )
-
-    def close_round(
-        self, *, outcome: RoundOutcome, closed_at: str, plan_sha256: str | None
-    ) -> Round:
-        """Close the newest round."""
-        closed = close_round(
-            self.round(),
-            outcome=outcome,
-            closed_at=closed_at,
-            plan_sha256=plan_sha256,
-            revision=self.next_revision(),
-        )
-        self._connection.execute("DELETE FROM kept_replies")
-
-        return self._set_round(closed)
-
-    def reopen_round(self) -> Round:
-        """Open the newest closed round again, and remove an open one without reports after it."""
-        newest = self.round()
-        if newest.is_open and newest.number > 1:
-            if self.report_count(round=newest.number):
-                raise StoreError(f"round {newest.number} has reports; the one before stays closed")
-            remove = "DELETE FROM rounds WHERE number = ?"
-            self._connection.execute(remove, (newest.number,))
-            newest = self.round()
-
-        return self._set_round(reopen_round(newest))
-
-    def add_confirmation(self, new: NewConfirmation) -> Confirmation:
-        """Add a request for a confirmation, or return the open one that it repeats."""
-        refuse_unstorable(new)
-        known = self._open_confirmation(new)
-        if known is not None and (known.subject, known.arguments) == (new.subject, new.arguments):
-            return known
-
-        if known is not None:
-            self._answer(replace(known, status="outdated", answered_at=new.asked_at))
-
-        values, revision = _values_of(new), self.next_revision()
-        row = {**values, "revision": revision, "status": "open"}
-
-        return Confirmation(
-            id=self._insert("confirmations", row), revision=revision, status="open", **values
-        )
-
-    def answer_confirmation(
-        self,
-        id: int,
-        *,
-        status: ConfirmationAnswer,
-        via: str | None,
-        comment: str | None,
-        answered_at: str,
-    ) -> Confirmation:
-        """Store the answer to an open request."""
-        found = refuse_answered(self.confirmation(id), id)
-        return self._answer(
-            replace(found, status=status, via=via, comment=comment, answered_at=answered_at)
-        )
-
     def set_stored_state(self, text: str) -> None:
         """Keep the text of the state in the database."""
         refuse_unstorable_text(text, name="the state")
@@ -329,11 +252,17 @@ class SqliteWriteTransaction(SqliteReadTransaction):
 
     def _set_round(self, round: Round) -> Round:
         refuse_unstorable(round)
-        self._connection.execute("DELETE FROM rounds WHERE number = ?", (round.number,))
+        self._remove_round(round.number)
         self._insert("rounds", _values_of(round))
         self._reports_changed()
 
         return round
+
+    def _remove_round(self, number: int) -> None:
+        self._connection.execute("DELETE FROM rounds WHERE number = ?", (number,))
+
+    def _remove_kept_replies(self) -> None:
+        self._connection.execute("DELETE FROM kept_replies")
 
     def _reports_changed(self) -> None:
         self._connection.execute(
@@ -348,6 +277,14 @@ class SqliteWriteTransaction(SqliteReadTransaction):
             Confirmation, asked, {"round": new.round, "action": new.action, "key": new.subject_key}
         )
         return found[0] if found else None
+
+    def _add_confirmation(self, new: NewConfirmation) -> Confirmation:
+        values, revision = _values_of(new), self.next_revision()
+        row = {**values, "revision": revision, "status": "open"}
+
+        return Confirmation(
+            id=self._insert("confirmations", row), revision=revision, status="open", **values
+        )
 
     def _answer(self, answered: Confirmation) -> Confirmation:
         refuse_unstorable(answered)

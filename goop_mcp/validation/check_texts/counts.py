@@ -8,7 +8,7 @@ from goop_mcp.validation.check_texts import vocabulary
 from goop_mcp.validation.check_texts.tokens import MARK, NAME, NUMBER, RATIO, WORD, Token
 from goop_mcp.validation.check_texts.vocabulary import ADJECTIVES, OTHER_NOUNS, STATES, TEST_NOUNS
 
-__all__ = ["Count", "counts_in", "ends_of_lines", "past_flags"]
+__all__ = ["ResultCount", "counts_in", "ends_of_lines", "past_flags"]
 
 _FAILING = frozenset({"failed", "errors"})
 _SEPARATORS = frozenset({":", "="})
@@ -22,7 +22,7 @@ _PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class ResultCount:
     """One number and what it counts; `text` is shown when it `fails`. `ran`: something was run."""
 
     kind: str
@@ -80,10 +80,10 @@ def ends_of_lines(tokens: Sequence[Token]) -> list[int]:
     return [at for at, token in enumerate(tokens) if token.text == "\n"]
 
 
-def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
+def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[ResultCount]:
     """Return what `tokens` count, in order, except counts of earlier runs and of other things."""
     left_out = 0
-    short: list[Count] = []
+    short: list[ResultCount] = []
     for chain in _chains(tokens):
         total = _total_in_parentheses(chain, tokens)
         pairs = list(_pairs(chain, tokens))
@@ -237,7 +237,7 @@ def _count(
     chain: Sequence[_Part],
     tokens: Sequence[Token],
     past: Sequence[bool],
-) -> Count | None:
+) -> ResultCount | None:
     kind = state.state or ""
     first, last = min(number.at, state.at), max(number.at, state.at)
     if past[first] or number.whole is not None:
@@ -266,7 +266,7 @@ def _count(
     )
     fails = kind in _FAILING and number.number > 0
 
-    return Count(
+    return ResultCount(
         kind,
         number.number,
         first,
@@ -366,7 +366,7 @@ def _pass_over(tokens: Sequence[Token], at: int, words: frozenset[str]) -> int:
 # Sums
 
 
-def _sums_that_differ(found: Sequence[Count], total: int | None) -> Iterator[Count]:
+def _sums_that_differ(found: Sequence[ResultCount], total: int | None) -> Iterator[ResultCount]:
     """Return what is missing where the counts of one chain do not add up to its total."""
     passed = [each for each in found if each.kind == "passed"]
     totals = [each for each in found if each.kind == "total"]
@@ -377,7 +377,7 @@ def _sums_that_differ(found: Sequence[Count], total: int | None) -> Iterator[Cou
     together = sum(each.number for each in found if each.kind in ("passed", "failed", "errors"))
     if whole > together:
         text = f"{passed[0].number} passed of {whole}"
-        yield Count("short", whole - together, passed[0].at, text, fails=True)
+        yield ResultCount("short", whole - together, passed[0].at, text, fails=True)
 
 
 def _parts_of_a_whole(
@@ -385,7 +385,7 @@ def _parts_of_a_whole(
     chain: Sequence[_Part],
     tokens: Sequence[Token],
     past: Sequence[bool],
-) -> Iterator[Count]:
+) -> Iterator[ResultCount]:
     """Return the ratios that count tests: "11/12 tests passed", "2 of 12 failed", "11/12"."""
     states = {number.at: state.state for number, state in pairs}
     for part in chain:
@@ -404,17 +404,17 @@ def _parts_of_a_whole(
         shown = f"{part.number} of {part.whole}"
         if state in ("passed", "total") and _ends_or_counts(tokens, part.at):
             if part.whole == 0:
-                yield Count("none", _ALWAYS, part.at, shown)
+                yield ResultCount("none", _ALWAYS, part.at, shown)
             elif part.number < part.whole:
-                yield Count(
+                yield ResultCount(
                     "short", part.whole - part.number, part.at, f"{shown} passed", fails=True
                 )
             else:
-                yield Count("passed", part.number, part.at, shown)
+                yield ResultCount("passed", part.number, part.at, shown)
         elif state in _FAILING and part.number:
-            yield Count("failed", _ALWAYS, part.at, f"{shown} failed", fails=True)
+            yield ResultCount("failed", _ALWAYS, part.at, f"{shown} failed", fails=True)
         elif state == "skipped" and part.number == part.whole:
-            yield Count("none", _ALWAYS, part.at, f"{shown} skipped", fails=False)
+            yield ResultCount("none", _ALWAYS, part.at, f"{shown} skipped", fails=False)
 
 
 _ALWAYS = 10**9

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from goop_mcp.validation.check_texts import vocabulary
-from goop_mcp.validation.check_texts.counts import Count, counts_in, ends_of_lines, past_flags
+from goop_mcp.validation.check_texts.counts import ResultCount, counts_in, ends_of_lines, past_flags
 from goop_mcp.validation.check_texts.tokens import (
     MARK,
     NUMBER,
@@ -99,7 +99,7 @@ def parse_result(text: str) -> CheckResult:
     )
 
 
-def _current(counts: list[Count], tokens: Sequence[Token]) -> list[Count]:
+def _current(counts: list[ResultCount], tokens: Sequence[Token]) -> list[ResultCount]:
     """Return the counts of the last run that the text describes."""
     turns = [
         at
@@ -117,14 +117,14 @@ def _current(counts: list[Count], tokens: Sequence[Token]) -> list[Count]:
 # Exit codes
 
 
-def _exit_at(tokens: Sequence[Token], at: int) -> Count | None:
+def _exit_at(tokens: Sequence[Token], at: int) -> ResultCount | None:
     """Return the exit status at `at`, None if the text describes the behaviour of a program."""
     if not _describes_run(tokens, at):
         return None
 
     before, number = _word(tokens, at - 1), at + 1
     if before in ("non-zero", "nonzero"):
-        return Count("exit", 1, at, "a non-zero exit", fails=True)
+        return ResultCount("exit", 1, at, "a non-zero exit", fails=True)
 
     while number < min(len(tokens), at + 5) and tokens[number].text in vocabulary.EXIT_FILLERS:
         number += 1
@@ -137,7 +137,7 @@ def _exit_at(tokens: Sequence[Token], at: int) -> Count | None:
         return None
 
     status = tokens[number].number
-    return Count("exit", status, at, f"exit status {status}", fails=status != 0)
+    return ResultCount("exit", status, at, f"exit status {status}", fails=status != 0)
 
 
 def _describes_run(tokens: Sequence[Token], at: int) -> bool:
@@ -164,7 +164,9 @@ def _describes_run(tokens: Sequence[Token], at: int) -> bool:
 # Lines and texts that runners print
 
 
-def _failing_lines(text: str, tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
+def _failing_lines(
+    text: str, tokens: Sequence[Token], past: Sequence[bool]
+) -> Iterator[ResultCount]:
     if not any(form.strip() in text for form in _FORMS):
         return
 
@@ -186,7 +188,7 @@ def _failing_lines(text: str, tokens: Sequence[Token], past: Sequence[bool]) -> 
             )
 
         if form is not None and not any(past[start : ends[number] if number < len(ends) else None]):
-            yield Count("failed line", 1, start, form.strip(" :("), fails=True)
+            yield ResultCount("failed line", 1, start, form.strip(" :("), fails=True)
 
 
 _FORMS = ("FAIL", *vocabulary.FAILURE_LINES, *vocabulary.FAILURE_TEXTS)
@@ -195,7 +197,9 @@ _FORMS = ("FAIL", *vocabulary.FAILURE_LINES, *vocabulary.FAILURE_TEXTS)
 # Nothing ran
 
 
-def _nothing_ran(tokens: Sequence[Token], current: Sequence[Count], sums: dict[str, int]) -> bool:
+def _nothing_ran(
+    tokens: Sequence[Token], current: Sequence[ResultCount], sums: dict[str, int]
+) -> bool:
     passed, skipped, total = (sums.get(kind) for kind in ("passed", "skipped", "total"))
     if passed or any(each.ran for each in current):
         return False

@@ -16,7 +16,7 @@ from goop_mcp.protocols.goop_report.model import Check, Extension, Handoff, Repo
 from goop_mcp.protocols.goop_report.reading import GRAMMAR, ReportReader
 from goop_mcp.protocols.goop_report.rules.legacy_forms import OTHER_ROOT
 from goop_mcp.protocols.goop_report.rules.structure import MISSING_FIELD
-from goop_mcp.protocols.goop_report.values import ValueReader, clean
+from goop_mcp.protocols.goop_report.values import ReportValueReader, clean
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
 from goop_mcp.validation.families import ParseResult
@@ -185,7 +185,7 @@ def _sibling_reader(
 ) -> "Callable[[etree._Element], ParsedTree[Report]]":
     def read_tree(root: "etree._Element") -> ParsedTree[Report]:
         agent, outcome = sibling.statuses.get(native, (None, None))
-        values = ValueReader()
+        values = ReportValueReader()
         values.template_texts(root)
         problems = values.problems
         if outcome is None:
