@@ -155,7 +155,7 @@ def test_a_session_of_opencode_comes_with_its_event(host: Host) -> None:
     assert opencode.send(EVENT, session=[], prompt_id="another", **changes).passed
 
 
-def test_a_report_that_was_let_go_is_still_marked_for_the_main_agent(
+def test_a_report_that_passed_unaccepted_is_marked_for_the_main_agent(
     host: Host, tmp_path: Path
 ) -> None:
     folder = tmp_path / "session" / "subagents"
