@@ -70,7 +70,11 @@ def read_opencode(
         problem = problem or f"{HOST} {version or 'without a version'} was not tested"
 
     end = len(messages)
-    if report is not None:
+    if report is None:
+        last = messages[-1] if messages else {}
+        ends = _role(last) == "assistant" and bool("".join(_texts(last)).strip())
+        problem = problem or ("" if ends else "the session ends without a message")
+    else:
         found = _find_report(messages, report)
         if found is None:
             problem = problem or "the session does not hold the report"
