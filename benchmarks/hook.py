@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -28,10 +29,21 @@ _HOOK: Final = (
     ),
 )
 _BOUND: Final = Bound(goal=8, defect=10)
+# A person waits for the hook at each prompt.
+_BOUND_OF_A_PROMPT: Final = Bound(goal=2, defect=3)
+_PROMPT: Final = "prompt of a person"
+_SENT_BACK: Final = "sent back"
+_VERIFIED: Final = "accepted, claims verified"
+_CLAIMED_FILE: Final = re.compile(r'<file path="([^"]+)"')
+_SUBJECT: Final = "feat(auth): implement JWT authentication service"
+# Verifying starts git and reads the project's files.
+_BOUND_OF_VERIFYING: Final = Bound(goal=20, defect=30)
 _EVENTS: Final = {
+    _PROMPT: ("UserPromptSubmit", None, None),
     "no report required": ("SubagentStop", "Explore", "done"),
     "accepted report": ("SubagentStop", "goop-executor", None),
-    "sent back": ("SubagentStop", "goop-executor", "done"),
+    _VERIFIED: ("SubagentStop", "goop-executor", None),
+    _SENT_BACK: ("SubagentStop", "goop-executor", "done"),
     "rules shown": ("SubagentStart", "goop-executor", None),
     "main agent ends": ("Stop", None, "done"),
 }
@@ -46,8 +58,16 @@ def run() -> Table:
     table = Table("hook", ("", "wall p10 ms", "× bare", "cpu p10 ms", "× bare"), notes)
 
     with tempfile.TemporaryDirectory() as folder:
-        clocks = {_BARE: _Clock(("-c", "pass"), Path(folder), None)}
-        clocks |= {name: _Clock(_HOOK, Path(folder), name) for name in _EVENTS}
+        plain, verifying = Path(folder) / "plain", Path(folder) / "verifying"
+        plain.mkdir()
+        report = _make_project(verifying)
+        clocks = {_BARE: _Clock(("-c", "pass"), plain, None)}
+        clocks |= {
+            name: _Clock(_HOOK, verifying, name, report=report)
+            if name == _VERIFIED
+            else _Clock(_HOOK, plain, name)
+            for name in _EVENTS
+        }
         wall = take_turns(clocks, turns=_TURNS)
 
     cpu = {name: Timing(tuple(clock.processor[1:])) for name, clock in clocks.items()}
@@ -60,10 +80,38 @@ def run() -> Table:
             f"{wall[name].p10 / wall[_BARE].p10:.1f}",
             f"{cpu[name].p10 * 1e3:.0f}",
             f"{ratio:.1f}",
-            judgement="" if name == _BARE else _BOUND.judge(ratio),
+            judgement="" if name == _BARE else _bound_of(name).judge(ratio),
         )
 
     return table
+
+
+def _bound_of(name: str) -> Bound:
+    return {_PROMPT: _BOUND_OF_A_PROMPT, _VERIFIED: _BOUND_OF_VERIFYING}.get(name, _BOUND)
+
+
+def _make_project(folder: Path) -> str:
+    """Create a project with a repository, and return a report all of whose claims are true."""
+    (folder / ".goopspec").mkdir(parents=True)
+    text = REPORT_FILE.read_text(encoding="utf-8")
+    for name in _CLAIMED_FILE.findall(text):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x\n", encoding="utf-8")
+
+    git = ("git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.org")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", _SUBJECT)):
+        subprocess.run((*git, *words), check=True, timeout=_LONGEST_RUN)
+
+    head = subprocess.run(
+        (*git, "rev-parse", "--short=7", "HEAD"),
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=_LONGEST_RUN,
+    )
+
+    return text.replace("a1b2c3d", head.stdout.strip())
 
 
 class _Clock:
@@ -72,13 +120,21 @@ class _Clock:
     `processor` holds the processor time of each run in seconds, including the warm-up.
     """
 
-    def __init__(self, arguments: tuple[str, ...], folder: Path, name: str | None) -> None:
+    def __init__(
+        self,
+        arguments: tuple[str, ...],
+        folder: Path,
+        name: str | None,
+        *,
+        report: str | None = None,
+    ) -> None:
         self._command, self._folder, self._name = (sys.executable, *arguments), folder, name
+        self._report = report or REPORT_FILE.read_text(encoding="utf-8")
         self.processor: list[float] = []
 
     def __call__(self) -> float:
         """Return the seconds from start to end."""
-        content = b"" if self._name is None else _event(self._name, agent_id=os.urandom(8).hex())
+        content = b"" if self._name is None else _event(self._name, self._report)
         folder = str(self._folder)
         environment = {
             **program_environment(),
@@ -86,16 +142,18 @@ class _Clock:
             "XDG_STATE_HOME": folder,
         }
         used, began = _processor_time(), perf_counter()
-        subprocess.run(
+        ended = subprocess.run(
             self._command,
             input=content,
             check=True,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             timeout=_LONGEST_RUN,
             env=environment,
         )
         seconds = perf_counter() - began
         self.processor.append(_processor_time() - used)
+        if (b'"block"' in ended.stdout) is not (self._name == _SENT_BACK):
+            raise RuntimeError(f"{self._name}: the hook answered {ended.stdout[:500]!r}")
 
         return seconds
 
@@ -105,14 +163,14 @@ def _processor_time() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _event(name: str, *, agent_id: str) -> bytes:
+def _event(name: str, report: str) -> bytes:
     event, agent, message = _EVENTS[name]
-    message = REPORT_FILE.read_text(encoding="utf-8") if message is None else message
     values = {
         "hook_event_name": event,
         "agent_type": agent,
-        "agent_id": agent_id,
-        "last_assistant_message": message,
+        "agent_id": os.urandom(8).hex(),
+        "last_assistant_message": report if message is None else message,
+        "prompt": "Add a login page.",
     }
 
     return json.dumps(values).encode()

@@ -6,7 +6,18 @@ project = "goop-mcp"
 author = "goop-mcp contributors"
 version = release = __version__
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx_copybutton", "sphinx_llms_txt"]
+# What is copied are the commands, without the prompt and without what they print.
+copybutton_prompt_text = "$ "
+copybutton_only_copy_prompt_lines = True
+# llms.txt and llms-full.txt: the pages for agents that read documentation.
+# A ledger for the developers, larger than all guides together.
+llms_txt_exclude = ["requirements"]
+llms_txt_summary = (
+    "goop-mcp checks the structured reports that coding agents hand back, before anyone acts on"
+    " them: it repairs formatting, sends errors back with line numbers, verifies claims, and picks"
+    " the next step. A library, a command line, an MCP server and hooks for hosts."
+)
 exclude_patterns = ["_site"]
 nitpicky = True
 # Links to headings are written as GitHub makes them, so that they work in both places.
@@ -18,7 +29,9 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 # Pages of their own, copied as they are.
 html_extra_path = ["_pages"]
-html_copy_source = False
+# The pages for agents are made of the sources.
+html_copy_source = True
+html_show_sourcelink = False
 html_show_sphinx = False
 html_show_copyright = False
 html_theme_options = {"navigation_with_keys": True}

@@ -2,9 +2,9 @@
 
 import gc
 import os
-import signal
 import sys
-from types import FrameType
+
+from goop_mcp.hosts import hooks
 
 __all__ = ["main"]
 
@@ -13,21 +13,22 @@ _INTERRUPTED = 130
 
 def main() -> int:
     """Load the command line, run it with the arguments of the process and return its exit code."""
-    # An interrupt during the imports would print a traceback of them.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _end)
-
     # Imported modules are never freed, so that collections during imports only take time.
     gc.disable()
 
     # A host waits for the hook at every turn, and the command line takes longer to import than the
     # hook to answer.
     if _is_hook(sys.argv[1:]):
-        from goop_mcp.hosts.hooks.hook import main as answer  # noqa: PLC0415
-
         # The host waits for the end of the process. Its normal shutdown would take time and release
         # nothing that the system does not release anyway.
-        os._exit(answer(sys.argv[2:]))
+        os._exit(hooks.hook.main(sys.argv[2:]))
+
+    # Loaded here, because the hook need not wait for it.
+    import signal  # noqa: PLC0415
+
+    # An interrupt during the imports would print a traceback of them.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
 
     # Imported here, after the handler above is installed.
     from goop_mcp.cli import main as run  # noqa: PLC0415
@@ -43,7 +44,7 @@ def _is_hook(arguments: list[str]) -> bool:
     return arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments)
 
 
-def _end(_number: int, _frame: FrameType | None) -> None:
+def _end(_number: int, _frame: object) -> None:
     os._exit(_INTERRUPTED)
 
 

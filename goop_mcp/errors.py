@@ -43,7 +43,6 @@ raised.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 __all__ = [
     "AssetBrokenError",
@@ -98,7 +97,7 @@ class GoopError(Exception):
     They can be copied and pickled, so that they can be raised in another process.
     """
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Return what restores the same exception.
 
         By default, unpickling calls the class with `args`, which is the finished text here and not
@@ -107,7 +106,9 @@ class GoopError(Exception):
         return _restored, (type(self), self.args, self.__dict__)
 
 
-def _restored(kind: type[GoopError], args: tuple[Any, ...], state: dict[str, Any]) -> GoopError:
+def _restored(
+    kind: type[GoopError], args: tuple[object, ...], state: dict[str, object]
+) -> GoopError:
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(state)

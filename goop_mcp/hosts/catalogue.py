@@ -18,6 +18,7 @@ from goop_mcp.services.prompts import command_names
 from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = [
+    "CLAUDE_PLUGINS",
     "CLAUDE_SETTINGS",
     "HOSTS",
     "SERVER",
@@ -278,6 +279,9 @@ CLAUDE_SETTINGS: Final = (
     FileLocation(names=(".claude/settings.local.json",)),
 )
 """All settings files that Claude Code reads; a later file overrides an earlier one."""
+
+CLAUDE_PLUGINS: Final = FileLocation(names=("plugins/installed_plugins.json",), base=_claude_folder)
+"""The file in which Claude Code keeps the versions of the plugins that it has installed."""
 
 _OPENCODE_SCHEMA = (("$schema", "https://opencode.ai/config.json"),)
 _OPENCODE_FILES = ("opencode.jsonc", "opencode.json")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from goop_mcp.on_demand import modules_on_demand
 
 __all__ = [
+    "build_report",
     "check_workspace",
     "counters",
     "hand_over",
@@ -33,6 +34,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from goop_mcp.services import (
+        build_report,
         check_workspace,
         counters,
         hand_over,

@@ -50,7 +50,9 @@ RoundOutcome = Literal["accept", "accept_with_issues"]
 RetireReason = Literal["withdrawn", "replanned", "rejected"]
 ConfirmationAnswer = Literal["confirmed", "refused", "outdated"]
 ConfirmationStatus = Literal["open", "confirmed", "refused", "outdated"]
-KeptStep = Literal["init", "interview", "lock", "execute", "amend", "accept", "left", "checkpoint"]
+KeptStep = Literal[
+    "init", "interview", "lock", "unlock", "execute", "amend", "accept", "left", "checkpoint"
+]
 
 MOST_OF_A_SKETCH: Final = 64
 """How many memories that share one sketch are compared: the newest ones."""

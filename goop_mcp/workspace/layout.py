@@ -19,6 +19,7 @@ __all__ = [
     "GOOPSPEC_DATABASE",
     "HANDOFF",
     "HISTORY_FOLDER",
+    "HOOK_SETTINGS",
     "KNOWLEDGE_BASE",
     "PEOPLES_DOCUMENTS",
     "READING_ORDER",
@@ -53,6 +54,7 @@ KNOWLEDGE_BASE: Final = "PROJECT_KNOWLEDGE_BASE.md"
 ADL: Final = "ADL.md"
 DATABASE: Final = "goop.db"
 GIT_IGNORE: Final = ".gitignore"
+HOOK_SETTINGS: Final = "hooks.json"
 GOOPSPEC_DATABASE: Final = "goopspec.db"
 """The database of GoopSpec 1.x; it is read and never written."""
 
@@ -96,7 +98,7 @@ _NAMED_SESSION = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9-]*[a-z0-9]))*")
 _MOST_OF_A_NAME = 50
 _OURS = re.compile(
     rf"""{re.escape(FOLDER)}/(?:sessions/[a-z0-9-]{{2,50}}/)?(?:
-        state\.json
+        state(?:\.broken-[0-9]{{1,18}})?\.json
         | (?:CHRONICLE|HANDOFF|ADL)(?:\.conflict-[0-9]{{1,18}})?\.md
         | archive/(?:CHRONICLE|ADL)-[0-9]{{4}}-[0-9]{{2}}\.md
         | checkpoints/[A-Za-z0-9_-]{{1,100}}\.json
@@ -106,9 +108,9 @@ _OURS = re.compile(
 _CREATED_ONCE = re.compile(
     rf"""{re.escape(FOLDER)}/(?:
         (?:sessions/[a-z0-9-]{{2,50}}/)?(?:SPEC|BLUEPRINT|REQUIREMENTS)\.md
-        | archive/round-[0-9]{1, 9}/(?:SPEC|BLUEPRINT|CHRONICLE|HANDOFF|REQUIREMENTS)\.md
         | archive/round-[0-9]{{1,9}}/(?:SPEC|BLUEPRINT|CHRONICLE|HANDOFF|REQUIREMENTS)\.md
         | \.gitignore
+        | hooks\.json
     )""",
     re.VERBOSE,
 )

@@ -51,6 +51,7 @@ __all__ = [
     "PlannedWrite",
     "ProjectionPlan",
     "is_stale",
+    "lacks_events",
     "newer_documents",
     "newest_state_block",
     "open_conflicts",
@@ -226,6 +227,29 @@ def newer_documents(
             found.append(NewerDocument(path=path, revision=revision, known=known))
 
     return tuple(found)
+
+
+def lacks_events(
+    reading: ReadTransaction, files: ProjectFiles, *, documents: Sequence[str] = PROJECTED
+) -> bool:
+    """Whether `documents` lack events that are recorded, since their writer was killed.
+
+    A document that people edited lacks nothing: the next change imports what they wrote.
+    """
+    rows = {row.path: row for row in reading.projections()}
+    conflicts = {each.path: rows[each.ours] for each in open_conflicts(reading)}
+    for name in documents:
+        path = f"{FOLDER}/{name}"
+        row = conflicts.get(path) or rows.get(path)
+        shown = reading.event_revisions(name, without=_NOT_WRITTEN, limit=1)
+        if max(shown, default=0) > (row.revision if row else 0):
+            return True
+        if row is None or row.pending_sha256 in (None, row.sha256):
+            continue
+        if _digest(_read(files, row.path)) == row.sha256:
+            return True
+
+    return False
 
 
 def is_stale(

@@ -114,3 +114,19 @@ def test_the_security_page_names_tests_that_exist() -> None:
     named = set(re.findall(r"`(tests/[\w/]+\.py)`", read_page("SECURITY.md")))
     assert len(named) > 15
     assert not {name for name in named if not (ROOT / name).is_file()}
+
+
+def test_the_pages_are_there_for_agents_too(site: Path) -> None:
+    index = (site / "llms.txt").read_text(encoding="utf-8")
+    everything = (site / "llms-full.txt").read_text(encoding="utf-8")
+
+    assert index.startswith("# goop-mcp\n")
+    assert "checks the structured reports that coding agents hand back" in index
+    assert index.count("](") >= len(list(DOCS.rglob("*.md"))) - 1
+    assert "goop_report/unknown-status" in everything
+
+
+def test_commands_can_be_copied(site: Path) -> None:
+    page = (site / "getting-started.html").read_text(encoding="utf-8")
+
+    assert "copybutton.js" in page

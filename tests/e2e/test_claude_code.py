@@ -140,7 +140,9 @@ def test_a_subagent_in_the_background_is_sent_back_while_the_main_agent_waits(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:
     write_project(sandbox, settings=hook_settings())
-    write_json(sandbox.project / ".goopspec" / "hooks.json", {"main": "required"})
+    # The file that the good report names does not exist.
+    policy = {"main": "required", "check_workspace": False}
+    write_json(sandbox.project / ".goopspec" / "hooks.json", policy)
     ended = run_claude(sandbox, model, "GOOP-MAIN delegate", background=True)
     assert_ended_well(ended)
     assert requests_to_fix(model) == 1
@@ -149,6 +151,23 @@ def test_a_subagent_in_the_background_is_sent_back_while_the_main_agent_waits(
     assert received.index("<task-notification>") < received.index(OPENING), (
         "the main agent was judged while it waited"
     )
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_what_the_hook_recorded_reaches_the_main_model(
+    sandbox: Sandbox, model: ScriptedModel, background: bool
+) -> None:
+    """The request that the main model receives holds the line, and the subagent ends at once."""
+    write_project(sandbox, settings=hook_settings())
+    write_json(
+        sandbox.project / ".goopspec" / "hooks.json", {"record": True, "check_workspace": False}
+    )
+    assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN delegate", background=background))
+    received = handed_back(model)
+    assert received.count("goop-mcp recorded this report as report 1 (goop-executor, ") == 1
+    assert '; agent goop-tester; command /goop-execute; task "W1.T3' in received
+    assert requests_to_fix(model) == 1
+    assert "recorded this report" not in subagent_turns(model)[-1].text_of("user", "system")
 
 
 def test_a_hook_that_cannot_be_started_does_not_stop_the_session(

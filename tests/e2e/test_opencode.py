@@ -100,6 +100,19 @@ def test_a_bad_report_of_a_subagent_is_sent_back_and_fixed(
     assert BAD_REPORTS[0] not in handed_back(model)
 
 
+def test_what_the_hook_recorded_reaches_the_main_model(
+    installed: Sandbox, model: ScriptedModel
+) -> None:
+    folder = installed.project / ".goopspec"
+    folder.mkdir()
+    settings = {"record": True, "check_workspace": False}
+    (folder / "hooks.json").write_text(json.dumps(settings), encoding="utf-8")
+    assert_ended_well(delegate(installed, model, "GOOP-MAIN delegate"))
+    _, _, after = handed_back(model).partition("</task_result>\n")
+    assert after.startswith("goop-mcp recorded this report as report 1 (goop-executor, ")
+    assert '; agent goop-tester; command /goop-execute; task "W1.T3' in after
+
+
 def test_without_the_plugin_the_bad_report_reaches_the_main_agent(
     sandbox: Sandbox, model: ScriptedModel
 ) -> None:

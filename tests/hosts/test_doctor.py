@@ -215,6 +215,43 @@ def test_commands_that_are_missing_or_of_another_version_are_reported(machine: M
     assert other.startswith(".claude/commands/goop-plan.md is not of goop-mcp")
 
 
+def test_hooks_that_an_older_version_registered_are_reported(machine: Machine) -> None:
+    machine.run("install", "claude-code")
+    settings = machine.project / ".claude/settings.json"
+    older = settings.read_text(encoding="utf-8").replace('"Agent|Task"', '"Task"')
+    settings.write_text(older, encoding="utf-8")
+    assert warnings(examined(machine, code=0)["Claude Code"]) == [], "somebody may want it so"
+
+    # What the record says is that an earlier installation wrote it.
+    (record,) = (
+        path
+        for path in machine.home.rglob("record.json")
+        if json.loads(path.read_text(encoding="utf-8"))["path"] == str(settings)
+    )
+    text = record.read_text(encoding="utf-8").replace('"Agent|Task"', '"Task"')
+    record.write_text(text, encoding="utf-8")
+    ((message, fix),) = warnings(examined(machine, code=0)["Claude Code"])
+    assert message == (
+        ".claude/settings.json has entries of another version of goop-mcp: PostToolUse"
+    )
+    assert fix == "goop-mcp install claude-code --scope project"
+
+    machine.run("install", "claude-code")
+    assert warnings(examined(machine, code=0)["Claude Code"]) == []
+
+
+def test_a_plugin_of_another_version_is_reported(machine: Machine) -> None:
+    switch_plugin(machine, ".claude/settings.json", on=True)
+    installed = {"version": 2, "plugins": {"goop-mcp@anywhere": [{"version": "0.0.9"}]}}
+    file = machine.home / ".claude/plugins/installed_plugins.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(installed), encoding="utf-8")
+    path = os.pathsep.join([str(Path(PROGRAM).parent), os.environ["PATH"]])
+    ((message, fix),) = warnings(examined(machine, code=0, path=path)["Claude Code"])
+    assert "is of version 0.0.9, and this is" in message
+    assert fix == "claude plugin update goop-mcp@anywhere"
+
+
 def test_an_outdated_plugin_is_reported(machine: Machine) -> None:
     machine.run("install", "opencode")
     machine.write(".opencode/plugins/goop.js", "// old goop-mcp\n")
@@ -269,9 +306,9 @@ def test_a_broken_state_is_reported_with_the_newest_checkpoint(machine: Machine)
     ((message, fix),) = errors(examined(machine, code=1)["project"])
     assert message == ".goopspec/state.json is broken in line 2, column 16: unexpected ','"
     assert (
-        fix == "fix that place by hand, or take over what you need from"
-        " .goopspec/checkpoints/new.json "
-        "(saved 1970-01-12 13:45 UTC)"
+        fix == "fix that place by hand, run goop-mcp project resume if goop-mcp saved a"
+        " checkpoint, or take over what you need from .goopspec/checkpoints/new.json (saved"
+        " 1970-01-12 13:45 UTC)"
     )
     assert broken.read_text() == '{\n  "version": 2,,\n}'
 
@@ -280,9 +317,9 @@ def test_a_checkpoint_that_cannot_be_read_is_not_offered(machine: Machine) -> No
     shutil.copytree(CASES / "checkpoints", machine.project, dirs_exist_ok=True)
     ((_, fix),) = errors(examined(machine, code=1)["project"])
     assert (
-        fix == "fix that place by hand, or take over what you need from"
-        " .goopspec/checkpoints/cp-2.json "
-        "(saved 2026-01-18 16:00 UTC, phase execute)"
+        fix == "fix that place by hand, run goop-mcp project resume if goop-mcp saved a"
+        " checkpoint, or take over what you need from .goopspec/checkpoints/cp-2.json (saved"
+        " 2026-01-18 16:00 UTC, phase execute)"
     )
 
 

@@ -386,7 +386,9 @@ def test_other_answers_cannot_be_forged(
             },
         ):
             answer, remarks = answer_event(
-                hook_event(folder, event), {"GOOP_STATE_DIR": str(folder / "state")}
+                hook_event(folder, event),
+                {"GOOP_STATE_DIR": str(folder / "state")},
+                host="claude-code",
             )
             for text in texts_in(answer):
                 assert_honest(text)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from goop_mcp import __version__
 from goop_mcp.hosts.catalogue import Host
 from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
 from goop_mcp.hosts.hooks.plugins import find_plugins
@@ -25,12 +26,15 @@ _STARTERS: Final = (PROGRAM, "uvx", "pipx")
 class Judging:
     """A hook or plugin that judges reports, and the command that removes it.
 
-    `is_plugin` is true for a plugin that finds goop-mcp by itself.
+    `is_plugin` is true for a plugin that finds goop-mcp by itself; `outdated` is the version of one
+    that is not of this version, and `renewal` the command that renews it.
     """
 
     name: str
     fix: str
     is_plugin: bool = False
+    outdated: str | None = None
+    renewal: str = ""
 
 
 def plugins_that_judge(project: Path, environment: Mapping[str, str]) -> list[Judging]:
@@ -40,6 +44,8 @@ def plugins_that_judge(project: Path, environment: Mapping[str, str]) -> list[Ju
             name=f"the plugin {plugin.name} of {plugin.shown}",
             fix=f"claude plugin disable {plugin.name}",
             is_plugin=True,
+            outdated=next((each for each in plugin.versions if each != __version__), None),
+            renewal=f"claude plugin update {plugin.name}",
         )
         for plugin in find_plugins(project, environment)
     ]
@@ -63,6 +69,13 @@ def check_judging(
             )
         elif judge.is_plugin:
             yield ok(host.title, f"{judge.name} is on and starts {starter}")
+        if judge.outdated is not None:
+            yield warning(
+                host.title,
+                f"{judge.name} is of version {judge.outdated}, and this is {__version__}: its hooks"
+                " and commands may lack what this version needs",
+                judge.renewal,
+            )
 
     if len(judges) > 1:
         names = " and ".join(judge.name for judge in judges)

@@ -24,7 +24,7 @@ from goop_mcp.hosts.doctor.judging import Judging, check_judging, plugins_that_j
 from goop_mcp.hosts.editing import parse_configuration
 from goop_mcp.hosts.installing import Registration
 from goop_mcp.hosts.jsonc import Document
-from goop_mcp.hosts.launch import is_ours, runs_throwaway
+from goop_mcp.hosts.launch import Launch, is_ours, runs_throwaway
 from goop_mcp.hosts.records import InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError, Target
 from goop_mcp.services.commands import COMMAND_MARK
@@ -196,7 +196,8 @@ def _check_hooks(
     judges: list[Judging],
 ) -> Iterator[DoctorCheck]:
     """Yield hooks that are missing, duplicated, or start a program that does not exist."""
-    missing = []
+    missing: list[str] = []
+    outdated: list[str] = []
     answered = 0
 
     for part in parts:
@@ -218,6 +219,11 @@ def _check_hooks(
                 fix,
             )
 
+        # What somebody wrote by hand may differ; what installing wrote is that of this version.
+        stale = [element for element in ours if element in known and not _is_today(element, part)]
+        if stale:
+            outdated.append(part.keys[-1])
+
         for words in filter(None, map(_hook_words, ours)):
             if _program(words[0], registration) is None:
                 yield failure(
@@ -229,13 +235,27 @@ def _check_hooks(
 
     if answered:
         judges.append(Judging(name=f"the hooks in {target.shown}", fix=removal(registration)))
+    fix = f"goop-mcp install {registration.host.name} --scope {registration.scope}"
     if missing and is_registered:
-        fix = f"goop-mcp install {registration.host.name} --scope {registration.scope}"
         yield warning(
             registration.host.title,
             f"{target.shown} lacks entries of ours: {', '.join(missing)}",
             fix,
         )
+    if outdated:
+        yield warning(
+            registration.host.title,
+            f"{target.shown} has entries of another version of goop-mcp: {', '.join(outdated)}",
+            fix,
+        )
+
+
+def _is_today(element: JsonValue, part: Element) -> bool:
+    """Whether installing with the same command writes this element."""
+    command, *arguments = _hook_words(element) or ("",)
+    # The last two words are the subcommand and the host.
+    launch = Launch(command=command, arguments=tuple(arguments[:-2]), why="")
+    return element == part.form(launch)
 
 
 def _hook_words(element: JsonValue) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from goop_mcp.validation.findings import excerpt
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import Evidence, EvidenceSource
     from goop_mcp.hosts.hooks.in_project import InProject
-    from goop_mcp.services.stop_hooks.attempt_storage import AttemptFile
+    from goop_mcp.services.stop_hooks.attempt_storage import AttemptFile, DecisionFile
     from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block, Judge
     from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
@@ -39,9 +39,9 @@ _A_COMMAND: Final = "goop-plan.md"
 _LONGEST_ID = 200
 _LONGEST_NAME = 100
 _LONGEST_LINK = 4096
-_NOTIFICATION: Final = re.compile(
-    r"\s*<task-notification>\s*<task-id>(?P<id>[^<\s]{1,200})</task-id>"
-)
+_NOTIFICATION: Final = "<task-notification>"
+_TASK_ID: Final = re.compile(r"\s*<task-id>(?P<id>[^<\s]{1,200})</task-id>")
+_MOST_NOTIFICATIONS: Final = 50
 
 # platformdirs knows these folders too, but loading it takes too long for a hook.
 _STATE_FOLDERS: Final = {
@@ -58,8 +58,9 @@ class _Session:
         self,
         event: HookEvent,
         environment: Mapping[str, str],
-        rules: tuple[str, ...],
+        *,
         host: str,
+        rules: tuple[str, ...],
     ) -> None:
         named = next(
             (environment[name] for name in _PROJECT_VARIABLES if environment.get(name)), None
@@ -94,10 +95,10 @@ def answer_event(
     event: HookEvent,
     environment: Mapping[str, str],
     *,
+    host: str,
     rules: tuple[str, ...] = (),
-    host: str = "claude-code",
 ) -> tuple[Answer, _Remarks]:
-    """Return the answer to `event` of `host` and sentences for the host's log.
+    """Return the answer to `event` of the host, and sentences for the host's log.
 
     `rules` name modules or files with custom rules. An unknown event is allowed: hosts add new
     ones.
@@ -106,7 +107,7 @@ def answer_event(
     if answer is None:
         return {}, ()
 
-    session = _Session(event, environment, rules, host)
+    session = _Session(event, environment, host=host, rules=rules)
     response, remarks = answer(session)
 
     return response, (*session.remarks, *remarks)
@@ -157,7 +158,10 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     unkept = () if main else _keep(session, turn, outcome)
     message, unrecorded = _record(session, turn, outcome, verified=judge is not None)
 
-    return judging.hook_answer(outcome) or message, (*remarks, *problems, *unkept, *unrecorded)
+    return (
+        {**message, **judging.hook_answer(outcome)},
+        (*remarks, *problems, *unkept, *unrecorded),
+    )
 
 
 def _evidence(
@@ -257,7 +261,8 @@ def _record(
     """Record an accepted report if the project configures it, and count any other one.
 
     Without that a rejected one is counted only for the decisions about its task, where the project
-    has a database. Returns a message to the user when an accepted report could not be recorded.
+    has a database. Returns a message to the user when an accepted report could not be recorded, and
+    for OpenCode the line to the orchestrator, which receives it by another event in Claude Code.
     """
     if outcome.verdict is None or outcome.number is None:
         return {}, ()
@@ -265,13 +270,25 @@ def _record(
         return {}, ()
 
     try:
-        problem = _in_project(session).record(
+        recorded = _in_project(session).record(
             turn, outcome, session=session.event.session, verified=verified
         )
     except GoopError as error:
         return {}, (str(error),)
 
-    return ({"systemMessage": problem} if problem else {}), ()
+    if recorded.problem is not None:
+        return {"systemMessage": recorded.problem}, ()
+    if recorded.line is None or turn.main:
+        return {}, ()
+    # Our plugin adds it to the result of the task. In Claude Code this answer would make the
+    # subagent go on.
+    if session.host == "opencode":
+        return _context(session, recorded.line), ()
+    if session.host == "claude-code" and session.event.agent_id is not None:
+        key = _agent_key(session.event, session.event.agent_id)
+        _decisions(session.environment).keep(key, recorded.line)
+
+    return {}, ()
 
 
 def _last_message(event: HookEvent) -> tuple[str | None, _Remarks]:
@@ -368,35 +385,53 @@ def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
 
     # To verify the claims once more would start git for each report. The attempts show which agents
     # ended with a report that was not accepted.
-    verified = event.result_agent_id is not None and _attempts(
-        session.environment
-    ).passed_unaccepted(_agent_key(event, event.result_agent_id))
+    key = None if event.result_agent_id is None else _agent_key(event, event.result_agent_id)
+    verified = key is not None and _attempts(session.environment).passed_unaccepted(key)
+    line = None if key is None else _decisions(session.environment).take(key)
+    if line is not None and not verified:
+        return _context(session, line), ()
 
-    return _mark_unaccepted(
+    mark, remarks = _unaccepted(
         session, agent, event.result, agent_id=event.result_agent_id if verified else None
     )
 
+    return (_context(session, mark) if mark else {}), remarks
+
 
 def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
-    """Mark the report of a subagent that ran in the background, if it is not accepted.
+    """State what became of the reports of subagents that ran in the background.
 
     Such a report comes as a prompt that holds the task's id and not the agent's name. The id is
-    that of the agent, so the attempts of the agent show whether it had to report.
+    that of the agent, so that its attempts show whether it had to report. One prompt may hold the
+    reports of several.
     """
-    notification = _NOTIFICATION.match(session.event.prompt or "")
-    if notification is None:
+    prompt = session.event.prompt or ""
+    if not prompt.lstrip().startswith(_NOTIFICATION):
         return {}, ()
-    if not _attempts(session.environment).passed_unaccepted(
-        _agent_key(session.event, notification["id"])
-    ):
-        return {}, ()
-    return _mark_unaccepted(session, None, session.event.prompt or "", agent_id=notification["id"])
+
+    texts: list[str] = []
+    remarks: _Remarks = ()
+    for part in prompt.split(_NOTIFICATION)[1 : _MOST_NOTIFICATIONS + 1]:
+        task = _TASK_ID.match(part)
+        if task is None:
+            continue
+
+        key = _agent_key(session.event, task["id"])
+        line = _decisions(session.environment).take(key)
+        if _attempts(session.environment).passed_unaccepted(key):
+            mark, more = _unaccepted(session, None, part, agent_id=task["id"])
+            texts += [mark] if mark else []
+            remarks += more
+        elif line is not None:
+            texts.append(line)
+
+    return (_context(session, "\n".join(texts)) if texts else {}), remarks
 
 
-def _mark_unaccepted(
+def _unaccepted(
     session: _Session, agent: str | None, report: str, *, agent_id: str | None
-) -> tuple[Answer, _Remarks]:
-    """Return a note that the report is not accepted, nothing if it is.
+) -> tuple[str | None, _Remarks]:
+    """Return the mark of a report that is not accepted, None for one that is.
 
     `agent_id` is that of an agent whose claims have to be verified again, None for one whose text
     alone is judged.
@@ -424,7 +459,7 @@ def _mark_unaccepted(
         )
 
     if verdict.accepted:
-        return {}, remarks
+        return None, remarks
 
     errors = stop_hooks.judging.describe_errors(verdict)
     name = excerpt(agent, _LONGEST_NAME) if agent else "this agent"
@@ -434,7 +469,7 @@ def _mark_unaccepted(
         " again."
     )
 
-    return _context(session, text), remarks
+    return text, remarks
 
 
 def _transcript_of(event: HookEvent, agent_id: str) -> str | None:
@@ -447,6 +482,10 @@ def _transcript_of(event: HookEvent, agent_id: str) -> str | None:
 
 def _context(session: _Session, text: str) -> Answer:
     return {"hookSpecificOutput": {"hookEventName": session.event.name, "additionalContext": text}}
+
+
+def _decisions(environment: Mapping[str, str]) -> "DecisionFile":
+    return stop_hooks.attempt_storage.DecisionFile(state_folder(environment), now=time.time())
 
 
 def _attempts(environment: Mapping[str, str]) -> "AttemptFile":

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from goop_mcp.errors import GoopError
 
-__all__ = ["EventError", "HookEvent", "is_busy", "read_event"]
+__all__ = ["EventError", "HookEvent", "answer_bytes", "is_busy", "read_event"]
 
 _SHELLS = ("bash", "local_bash", "shell")
 
@@ -89,6 +89,11 @@ def read_event(content: bytes) -> HookEvent:
         prompt=_text(values, "prompt"),
         session_work=work if isinstance(work := values.get("session"), Mapping) else None,
     )
+
+
+def answer_bytes(answer: Mapping[str, object]) -> bytes:
+    """Return an answer to an event as the hosts read it."""
+    return json.dumps(answer).encode()
 
 
 def _text(values: Mapping[str, object], key: str) -> str | None:

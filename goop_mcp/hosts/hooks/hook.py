@@ -1,31 +1,31 @@
 """`goop-mcp hook`: read the event of a host on standard input, write the answer to standard output.
 
 An error in goop-mcp never breaks a session: the exit code is always 0, and the error is one line on
-standard error.
+standard error. A person waits for the hook at each prompt, so that this module loads next to
+nothing: no `typing`, `json` or `threading` before it knows that there is something to answer.
 """
 
-import json
+import _thread
 import os
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
-from typing import Final
+from collections.abc import Callable, Sequence
 
 from goop_mcp.errors import GoopError
-from goop_mcp.hosts.hooks.answers import answer_event
-from goop_mcp.hosts.hooks.events import read_event
+from goop_mcp.hosts import hooks
 
 __all__ = ["HOSTS", "main"]
 
-HOSTS: Final = ("claude-code", "codex", "opencode")
+HOSTS = ("claude-code", "codex", "opencode")
 _MOST_BYTES = 32 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
 # Less than the timeouts that the hosts are configured with: 30 seconds for events that may record a
 # report, 10 seconds for all others.
-_SECONDS: Final = 8.0
-_SECONDS_TO_RECORD: Final = 25.0
-_MAY_RECORD: Final = frozenset({"Stop", "SubagentStop"})
+_SECONDS = 8.0
+_SECONDS_TO_RECORD = 25.0
+_MAY_RECORD = frozenset({"Stop", "SubagentStop"})
+# A text inside of the event cannot hold these bytes: its quotation marks are escaped.
+_PROMPTS = (b'"hook_event_name":"UserPromptSubmit"', b'"hook_event_name": "UserPromptSubmit"')
+_NOTIFICATION = b"<task-notification>"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,30 +46,27 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-@contextmanager
-def _end_within(seconds: float) -> Iterator[None]:
-    """End the process with 0 when the block takes longer than `seconds`.
+def _limit(seconds: float) -> Callable[[], None]:
+    """End the process with 0 after `seconds`, unless the returned function is called before.
 
     A host may show an error when it has to stop the hook itself. A project can make the hook hang:
     by a pipe instead of a file, rules that never return, a database that blocks its readers.
     """
+    running = _thread.allocate_lock()
+    running.acquire()
 
-    def give_up() -> None:
-        _report(
-            f"the hook was not done after {seconds:g} seconds and allows everything; look at what"
-            " .goopspec holds"
-        )
-        # The main thread may hang in a system call, so the process ends without it.
-        os._exit(0)
+    def watch() -> None:
+        if not running.acquire(timeout=seconds):
+            _report(
+                f"the hook was not done after {seconds:g} seconds and allows everything; look at"
+                " what .goopspec holds"
+            )
+            # The main thread may hang in a system call, so the process ends without it.
+            os._exit(0)
 
-    limit = threading.Timer(seconds, give_up)
-    limit.daemon = True
-    limit.start()
+    _thread.start_new_thread(watch, ())
 
-    try:
-        yield
-    finally:
-        limit.cancel()
+    return running.release
 
 
 def _answer(arguments: Sequence[str]) -> None:
@@ -82,13 +79,29 @@ def _answer(arguments: Sequence[str]) -> None:
         )
         return
 
-    with _end_within(_SECONDS):
-        event = read_event(_read_input())
+    done = _limit(_SECONDS)
+    try:
+        content = _read_input()
+    finally:
+        done()
 
-    seconds = _SECONDS_TO_RECORD if event.name in _MAY_RECORD else _SECONDS
+    if any(mark in content for mark in _PROMPTS) and _NOTIFICATION not in content:
+        return
+
+    _answer_event(host, content, rules=tuple(options[1::2]))
+
+
+def _answer_event(host: str, content: bytes, *, rules: tuple[str, ...]) -> None:
+    # These modules are loaded here, as most prompts are those of a person.
+    event = hooks.events.read_event(content)
+    done = _limit(_SECONDS_TO_RECORD if event.name in _MAY_RECORD else _SECONDS)
     # Custom rules may print, and standard output must hold nothing but the answer.
-    with _end_within(seconds), redirect_stdout(sys.stderr):
-        answer, remarks = answer_event(event, os.environ, rules=tuple(options[1::2]), host=host)
+    stdout, sys.stdout = sys.stdout, sys.stderr
+    try:
+        answer, remarks = hooks.answers.answer_event(event, os.environ, host=host, rules=rules)
+    finally:
+        sys.stdout = stdout
+        done()
 
     for remark in remarks:
         _report(remark)
@@ -96,9 +109,9 @@ def _answer(arguments: Sequence[str]) -> None:
     if answer and sys.stdout is not None:
         # Not through Python's buffer: if the host no longer reads, flushing that at exit would fail
         # and change the exit code.
-        content = json.dumps(answer).encode()
-        while content:
-            content = content[os.write(sys.stdout.fileno(), content) :]
+        written = hooks.events.answer_bytes(answer)
+        while written:
+            written = written[os.write(sys.stdout.fileno(), written) :]
 
 
 def _read_input() -> bytes:
@@ -116,6 +129,9 @@ def _read_input() -> bytes:
 
 def _report(message: str) -> None:
     line = " ".join(f"goop-mcp: {message}".split())
-    with suppress(OSError, ValueError):  # a closed standard error must not change the exit code
+    try:
         if sys.stderr is not None:
             os.write(sys.stderr.fileno(), f"{line}\n".encode("utf-8", "backslashreplace"))
+    except (OSError, ValueError):
+        # A closed standard error must not change the exit code.
+        return

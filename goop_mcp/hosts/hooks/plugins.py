@@ -1,12 +1,13 @@
 """Find our plugins that the settings of Claude Code enable."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from goop_mcp.hosts.catalogue import CLAUDE_SETTINGS
+from goop_mcp.hosts.catalogue import CLAUDE_PLUGINS, CLAUDE_SETTINGS
 from goop_mcp.hosts.jsonc import Document, parse
 from goop_mcp.hosts.targets import ConfigurationError, find_target
+from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = ["Plugin", "find_plugins"]
 
@@ -16,10 +17,14 @@ _OURS: Final = "goop-mcp@"
 
 
 class Plugin(NamedTuple):
-    """An enabled plugin: `name` with its marketplace; `shown` names the settings file."""
+    """An enabled plugin: `name` with its marketplace; `shown` names the settings file.
+
+    `versions` are those that Claude Code has installed, of which it runs one for each scope.
+    """
 
     name: str
     shown: str
+    versions: tuple[str, ...] = ()
 
 
 def find_plugins(project: Path, environment: Mapping[str, str]) -> list[Plugin]:
@@ -41,4 +46,28 @@ def find_plugins(project: Path, environment: Mapping[str, str]) -> list[Plugin]:
                 if on is True:
                     found[name] = Plugin(name, target.shown)
 
-    return list(found.values())
+    installed = _installed(project, environment) if found else {}
+
+    return [
+        plugin._replace(versions=tuple(_versions(installed.get(name))))
+        for name, plugin in found.items()
+    ]
+
+
+def _installed(project: Path, environment: Mapping[str, str]) -> Mapping[str, JsonValue]:
+    """Return what Claude Code keeps about each installed plugin; empty when it cannot be read."""
+    target = find_target(CLAUDE_PLUGINS, project=project, environment=environment)
+    try:
+        document = parse((target.read() or b"").decode("utf-8"))
+    except (ConfigurationError, UnicodeDecodeError):
+        return {}
+
+    plugins = document.get(("plugins",)) if isinstance(document, Document) else None
+    return plugins if isinstance(plugins, Mapping) else {}
+
+
+def _versions(entries: JsonValue) -> Iterator[str]:
+    for entry in entries if isinstance(entries, list) else ():
+        version = entry.get("version") if isinstance(entry, Mapping) else None
+        if isinstance(version, str):
+            yield version

@@ -1,5 +1,6 @@
 """Assemble the network application: middleware, routes and tenants."""
 
+import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -34,9 +35,11 @@ from goop_mcp.server.http.settings import NetworkSettings
 from goop_mcp.server.http.tenants import Tenant, Tenants, TooManyTenantsError
 from goop_mcp.server.scopes import DEFAULT_SCOPES
 from goop_mcp.server.server import GoopServer
-from goop_mcp.settings import Settings
+from goop_mcp.settings import Settings, SettingsError
 
 __all__ = ["NetworkApplication"]
+
+_logger = logging.getLogger(__name__)
 
 _READY_WITHIN = 5.0
 
@@ -65,7 +68,8 @@ class NetworkApplication:
         self._settings, self._network, self._extend = settings, network, extend
         self._rates = RateLimiter(network.rate)
         self._traffic = ConcurrencyLimiter()
-        self._verifier = _verifier(network)
+        self._static = StaticTokens(network.tokens) if network.tokens is not None else None
+        self._verifier = _verifier(self._static, network)
         # A tenant may be closed and started again while one of its questions is open.
         self._state_keys = network.state_keys or (secrets.token_hex(),)
         self.tenants = Tenants(
@@ -94,6 +98,21 @@ class NetworkApplication:
     async def drain(self, within: float) -> None:
         """Refuse new requests, let calls end for `within` seconds, then end open streams."""
         await self._traffic.drain(within)
+
+    def reload_tokens(self) -> None:
+        """Read the file of tokens again; if it cannot be used, keep the tokens from before."""
+        if self._network.read_tokens is None or self._static is None:
+            _logger.warning("there is no file of tokens to read again")
+            return
+
+        try:
+            tokens = self._network.read_tokens()
+        except SettingsError as error:
+            _logger.warning("the tokens from before are kept: %s", error)
+            return
+
+        self._static.replace(tokens)
+        _logger.warning("read the file of tokens again: %d tokens", len(tokens.holders))
 
     def _server(self, application: AppContext) -> GoopServer:
         server = create_server(
@@ -184,11 +203,11 @@ class NetworkApplication:
         )
 
 
-def _verifier(network: NetworkSettings) -> Verifier | None:
+def _verifier(static: StaticTokens | None, network: NetworkSettings) -> Verifier | None:
     """Return the verifier of tokens, None if no tokens are required."""
     verifiers: list[Verifier] = []
-    if network.tokens is not None:
-        verifiers.append(StaticTokens(network.tokens))
+    if static is not None:
+        verifiers.append(static)
     if network.issuer is not None:
         verifiers.append(IssuedTokens(network.issuer))
     return VerifierChain(*verifiers) if verifiers else None

@@ -1,6 +1,6 @@
-"""The attempts of all running agents, in a file or in memory.
+"""The attempts of all running agents, in a file or in memory, and lines for orchestrators.
 
-The file is shared by processes that run one check each. Each change of it is a read, a decision and
+A file is shared by processes that run one check each. Each change of it is a read, a decision and
 a replacement of the whole file under a lock between processes, so that two agents that stop at the
 same time do not lose a count. A process that runs for a whole session keeps them in memory.
 """
@@ -8,7 +8,7 @@ same time do not lose a count. A process that runs for a whole session keeps the
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Final, TypeVar
@@ -17,94 +17,78 @@ from goop_mcp.services.stop_hooks.attempts import Attempt, requests_of
 from goop_mcp.services.stop_hooks.small_files import read_whole
 from goop_mcp.store.file_locks import take_lock_if_free
 
-__all__ = ["NAME", "AttemptFile", "AttemptsInMemory"]
+__all__ = ["NAME", "AttemptFile", "AttemptsInMemory", "DecisionFile"]
 
 NAME: Final = "hook-attempts.json"
+_DECISIONS: Final = "hook-decisions.json"
 _KEPT_SECONDS = 24 * 60 * 60
 _MOST_ENTRIES = 10_000
 _MOST_BYTES = 8 * 1024 * 1024
 _PATIENCE = 3.0
 _PAUSE = 0.01
 _T = TypeVar("_T")
-_Entries = dict[str, tuple[float, Attempt]]
 
 
-class AttemptFile:
-    """Attempts by key.
+class EntryFile:
+    """Values of JSON by key, in a file that is shared by processes.
 
     `now` is in seconds since 1970. Entries expire a day after their last change, the oldest first
-    if there are too many. `change` raises OSError.
+    if there are too many. Methods raise OSError.
     """
 
-    def __init__(self, folder: str, *, now: float) -> None:
-        """Use the file in `folder`, which is created when an attempt is stored."""
-        self._folder, self._now = folder, now
-        self._path = f"{folder}{os.sep}{NAME}"
+    def __init__(self, folder: str, name: str, *, now: float) -> None:
+        """Use the file `name` in `folder`, which is created when something is stored."""
+        self._folder, self._name, self._now = folder, name, now
+        self._path = f"{folder}{os.sep}{name}"
 
-    def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
-        """Replace the attempt at `key` by the first result of `decide`, and return the second."""
+    def read(self) -> dict[str, object]:
+        """Return the values that have not expired; a damaged file counts as empty."""
+        return {key: value for key, (_, value) in self._read().items()}
+
+    @contextmanager
+    def changing(self) -> Iterator[dict[str, object]]:
+        """Yield the values without any other process in between; store what changed in them."""
         # `os` instead of pathlib, which is slow to import.
         os.makedirs(self._folder, exist_ok=True)  # noqa: PTH103
         with self._alone():
             entries = self._read()
-            attempt, result = decide(entries[key][1] if key in entries else None)
-            self._write({**entries, key: (self._now, attempt)})
+            values = {key: value for key, (_, value) in entries.items()}
+            yield values
 
-        return result
+            kept = {
+                key: entries[key]
+                if key in entries and entries[key][1] == value
+                # An entry that changed expires later.
+                else (self._now, value)
+                for key, value in values.items()
+            }
+            if kept != entries:
+                self._write(kept)
 
-    def forget(self, key: str) -> int:
-        """Remove the attempt at `key`, and return how often its agent was asked.
-
-        Never raises: an accepted report must pass, and a count that stays expires in a day.
-        """
-        with suppress(OSError):
-            # Most reports are accepted at once: without an entry neither lock nor write is needed.
-            if key in self._read():
-                with self._alone():
-                    entries = self._read()
-                    _, attempt = entries.pop(key, (0.0, None))
-                    self._write(entries)
-
-                return requests_of(attempt)
-
-        return 0
-
-    def passed_unaccepted(self, prefix: str) -> bool:
-        """Whether the agent with keys that begin with `prefix` ended with an unaccepted report.
-
-        False if the file cannot be read.
-        """
-        try:
-            entries = self._read()
-        except OSError:
-            return False
-
-        return any(one.over for key, (_, one) in entries.items() if key.startswith(prefix))
-
-    def _read(self) -> _Entries:
-        """Return the entries that have not expired; a damaged file counts as empty."""
+    def _read(self) -> dict[str, tuple[float, object]]:
         content = read_whole(self._path, most=_MOST_BYTES)
         try:
-            values = json.loads(content or b"{}")
+            stored = json.loads(content or b"{}")
         except (ValueError, RecursionError):
             return {}
 
-        read = _entries(values) if isinstance(values, dict) else {}
+        read: dict[str, tuple[float, object]] = {}
+        for key, entry in stored.items() if isinstance(stored, dict) else ():
+            match entry:
+                case [int() | float() as at, value] if abs(self._now - at) < _KEPT_SECONDS:
+                    read[key] = (at, value)
+                case _:
+                    continue
 
-        return {
-            key: entry for key, entry in read.items() if abs(self._now - entry[0]) < _KEPT_SECONDS
-        }
+        return read
 
-    def _write(self, entries: _Entries) -> None:
+    def _write(self, entries: dict[str, tuple[float, object]]) -> None:
         newest = sorted(entries.items(), key=lambda each: each[1][0])[-_MOST_ENTRIES:]
-        values = {
-            key: [at, one.asked, one.reply, one.findings, one.over] for key, (at, one) in newest
-        }
         # The lock admits a single writer, so that a fixed name is safe, and the next writer
         # overwrites the temporary file of a killed one.
         temporary = f"{self._path}.new"
         with os.fdopen(_open(temporary, os.O_WRONLY | os.O_TRUNC), "wb") as file:
-            file.write(json.dumps(values).encode())
+            file.write(json.dumps(dict(newest)).encode())
 
         os.replace(temporary, self._path)  # noqa: PTH105 - pathlib is slow to import
 
@@ -117,7 +101,8 @@ class AttemptFile:
             while not take_lock_if_free(lock):
                 if time.monotonic() > give_up:
                     raise OSError(
-                        f"{NAME} is in use by another process for over {_PATIENCE:.0f} seconds"
+                        f"{self._name} is in use by another process for over {_PATIENCE:.0f}"
+                        " seconds"
                     )
 
                 time.sleep(_PAUSE)
@@ -127,27 +112,88 @@ class AttemptFile:
             os.close(lock)
 
 
+class AttemptFile:
+    """Attempts by key, in a file. `change` raises OSError."""
+
+    def __init__(self, folder: str, *, now: float) -> None:
+        """Use the file in `folder`, which is created when an attempt is stored."""
+        self._file = EntryFile(folder, NAME, now=now)
+
+    def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
+        """Replace the attempt at `key` by the first result of `decide`, and return the second."""
+        with self._file.changing() as entries:
+            attempt, result = decide(_attempt(entries.get(key)))
+            entries[key] = list(attempt)
+
+        return result
+
+    def forget(self, key: str) -> int:
+        """Remove the attempt at `key`, and return how often its agent was asked.
+
+        Never raises: an accepted report must pass, and a count that stays expires in a day.
+        """
+        with suppress(OSError):
+            # Most reports are accepted at once: without an entry neither lock nor write is needed.
+            if key in self._file.read():
+                with self._file.changing() as entries:
+                    return requests_of(_attempt(entries.pop(key, None)))
+
+        return 0
+
+    def passed_unaccepted(self, prefix: str) -> bool:
+        """Whether the agent with keys that begin with `prefix` ended with an unaccepted report.
+
+        False if the file cannot be read.
+        """
+        try:
+            entries = self._file.read()
+        except OSError:
+            return False
+
+        attempts = (_attempt(value) for key, value in entries.items() if key.startswith(prefix))
+        return any(attempt is not None and attempt.over for attempt in attempts)
+
+
+class DecisionFile:
+    """What became of recorded reports, a line each, until the orchestrator receives it.
+
+    One process records the report of an agent, and another one answers the event by which the
+    orchestrator receives the agent's result. A line that cannot be stored is not delivered, which
+    breaks nothing: `record_report` then answers that the report is recorded already.
+    """
+
+    def __init__(self, folder: str, *, now: float) -> None:
+        """Use the file in `folder`, which is created when a line is stored."""
+        self._file = EntryFile(folder, _DECISIONS, now=now)
+
+    def keep(self, agent: str, line: str) -> None:
+        """Keep the line about the newest report of `agent`, a key."""
+        with suppress(OSError), self._file.changing() as entries:
+            entries[agent] = line
+
+    def take(self, agent: str) -> str | None:
+        """Return the line about the newest report of `agent`, and forget it."""
+        with suppress(OSError):
+            if agent in self._file.read():
+                with self._file.changing() as entries:
+                    line = entries.pop(agent, None)
+
+                return line if isinstance(line, str) else None
+
+        return None
+
+
 def _open(path: str, flags: int) -> int:
     flags |= os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     return os.open(path, flags, 0o600)
 
 
-def _entries(values: Mapping[str, object]) -> _Entries:
-    read: _Entries = {}
-    for key, value in values.items():
-        match value:
-            case [
-                int() | float() as at,
-                int() as asked,
-                str() as reply,
-                str() as findings,
-                bool() as over,
-            ]:
-                read[key] = (at, Attempt(asked, reply, findings, over))
-            case _:
-                continue
-
-    return read
+def _attempt(value: object) -> Attempt | None:
+    match value:
+        case [int() as asked, str() as reply, str() as findings, bool() as over]:
+            return Attempt(asked, reply, findings, over)
+        case _:
+            return None
 
 
 class AttemptsInMemory:

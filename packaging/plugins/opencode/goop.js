@@ -46,12 +46,12 @@ export const GoopPlugin = async ({ client, directory }, options = {}) => {
     }
   }
 
-  // Returns the last message of a subagent, and a note about it for the orchestrator.
+  // Returns the last message of a subagent, and for the orchestrator a note or what the report led to.
   const settle = async (event, agent, sessionID, reply) => {
     for (let asked = 0; asked < MOST_REQUESTS; asked++) {
       const session = await workIn(sessionID)
       const answer = await answerTo({ ...event, stop_hook_active: asked > 0, last_assistant_message: reply, session })
-      if (answer.decision !== "block") return { reply, note: answer.systemMessage }
+      if (answer.decision !== "block") return { reply, note: answer.systemMessage, next: answer.hookSpecificOutput?.additionalContext }
       const next = await ask(sessionID, agent, answer.reason)
       if (!next) return { reply, note: "goop-mcp: the report is not accepted, and the agent did not answer any more." }
       reply = next
@@ -132,8 +132,9 @@ export const GoopPlugin = async ({ client, directory }, options = {}) => {
         agent_id: sessionID,
         agent_type: agent,
       }
-      const { reply, note } = await settle(event, agent, sessionID, found[1])
-      const result = `<task_result>\n${reply}\n</task_result>${note ? `\n<goop_check>${note}</goop_check>` : ""}`
+      const { reply, note, next } = await settle(event, agent, sessionID, found[1])
+      const lines = [`<task_result>\n${reply}\n</task_result>`, note && `<goop_check>${note}</goop_check>`, next]
+      const result = lines.filter(Boolean).join("\n")
       out.output = out.output.replace(RESULT, () => result) // a function, because a reply may hold $&
     },
 

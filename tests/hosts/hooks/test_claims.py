@@ -58,7 +58,9 @@ def test_git_is_started_once_for_a_report(
     assert counted.send(EVENT, last_assistant_message=true.reply).ended.out == ""
 
     assert len(log.read_text(encoding="utf-8").splitlines()) == 1
-    assert counted.send("PostToolUse", tool_response=result_of(true.reply)).ended.out == ""
+    answer = counted.send("PostToolUse", tool_response=result_of(true.reply)).ended.out
+    assert ("recorded this report as report 1" in answer) is record
+    assert "not accepted" not in answer
     assert len(log.read_text(encoding="utf-8").splitlines()) == 1
 
 
