@@ -253,7 +253,11 @@ def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject
     cut = _cut_off_start(text, braces.unclosed, shape)
     last = -1
 
+    # A dict in place of a set: the order is that of the text, and the last objects are the ones
+    # read.
     objects: dict[tuple[int, int] | None, None] = {}
+    # Searched from the first object to the end of the last: prose around them mentions keys as
+    # well.
     if braces.starts:
         mentions = shape.mention.finditer(text, braces.starts[0], braces.ends[-1])
         objects = dict.fromkeys(braces.around(*mention.span()) for mention in mentions)
@@ -297,6 +301,7 @@ def _read(text: str, start: int, end: int, limits: Limits) -> JsonObject:
             loose.end, "a text or a comment is never closed; expected its end"
         )
 
+    # The braces balance, so nothing was cut off: what the reader stumbled over is an error inside.
     loose.ending = Ending.WHOLE
 
     return JsonObject(

@@ -74,6 +74,7 @@ def judge_claim(text: str) -> Claim | None:
     if lower in _CLEAR or text in _ELLIPSES:
         return None
 
+    # Substrings and not words: a word with the suspect inside only costs a closer look.
     for suspect in _SUSPECTS:
         if suspect in lower:
             break
