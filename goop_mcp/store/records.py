@@ -149,9 +149,14 @@ class MemoryFilter:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A memory that was found, and its score, which is comparable within one list only."""
+    """The id and revision of a memory that was found, and its score.
 
-    memory: StoredMemory
+    The more and the rarer the words that it has, the higher is the score. Those of one transaction
+    may be compared and added up.
+    """
+
+    id: int
+    revision: int
     score: float
 
 

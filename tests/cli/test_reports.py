@@ -150,3 +150,34 @@ def test_a_recorded_report_is_checked_routed_and_repaired_by_its_number(project:
         assert "--report are given; name" in both.err
     for command in ("route", "repair"):
         assert "no reply is named; name a file" in run(command, cwd=project).err
+
+
+def test_a_report_is_built_from_json(project: Path) -> None:
+    fields = {"status": "questions", "questions": [{"id": "q1", "question": "Which?"}]}
+    (project / "fields.json").write_text(json.dumps(fields), encoding="utf-8")
+    built = reports(project, "build", "--protocol", "factory", "--json", "fields.json")
+    assert (built.code, built.err) == (0, "")
+    assert json.loads(built.out) == fields
+    checked = run("check", "--strict", "--protocol", "factory", stdin=built.out.encode())
+    assert checked.code == 0
+
+    piped = run("reports", "build", stdin=b'{"status": "DONE"}', cwd=project)
+    assert (piped.code, piped.out) == (1, "")
+    assert "status is 'DONE'; expected one of COMPLETE, PARTIAL" in piped.err
+    broken = run("reports", "build", "--json", "-", stdin=b"{", cwd=project)
+    assert (broken.code, broken.out) == (2, "")
+    assert "no JSON from line 1" in broken.err
+
+
+def test_a_shell_completes_the_commands_and_the_numbers_of_reports(project: Path) -> None:
+    def completed(line: str, *, cwd: Path = project) -> list[str]:
+        words = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        ended = run(cwd=cwd, env={"_GOOP_MCP_COMPLETE": "bash_complete", **words})
+        assert ended.err == ""
+        return ended.out.split()
+
+    commands = ["plain,build", "plain,list", "plain,show", "plain,withdraw"]
+    assert completed("goop-mcp reports ") == commands
+    assert completed("goop-mcp reports show ") == ["plain,2", "plain,1"]
+    assert completed("goop-mcp reports withdraw 1") == ["plain,1"]
+    assert completed("goop-mcp reports show ", cwd=project.parent) == []

@@ -18,8 +18,10 @@ __all__ = ["brief_main_agent", "brief_subagent", "first_reading"]
 
 _BEFORE_SEARCH: Final = 2
 _RULES: Final = """\
-Your last message must end with one envelope in this form, filled in, and nothing after it. \
-goop-mcp checks it and sends it back when it is missing or wrong.
+Your last message must end with one envelope, and nothing after it. goop-mcp checks it and sends \
+it back when it is missing or wrong. Build it with the tool build_report{protocol} from plain \
+fields, and end with the text that it returns. Without that tool write it yourself in this form, \
+filled in:
 {envelope_template}"""
 _GOOP_REPORT_RULES: Final = """
 Where | divides words, write one of them. COMPLETE needs <verification> with checks that passed; \
@@ -38,7 +40,7 @@ _MORE_RULES: Final = {"0.x": _GOOP_REPORT_RULES, "v1": _SECTION_RULES}
 _MAIN: Final = """\
 Subagents end with a machine-readable report; goop-mcp sends a missing or wrong one back before \
 you see it. One that is marked as not accepted is not done. Tool route_next_action says who \
-continues after a report."""
+continues after a report; record_report(agent=NAME, last=true) also records it, without its text."""
 
 _PREFIXED: Final = (
     "Commands are named with a prefix here: for /goop-plan the user types"
@@ -56,7 +58,11 @@ def brief_subagent(agent: str, policy: StopPolicy, *, project: str) -> str:
     # The form comes from the protocol itself, so that it cannot differ from what is checked.
     profile = read_profile(project)
     family = next(each for each in families_of(profile) if each.name == wanted)
-    rules = _RULES.format(envelope_template=family.envelope_template(expected))
+    rules = _RULES.format(
+        protocol="" if wanted == "goop_report" else f" (protocol={wanted})",
+        # An agent may be kept from all tools but its own, and still has to report.
+        envelope_template=family.envelope_template(expected),
+    )
     more = _MORE_RULES[profile] if wanted == "goop_report" else ""
 
     reading = first_reading(project)
