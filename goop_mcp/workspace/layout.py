@@ -19,6 +19,7 @@ __all__ = [
     "GOOPSPEC_DATABASE",
     "HANDOFF",
     "HISTORY_FOLDER",
+    "HOOKS",
     "KNOWLEDGE_BASE",
     "PEOPLES_DOCUMENTS",
     "READING_ORDER",
@@ -53,6 +54,9 @@ KNOWLEDGE_BASE: Final = "PROJECT_KNOWLEDGE_BASE.md"
 ADL: Final = "ADL.md"
 DATABASE: Final = "goop.db"
 GIT_IGNORE: Final = ".gitignore"
+HOOKS: Final = "hooks.json"
+"""What the hooks of hosts do in the project."""
+
 GOOPSPEC_DATABASE: Final = "goopspec.db"
 """The database of GoopSpec 1.x; it is read and never written."""
 
@@ -106,9 +110,9 @@ _OURS = re.compile(
 _CREATED_ONCE = re.compile(
     rf"""{re.escape(FOLDER)}/(?:
         (?:sessions/[a-z0-9-]{{2,50}}/)?(?:SPEC|BLUEPRINT|REQUIREMENTS)\.md
-        | archive/round-[0-9]{1, 9}/(?:SPEC|BLUEPRINT|CHRONICLE|HANDOFF|REQUIREMENTS)\.md
         | archive/round-[0-9]{{1,9}}/(?:SPEC|BLUEPRINT|CHRONICLE|HANDOFF|REQUIREMENTS)\.md
         | \.gitignore
+        | hooks\.json
     )""",
     re.VERBOSE,
 )

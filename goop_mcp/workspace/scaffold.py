@@ -21,6 +21,7 @@ from goop_mcp.workspace.layout import (
     BLUEPRINT,
     CHRONICLE,
     GIT_IGNORE,
+    HOOKS,
     REQUIREMENTS,
     SPEC,
     STATE,
@@ -39,6 +40,9 @@ _DOCUMENTS: Mapping[str, str] = {
     ADL: "adl",
 }
 """The documents that are created, with the names of their templates."""
+
+_RECORDING = '{\n  "record": true\n}\n'
+"""The hooks record accepted reports, so that the orchestrator need not hand them over again."""
 
 _NOT_FOR_GIT = """\
 # The database of goop-mcp, copies of it, locks and files that are being written: they belong to
@@ -70,11 +74,16 @@ def create_project(
         document: document_template(template).filled(project=title, date=now)
         for document, template in _DOCUMENTS.items()
     }
+    found = read_state(files, stored=stored)
     if stored is None:
         texts[STATE] = first_state(name, now=now)
+    # A project that was there already keeps what its hooks do. Its state does not show that: where
+    # a database keeps it, that of a new one is given, too.
+    if not any(files.exists(document_path(each)) for each in (STATE, CHRONICLE)):
+        texts[HOOKS] = _RECORDING
 
     texts[GIT_IGNORE] = _NOT_FOR_GIT
-    texts[CHRONICLE] = _with_state_block(texts[CHRONICLE], read_state(files, stored=stored))
+    texts[CHRONICLE] = _with_state_block(texts[CHRONICLE], found)
     done = {
         (path := document_path(document)): create_file(files, path, text.encode())
         for document, text in texts.items()

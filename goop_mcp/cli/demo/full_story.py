@@ -154,6 +154,7 @@ IDEA = Chapter(
                 "BLUEPRINT.md",
                 "CHRONICLE.md",
                 "ADL.md",
+                "hooks.json",
                 ".gitignore",
             ),
             after={"exists": True, "phase": "idle", "wave": 0, "next": "/goop-discuss"},
