@@ -29,7 +29,7 @@ help:
 	@echo "make faults  kill writers, fill disks, overload the database; 15 minutes"
 	@echo "make lowest  run the tests with the lowest versions allowed by pyproject.toml; installs them into .cache"
 	@echo "make soak    run hostile and normal clients together against one server; 15 minutes"
-	@echo "make scenarios  play a whole project over each transport and protocol version, with a person at a terminal too"
+	@echo "make scenarios  play a whole project over each transport and database, and with a server killed in each step"
 	@echo "make fuzz    validate a million randomly changed replies, for at most 20 minutes"
 	@echo "make compare-memory  compare how many acknowledged saves survive, here and in the reference memory server"
 	@echo "make frameworks  test the adapters with the real agent frameworks; installs 2 GB the first time"

@@ -30,6 +30,7 @@ __all__ = ["run"]
 
 _SAVES: Final = 400
 _SEARCHES: Final = 200
+_FREQUENT_WORDS: Final = slice(0, 20)
 _COMMON_WORDS: Final = slice(20, 200)
 _USUAL_WORDS: Final = slice(500, 3_000)
 
@@ -37,6 +38,7 @@ _SAVE: Final = Bound(goal=3, defect=6)
 # Milliseconds depend on the disk and on other work: no value is a defect.
 _SAVE_MILLISECONDS: Final = Bound(goal=0.5, defect=math.inf)
 _SEARCH: Final = Bound(goal=3, defect=30)
+_FREQUENT: Final = Bound(goal=30, defect=130)
 _PHRASINGS: Final = Bound(goal=60, defect=120)
 _GROWTH: Final = Bound(goal=1.5, defect=3)
 
@@ -91,10 +93,19 @@ def _measure_store(table: Table, folder: Path) -> None:
     store = open_store(None, project=folder / "store")
     _measure_saves(table, store, _BareInsert(folder / "copy" / "goop.db"), notes)
     usual, common = notes.vocabulary[_USUAL_WORDS], notes.vocabulary[_COMMON_WORDS]
+    frequent = notes.vocabulary[_FREQUENT_WORDS]
 
     for search in (
         _Search("search, usual words", lambda: [notes.some(usual, 2)], _SEARCH),
-        _Search("search, common words", lambda: [notes.some(common, 2)]),
+        _Search("search, common words", lambda: [notes.some(common, 2)], _FREQUENT),
+        _Search("search, most frequent words", lambda: [notes.some(frequent, 2)], _FREQUENT),
+        _Search(
+            "search, frequent concept and importance",
+            lambda: [notes.some(frequent, 2)],
+            _FREQUENT,
+            concepts=(frequent[3],),
+            min_importance=0.45,
+        ),
         _Search(
             "search, three phrasings",
             lambda: [notes.some(usual, 4) for _ in range(3)],
@@ -115,6 +126,8 @@ class _Search:
     queries: Callable[[], list[str]]
     bound: Bound | None = None
     percent: int = 50
+    concepts: tuple[str, ...] = ()
+    min_importance: float = 0
 
 
 class _BareInsert:
@@ -164,7 +177,11 @@ def _measure_saves(table: Table, store: Store, bare: _BareInsert, notes: Notes) 
 def _measure_search(table: Table, store: Store, search: _Search) -> None:
     seconds = []
     for _ in range(_SEARCHES):
-        request = SearchRequest(queries=search.queries())
+        request = SearchRequest(
+            queries=search.queries(),
+            concepts=search.concepts,
+            min_importance=search.min_importance,
+        )
         seconds.append(_seconds(partial(search_memory, store, request)))
 
     timing = Timing(tuple(seconds))

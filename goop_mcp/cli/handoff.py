@@ -1,19 +1,17 @@
 """`goop-mcp handoff`: build what one agent hands to another, or a session to the next."""
 
 import os
-import sys
 from datetime import UTC, datetime, timedelta
 
 import click
 
-from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError, opened_application
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application, read_fields
 from goop_mcp.cli.program import Subcommands
-from goop_mcp.cli.streams import complain, emit, emit_json, show, standard_input
+from goop_mcp.cli.streams import complain, emit, emit_json, show
 from goop_mcp.errors import GoopError, StoreError, UnreadableFileError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.services.hand_over import hand_over_request, parse_fields
 from goop_mcp.services.session_handoff import build_session_handoff, session_fields
-from goop_mcp.services.user_files import STDIN, read_reply
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.session_archive import archive_session, finished_sessions
@@ -64,7 +62,7 @@ def agent_request(source: str | None, *, write: bool, form: str, project: str | 
     could not be read, or a usage error.
     """
     settings = read_settings(os.environ, project=project)
-    text, name = _read(source)
+    text, name = read_fields(source)
 
     try:
         fields = parse_fields(text, name)
@@ -127,7 +125,7 @@ def session(
     """
     with opened_application(project, database=database, project_id=project_id) as application:
         try:
-            fields = {} if source is None else parse_fields(*_read(source))
+            fields = {} if source is None else parse_fields(*read_fields(source))
             project_context = (
                 application.writing_context() if write else application.project_context
             )
@@ -204,16 +202,3 @@ def archive(
             )
 
     return int(failed)
-
-
-def _read(source: str | None) -> tuple[str, str]:
-    """Return the text of the fields, and the name of its source for messages."""
-    if source is None and (sys.stdin is None or sys.stdin.isatty()):
-        raise WrongCallError(
-            "no fields are given; name a file with --json, or pipe one JSON object in"
-        )
-
-    file = STDIN if source is None else source
-    name = "standard input" if file == STDIN else repr(file)
-
-    return read_reply(file, stdin=standard_input()).removeprefix("\ufeff"), name

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from goop_mcp import services
+from goop_mcp.cli.streams import standard_input
 from goop_mcp.context import AppContext
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import FAMILIES
+from goop_mcp.services.user_files import STDIN, read_reply
 from goop_mcp.settings import read_settings
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ __all__ = [
     "opened_application",
     "opened_workspace",
     "project_folder",
+    "read_fields",
     "text_of_report",
 ]
 
@@ -142,6 +145,19 @@ def text_of_report(
     """
     with opened_application(project, database=database, project_id=project_id) as application:
         return services.reply_sources.recorded_text(application.store, report)
+
+
+def read_fields(source: str | None) -> tuple[str, str]:
+    """Return the text of the fields, and the name of its source for messages."""
+    if source is None and (sys.stdin is None or sys.stdin.isatty()):
+        raise WrongCallError(
+            "no fields are given; name a file with --json, or pipe one JSON object in"
+        )
+
+    file = STDIN if source is None else source
+    name = "standard input" if file == STDIN else repr(file)
+
+    return read_reply(file, stdin=standard_input()).removeprefix("\ufeff"), name
 
 
 PROTOCOL = click.option(

@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "status": "Print the status of the project.",
     "stats": "Print statistics of the agents: failures, retries, adoption.",
     "reports": "Read recorded reports, or withdraw one.",
+    "evidence": "Show what the claims of a recorded report rest on.",
     "init": "Create the documents of a project.",
     "memory": "Save, find and forget what agents learned.",
     "backup": "Write the database to one file.",

@@ -1,16 +1,27 @@
-"""`goop-mcp reports`: read recorded reports again, and withdraw one."""
+"""`goop-mcp reports`: read recorded reports again, withdraw one, and build a new one."""
 
 from collections.abc import Callable
 from functools import wraps
 
 import click
 
-from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, opened_application
+from goop_mcp.cli.options import (
+    COLOUR,
+    DATABASE,
+    PROJECT,
+    PROJECT_ID,
+    opened_application,
+    project_folder,
+    read_fields,
+)
 from goop_mcp.cli.pages import show_page
 from goop_mcp.cli.program import Subcommands
-from goop_mcp.cli.streams import complain, emit_json, person_at_terminal
+from goop_mcp.cli.streams import complain, emit, emit_json, person_at_terminal
 from goop_mcp.context import AppContext
+from goop_mcp.errors import GoopError, UnreadableFileError
 from goop_mcp.memory.times import utc_now, written
+from goop_mcp.services.build_report import PROTOCOLS, build_report
+from goop_mcp.services.hand_over import parse_fields
 from goop_mcp.services.recorded_reports import (
     LISTED,
     MOST_LISTED,
@@ -33,10 +44,10 @@ class _Reports(Subcommands):
 
 
 @click.group(
-    cls=_Reports, no_args_is_help=False, short_help="Read recorded reports, or withdraw one."
+    cls=_Reports, no_args_is_help=False, short_help="Read recorded reports, withdraw or build one."
 )
 def reports() -> None:
-    """Read recorded reports again, or withdraw one.
+    """Read recorded reports again, withdraw one, or build a new one.
 
     Exit code: 0 done, or nothing was to do; 1 not done, because there is no such report or its
     round is closed; 2 a usage error, or the database cannot be used.
@@ -109,6 +120,60 @@ def show(*, application: AppContext, number: int) -> tuple[dict[str, object], st
     """Show the report N: envelope, verdict, decision, and the documents with its entries."""
     shown = show_report(application.store, number)
     return shown.to_dict(), report_page(shown), 0
+
+
+@reports.command(short_help="Build a report from its fields.")
+@click.option(
+    "--protocol",
+    type=click.Choice(PROTOCOLS),
+    default=PROTOCOLS[0],
+    show_default=True,
+    help="The protocol of the envelope.",
+)
+@click.option(
+    "--json",
+    "source",
+    metavar="FILE|-",
+    help="The fields as one JSON object; the default is a pipe on stdin.",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+@PROJECT
+def build(*, protocol: str, source: str | None, form: str, project: str | None) -> int:
+    """Build an envelope from its fields, validate it, and print it.
+
+    The fields are one JSON object. Those of a goop_report are status, agent, phase, summary and
+    next_action, and as needed task_id, task_name, wave and task (such as 2/3), files (objects with
+    path, action, description), commits (sha, message), memories (type, importance, title), checks
+    (name, passed, evidence), blockers, next_agent, next_command, files_to_read, ready,
+    suggest_new_session, spec_locked and interview_complete. Those of an agent_request are the ones
+    of `goop-mcp handoff agent-request`; speckit and factory have the fields of their JSON.
+
+    Exit code: 0 built, 1 the fields make no accepted envelope, 2 the fields could not be read, or a
+    usage error.
+    """
+    text, name = read_fields(source)
+    try:
+        fields = parse_fields(text, name)
+        built = build_report(
+            fields, protocol=protocol, project=project_folder(project), now=written(utc_now())
+        )
+    except UnreadableFileError:
+        raise
+    except GoopError as error:
+        complain(str(error))
+        return NOT_DONE
+
+    for finding in built.verdict.findings:
+        complain(f"{finding.severity}: {finding.message}")
+
+    if form == "json":
+        emit_json(built.to_dict())
+    else:
+        emit(built.text)
+
+    return 0
 
 
 @reports.command(short_help="Withdraw a report of this round.")

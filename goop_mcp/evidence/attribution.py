@@ -100,12 +100,14 @@ class Attributed:
 
     `may_check` are the kinds of checks that an unknown program in it may have run: it proves none
     and contradicts none, and it puts an earlier failure in doubt. `reads_only`: no program in it
-    changes files. `other_tree`: it puts other files in place, as `git stash` does.
+    changes files. `harmless`: all of them only read or print. `other_tree`: it puts other files in
+    place, as `git stash` does.
     """
 
     runs: tuple[Run, ...]
     may_check: frozenset[str] = frozenset()
     reads_only: bool = True
+    harmless: bool = False
     other_tree: bool = False
 
 
@@ -121,6 +123,7 @@ def attribute(command: ObservedCommand) -> Attributed:
     runs: list[Run] = []
     unknown: set[str] = set()
     reads_only, other_tree = True, False
+    harmless = True
     if len(parts) > _MOST_CHECKED_PARTS:
         # A whole script: each of its programs would be compared with the whole output.
         return Attributed((), _alike(command.line), reads_only=False)
@@ -130,6 +133,7 @@ def attribute(command: ObservedCommand) -> Attributed:
         arguments = tuple(word.text for word in part.words[1:])
         found = list(_runs(_Started(command, part, name_of(parts[-1].words[0]))))
         runs += found
+        harmless = harmless and name in _HARMLESS | {"git"}
         if name == "git":
             other_tree = other_tree or _git_command(arguments) in _OTHER_TREE
             reads_only = reads_only and _git_command(arguments) in _HARMLESS_GIT
@@ -148,7 +152,7 @@ def attribute(command: ObservedCommand) -> Attributed:
     # A redirection may write any file.
     reads_only = reads_only and ">" not in command.line
 
-    return Attributed(tuple(runs), frozenset(unknown), reads_only, other_tree)
+    return Attributed(tuple(runs), frozenset(unknown), reads_only, harmless, other_tree)
 
 
 def words_in(text: str) -> Iterator[str]:
@@ -344,6 +348,9 @@ def _ended_badly(
         return "not started", ""
     if status in _CUT_SHORT or status < 0:
         return "unknown", "it was ended before it finished"
+    if kind == "tests" and summary.seen and not summary.nothing_ran:
+        # A coverage limit or a report that cannot be written ends a run of good tests like this.
+        return "unknown", "its summary shows no failure"
     if kind == "tests" and summary.nothing_ran:
         return "nothing", ""
     if row.family == "pytest" and status == _PYTEST_NOTHING:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from goop_mcp.evidence.attribution import Run, words_in
-from goop_mcp.evidence.history import History
+from goop_mcp.evidence.history import History, without_secrets
 from goop_mcp.evidence.rules import (
     CHECK_FAILED,
     CHECK_HIDES_FAILURE,
@@ -43,6 +43,7 @@ _EXPLAINED: Final = word_set(
 )
 _TEXT_CHARACTERS = 4000
 _SHOWN = 40
+_SHORT_ARGUMENT = 3
 _MOST_SUMMED = 12
 _DECIDED = frozenset({"passed", "failed", "nothing"})
 
@@ -188,7 +189,7 @@ class _Judge:
         return any(
             ("/" in argument or "." in argument) and argument.strip("./") in text
             for argument in run.arguments
-            if len(argument.strip("./")) > 3  # noqa: PLR2004
+            if len(argument.strip("./")) > _SHORT_ARGUMENT
         )
 
     def _has_word(self, run: Run) -> bool:
@@ -272,7 +273,8 @@ class _Judge:
 
         if last is not None:
             if last.shown is not None and self._history.doubt(last, kind, None) is None:
-                what = f"{last.program}: {last.why}, and its output shows {last.shown!r}"
+                shown = without_secrets(last.shown)
+                what = f"{last.program}: {last.why}, and its output shows {shown!r}"
                 message = f"{self._name} is reported as passed; {what}"
                 problem = self._problem(CHECK_HIDES_FAILURE, message, _fix_for(last))
                 return self._with_policy(JudgedCheck(self._item("claimed", last, what), (problem,)))
@@ -412,9 +414,9 @@ def _counts_of(run: Run) -> str:
         passed = summary.result.passed
         return "" if passed is None else f" ({passed} passed)"
 
-    names = [name.rpartition("::")[2][:_SHOWN] for name in summary.names[:3]]
+    names = [without_secrets(name.rpartition("::")[2][:_SHOWN]) for name in summary.names[:3]]
     more = len(summary.names) - len(names)
-    shown = ", ".join([summary.failure or "", *names])
+    shown = ", ".join([without_secrets(summary.failure or ""), *names])
 
     return f": {shown}" + (f" and {more} more" if more > 0 else "")
 
@@ -424,4 +426,4 @@ def _fix_for(run: Run) -> str:
 
 
 def _short_line(run: Run) -> str:
-    return repr(excerpt(run.command.line.strip().partition("\n")[0], 60))
+    return repr(excerpt(without_secrets(run.command.line).strip().partition("\n")[0], 60))

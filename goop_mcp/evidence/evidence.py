@@ -1,6 +1,5 @@
 """Evidence: what a caller knows about an agent's work, for `validate(..., evidence=…)`."""
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,7 +15,6 @@ from goop_mcp.evidence.activity import (
 __all__ = ["Evidence", "EvidenceSource", "Observed", "activity_of"]
 
 _CALLER: Final = "caller"
-_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +67,6 @@ def activity_of(evidence: "EvidenceSource | None") -> Observed:
         known = evidence() if callable(evidence) else evidence
     except Exception as error:
         # The agent cannot help it where a reader fails: its report counts as not checked.
-        _logger.exception("the evidence could not be read")
         why = f"the evidence could not be read ({type(error).__name__})"
         return Observed(replace(NO_ACTIVITY, why_incomplete=why))
 

@@ -9,7 +9,7 @@ from goop_mcp.evidence.attribution import Attributed, Run, attribute, words_in
 from goop_mcp.evidence.runners import ANY_KIND, word_set
 from goop_mcp.evidence.summaries import summary_of
 
-__all__ = ["History"]
+__all__ = ["History", "without_secrets"]
 
 # Words in the names of tools with which an agent can run commands, or have others run them.
 _RUNNING_TOOLS: Final = word_set(
@@ -18,6 +18,7 @@ _RUNNING_TOOLS: Final = word_set(
     "skill spawn subagent task terminal test tests verify workflow"
 )
 _OUR_TOOLS: Final = ("goop",)
+_LINE_CHARACTERS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class History:
                 continue
             if command.status in (0, None) and entry.attributed.may_check & {kind, ANY_KIND}:
                 return f"a later command may have run it ({_short(command.line)})"
-            if not entry.attributed.runs and command.output:
+            if not (entry.attributed.runs or entry.attributed.harmless) and command.output:
                 summary = summary_of(command.output, "", kind)
                 if summary.seen and summary.failure is None and not summary.nothing_ran:
                     return f"a later command printed a result ({_short(command.line)})"
@@ -120,6 +121,14 @@ def _tool_words(name: str) -> Iterable[str]:
     yield from words_in(name.replace("_", " "))
 
 
+def without_secrets(text: str) -> str:
+    """Return a part of a command or an output as a finding may show it."""
+    # Loading it takes 30 ms, and an honest report needs none of these texts.
+    from goop_mcp.redaction import redact  # noqa: PLC0415
+
+    return redact(text).text
+
+
 def _short(line: str, most: int = 40) -> str:
-    first = line.strip().partition("\n")[0]
+    first = without_secrets(line[:_LINE_CHARACTERS]).strip().partition("\n")[0]
     return first if len(first) <= most else first[: most - 1] + "…"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from goop_mcp.evidence.activity import ObservedFile
 from goop_mcp.evidence.checks import judge_checks
 from goop_mcp.evidence.evidence import EvidenceSource, activity_of
-from goop_mcp.evidence.history import History
+from goop_mcp.evidence.history import History, without_secrets
 from goop_mcp.evidence.rules import FILE_NOT_REPORTED, NOTHING_DONE, WRITE_REFUSED
 from goop_mcp.validation.claims import Claims, FileClaim, MemoryClaim
 from goop_mcp.validation.evidence_rules import (
@@ -25,7 +25,7 @@ _SHOWN = 60
 _MOST_UNREPORTED = 10
 _SHA = 7
 _WRITTEN = frozenset({"created", "modified", "touched"})
-_TEMPORARY = ("/tmp/", "/var/folders/", "/dev/")  # noqa: S108
+_TEMPORARY = frozenset({"dev", "tmp", "var"})
 _NOT_REPORTED = ("/.goopspec/", "/.claude/", "/.opencode/", "/.git/", "/node_modules/")
 
 
@@ -151,7 +151,7 @@ class _Files:
         for claim in self._written():
             changes = self._changes[claim.where]
             if changes and all(change.ok is False for change in changes):
-                why = excerpt(changes[-1].error.partition("\n")[0], _SHOWN)
+                why = excerpt(without_secrets(changes[-1].error[:1000]).partition("\n")[0], _SHOWN)
                 message = (
                     f"file {excerpt(claim.path, _SHOWN)!r} is reported as written; every write of"
                     f" it failed{f': {why}' if why else ''}"
@@ -191,7 +191,9 @@ class _Files:
             inside = path.startswith(root) if path.startswith("/") else True
             if id(file) in listed or file.action == "deleted" or not inside:
                 continue
-            if path.startswith(_TEMPORARY) or any(part in f"/{path}" for part in _NOT_REPORTED):
+            if path.split("/")[1:2] and path.startswith("/") and path.split("/")[1] in _TEMPORARY:
+                continue
+            if any(part in f"/{path}" for part in _NOT_REPORTED):
                 continue
 
             shown += 1
@@ -286,7 +288,7 @@ def _refused_memories(
         if found is not None and claim.where not in missing:
             continue
 
-        why = excerpt(saves[-1][2].partition("\n")[0], _SHOWN)
+        why = excerpt(without_secrets(saves[-1][2][:1000]).partition("\n")[0], _SHOWN)
         message = (
             f"memory {excerpt(claim.title, _SHOWN)!r} is reported as saved; saving it failed"
             f"{f': {why}' if why else ''}"

@@ -9,6 +9,7 @@ last rule it called no tool.
 from dataclasses import replace
 from typing import Final
 
+from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, RuleList
 from goop_mcp.validation.samples import COMPLETE_REPLY
@@ -161,6 +162,7 @@ FILE_NOT_REPORTED: Final = ACTIVITY_RULES.add(
         good=_FILE,
         bad='<file path="src/session.py" action="created">Login endpoint</file>',
         reply=COMPLETE_REPLY,
+        expected=Expectations(workspace="/project"),
     ),
 )
 

@@ -7,6 +7,7 @@ anything: a log of failed logins, a quoted older run, another program of the sam
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from goop_mcp.validation.check_texts import CheckResult, parse_result
@@ -17,50 +18,45 @@ _COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _LINE_CHARACTERS = 300
 _MOST_LINES = 400
 _MOST_NAMES = 20
+_COUNT_AND_STATE = 2
 _NAME_CHARACTERS = 80
-
-
-def _forms(*patterns: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern) for pattern in patterns)
 
 
 # Each pattern is matched from the beginning of a line without blanks at its ends.
 _SUMMARIES: Final = {
-    "unittest": _forms(r"Ran \d+ tests? in ", r"FAILED \(", r"OK(?: \(|$)", r"NO TESTS RAN"),
-    "jest": _forms(r"Tests: +\d", r"No tests found"),
-    "vitest": _forms(r"Tests  +\S", r"No test files found"),
-    "mocha": _forms(r"\d+ passing\b", r"\d+ failing\b", r"\d+ pending\b"),
-    "node": _forms(r"[#ℹ] (?:tests|pass|fail|cancelled|skipped|todo) \d"),
-    "tap": _forms(r"# (?:tests|pass|fail|skip) +\d", r"not ok \d", r"Failed \d+/\d+ (?:sub)?tests"),
-    "go test": _forms(r"FAIL(?:$|\t)", r"ok  ?\t", r"--- FAIL: ", r"DONE \d+ tests"),
-    "cargo test": _forms(r"test result: "),
-    "nextest": _forms(r"Summary \["),
-    "dotnet": _forms(r"(?:Failed|Passed)!  ?- ", r"Total tests: \d", r"(?:Passed|Failed): +\d"),
-    "junit": _forms(
-        r"(?:\[(?:ERROR|INFO|WARNING)\] +)?Tests run: \d", r"\d+ tests completed, \d", r"BUILD "
-    ),
-    "rspec": _forms(r"\d+ examples?, \d+ failures?"),
-    "minitest": _forms(r"\d+ (?:runs|tests), \d+ assertions, \d+ failures"),
-    "phpunit": _forms(r"OK \(\d", r"Tests: +\d", r"No tests executed!"),
-    "bun": _forms(r"\d+ (?:pass|fail|skip|todo)$", r"Ran \d+ tests? across "),
-    "playwright": _forms(r"\d+ (?:passed|failed|flaky|skipped|did not run)\b", r"Error: No tests"),
-    "ctest": _forms(r"\d+% tests passed, \d+ tests failed"),
-    "deno test": _forms(r"(?:ok|FAILED) \| \d"),
-    "mix test": _forms(r"\d+ (?:doctests?, \d+ )?tests?, \d+ failures?"),
-    "cypress run": _forms(r"[✔✖] +\d+ of \d+ failed", r"[✔✖] +All specs passed"),
+    "unittest": r"Ran \d+ tests? in |FAILED \(|OK(?: \(|$)|NO TESTS RAN",
+    "jest": r"Tests: +\d|No tests found",
+    "vitest": r"Tests  +\S|No test files found",
+    "mocha": r"\d+ passing\b|\d+ failing\b|\d+ pending\b",
+    "node": r"[#ℹ] (?:tests|pass|fail|cancelled|skipped|todo) \d",
+    "tap": r"# (?:tests|pass|fail|skip) +\d|not ok \d|Failed \d+/\d+ (?:sub)?tests",
+    "go test": r"FAIL(?:$|\t)|ok  ?\t|--- FAIL: |DONE \d+ tests",
+    "cargo test": r"test result: ",
+    "nextest": r"Summary \[",
+    "dotnet": r"(?:Failed|Passed)!  ?- |Total tests: \d|(?:Passed|Failed): +\d",
+    "junit": r"(?:\[(?:ERROR|INFO|WARNING)\] +)?Tests run: \d|\d+ tests completed, \d|BUILD ",
+    "rspec": r"\d+ examples?, \d+ failures?",
+    "minitest": r"\d+ (?:runs|tests), \d+ assertions, \d+ failures",
+    "phpunit": r"OK \(\d|Tests: +\d|No tests executed!",
+    "bun": r"\d+ (?:pass|fail|skip|todo)$|Ran \d+ tests? across ",
+    "playwright": r"\d+ (?:passed|failed|flaky|skipped|did not run)\b|Error: No tests",
+    "ctest": r"\d+% tests passed, \d+ tests failed",
+    "deno test": r"(?:ok|FAILED) \| \d",
+    "mix test": r"\d+ (?:doctests?, \d+ )?tests?, \d+ failures?",
+    "cypress run": r"[✔✖] +\d+ of \d+ failed|[✔✖] +All specs passed",
     # Linters, type checkers, formatters, builds
-    "ruff check": _forms(r"Found \d+ errors?", r"All checks passed"),
-    "mypy": _forms(r"Found \d+ errors? in ", r"Success: no issues found"),
-    "pyright": _forms(r"\d+ errors?, \d+ warnings?"),
-    "tsc": _forms(r"Found \d+ errors?", r".{1,200}\berror TS\d"),
-    "eslint": _forms(r"✖ \d+ problems? \("),
-    "cargo": _forms(r"error(?:\[E\d+\])?: ", r"Finished "),
-    "dotnet build": _forms(r"\d+ Error\(s\)", r"Build (?:FAILED|succeeded)"),
-    "flake8": _forms(r"\S+:\d+:\d+: [A-Z]\d+ "),
-    "black": _forms(r"(?:Oh no!|\d+ files? would be reformatted)", r"All done!"),
-    "ruff format": _forms(r"\d+ files? (?:would be reformatted|already formatted)"),
-    "prettier": _forms(r"\[(?:warn|error)\] ", r"All matched files use Prettier"),
-    "rubocop": _forms(r"\d+ files? inspected, "),
+    "ruff check": r"Found \d+ errors?|All checks passed",
+    "mypy": r"Found \d+ errors? in |Success: no issues found",
+    "pyright": r"\d+ errors?, \d+ warnings?",
+    "tsc": r"Found \d+ errors?|.{1,200}\berror TS\d",
+    "eslint": r"✖ \d+ problems? \(",
+    "cargo": r"error(?:\[E\d+\])?: |Finished ",
+    "dotnet build": r"\d+ Error\(s\)|Build (?:FAILED|succeeded)",
+    "flake8": r"\S+:\d+:\d+: [A-Z]\d+ ",
+    "black": r"(?:Oh no!|\d+ files? would be reformatted)|All done!",
+    "ruff format": r"\d+ files? (?:would be reformatted|already formatted)",
+    "prettier": r"\[(?:warn|error)\] |All matched files use Prettier",
+    "rubocop": r"\d+ files? inspected, ",
 }
 _FAILED: Final = {
     "unittest": r"FAILED \(",
@@ -83,14 +79,13 @@ _FAILED: Final = {
 }
 """Lines that show a failure without a count."""
 
-_FAILED_FORMS = {family: re.compile(pattern) for family, pattern in _FAILED.items()}
 _NOTHING: Final = {
     "jest": "No tests found",
     "vitest": "No test files found",
     "phpunit": "No tests executed",
     "unittest": "NO TESTS RAN",
 }
-_NAMES: Final = _forms(
+_NAMES: Final = (
     r"(?:FAILED|ERROR) ([^\s:]+::\S+)",
     r"(?:FAIL|ERROR): (\w+) \(",
     r"--- FAIL: (\S+)",
@@ -172,8 +167,7 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
                 continue
 
             lines.append(_without_counted_text(line))
-            shows = _FAILED_FORMS.get(each)
-            if failed is None and shows is not None and shows.match(line) is not None:
+            if failed is None and each in _FAILED and _compiled(_FAILED[each]).match(line):
                 failed = line[:_NAME_CHARACTERS]
 
             nothing = nothing or (each in _NOTHING and line.startswith(_NOTHING[each]))
@@ -198,8 +192,14 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
     )
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # Compiled on use: most processes see one or two programs, and a hook has little time.
+    return re.compile(pattern)
+
+
 def _fits(line: str, family: str) -> bool:
-    return any(form.match(line) is not None for form in _SUMMARIES[family])
+    return _compiled(_SUMMARIES[family]).match(line) is not None
 
 
 def _is_pytest(line: str) -> bool:
@@ -212,7 +212,9 @@ def _is_pytest(line: str) -> bool:
 
     pieces = counts.split(", ")
     return all(
-        len(words := piece.split()) == 2 and words[0].isdecimal() and words[1].isalpha()  # noqa: PLR2004
+        len(words := piece.split()) == _COUNT_AND_STATE
+        and words[0].isdecimal()
+        and words[1].isalpha()
         for piece in pieces
     )
 
@@ -225,7 +227,7 @@ def _without_counted_text(line: str) -> str:
 
 def _names_in(line: str) -> Iterator[str]:
     for form in _NAMES:
-        found = form.match(line)
+        found = _compiled(form).match(line)
         if found is not None:
             yield found[1].strip()[:_NAME_CHARACTERS]
             return

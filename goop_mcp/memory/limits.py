@@ -33,5 +33,5 @@ MOST_QUERIES: Final = 8
 MOST_RESULTS: Final = 50
 """Memories that a search returns."""
 
-RANKED: Final = 50
+RANKED: Final = 100
 """Memories in the ranked list of each phrasing, before the lists are combined."""

@@ -5,15 +5,22 @@ Each memory that was found has a snippet that shows why.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from goop_mcp.errors import GoopError
 from goop_mcp.memory.drafts import MEMORY_TYPES
 from goop_mcp.memory.limits import MOST_QUERIES, MOST_RESULTS, RANKED
+from goop_mcp.memory.related_words import related_words
 from goop_mcp.store.interface import ReadTransaction, Store
-from goop_mcp.store.records import MemoryFilter, StoredMemory
-from goop_mcp.store.search_text import fold_concept, query_words
+from goop_mcp.store.records import MemoryFilter, SearchHit, StoredMemory
+from goop_mcp.store.search_text import (
+    MOST_WORDS,
+    fold_concept,
+    query_terms,
+    query_words,
+    term_forms,
+)
 from goop_mcp.validation.findings import excerpt
 
 __all__ = [
@@ -32,6 +39,10 @@ _LONGEST_QUERY: Final = 1000
 # The usual constant of reciprocal rank fusion. It makes the first place of a list weigh only a
 # little more than the second, so that places in several lists count more than one high place.
 _RANK_OFFSET: Final = 60
+_ALL_WORDS: Final = 1.25
+# A related word makes a memory likely, a word of the question makes it certain.
+_RELATED: Final = 0.5
+_QUESTION: Final = 3
 
 LONGEST_SNIPPET: Final = 240
 
@@ -115,7 +126,9 @@ class FoundMemories:
 
 @dataclass(frozen=True, slots=True)
 class _RankedList:
-    memories: list[StoredMemory]
+    """Memories with their scores, best first; `is_full` is whether there may be more."""
+
+    hits: list[SearchHit]
     is_full: bool
 
 
@@ -125,7 +138,7 @@ def search_memory(
     """Return memories that match any of the queries; any text is a valid query.
 
     `neighbours` are ranked lists of ids found by other means, nearest first; they are filtered and
-    fused like the results by words. Raises SearchArgumentError for a filter, number of queries or
+    fused with the results by words. Raises SearchArgumentError for a filter, number of queries or
     limit that is not allowed, and the errors of the store.
     """
     queries = [request.queries] if isinstance(request.queries, str) else list(request.queries)
@@ -142,25 +155,29 @@ def search_memory(
         raise SearchArgumentError(f"limit is {limit!r}; expected 1 to {MOST_RESULTS}")
 
     notes: list[str] = []
-    words_of = [_words(query, number, notes) for number, query in enumerate(queries, 1)]
+    terms_of = [_terms(query, number, notes) for number, query in enumerate(queries, 1)]
+    asked = [terms for terms in terms_of if terms]
 
-    def ask(reading: ReadTransaction) -> list[_RankedList]:
-        by_words = [_by_words(reading, words, wanted, limit) for words in words_of if words]
-        return by_words + [_by_ids(reading, ids, wanted) for ids in neighbours]
+    def ask(reading: ReadTransaction) -> tuple[list[FoundMemory], int, bool]:
+        by_words = _by_words(reading, asked, wanted, limit)
+        others = [_by_ids(reading, ids, wanted) for ids in neighbours]
+        # What several phrasings found counts as often as the phrasings would one by one.
+        ranked = _fused([by_words] * max(1, len(asked)) + others)
+        shown = [
+            FoundMemory(memory, score, snippet(memory.content, every_word))
+            for id, score in ranked[:limit]
+            if (memory := reading.memory(id)) is not None
+        ]
+        return shown, len(ranked), any(each.is_full for each in (by_words, *others))
 
-    lists = store.read(ask)
-    ranked = _fused(lists)
-    every_word = [word for words in words_of for word in words]
-    shown = ranked[:limit]
+    every_word = [word for terms in asked for term in terms for word in query_words(term)]
+    items, total, is_capped = store.read(ask)
 
     return FoundMemories(
-        items=tuple(
-            FoundMemory(memory, score, snippet(memory.content, every_word))
-            for memory, score in shown
-        ),
-        total=len(ranked),
-        total_is_capped=any(each.is_full for each in lists),
-        has_more=len(ranked) > limit,
+        items=tuple(items),
+        total=total,
+        total_is_capped=is_capped,
+        has_more=total > limit,
         notes=tuple(notes),
     )
 
@@ -195,6 +212,7 @@ def wanted_memories(
             f"types names {excerpt(unknown[0], 40)!r}; expected some of {known}"
         )
 
+    # True is 1 to Python, and would leave out every memory without saying so.
     if isinstance(min_importance, bool) or not 0 <= min_importance <= 1:
         raise SearchArgumentError(
             f"min_importance is {min_importance!r}; expected a number from 0 to 1"
@@ -212,28 +230,60 @@ def _without_unstorable(text: str) -> str:
     return text.replace("\0", "").encode(errors="replace").decode()
 
 
-def _words(query: str, number: int, notes: list[str]) -> tuple[str, ...]:
+def _terms(query: str, number: int, notes: list[str]) -> tuple[str, ...]:
     if len(query) > _LONGEST_QUERY:
         notes.append(f"query {number} counts with its first {_LONGEST_QUERY:,} characters only")
 
-    words = query_words(query[:_LONGEST_QUERY])
-    if not words:
+    terms = query_terms(query[:_LONGEST_QUERY])
+    if not terms:
         notes.append(f"query {number} has no words and finds nothing; write words or identifiers")
-    return words
+    return terms
 
 
 def _by_words(
-    reading: ReadTransaction, words: tuple[str, ...], wanted: MemoryFilter, limit: int
+    reading: ReadTransaction,
+    asked: Sequence[tuple[str, ...]],
+    wanted: MemoryFilter,
+    limit: int,
 ) -> _RankedList:
-    """Return memories with all words and, if these are too few, after them those with some."""
-    # Memories with all words are what was asked for, so those with some only fill up the list.
-    hits = reading.search(words, operator="AND", wanted=wanted, limit=RANKED)
-    if len(hits) < limit and len(words) > 1:
-        hits = hits + reading.search(words, operator="OR", wanted=wanted, limit=RANKED)
+    """Return what the phrasings find together: the scores of a memory are added.
 
-    memories = list({hit.memory.id: hit.memory for hit in hits}.values())
+    A score says how rare the words are that a memory has. Added up, one memory with the rare words
+    of one phrasing is before many with the usual words of all, which a fusion by rank has in the
+    other order.
+    """
+    found: dict[int, SearchHit] = {}
+    is_full, is_enough = False, True
 
-    return _RankedList(memories[:RANKED], len(memories) >= RANKED)
+    def add(hits: Sequence[SearchHit], weight: float) -> None:
+        for hit in hits:
+            score = found[hit.id].score if hit.id in found else 0.0
+            found[hit.id] = replace(hit, score=score + weight * hit.score)
+
+    for terms in asked:
+        # Memories with all words are what was asked for, so those with some only fill up the list.
+        hits = reading.search(terms, operator="AND", wanted=wanted, limit=RANKED)
+        add(hits, _ALL_WORDS)
+        is_full |= len(hits) >= RANKED
+        if len(hits) < limit and (len(terms) > 1 or len(term_forms(terms[0])[0]) > 1):
+            known = {hit.id for hit in hits}
+            more = reading.search(terms, operator="OR", wanted=wanted, limit=RANKED)
+            add([hit for hit in more if hit.id not in known], 1.0)
+            is_full |= len(more) >= RANKED
+
+        is_enough &= len(hits) >= limit
+
+    # One or two words are a lookup of exactly these, more of them are a question.
+    words = {word for terms in asked for term in terms for word in query_words(term)}
+    if not is_enough and len(words) >= _QUESTION:
+        related = related_words(sorted(words))[:MOST_WORDS]
+        add(reading.search(related, operator="OR", wanted=wanted, limit=RANKED), _RELATED)
+
+    return _RankedList(sorted(found.values(), key=_best_first), is_full)
+
+
+def _best_first(hit: SearchHit) -> tuple[float, int]:
+    return -hit.score, -hit.revision
 
 
 def _by_ids(reading: ReadTransaction, ids: Sequence[int], wanted: MemoryFilter) -> _RankedList:
@@ -248,24 +298,23 @@ def _by_ids(reading: ReadTransaction, ids: Sequence[int], wanted: MemoryFilter) 
         and (not asked or not asked.isdisjoint(map(fold_concept, memory.concepts)))
     ]
 
-    return _RankedList(memories, len(ids) >= RANKED)
+    return _RankedList(
+        [SearchHit(each.id, each.revision, 0.0) for each in memories], len(ids) >= RANKED
+    )
 
 
-def _fused(lists: Iterable[_RankedList]) -> list[tuple[StoredMemory, float]]:
+def _fused(lists: Iterable[_RankedList]) -> list[tuple[int, float]]:
     """Fuse the lists: a memory scores the sum of 1 / (60 + rank); among equals the newer is first.
 
-    Scores of different queries and methods are not comparable, ranks are.
+    Scores of different methods are not comparable, ranks are.
     """
-    scores: dict[int, float] = {}
-    memories: dict[int, StoredMemory] = {}
+    fused: dict[int, SearchHit] = {}
     for each in lists:
-        for rank, memory in enumerate(each.memories, 1):
-            memories[memory.id] = memory
-            scores[memory.id] = scores.get(memory.id, 0.0) + 1 / (_RANK_OFFSET + rank)
+        for rank, hit in enumerate(each.hits, 1):
+            score = fused[hit.id].score if hit.id in fused else 0.0
+            fused[hit.id] = replace(hit, score=score + 1 / (_RANK_OFFSET + rank))
 
-    order = sorted(memories.values(), key=lambda memory: (-scores[memory.id], -memory.revision))
-
-    return [(memory, scores[memory.id]) for memory in order]
+    return [(hit.id, hit.score) for hit in sorted(fused.values(), key=_best_first)]
 
 
 def snippet(content: str, words: Sequence[str], limit: int = LONGEST_SNIPPET) -> str:

@@ -13,6 +13,7 @@ from goop_mcp.validation.verdict import Verdict
 
 if TYPE_CHECKING:
     from goop_mcp.routing import Decision
+    from goop_mcp.services.build_report import BuiltReport
     from goop_mcp.services.build_request import BuiltRequest
     from goop_mcp.services.project_steps import StepResult
     from goop_mcp.services.record_report import RecordedReport
@@ -25,6 +26,7 @@ __all__ = [
     "decision_answer",
     "handoff_answer",
     "recorded_answer",
+    "report_answer",
     "session_answer",
     "step_answer",
     "verdict_answer",
@@ -113,6 +115,10 @@ def verdict_answer(verdict: Verdict) -> CallToolResult:
             "warning", [w for w in warnings if (w.rule, w.line, w.message) not in repaired]
         )
         lines += _not_checked(verdict)
+
+    if tiers := verdict.tiers:
+        shares = ", ".join(f"{count} {tier}" for tier, count in tiers.items())
+        lines.append(field("claims", shares))
 
     return answer("\n".join(lines), structure)
 
@@ -217,6 +223,18 @@ def _not_checked(verdict: Verdict) -> list[str]:
     more = f" (and {len(messages) - 1} more)" if len(messages) > 1 else ""
 
     return [f"not checked: {paragraph(messages[0])}{more}"] if messages else []
+
+
+def report_answer(built: "BuiltReport") -> CallToolResult:
+    """Return a built report, whole: its author ends a message with it."""
+    lines = [
+        f"valid {built.protocol}; end your last message with it, unchanged, and nothing after it:",
+        *_secrets(built.redactions),
+        *_listed("remark", built.verdict.findings),
+        "",
+        built.text,
+    ]
+    return answer("\n".join(lines), built.to_dict())
 
 
 def handoff_answer(built: "BuiltRequest", *, written: bool) -> CallToolResult:

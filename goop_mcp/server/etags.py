@@ -50,11 +50,18 @@ class ETags:
             for uri in uris
             if uri.startswith((MEMORIES, REPORTS)) or (shows_rows and uri in _RECORDED)
         ]
+        if shows_rows and any(uri in _NAMES for uri in uris):
+            # The state says in which folder a document is.
+            in_rows.append(document_uri(STATE))
         rows = self._of_rows(in_rows) if in_rows else {}
+        state = rows.get(document_uri(STATE))
+        stored = state if isinstance(state, str) else None
 
         etags: dict[str, object] = {}
         for uri in uris:
-            row, file = rows.get(uri), self._of_file(_NAMES[uri]) if uri in _NAMES else None
+            row, file = rows.get(uri), None
+            if uri in _NAMES:
+                file = self._of_file(_NAMES[uri], stored=stored)
             etags[uri] = None if row is None and file is None else (row, file)
 
         return etags
@@ -97,10 +104,10 @@ class ETags:
         self._last = last = self._application.store.read(ask)
         return last[1]
 
-    def _of_file(self, name: str) -> object:
+    def _of_file(self, name: str, *, stored: str | None) -> object:
         files = self._application.files
         try:
-            path = workspace.document_lookup.find_current_document(files, name)
+            path = workspace.document_lookup.find_current_document(files, name, stored=stored)
             etag = files.stamp(path)
         except (GoopError, OSError) as error:
             # That a document becomes unreadable, or readable again, is a change as well.

@@ -299,17 +299,23 @@ class StepModel(BaseModel):
     phase: str | None = Field(description="The phase now.")
     phase_before: str | None = Field(description="The phase before.")
     round: int = Field(description="The round now.")
-    confirmation: ConfirmationModel | None = Field(description="What waits for a person.")
-    question: list[str] = Field(description="What the person is asked.")
-    choices: list[str] = Field(description="The positive and the negative answer.")
-    command: str | None = Field(description="What to run; for waiting, by a person.")
-    missing: list[str] = Field(description="What a refused step lacks.")
-    undo: str | None = Field(description="How to take the step back.")
+    confirmation: ConfirmationModel | None = Field(
+        default=None, description="What waits for a person."
+    )
+    question: list[str] = Field(default=[], description="What the person is asked.")
+    choices: list[str] = Field(default=[], description="The positive and the negative answer.")
+    command: str | None = Field(default=None, description="What to run; for waiting, by a person.")
+    missing: list[str] = Field(default=[], description="What a refused step lacks.")
+    undo: str | None = Field(default=None, description="How to take the step back.")
     findings: list[FindingModel] = Field(description="Warnings, such as a step back.")
-    files: list[str] = Field(description="Paths of the changed files.")
-    resources: list[str] = Field(description="URIs of the changed documents without files.")
-    remarks: list[str] = Field(description="What people should know about the files.")
-    revision: int | None = Field(description="The revision of the database after the step.")
+    files: list[str] = Field(default=[], description="Paths of the changed files.")
+    resources: list[str] = Field(
+        default=[], description="URIs of the changed documents without files."
+    )
+    remarks: list[str] = Field(default=[], description="What people should know about the files.")
+    revision: int | None = Field(
+        default=None, description="The revision of the database after the step."
+    )
     left_out: LeftOut = []
 
 
@@ -461,13 +467,13 @@ class StatusModel(BaseModel):
         description="Active blockers of the last reports and of goopspec.db."
     )
     verifications: list[VerificationModel] = Field(
-        description="Last results of checks in goopspec.db (GoopSpec 1.x)."
+        default=[], description="Last results of checks in goopspec.db (GoopSpec 1.x)."
     )
     drift: list[FindingModel] = Field(description="Where documents, state and reports disagree.")
     conflicts: list[ConflictModel] = Field(
-        description="Documents that people changed where they are ours."
+        default=[], description="Documents that people changed where they are ours."
     )
-    unreadable: list[str] = Field(description="Documents that cannot be read.")
+    unreadable: list[str] = Field(default=[], description="Documents that cannot be read.")
     gate_ahead: str | None = Field(description="The gate that the work comes to next, or null.")
     next_command: str | None = Field(description="What to run next; null: nobody knows.")
     reports: Annotated[int, Field(ge=0)] | None = Field(
@@ -480,10 +486,12 @@ class StatusModel(BaseModel):
         description="Revision of the last change; 0: none yet; null: cannot be read."
     )
     database: DatabaseModel = Field(description="The place of reports and memories.")
-    warnings: list[str] = Field(description="What people should know about the database.")
+    warnings: list[str] = Field(
+        default=[], description="What people should know about the database."
+    )
     checkpoints: CheckpointsModel = Field(description="Saved positions.")
     events: list[EventModel] = Field(
-        description="The newest events of the folder history, newest first."
+        default=[], description="The newest events of the folder history, newest first."
     )
     left_out: LeftOut = []
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from goop_mcp.on_demand import modules_on_demand
 
 __all__ = [
+    "build_report",
     "check_workspace",
     "counters",
     "hand_over",
@@ -28,10 +29,12 @@ __all__ = [
     "session_handoff",
     "stats",
     "stats_page",
+    "transcripts",
 ]
 
 if TYPE_CHECKING:
     from goop_mcp.services import (
+        build_report,
         check_workspace,
         counters,
         hand_over,
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
         session_handoff,
         stats,
         stats_page,
+        transcripts,
     )
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

@@ -8,22 +8,24 @@ import hashlib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from goop_mcp.errors import StoreError
 from goop_mcp.redaction import redact, redact_structure
-from goop_mcp.routing import Decision, RoutingContext
+from goop_mcp.routing import Decision, RoutingContext, route
 from goop_mcp.routing.adapters import ADAPTERS
 from goop_mcp.routing.counting import apply_changes, of_task, with_stored
 from goop_mcp.routing.views import ReportView, RequestView
-from goop_mcp.services.judgements import storable
+from goop_mcp.services.judgements import judgement_of, storable
+from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.records import NewJudgement, StoredReport
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.agents import plain_agent_name
 from goop_mcp.workflow.task_ids import normal_task_id
 
-__all__ = ["count_reply", "decide_again", "decide_and_count", "uncount_report"]
+__all__ = ["count_reply", "count_turn", "decide_again", "decide_and_count", "uncount_report"]
 
 _PATIENCE: Final = 2.0  # seconds; counting must not delay an answer
 _LONGEST_KEY: Final = 200
@@ -117,6 +119,43 @@ def count_reply(
     except StoreError as error:
         _log.warning("a reply could not be counted: %s", error)
         return decide(context)
+
+
+def count_turn(
+    store: Store,
+    turn: AgentTurn,
+    outcome: Block | Allow,
+    *,
+    session: str | None,
+    keeps_judgement: bool,
+    now: str,
+) -> None:
+    """Count the reply of a turn that a hook has refused, so that repeats of it reach their rows.
+
+    Creates no database. `keeps_judgement` adds the verdict to the statistics as well.
+    """
+    verdict = outcome.verdict
+    if verdict is None or verdict.accepted or not store.exists():
+        return
+
+    judgement = judgement_of(
+        verdict,
+        surface="hook",
+        now=now,
+        agent=turn.agent and plain_agent_name(turn.agent),
+        session_id=session,
+        number=outcome.number,
+        ended=getattr(outcome, "ended", None),
+    )
+    count_reply(
+        store,
+        verdict,
+        RoutingContext(expected_agent=turn.expected.agent, session_id=session),
+        partial(route, verdict),
+        text=turn.text,
+        surface=judgement.surface,
+        judgement=lambda _decision: judgement if keeps_judgement else None,
+    )
 
 
 def uncount_report(

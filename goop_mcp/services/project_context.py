@@ -15,7 +15,7 @@ from goop_mcp.workspace.projections import (
     plan_projections,
     record_state_block,
 )
-from goop_mcp.workspace.recovery import recover
+from goop_mcp.workspace.recovery import complete, recover
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_writing import StateFile, StatePlace, StatePlan, StateRow
 
@@ -86,8 +86,7 @@ class ProjectContext:
 
         Raises as `workspace.recovery.recover`.
         """
-        if self.writes_files:
-            recover(self.store, self.files, now=now, redact=_hidden)
+        recover(self.store, self.files, now=now, redact=_hidden, is_shared=not self.writes_files)
 
     def write(
         self, change: Callable[[WriteTransaction], Change[T]], *, now: str
@@ -99,6 +98,7 @@ class ProjectContext:
         shown = Shown()
 
         def whole(writing: WriteTransaction) -> tuple[Change[T], ProjectionPlan]:
+            complete(writing, self.files, is_shared=not self.writes_files)
             before = writing.revision()
             made = change(writing)
             if not made.shows:

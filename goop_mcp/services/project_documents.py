@@ -12,6 +12,7 @@ from goop_mcp.store.interface import Store
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.archive import ARCHIVE_FOLDER, MOST_ENTRIES, read_archive_name
 from goop_mcp.workspace.document_lookup import find_current_document, is_there
+from goop_mcp.workspace.file_changes import pending_spec
 from goop_mcp.workspace.files import MOST_BYTES, ProjectFiles
 from goop_mcp.workspace.layout import (
     ADL,
@@ -91,8 +92,16 @@ def find_project_document(
 
         # The state only says in which folder to look first: a database that cannot be asked hides
         # no file.
+        pending = None
         with suppress(StoreError):
-            stored = recorded.read(lambda reading: reading.stored_state())
+            stored, pending = recorded.read(
+                lambda reading: (reading.stored_state(), pending_spec(reading, files))
+            )
+
+        path = find_current_document(files, name, stored=stored)
+        if pending is not None and pending.path == path:
+            # The next change writes it; gates are judged by it already.
+            return pending.text
 
     return files.read_text(find_current_document(files, name, stored=stored))
 

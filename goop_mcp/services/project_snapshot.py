@@ -31,7 +31,7 @@ from goop_mcp.workspace.consistency import (
 from goop_mcp.workspace.document_lookup import find_document
 from goop_mcp.workspace.documents.chronicle import Chronicle, with_state_block
 from goop_mcp.workspace.documents.spec import read_spec
-from goop_mcp.workspace.file_changes import LEFT
+from goop_mcp.workspace.file_changes import LEFT, pending_spec
 from goop_mcp.workspace.goopspec_database import with_work
 from goop_mcp.workspace.layout import (
     BLUEPRINT,
@@ -43,9 +43,11 @@ from goop_mcp.workspace.layout import (
 )
 from goop_mcp.workspace.project import Project, read_project
 from goop_mcp.workspace.projection_text import GIVEN_KIND, HIDDEN_KINDS, RESUMED_KIND
+from goop_mcp.workspace.projections import newest_state_block
 from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.report_index import Records, ReportIndex
 from goop_mcp.workspace.state import ProjectState
+from goop_mcp.workspace.state_writing import interrupted_change
 from goop_mcp.workspace.virtual_documents import find_shared_document, read_shared_project
 
 __all__ = [
@@ -250,6 +252,7 @@ def snapshot_in(project_context: ProjectContext, reading: ReadTransaction) -> Pr
         else read_shared_project(reading, files)
     )
 
+    project = _as_recorded(project, reading, project_context)
     round = reading.round()
     store, on_disk = project_context.store, project.sources
     known = _report_indexes.get(store, ReportIndex())
@@ -265,6 +268,29 @@ def snapshot_in(project_context: ProjectContext, reading: ReadTransaction) -> Pr
         decided={each.subject_key: each.revision for each in confirmed if each.action == "decide"},
         sources_on_disk=on_disk,
     )
+
+
+def _as_recorded(project: Project, reading: ReadTransaction, context: ProjectContext) -> Project:
+    """Return `project` with what is recorded and not written yet, by a writer that was killed.
+
+    Its rows count already, so that its files must not say the opposite until the next change writes
+    them.
+    """
+    plan = interrupted_change(reading, context.files) if context.writes_files else None
+    if plan is not None:
+        block = newest_state_block(reading, CHRONICLE)
+        chronicle = project.chronicle
+        if block is not None:
+            chronicle = with_state_block(chronicle or Chronicle(), block.text)
+        project = replace(project, state=plan.planned.after, chronicle=chronicle)
+
+    spec = pending_spec(reading, context.files)
+    if spec is None or spec.path != project.paths.get(SPEC):
+        return project
+
+    sources = {**project.sources, SPEC: spec.text}
+
+    return replace(project, spec=read_spec(spec.text), sources=sources)
 
 
 def _of_this_round(project: Project, reading: ReadTransaction, round: Round) -> Project:

@@ -1,7 +1,7 @@
 """The status of a project: phase, gates, progress, blockers, and contradictions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.store.records import Round
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.workflow.gates import GATES, GateResult, judge_gate
-from goop_mcp.workspace.checkpoints import read_checkpoints
+from goop_mcp.workspace.checkpoints import Checkpoints, read_checkpoints
 from goop_mcp.workspace.goopspec_database import Verification
 from goop_mcp.workspace.history import HistoryEvent, read_history
 from goop_mcp.workspace.layout import FOLDER
@@ -25,10 +25,11 @@ from goop_mcp.workspace.project import read_project
 from goop_mcp.workspace.projections import (
     Conflict,
     NewerDocument,
-    is_stale,
+    lacks_events,
     newer_documents,
     open_conflicts,
 )
+from goop_mcp.workspace.virtual_documents import read_shared_checkpoints
 
 __all__ = ["ProjectStatus", "TaskStanding", "Waiting", "WaveStanding", "project_status"]
 
@@ -251,6 +252,7 @@ class _Kept:
     is_stale: bool
     newer: tuple[NewerDocument, ...] = ()
     waiting: tuple[Waiting, ...] = ()
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
     is_readable: bool = True
 
 
@@ -267,21 +269,20 @@ def project_status(project_context: ProjectContext) -> ProjectStatus:
         has_database, errors = project_context.store.exists(), list[str]()
     except StoreError as error:
         snapshot = ProjectSnapshot(project=read_project(project_context.files))
-        kept, has_database = replace(_NOTHING_KEPT, is_readable=False), True
+        saved = read_checkpoints(project_context.files)
+        kept = replace(_NOTHING_KEPT, checkpoints=saved, is_readable=False)
+        has_database = True
         errors = [str(error)]
 
     project, facts, state = snapshot.project, snapshot.facts, snapshot.project.state
-    checkpoints, history = (
-        read_checkpoints(project_context.files),
-        read_history(project_context.files),
-    )
+    checkpoints, history = kept.checkpoints, read_history(project_context.files)
     gates = tuple(judge_gate(name, facts) for name in SHOWN_GATES)
     ahead = gate_ahead(project, facts)
     newest = checkpoints.newest
-    saved = SavedPositions(number=len(checkpoints.found) + checkpoints.unopened)
+    positions = SavedPositions(number=len(checkpoints.found) + checkpoints.unopened)
     if newest is not None:
         at = newest.saved_at.isoformat(timespec="seconds")
-        saved = replace(saved, newest=newest.id, saved_at=at, phase=newest.phase)
+        positions = replace(positions, newest=newest.id, saved_at=at, phase=newest.phase)
 
     records = snapshot.records
     still_open = tuple(task for task in records.open if task not in records.failed)
@@ -311,13 +312,15 @@ def project_status(project_context: ProjectContext) -> ProjectStatus:
         is_stale=kept.is_stale,
         is_readable=kept.is_readable,
         warnings=(*project_context.store.warnings, *map(str, kept.newer[:1]), *errors),
-        checkpoints=saved,
+        checkpoints=positions,
         events=history.events,
         reported={"done": records.done, "failed": records.failed, "open": still_open},
         resources=tuple(
             path for name, path in project.paths.items() if path in project_context.addresses(name)
         ),
-        is_elsewhere=not (project_context.writes_files or project.exists),
+        # Where nothing was recorded, there is no project anywhere yet.
+        is_elsewhere=not (project_context.writes_files or project.exists)
+        and snapshot.report_index.revision > 0,
         round=snapshot.round,
         waiting=kept.waiting,
     )
@@ -347,13 +350,16 @@ def _kept(project_context: ProjectContext) -> _Kept:
             memories={str(type): number for type, number in reading.memory_counts().items()},
             conflicts=open_conflicts(reading) if shows else (),
             # Files that are newer than the database lack nothing.
-            is_stale=shows and not newer and is_stale(reading, project_context.files),
+            is_stale=shows and not newer and lacks_events(reading, project_context.files),
             newer=newer,
             waiting=_waiting(reading),
+            checkpoints=read_checkpoints(project_context.files)
+            if shows
+            else read_shared_checkpoints(reading, project_context.files),
         )
 
     if not project_context.store.exists():
-        return _NOTHING_KEPT
+        return replace(_NOTHING_KEPT, checkpoints=read_checkpoints(project_context.files))
     return project_context.store.read(ask)
 
 

@@ -27,7 +27,7 @@ from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import Event, NewEvent, NewJudgement, NewReport, StoredReport, Surface
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
-from goop_mcp.validation.findings import Finding, Mode
+from goop_mcp.validation.findings import Finding, Mode, Severity
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.gates import GateName, judge_gate
@@ -46,6 +46,9 @@ __all__ = ["Judged", "RecordedReport", "Written", "record_report"]
 _NO_FILES = (
     "no file was written, as many machines share the database, which holds documents and state"
 )
+
+# A failure that an accepted report only explains is listed with the failed checks.
+_AGAINST_CHECKS: Final = frozenset({"evidence/check-failed"})
 
 Status = Literal["recorded", "duplicate", "rejected", "no_report"]
 
@@ -317,8 +320,14 @@ class _Recording:
         writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
         # After the round was closed a report is kept and shown, and decides nothing any more.
         late = None if snapshot.round.is_open else snapshot.round
+        observed, refuted = self._checked()
         entry = entry_of_report(
-            self.view, time=self.now, asked=self.context.expected_agent, claimed=self._claimed()
+            self.view,
+            time=self.now,
+            asked=self.context.expected_agent,
+            claimed=self._claimed(),
+            observed=observed,
+            refuted=refuted,
         )
         if late is not None:
             entry = replace(entry, action=f"{entry.action} (late: round {late.number} is closed)")
@@ -399,6 +408,27 @@ class _Recording:
 
         files = [each.path for each in self.view.files]
         return files + [each.sha for each in self.view.commits if each.sha]
+
+    def _checked(self) -> tuple[frozenset[str], dict[str, str]]:
+        """Return the names of the checks that a host saw pass, and what it saw of failed ones."""
+        seen = {item.path for item in self.verdict.evidence if item.tier != "claimed"}
+        against = {
+            finding.path: finding.message
+            for finding in self.verdict.findings
+            if finding.rule in _AGAINST_CHECKS and finding.severity is not Severity.INFO
+        }
+        if not seen and not against:
+            return frozenset(), {}
+
+        # Only reports of this protocol list checks, in the order of their elements.
+        places = [
+            (check.name, f"/goop_report/verification/check[{number}]")
+            for number, check in enumerate(self.view.checks, 1)
+        ]
+        return (
+            frozenset(name for name, path in places if path in seen),
+            {name: against[path] for name, path in places if path in against},
+        )
 
     @property
     def _is_elsewhere(self) -> bool:

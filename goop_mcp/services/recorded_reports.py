@@ -42,6 +42,8 @@ __all__ = [
 LISTED: Final = 20
 MOST_LISTED: Final = 200
 
+_EVIDENCE: Final = ("path", "claim", "tier", "source", "detail")
+_LISTED_CLAIMS: Final = 20
 _LARGEST_ID: Final = 2**63 - 1
 _PAGE: Final = 20
 _MOST_EVENTS: Final = 200
@@ -150,6 +152,44 @@ class ShownReport:
     decision: Mapping[str, JsonValue] = field(repr=False)
     documents: tuple[str, ...] = ()
     moved: str | None = None
+
+    @property
+    def evidence(self) -> list[dict[str, str]]:
+        """What each claim rests on, as in the verdict; empty where nothing was known."""
+        items = self.verdict.get("evidence")
+        return [
+            {name: str(item.get(name, "")) for name in _EVIDENCE}
+            for item in (items if isinstance(items, list) else ())
+            if isinstance(item, dict)
+        ]
+
+    def explain(self, check: str) -> list[dict[str, str]]:
+        """Return what the claims that `check` names rest on, with the findings about them.
+
+        `check` is a part of a claim, such as the name of a check, or its path. Raise
+        ReportArgumentError, which lists the claims, if no claim has it.
+        """
+        wanted = check.strip().casefold()
+        found = [
+            item
+            for item in self.evidence
+            if wanted and (wanted in item["claim"].casefold() or wanted == item["path"].casefold())
+        ]
+        if not found:
+            names = ", ".join(item["claim"] for item in self.evidence[:_LISTED_CLAIMS])
+            why = f"its claims are: {names}" if names else "nothing was known of the agent's work"
+            raise ReportArgumentError(
+                f"report {self.about.report} has no claim {excerpt(check, 60)!r}; {why}"
+            )
+
+        findings = self.verdict.get("findings")
+        messages: dict[str, list[str]] = {}
+        for finding in findings if isinstance(findings, list) else ():
+            if isinstance(finding, dict) and str(finding.get("rule", "")).startswith("evidence/"):
+                text = f"{finding.get('severity')} {finding.get('rule')}: {finding.get('message')}"
+                messages.setdefault(str(finding.get("path")), []).append(text)
+
+        return [{**item, "findings": "; ".join(messages.get(item["path"], ()))} for item in found]
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as JSON values."""

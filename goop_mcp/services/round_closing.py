@@ -8,10 +8,19 @@ from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptStep, NewKeptDocument, RoundOutcome
 from goop_mcp.workspace.documents.spec_edits import set_lock
 from goop_mcp.workspace.file_changes import ARCHIVED, LEFT, FileChange, plan_archive, plan_spec
-from goop_mcp.workspace.layout import BLUEPRINT, CHRONICLE, HANDOFF, SPEC, STATE, archived_document
+from goop_mcp.workspace.layout import (
+    BLUEPRINT,
+    CHRONICLE,
+    HANDOFF,
+    SPEC,
+    STATE,
+    archived_document,
+    document_path,
+)
+from goop_mcp.workspace.project import Project
 from goop_mcp.workspace.replacing import sha256
 
-__all__ = ["close_round", "keep_document"]
+__all__ = ["close_round", "keep_document", "spec_path"]
 
 _AUTHOR = "goop-mcp"
 
@@ -30,6 +39,11 @@ def keep_document(
             created_at=now,
         )
     )
+
+
+def spec_path(project: Project) -> str:
+    """Return the path of SPEC.md in the folder, also where only the database has its text."""
+    return project.paths[SPEC] if project.has_folder else document_path(SPEC)
 
 
 def close_round(
@@ -56,15 +70,16 @@ def close_round(
     for name, text in texts.items():
         keep_document(writing, name, text, step=ARCHIVED, round=number, now=now)
 
-    # The header of the contract says again that it may be changed. Without a folder nobody would
-    # write it, and the file stays what it is.
+    # The header of the contract says again that it may be changed.
     left = dict(project.sources)
     changes: list[FileChange] = []
-    if SPEC in left and project.has_folder:
+    if SPEC in left:
         left[SPEC] = set_lock(left[SPEC], locked=False, now=now)
         if left[SPEC] != project.sources[SPEC]:
-            path, before = project.paths[SPEC], project.sources[SPEC]
-            changes.append(plan_spec(writing, path=path, before=before, after=left[SPEC]))
+            before = project.sources[SPEC]
+            changes.append(
+                plan_spec(writing, path=spec_path(project), before=before, after=left[SPEC])
+            )
     for name, text in left.items():
         keep_document(writing, name, text, step=LEFT, round=number, now=now)
 
@@ -88,7 +103,7 @@ def close_round(
     )
     handoff = compose_handoff(closing, snapshot.closed(writing).since_handoff(writing), now=now)
     writing.add_event(handoff_event(handoff, author=_AUTHOR, now=now))
-    if project.has_folder:
-        changes += plan_archive(writing, round=number)
+    changes += plan_archive(writing, round=number)
 
-    return tuple(changes)
+    # Elsewhere they are recorded, and a process that has the folder writes them.
+    return tuple(changes) if project.has_folder else ()

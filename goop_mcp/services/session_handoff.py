@@ -28,6 +28,7 @@ __all__ = [
     "BuiltHandoff",
     "SessionFieldsError",
     "build_session_handoff",
+    "given_event",
     "handoff_event",
     "judge_handoff",
     "session_fields",
@@ -133,15 +134,7 @@ def build_session_handoff(
         verdict = judge_handoff(handoff)
         # The next handoff says this again, unless a session has resumed from this one.
         if fields != NOTHING_GIVEN:
-            writing.add_event(
-                NewEvent(
-                    kind=GIVEN_KIND,
-                    author=_AUTHOR,
-                    text=fields_to_json(fields),
-                    created_at=now,
-                    document=HANDOFF,
-                )
-            )
+            writing.add_event(given_event(fields, now=now))
         event = writing.add_event(handoff_event(handoff, author=_AUTHOR, now=now))
         built = BuiltHandoff(text=event.text, path=path, verdict=verdict, revision=event.revision)
         return Change(answer=replace(built, resource=resource, redactions=redactions))
@@ -153,6 +146,17 @@ def build_session_handoff(
     )
 
     return replace(built, path=conflict or built.path, remarks=shown.remarks)
+
+
+def given_event(fields: SessionFields, *, now: str) -> NewEvent:
+    """Return the event that keeps what a caller gave for a handoff, for the ones after it."""
+    return NewEvent(
+        kind=GIVEN_KIND,
+        author=_AUTHOR,
+        text=fields_to_json(fields),
+        created_at=now,
+        document=HANDOFF,
+    )
 
 
 def handoff_event(handoff: Handoff, *, author: str, now: str) -> NewEvent:

@@ -105,9 +105,13 @@ class ReadTransaction(Protocol):
         ...
 
     def search(
-        self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
+        self, terms: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
     ) -> list[SearchHit]:
-        """Return memories with all (AND) or some (OR) of `words`, best first."""
+        """Return memories with all (AND) or some (OR) of `terms`, best first.
+
+        A term is a word or an identifier; any text is allowed. In a large database, words that
+        many memories have count for less, or only among the newest memories.
+        """
         ...
 
     def now(self) -> str:

@@ -50,7 +50,9 @@ RoundOutcome = Literal["accept", "accept_with_issues"]
 RetireReason = Literal["withdrawn", "replanned", "rejected"]
 ConfirmationAnswer = Literal["confirmed", "refused", "outdated"]
 ConfirmationStatus = Literal["open", "confirmed", "refused", "outdated"]
-KeptStep = Literal["init", "interview", "lock", "execute", "amend", "accept", "left", "checkpoint"]
+KeptStep = Literal[
+    "init", "interview", "lock", "unlock", "execute", "amend", "accept", "left", "checkpoint"
+]
 
 MOST_OF_A_SKETCH: Final = 64
 """How many memories that share one sketch are compared: the newest ones."""
@@ -147,9 +149,14 @@ class MemoryFilter:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A memory that was found, and its score, which is comparable within one list only."""
+    """The id and revision of a memory that was found, and its score.
 
-    memory: StoredMemory
+    The more and the rarer the words that it has, the higher is the score. Those of one transaction
+    may be compared and added up.
+    """
+
+    id: int
+    revision: int
     score: float
 
 

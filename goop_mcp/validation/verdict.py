@@ -126,6 +126,14 @@ class Verdict:
         """Return the findings of one severity, in order of position."""
         return tuple(finding for finding in self.findings if finding.severity is severity)
 
+    @property
+    def tiers(self) -> dict[Tier, int]:
+        """The number of claims that rest on each tier, the strongest first; empty without any."""
+        counts = {
+            tier: sum(item.tier == tier for item in self.evidence) for tier in reversed(TIERS)
+        }
+        return {tier: count for tier, count in counts.items() if count}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON values; `evidence` is in it where there is any."""
         values = {

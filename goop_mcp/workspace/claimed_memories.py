@@ -69,7 +69,9 @@ def _is_saved(title: str, reading: ReadTransaction) -> bool:
 
     hits = reading.search(words, operator="AND", wanted=MemoryFilter(), limit=_HITS)
 
-    return any(_compared(hit.memory.title) in wanted for hit in hits)
+    found = [reading.memory(hit.id) for hit in hits]
+
+    return any(each is not None and _compared(each.title) in wanted for each in found)
 
 
 def _compared(title: str) -> str:

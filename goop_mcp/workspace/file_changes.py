@@ -14,7 +14,7 @@ from goop_mcp.workspace.checkpoints import checkpoint_id, checkpoint_path, check
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import FOLDER, SPEC, archived_document
 from goop_mcp.workspace.replacing import create_file, replace_file, sha256
-from goop_mcp.workspace.state import ProjectState, read_state
+from goop_mcp.workspace.state import ProjectState
 
 __all__ = [
     "ARCHIVED",
@@ -22,6 +22,7 @@ __all__ = [
     "LEFT",
     "FileChange",
     "interrupted_files",
+    "pending_spec",
     "plan_archive",
     "plan_checkpoint",
     "plan_spec",
@@ -65,7 +66,8 @@ class FileChange:
 def plan_spec(writing: WriteTransaction, *, path: str, before: str, after: str) -> FileChange:
     """Plan `after` in place of `before` in SPEC.md at `path`, and record it in this transaction.
 
-    The caller keeps the text `after` in the same transaction.
+    The caller keeps the text `after` in the same transaction, and writes the file if the folder is
+    on this machine; elsewhere the next change of a process that has the folder writes it.
     """
     old, new = sha256(before.encode()), sha256(after.encode())
     revision = writing.next_revision()
@@ -112,36 +114,52 @@ def plan_checkpoint(
     return id, FileChange(checkpoint_path(id), text, replaces=None)
 
 
-def interrupted_files(reading: ReadTransaction, files: ProjectFiles) -> tuple[FileChange, ...]:
-    """Return what a killed writer recorded and did not write."""
-    found: list[FileChange] = []
+def pending_spec(reading: ReadTransaction, files: ProjectFiles) -> FileChange | None:
+    """Return the text of SPEC.md that is recorded and that this folder does not have yet.
+
+    A killed writer left it so, or a server without the folder. A file that somebody has changed
+    since is theirs: it has another digest than the one that the change was recorded for.
+    """
     for row in reading.projections():
         if not row.path.endswith(f"/{SPEC}") or row.pending_sha256 is None or row.sha256 is None:
             continue
 
-        kept = reading.kept_document(SPEC)
         try:
             on_disk = files.read_bytes(row.path)
         except WorkspaceError:
             continue
-        if (
-            kept is not None
-            and kept.sha256 == row.pending_sha256
-            and on_disk is not None
-            and sha256(on_disk) == row.sha256
-        ):
-            found.append(FileChange(row.path, kept.text, replaces=row.sha256))
+        if on_disk is None or sha256(on_disk) != row.sha256:
+            continue
+
+        kept = reading.kept_document(SPEC)
+        if kept is not None and kept.sha256 == row.pending_sha256:
+            return FileChange(row.path, kept.text, replaces=row.sha256)
+
+    return None
+
+
+def interrupted_files(
+    reading: ReadTransaction, files: ProjectFiles, *, active_checkpoint: str | None
+) -> tuple[FileChange, ...]:
+    """Return the files of people that are recorded, and that this folder does not have yet.
+
+    `active_checkpoint` is the id of the state as it counts, None where checkpoints are rows only.
+    """
+    if not files.exists(FOLDER):
+        return ()
+
+    spec = pending_spec(reading, files)
+    found = [spec] if spec is not None else []
 
     round = reading.round()
     last = round.number - round.is_open
-    if last > 0 and files.exists(FOLDER):
+    if last > 0:
         found += [each for each in plan_archive(reading, round=last) if not files.exists(each.path)]
 
     # Only the active checkpoint: older ones may have been removed by people.
-    state = read_state(files)
-    active = state.active_checkpoint if isinstance(state, ProjectState) else None
-    kept = reading.kept_document(active, step=CHECKPOINT) if active is not None else None
-    if kept is not None and not files.exists(path := checkpoint_path(kept.name)):
-        found.append(FileChange(path, kept.text, replaces=None))
+    if active_checkpoint is not None and not files.exists(checkpoint_path(active_checkpoint)):
+        kept = reading.kept_document(active_checkpoint, step=CHECKPOINT)
+        if kept is not None:
+            found.append(FileChange(checkpoint_path(kept.name), kept.text, replaces=None))
 
     return tuple(found)

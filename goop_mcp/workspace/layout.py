@@ -19,7 +19,7 @@ __all__ = [
     "GOOPSPEC_DATABASE",
     "HANDOFF",
     "HISTORY_FOLDER",
-    "HOOKS",
+    "HOOK_SETTINGS",
     "KNOWLEDGE_BASE",
     "PEOPLES_DOCUMENTS",
     "READING_ORDER",
@@ -54,9 +54,7 @@ KNOWLEDGE_BASE: Final = "PROJECT_KNOWLEDGE_BASE.md"
 ADL: Final = "ADL.md"
 DATABASE: Final = "goop.db"
 GIT_IGNORE: Final = ".gitignore"
-HOOKS: Final = "hooks.json"
-"""What the hooks of hosts do in the project."""
-
+HOOK_SETTINGS: Final = "hooks.json"
 GOOPSPEC_DATABASE: Final = "goopspec.db"
 """The database of GoopSpec 1.x; it is read and never written."""
 
@@ -100,7 +98,7 @@ _NAMED_SESSION = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9-]*[a-z0-9]))*")
 _MOST_OF_A_NAME = 50
 _OURS = re.compile(
     rf"""{re.escape(FOLDER)}/(?:sessions/[a-z0-9-]{{2,50}}/)?(?:
-        state\.json
+        state(?:\.broken-[0-9]{{1,18}})?\.json
         | (?:CHRONICLE|HANDOFF|ADL)(?:\.conflict-[0-9]{{1,18}})?\.md
         | archive/(?:CHRONICLE|ADL)-[0-9]{{4}}-[0-9]{{2}}\.md
         | checkpoints/[A-Za-z0-9_-]{{1,100}}\.json

@@ -1,7 +1,8 @@
 """Derive from a report its entries in CHRONICLE.md (G-49) and ADL.md, and changes of state.json."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from goop_mcp.routing.deviations import parse_deviations
@@ -39,13 +40,21 @@ _NEXT: Mapping[str, tuple[str, Callable[[GateFacts], bool]]] = {
 
 
 def entry_of_report(
-    report: ReportView, *, time: str, asked: str | None = None, claimed: Sequence[str] = ()
+    report: ReportView,
+    *,
+    time: str,
+    asked: str | None = None,
+    claimed: Sequence[str] = (),
+    observed: Collection[str] = (),
+    refuted: Mapping[str, str] = MappingProxyType({}),
 ) -> ChronicleEntry:
     """Return the entry of `report`: what it did, what failed, what is open, what is only claimed.
 
     `time` is that of the recording, in ISO 8601. `asked` is the agent that was asked, for a
-    protocol whose replies name none. `claimed` is what was not verified besides the checks. The
-    texts are those of the agent; redact them before they are stored.
+    protocol whose replies name none. `claimed` is what was not verified besides the checks.
+    `observed` are the names of checks that a host saw pass, so that more than the report shows
+    them; `refuted` maps those that it saw fail to what was seen. The texts are those of the agent;
+    redact them before they are stored.
     """
     # A reply of speckit names its feature in the result, and its agent is the phase.
     feature = _feature(report.result)
@@ -53,13 +62,22 @@ def entry_of_report(
     task = " ".join(filter(None, (report.task_id, report.task_name))) or feature
     status = report.native_status or "no status"
     failed = [(check.name, check.evidence) for check in report.failed_checks]
+    failed += [
+        (check.name, refuted[check.name])
+        for check in report.checks
+        if check.passed and check.name in refuted
+    ]
     if failed:
         status += f", but {counted_noun(len(failed), 'check')} failed"
 
     results = [*_verdicts(report.result), *_counts(report.result), *_counts(report.metrics)]
     error = report.error.message if report.error is not None else None
     stated = report.summary or error
-    passed = [f"check {check.name} passed" for check in report.checks if check.passed]
+    passed = [
+        f"check {check.name} passed"
+        for check in report.checks
+        if check.passed and check.name not in observed and check.name not in refuted
+    ]
 
     return ChronicleEntry(
         time=time,

@@ -21,7 +21,7 @@ from goop_mcp.workspace.layout import (
     BLUEPRINT,
     CHRONICLE,
     GIT_IGNORE,
-    HOOKS,
+    HOOK_SETTINGS,
     REQUIREMENTS,
     SPEC,
     STATE,
@@ -41,9 +41,6 @@ _DOCUMENTS: Mapping[str, str] = {
 }
 """The documents that are created, with the names of their templates."""
 
-_RECORDING = '{\n  "record": true\n}\n'
-"""The hooks record accepted reports, so that the orchestrator need not hand them over again."""
-
 _NOT_FOR_GIT = """\
 # The database of goop-mcp, copies of it, locks and files that are being written: they belong to
 # this machine.
@@ -51,6 +48,9 @@ _NOT_FOR_GIT = """\
 /.lock
 .*.goop-tmp
 """
+
+_HOOKS_OF_A_NEW_PROJECT = '{"record": true}\n'
+"""Hooks record what they accept, so that nobody has to send a report twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,16 +74,19 @@ def create_project(
         document: document_template(template).filled(project=title, date=now)
         for document, template in _DOCUMENTS.items()
     }
-    found = read_state(files, stored=stored)
     if stored is None:
         texts[STATE] = first_state(name, now=now)
-    # A project that was there already keeps what its hooks do. Its state does not show that: where
-    # a database keeps it, that of a new one is given, too.
-    if not any(files.exists(document_path(each)) for each in (STATE, CHRONICLE)):
-        texts[HOOKS] = _RECORDING
 
     texts[GIT_IGNORE] = _NOT_FOR_GIT
-    texts[CHRONICLE] = _with_state_block(texts[CHRONICLE], found)
+    found = read_state(files, stored=stored)
+    # The first change of a state gives it a revision.
+    never_changed = isinstance(found, ProjectState) and found.revision is None
+    is_new = found is None or (stored is not None and never_changed)
+    texts[CHRONICLE] = _with_state_block(texts[CHRONICLE], found, is_new=is_new)
+    if is_new:
+        # Older projects keep their settings, or the defaults of those that have none.
+        texts[HOOK_SETTINGS] = _HOOKS_OF_A_NEW_PROJECT
+
     done = {
         (path := document_path(document)): create_file(files, path, text.encode())
         for document, text in texts.items()
@@ -95,7 +98,7 @@ def create_project(
     )
 
 
-def _with_state_block(text: str, found: ProjectState | StateDefect | None) -> str:
+def _with_state_block(text: str, found: ProjectState | StateDefect | None, *, is_new: bool) -> str:
     """Return CHRONICLE.md with the block of state for `found`, the state.json that exists."""
     phase = "idle"
     if found is not None:
@@ -103,7 +106,9 @@ def _with_state_block(text: str, found: ProjectState | StateDefect | None) -> st
 
     # The gate of a phase depends on all documents, and the first report or step shows it.
     command = "/goop-discuss" if phase == "idle" else None
-    block = state_block_text(StateBlock(phase=phase or None, next_command=command))
+    # Only a project that begins here is known to be in its first round.
+    round = 1 if is_new else None
+    block = state_block_text(StateBlock(phase=phase or None, round=round, next_command=command))
 
     return place_state_block(text, marked_state_block(block, 0), line_end="\n")
 

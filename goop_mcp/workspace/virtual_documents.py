@@ -14,10 +14,18 @@ from goop_mcp.errors import WorkspaceError
 from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.store.records import Event
 from goop_mcp.workspace.archive import MOST_ENTRIES, archive_text, newest_blocks
+from goop_mcp.workspace.checkpoints import (
+    MOST_READ,
+    Checkpoint,
+    Checkpoints,
+    read_checkpoint,
+    read_checkpoints,
+)
 from goop_mcp.workspace.document_lookup import find_current_document
 from goop_mcp.workspace.documents.dates import comparable_moment
 from goop_mcp.workspace.documents.handoff import read_handoff
 from goop_mcp.workspace.documents.state_block import place_state_block
+from goop_mcp.workspace.file_changes import CHECKPOINT
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import (
     DOCUMENTS,
@@ -40,6 +48,7 @@ from goop_mcp.workspace.projections import PROJECTED, newest_state_block
 
 __all__ = [
     "find_shared_document",
+    "read_shared_checkpoints",
     "read_shared_project",
     "recorded_documents",
     "render_archive",
@@ -67,6 +76,26 @@ def read_shared_project(reading: ReadTransaction, files: ProjectFiles) -> Projec
     }
 
     return replace(project, exists=bool(texts), paths=paths, missing=())
+
+
+def read_shared_checkpoints(reading: ReadTransaction, files: ProjectFiles) -> Checkpoints:
+    """Return the checkpoints that the database keeps and those in the folder, newest first.
+
+    Of those in the database at least the newest MOST_READ are read, of every round.
+    """
+    saved = read_checkpoints(files)
+    found = {each.id: each for each in saved.found}
+    for round in reading.rounds():
+        if len(found) >= MOST_READ:
+            break
+        for kept in reading.kept_documents(step=CHECKPOINT, round=round.number):
+            read = read_checkpoint(kept.name, kept.text, path=kept.name)
+            if isinstance(read, Checkpoint):
+                found[read.id] = read
+
+    newest = sorted(found.values(), key=lambda each: each.saved_at, reverse=True)
+
+    return replace(saved, found=tuple(newest))
 
 
 def recorded_documents(reading: ReadTransaction, files: ProjectFiles) -> tuple[str, ...]:

@@ -150,3 +150,20 @@ def test_a_recorded_report_is_checked_routed_and_repaired_by_its_number(project:
         assert "--report are given; name" in both.err
     for command in ("route", "repair"):
         assert "no reply is named; name a file" in run(command, cwd=project).err
+
+
+def test_a_report_is_built_from_json(project: Path) -> None:
+    fields = {"status": "questions", "questions": [{"id": "q1", "question": "Which?"}]}
+    (project / "fields.json").write_text(json.dumps(fields), encoding="utf-8")
+    built = reports(project, "build", "--protocol", "factory", "--json", "fields.json")
+    assert (built.code, built.err) == (0, "")
+    assert json.loads(built.out) == fields
+    checked = run("check", "--strict", "--protocol", "factory", stdin=built.out.encode())
+    assert checked.code == 0
+
+    piped = run("reports", "build", stdin=b'{"status": "DONE"}', cwd=project)
+    assert (piped.code, piped.out) == (1, "")
+    assert "status is 'DONE'; expected one of COMPLETE, PARTIAL" in piped.err
+    broken = run("reports", "build", "--json", "-", stdin=b"{", cwd=project)
+    assert (broken.code, broken.out) == (2, "")
+    assert "no JSON from line 1" in broken.err

@@ -219,7 +219,7 @@ def test_help_is_that_of_the_command_named() -> None:
     )
 
 
-@pytest.mark.parametrize("group", ["handoff", "memory", "project", "reports"])
+@pytest.mark.parametrize("group", ["evidence", "handoff", "memory", "project", "reports"])
 def test_a_group_alone_shows_its_commands(group: str) -> None:
     ended = run(group)
 

@@ -306,9 +306,9 @@ def test_a_broken_state_is_reported_with_the_newest_checkpoint(machine: Machine)
     ((message, fix),) = errors(examined(machine, code=1)["project"])
     assert message == ".goopspec/state.json is broken in line 2, column 16: unexpected ','"
     assert (
-        fix == "fix that place by hand, or take over what you need from"
-        " .goopspec/checkpoints/new.json "
-        "(saved 1970-01-12 13:45 UTC)"
+        fix == "fix that place by hand, run goop-mcp project resume if goop-mcp saved a"
+        " checkpoint, or take over what you need from .goopspec/checkpoints/new.json (saved"
+        " 1970-01-12 13:45 UTC)"
     )
     assert broken.read_text() == '{\n  "version": 2,,\n}'
 
@@ -317,9 +317,9 @@ def test_a_checkpoint_that_cannot_be_read_is_not_offered(machine: Machine) -> No
     shutil.copytree(CASES / "checkpoints", machine.project, dirs_exist_ok=True)
     ((_, fix),) = errors(examined(machine, code=1)["project"])
     assert (
-        fix == "fix that place by hand, or take over what you need from"
-        " .goopspec/checkpoints/cp-2.json "
-        "(saved 2026-01-18 16:00 UTC, phase execute)"
+        fix == "fix that place by hand, run goop-mcp project resume if goop-mcp saved a"
+        " checkpoint, or take over what you need from .goopspec/checkpoints/cp-2.json (saved"
+        " 2026-01-18 16:00 UTC, phase execute)"
     )
 
 

@@ -1,7 +1,8 @@
 """What has to be true of a project after every step of a play, whoever looks at it.
 
 Nothing here asks the server that is tested: files are read as they are on the disk, the database is
-opened by another process context, and only at the end the answers of the server are compared.
+opened by another process context, and only at the end the answers of the server are compared. Where
+many machines share the database, a document is what it shows in place of a file.
 """
 
 import difflib
@@ -17,9 +18,14 @@ from goop_mcp.cli.demo.full_story import PEOPLES_NOTE
 from goop_mcp.context import AppContext
 from goop_mcp.services.project_status import project_status
 from goop_mcp.settings import Settings
+from goop_mcp.store.interface import ReadTransaction
+from goop_mcp.workspace import layout
+from goop_mcp.workspace.checkpoints import checkpoint_path
 from goop_mcp.workspace.documents.handoff import read_handoff
+from goop_mcp.workspace.file_changes import CHECKPOINT, plan_archive
+from goop_mcp.workspace.layout import document_uri
 
-__all__ = ["Files", "Reader", "check_changes", "check_documents", "check_rows", "files_of"]
+__all__ = ["Files", "Reader", "changed", "check_changes", "check_documents", "check_rows"]
 
 FOLDER = ".goopspec"
 DOCUMENTS = ("state.json", "CHRONICLE.md", "HANDOFF.md", "ADL.md", "SPEC.md", "BLUEPRINT.md")
@@ -91,10 +97,12 @@ def _check_ours_in_spec(name: str, before: str, after: str) -> None:
 
 
 def _named_files(values: Mapping[str, Any]) -> Iterable[str]:
-    paths = [*values.get("files", ()), *values.get("written", {}).get("files", ())]
-    if isinstance(values.get("path"), str):
-        paths.append(values["path"])
-    return (path.removeprefix(f"{FOLDER}/") for path in paths)
+    """Return the documents that an answer names, as files or as resources."""
+    written = values.get("written", {})
+    named = [*values.get("files", ()), *written.get("files", ())]
+    named += [*values.get("resources", ()), *written.get("resources", ())]
+    named += [each for key in ("path", "resource") if isinstance(each := values.get(key), str)]
+    return (each.removeprefix(f"{FOLDER}/").removeprefix(document_uri("")) for each in named)
 
 
 def check_documents(files: Files, position: Position, *, is_edited: bool) -> None:
@@ -148,8 +156,6 @@ def _check_block(chronicle: str, position: Position) -> None:
     }
     shown = dict(re.findall(r"^- \*\*(.*?):\*\* (.*)$", block, re.MULTILINE))
     shown.pop("Wave", None)
-    # The scaffold knows no round: it is written without a database.
-    shown.setdefault("Round", "1")
     assert shown == {name: str(value) for name, value in rows.items() if value is not None}
 
     listed = re.findall(r"^- (W\d+\.T\d+) .*: (\w+)$", block, re.MULTILINE)
@@ -195,10 +201,38 @@ class Reader:
 
     settings: Settings
 
+    def documents(self) -> Files:
+        """Return the documents as this process finds them, and the copies of rounds in files."""
+        files = dict(files_of(self.settings.project))
+        if not self.settings.writes_files:
+            with AppContext(self.settings) as application:
+                found = {name: application.find_document(name) for name in layout.DOCUMENTS}
+            files |= {name: text.encode() for name, text in found.items() if text is not None}
+
+        return files
+
+    def copies(self) -> Files:
+        """Return the checkpoints and archives that only the database keeps, as files have them."""
+        with AppContext(self.settings) as application:
+            kept = application.store.read(_kept_copies)
+        return {name: text.encode() for name, text in kept.items()}
+
     def status(self) -> dict[str, Any]:
         """Return the status as this process finds it."""
         with AppContext(self.settings) as application:
             return project_status(application.project_context).to_dict()
+
+
+def _kept_copies(reading: ReadTransaction) -> dict[str, str]:
+    """Return the checkpoints and archives that the database keeps, by their paths."""
+    copies: dict[str, str] = {}
+    for round in reading.rounds():
+        for kept in reading.kept_documents(step=CHECKPOINT, round=round.number):
+            copies[checkpoint_path(kept.name)] = kept.text
+        for change in plan_archive(reading, round=round.number):
+            copies[change.path] = change.text
+
+    return {path.removeprefix(f"{FOLDER}/"): text for path, text in copies.items()}
 
 
 def check_rows(settings: Settings, position: Position) -> None:
@@ -229,20 +263,19 @@ def check_rows(settings: Settings, position: Position) -> None:
         assert set(last) == {*position.done, *position.failed, *position.open}
 
 
-def check_status(
-    found: Mapping[str, Any], other: Mapping[str, Any], expected: Position, *, is_edited: bool
-) -> None:
-    """Assert that both readers, the server and another process, find `expected`.
-
-    `is_edited` is whether people changed a document of ours since the last change of ours; the next
-    writer imports that.
-    """
-    assert position_of(found) == expected
+def check_status(found: Mapping[str, Any], other: Mapping[str, Any], expected: Position) -> None:
+    """Assert that both readers, the server and another process, find `expected`."""
+    check_position(found, expected)
     # Ages grow between two looks.
     assert without_ages(found) == without_ages(other)
+    assert not found["database"]["files_behind"]
+
+
+def check_position(found: Mapping[str, Any], expected: Position) -> None:
+    """Assert that the status `found` is `expected`, and that nothing was in the way."""
+    assert position_of(found) == expected
     for name in ("conflicts", "unreadable", "warnings"):
         assert found[name] == [], f"{name}: {found[name]}"
-    assert is_edited or not found["database"]["files_behind"]
 
 
 def without_ages(value: object) -> object:

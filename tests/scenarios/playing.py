@@ -1,22 +1,25 @@
 """Play the full demo's story, and verify the project after each step."""
 
+import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.session import ElicitationFnT
 from mcp.client.stdio import StdioServerParameters
 
 from goop_mcp.cli.demo.full_player import Answer, Confirm, Connect, Player, PlayStep, Position
 from goop_mcp.cli.demo.full_story import CHAPTERS
 from goop_mcp.settings import Settings
+from goop_mcp.workspace.layout import PEOPLES_DOCUMENTS
 from tests.scenarios import checks
 
-__all__ = ["STEPS", "Transcript", "play", "stdio"]
+__all__ = ["STEPS", "Call", "Transcript", "play", "stdio"]
 
 STEPS: Sequence[PlayStep] = [step for chapter in CHAPTERS for step in chapter.steps]
 
@@ -33,22 +36,39 @@ _VARYING = (
     (re.compile(r'("revision": )\d+'), r"\1<n>"),
     (re.compile(rf"\b(?:elicitation|reported by) {_CLIENT}|\bterminal \w+"), "<a person>"),
     (re.compile(rf"\b{_CLIENT}"), "<a client>"),
+    (re.compile(r"\bgoop://project/"), ".goopspec/"),
 )
 
 
 @dataclass(slots=True)
 class Transcript:
-    """What a play came to, in a form that is the same for every transport and database."""
+    """What a play came to, in a form that is the same for every transport and database.
 
-    steps: list[tuple[str, str | None, tuple[str, ...], str]] = field(default_factory=list)
+    `steps` are the answers by step: status, actions and message. `statuses` are what the project's
+    status was after each step, `documents` the texts at the end, by path.
+    """
+
+    steps: dict[str, tuple[str | None, tuple[str, ...], str]] = field(default_factory=dict)
+    statuses: dict[str, str] = field(default_factory=dict)
     documents: dict[str, str] = field(default_factory=dict)
 
-    def add(self, step: PlayStep, answer: Answer | None) -> None:
-        """Add the answer of a step."""
+    def add(self, step: PlayStep, answer: Answer | None, status: Mapping[str, Any]) -> None:
+        """Add the answer of a step, and the status of the project after it."""
         if answer is not None:
             # The question of a person and its answer look different for each variant.
             message = str(answer.values.get("message", "")) if step.person is None else ""
-            self.steps.append((step.name, answer.status, answer.actions, normal(message)))
+            lines = normal(message).split("\n")
+            # Which file was created first says nothing, and a state in the database comes last.
+            text = "\n".join(sorted(lines) if step.name == "init" else lines)
+            self.steps[step.name] = (answer.status, answer.actions, text)
+
+        # Where it is kept, and in how many changes, is what databases differ in.
+        shown = {key: status[key] for key in status if key not in ("database", "revision")}
+        self.statuses[step.name] = normal(json.dumps(checks.without_ages(shown), indent=1))
+
+
+Call = Callable[[Player, PlayStep, Position], Awaitable[Answer | None]]
+"""Makes the call of a step at a position; the answer is None if it is not known."""
 
 
 def normal(text: str) -> str:
@@ -58,12 +78,17 @@ def normal(text: str) -> str:
     return text
 
 
-def stdio(*options: str, protocol_mode: str = "auto", program: str = "goop_mcp") -> Connect:
-    """Return what connects to a server of its own over stdio."""
+def stdio(
+    *options: str, protocol_mode: str = "auto", program: Sequence[str] = ("goop_mcp",)
+) -> Connect:
+    """Return what connects to a server of its own over stdio.
+
+    `program` is the module that serves, and its arguments before those of the server.
+    """
 
     def connect(answer: ElicitationFnT | None) -> AbstractAsyncContextManager[Client]:
         command = StdioServerParameters(
-            command=sys.executable, args=["-m", program, "serve", *options]
+            command=sys.executable, args=["-m", *program, "serve", *options]
         )
         return Client(
             command, mode=protocol_mode, elicitation_callback=answer, read_timeout_seconds=120
@@ -79,23 +104,27 @@ async def play(
     settings: Settings | None = None,
     confirm: Confirm | None = None,
     steps: Sequence[PlayStep] = STEPS,
+    call: Call | None = None,
+    is_elsewhere: bool = False,
 ) -> Transcript:
     """Play `steps` in `project`, and raise at the first that is not as it should be.
 
-    `settings` are those of another reader of the project.
+    `settings` are those of another reader of the project. `call` makes the call of each step.
+    `is_elsewhere` states that the server has no folder: what people have written there is known to
+    it as soon as a step has judged it.
     """
     settings = settings or Settings(project=project)
-    transcript, position = Transcript(), Position()
-    files, edited = checks.files_of(project), set[str]()
+    reader, transcript, position = checks.Reader(settings), Transcript(), Position()
+    files, edited = reader.documents(), set[str]()
 
     async with Player(project, connect, confirm=confirm) as player:
         for step in steps:
             try:
-                assert checks.files_of(project) == files, "a file changed between two steps"
+                assert reader.documents() == files, "a file changed between two steps"
                 if step.new_session:
                     await player.begin_session()
                 await player.write(step)
-                written = checks.files_of(project)
+                written = reader.documents()
                 peoples = {
                     path.removeprefix(".goopspec/")
                     for path in {*step.writes, *step.edits}
@@ -103,31 +132,41 @@ async def play(
                 }
                 assert checks.changed(files, written) <= peoples
 
-                answer = await player.call(step)
-                files, position = checks.files_of(project), step.position(position)
+                if call is None:
+                    answer = await player.call(step)
+                else:
+                    answer = await call(player, step, position)
+                files, position = reader.documents(), step.position(position)
                 check_answer(step, answer)
                 checks.check_changes(step, answer, written, files)
                 found = (await player.ask("project_status", {})).values
                 now = checks.changed(written, files)
                 edited = set() if "CHRONICLE.md" in now else edited | peoples
-                other = checks.Reader(settings).status()
-                is_edited = "CHRONICLE.md" in edited
-                checks.check_status(found, other, position, is_edited=is_edited)
+                other = reader.status()
+                if is_elsewhere:
+                    checks.check_position(other, position)
+                    is_known = await knows_documents(player, files)
+                    if is_known:
+                        checks.check_position(found, position)
+                else:
+                    is_known = True
+                    checks.check_status(found, other, position)
                 checks.check_rows(settings, position)
                 checks.check_documents(files, position, is_edited=bool(edited))
                 checks.check_texts(files, step)
                 if "HANDOFF.md" in now:
                     checks.check_handoff(files["HANDOFF.md"].decode(), position)
-                await check_resources(player, files)
+                if is_known:
+                    await check_resources(player, files)
             except (AssertionError, KeyError) as error:
                 error.add_note(f"at step {step.name}: {step.title}")
                 raise
 
-            transcript.add(step, answer)
+            transcript.add(step, answer, other if is_elsewhere else found)
 
-    transcript.documents = {
-        normal(path): normal(data.decode()) for path, data in sorted(files.items())
-    }
+    # What a folder holds counts as it is there; a copy that is in no folder is only kept.
+    for path, data in sorted({**reader.copies(), **files}.items()):
+        transcript.documents[normal(path)] = normal(data.decode())
 
     return transcript
 
@@ -149,6 +188,19 @@ def check_answer(step: PlayStep, answer: Answer | None) -> None:
         assert answer.findings == step.findings, answer.text
     for text in step.says:
         assert text in answer.text, f"{text!r} is not in {answer.text}"
+
+
+async def knows_documents(player: Player, files: checks.Files) -> bool:
+    """Whether a server without the folder has the documents of people as they are there."""
+    for name in PEOPLES_DOCUMENTS:
+        try:
+            (contents,) = (await player.client.read_resource(f"goop://project/{name}")).contents
+        except MCPError:
+            return False
+        if getattr(contents, "text", None) != files.get(name, b"").decode():
+            return False
+
+    return True
 
 
 async def check_resources(player: Player, files: checks.Files) -> None:

@@ -1,10 +1,10 @@
-"""The same play over every transport and protocol version, confirmed at the client or a terminal.
+"""The same play over every transport, protocol version and database, and with a terminal.
 
 Slow, so that only `make scenarios` runs it.
 """
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +15,9 @@ import pytest
 from mcp import Client
 from mcp.client.session import ElicitationFnT
 
-from goop_mcp.cli.demo.full_player import Connect
+from goop_mcp.cli.demo.full_player import Answer, Connect, Player, PlayStep, Position
+from goop_mcp.settings import DatabaseUrl, Settings
+from tests.postgres import Database, Server
 from tests.scenarios.playing import Transcript, play, stdio
 from tests.scenarios.terminal import answer_at_terminal
 from tests.server.connections import target
@@ -23,6 +25,7 @@ from tests.server.http.serving import served
 
 pytestmark = pytest.mark.scenarios
 
+PROJECT = "shop"
 TOKEN = secrets.token_hex(16)
 TOKENS = f"""\
 [tokens.ann]
@@ -38,10 +41,14 @@ class Combination:
     transport: str = "stdio"
     protocol_mode: str = "auto"
     at_terminal: bool = False
+    is_shared: bool = False
+    is_elsewhere: bool = False
 
     def __str__(self) -> str:
         asked = "terminal" if self.at_terminal else "elicitation"
-        return f"{self.transport}-{self.protocol_mode}-{asked}"
+        database = "postgresql" if self.is_shared else "sqlite"
+        place = "-elsewhere" if self.is_elsewhere else ""
+        return f"{self.transport}-{self.protocol_mode}-{asked}-{database}{place}"
 
 
 REFERENCE = Combination()
@@ -55,20 +62,31 @@ OTHERS += [
     replace(REFERENCE, at_terminal=True),
     replace(REFERENCE, at_terminal=True, transport="streamable-http"),
 ]
+OTHERS += [replace(each, is_shared=True) for each in (REFERENCE, *OTHERS)]
+OTHERS += [
+    replace(REFERENCE, transport=transport, is_shared=True, is_elsewhere=True)
+    for transport in ("stdio", "streamable-http")
+]
+
+NEED_FOLDER = frozenset({"complete_interview", "lock_spec", "unlock_spec", "amend_spec"})
+"""The actions that judge documents in the folder, which other servers refuse."""
 
 
 @contextmanager
-def connecting(combination: Combination, project: Path) -> Iterator[Connect]:
+def connecting(
+    combination: Combination, options: Sequence[str], project: Path
+) -> Iterator[Connect]:
     """Yield what connects to a server for `project`, over HTTP the same one each time."""
     if combination.transport == "stdio":
-        yield stdio("--project", str(project), protocol_mode=combination.protocol_mode)
+        mode = combination.protocol_mode
+        yield stdio("--project", str(project), *options, protocol_mode=mode)
         return
 
     tokens = project.parent / "tokens.toml"
     tokens.touch(mode=0o600)
     tokens.write_text(TOKENS, encoding="utf-8")
     network = ["--transport", combination.transport, "--rate-limit", "0", "--stateful"]
-    with served(*network, "--token-file", str(tokens), project=project) as server:
+    with served(*network, "--token-file", str(tokens), *options, project=project) as server:
 
         def connect(answer: ElicitationFnT | None) -> AbstractAsyncContextManager[Client]:
             transport = target(server, "streamable-http", token=TOKEN)
@@ -77,21 +95,60 @@ def connecting(combination: Combination, project: Path) -> Iterator[Connect]:
         yield connect
 
 
-async def play_as(combination: Combination, project: Path) -> Transcript:
+async def play_as(
+    combination: Combination, project: Path, database: Database | None = None
+) -> Transcript:
     """Play everything as `combination` says, in an empty folder."""
+    settings, options = Settings(project=project), []
+    if database is not None:
+        url = DatabaseUrl(database.url())
+        settings = replace(settings, database=url, project_id=PROJECT)
+        options = ["--database", url.reveal(), "--project-id", PROJECT]
 
     async def confirm(command: str, accept: bool) -> bool:
-        answered = partial(answer_at_terminal, command, "--project", str(project), accept=accept)
+        answered = partial(
+            answer_at_terminal, command, "--project", str(project), *options, accept=accept
+        )
         code = await anyio.to_thread.run_sync(answered)
         assert code == (0 if accept else 1), f"{command} ended with {code}"
         return accept
 
-    with connecting(combination, project) as connect:
+    async def call(player: Player, step: PlayStep, _: Position) -> Answer | None:
+        """Make the call where it can be made: in the checkout, or at the server elsewhere."""
+        action = step.arguments.get("action")
+        is_remote = combination.transport != "stdio"
+        in_checkout = (action == "init" and is_remote) or (
+            combination.is_elsewhere and (action in {"init", *NEED_FOLDER} or reports(step))
+        )
+        if not in_checkout:
+            return await player.call(step)
+
+        if combination.is_elsewhere and action in NEED_FOLDER:
+            refused = await player.ask("update_project", step.arguments)
+            assert refused.status == "refused", refused.text
+            assert "in a checkout" in refused.text
+        async with Player(project, stdio("--project", str(project), *options)) as checkout:
+            return await checkout.call(step)
+
+    server_folder = project
+    if combination.is_elsewhere:
+        server_folder = project.parent / "server"
+        server_folder.mkdir()
+
+    with connecting(combination, options, server_folder) as connect:
         return await play(
             project,
             connect,
+            settings=settings,
             confirm=confirm if combination.at_terminal else None,
+            call=call if combination.is_shared else None,
+            is_elsewhere=combination.is_elsewhere,
         )
+
+
+def reports(step: PlayStep) -> bool:
+    """Whether an agent reports, whose claims are verified where its files are."""
+    return step.tool == "record_report"
 
 
 @pytest.fixture(scope="module")
@@ -105,13 +162,24 @@ async def test_every_combination_comes_to_the_same_answers_and_documents(
     combination: Combination,
     tmp_path: Path,
     reference: Transcript,
+    postgres_server: Server,
 ) -> None:
     project = tmp_path / "project"
     project.mkdir()
 
-    played = await play_as(combination, project)
+    if combination.is_shared:
+        with postgres_server.database() as database:
+            played = await play_as(combination, project, database)
+    else:
+        played = await play_as(combination, project)
 
-    assert played.steps == reference.steps
-    assert list(played.documents) == list(reference.documents)
-    for path, text in played.documents.items():
-        assert text == reference.documents[path], path
+    assert_same(played.steps, reference.steps)
+    assert_same(played.statuses, reference.statuses)
+    assert_same(played.documents, reference.documents)
+
+
+def assert_same(played: Mapping[str, object], reference: Mapping[str, object]) -> None:
+    """Assert that two plays are equal; the first difference is shown, not all of them."""
+    assert list(played) == list(reference)
+    for name, found in played.items():
+        assert found == reference[name], name

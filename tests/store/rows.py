@@ -14,7 +14,7 @@ from goop_mcp.store.records import (
     Operator,
     StoredMemory,
 )
-from goop_mcp.store.search_text import query_words
+from goop_mcp.store.search_text import query_terms
 
 NOW = "2026-01-15T10:30:00Z"
 
@@ -114,9 +114,9 @@ def found(
     limit: int = 10,
 ) -> list[int]:
     """Return the ids of what a query finds, best first."""
-    words, wanted = query_words(query), wanted or MemoryFilter()
+    words, wanted = query_terms(query), wanted or MemoryFilter()
     hits = store.read(
         lambda reading: reading.search(words, operator=operator, wanted=wanted, limit=limit)
     )
 
-    return [hit.memory.id for hit in hits]
+    return [hit.id for hit in hits]

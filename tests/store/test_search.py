@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from goop_mcp.store.interface import Store
 from goop_mcp.store.records import MemoryFilter
 from goop_mcp.store.search_text import MOST_WORDS, query_words
-from tests.store.rows import add, found, new_memory
+from tests.store.rows import NOW, add, found, new_memory
 
 CONTENTS = {
     "paths": (
@@ -57,6 +57,101 @@ def test_a_word_is_found_however_it_is_written(store: Store, query: str, name: s
     assert found(store, query) == [ids[name]]
 
 
+IDENTIFIERS = {
+    "camel": "The field externalId is set by the importer.",
+    "snake": "external_id must be unique within a tenant.",
+    "error": "HTTPServerError is raised by fetchAllPages() after three attempts.",
+    "digits": "Checked with sha256 and utf8 in parseOAuth2Token.",
+    "prose": "The importer has an id of its own, external to the tenant.",
+}
+UNSPACED = {
+    "chinese": "数据库连接池最多二十个，使用Redis缓存会话。",
+    "japanese": "本番データベースの接続がタイムアウトしました。",
+    "thai": "ฐานข้อมูลหลักเชื่อมต่อไม่ได้หลังจากอัปเดต",
+    "korean": "데이터베이스를 복원했습니다.",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("externalId", {"camel", "snake", "prose"}),
+        ("external_id", {"camel", "snake", "prose"}),
+        ("external-id", {"camel", "snake", "prose"}),
+        ("ExternalID", {"camel", "snake", "prose"}),
+        ("server error", {"error"}),
+        ("http server", {"error"}),
+        ("fetch pages", {"error"}),
+        ("utf-8", {"digits"}),
+        ("oauth token", {"digits"}),
+        ("SHA-256", {"digits"}),
+    ],
+)
+def test_an_identifier_is_found_by_its_parts_and_in_any_style(
+    store: Store, query: str, names: set[str]
+) -> None:
+    memories = [replace(new_memory(name), content=text) for name, text in IDENTIFIERS.items()]
+    ids = dict(zip(IDENTIFIERS, (memory.id for memory in add(store, *memories)), strict=True))
+    assert set(found(store, query, operator="AND")) == {ids[name] for name in names}
+
+
+@pytest.mark.parametrize("query", ["externalId", "external_id", "externalID"])
+def test_an_identifier_comes_before_its_parts(store: Store, query: str) -> None:
+    memories = [replace(new_memory(name), content=text) for name, text in IDENTIFIERS.items()]
+    ids = dict(zip(IDENTIFIERS, (memory.id for memory in add(store, *memories)), strict=True))
+    assert found(store, query)[-1] == ids["prose"]
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("连接池", "chinese"),
+        ("会话", "chinese"),
+        ("池", "chinese"),
+        ("Redis", "chinese"),
+        ("缓存", "chinese"),
+        ("データベース", "japanese"),
+        ("接続", "japanese"),
+        ("タイムアウト", "japanese"),
+        ("が", "japanese"),
+        ("เชื่อมต่อ", "thai"),
+        ("ข้อมูล", "thai"),
+        ("데이터베이스", "korean"),
+        ("복원", "korean"),
+    ],
+)
+def test_inner_words_of_scripts_without_blanks_are_found(
+    store: Store, query: str, name: str
+) -> None:
+    memories = [replace(new_memory(name), content=text) for name, text in UNSPACED.items()]
+    ids = dict(zip(UNSPACED, (memory.id for memory in add(store, *memories)), strict=True))
+    assert found(store, query, operator="AND") == [ids[name]]
+    assert ids[name] in found(store, f"{query} nirgends", operator="OR")
+
+
+def test_what_was_forgotten_is_not_found_by_parts_or_filters(store: Store) -> None:
+    add(store, replace(new_memory("a"), content="externalId", concepts=("auth",), importance=0.9))
+    store.write(lambda writing: writing.forget_memory(1, forgotten_at=NOW))
+    for wanted in (MemoryFilter(), MemoryFilter(concepts=("auth",), min_importance=0.9)):
+        assert found(store, "external id externalId", wanted=wanted) == []
+
+
+def test_a_filter_is_no_word(store: Store) -> None:
+    add(store, replace(new_memory("a"), type="todo", importance=0.9, concepts=("auth",)))
+    for query in ("todo", "ttodo", "i9", "\ue000ttodo", "\ue000i9"):
+        assert found(store, query) == [], query
+
+
+@pytest.mark.parametrize("least", [0.05, 0.3, 0.55, 0.7, 0.75, 0.95, 1.0])
+def test_any_bound_of_importance_is_exact(store: Store, least: float) -> None:
+    values = [0.0, 0.04, 0.05, 0.29, 0.3, 0.5, 0.54, 0.55, 0.7, 0.74, 0.75, 0.9, 0.95, 1.0]
+    for value in values:
+        add(store, replace(new_memory(f"n{value}"), content="needle", importance=value))
+
+    ids = found(store, "needle", wanted=MemoryFilter(min_importance=least), limit=50)
+    assert {values[id - 1] for id in ids} == {value for value in values if value >= least}
+
+
 def test_and_wants_all_words_and_or_some(store: Store) -> None:
     ids = stored(store)
     assert found(store, "migrations lock", operator="AND") == [ids["plain"]]
@@ -90,7 +185,7 @@ def test_words_that_were_not_taken_apart_are_no_error(store: Store) -> None:
     hits = store.read(
         lambda reading: reading.search(odd, operator="OR", wanted=MemoryFilter(), limit=5)
     )
-    assert ids["plain"] in [hit.memory.id for hit in hits]
+    assert ids["plain"] in [hit.id for hit in hits]
 
 
 def test_a_query_of_100_kb_is_no_error(store: Store) -> None:

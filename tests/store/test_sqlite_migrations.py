@@ -5,6 +5,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,9 +61,9 @@ def version_of(path: Path) -> int:
 def test_the_steps_are_numbered_without_a_gap_and_every_version_has_its_file() -> None:
     versions = [migration.version for migration in SHIPPED]
     assert versions == list(range(1, len(SHIPPED) + 1))
-    assert sorted(path.name for path in OLD_FILES.glob("*.db")) == [
+    assert {path.name for path in OLD_FILES.glob("*.db")} == {
         f"version-{version}.db" for version in versions
-    ]
+    }
 
 
 @pytest.mark.parametrize("version", range(1, len(SHIPPED) + 1))
@@ -173,6 +175,51 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_version(
     assert add_named(store, "five") == [4]
     store.close()
     assert version_of(database) == NEXT.version
+
+
+def many_old_memories(project: Path) -> Path:
+    """Fill the kept file of version 9, in which only whole words are indexed, with many rows."""
+    database = project_with(project, 9) / ".goopspec" / "goop.db"
+    with closing(apsw.Connection(str(database))) as connection, connection:
+        connection.executemany(
+            "INSERT INTO memories (type, importance, revision, created_at, uid, title, concepts,"
+            " concept_words, source_files, facts, content)"
+            " VALUES ('note', 0.5, 9, ?, ?, ?, '[]', '', '[]', '[]', ?)",
+            [
+                (NOW, f"u{number}", f"Note {number}", f"fetchPage{number} " + "more words " * 40)
+                for number in range(20_000)
+            ],
+        )
+
+    return database
+
+
+def test_a_kill_while_old_memories_are_indexed_again_loses_none(tmp_path: Path) -> None:
+    database = many_old_memories(tmp_path)
+    code = (
+        "import sys; from pathlib import Path; from goop_mcp.store.opening import open_store; from"
+        " tests.store.rows import found\n"
+        "found(open_store(None, project=Path(sys.argv[1])), 'one')"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT)
+    # The log grows while rows are written, long before the transaction ends.
+    log, end = Path(f"{database}-wal"), time.monotonic() + LONGEST_RUN
+    while not (log.exists() and log.stat().st_size > 2**20) and time.monotonic() < end:
+        assert process.poll() is None
+        time.sleep(0.005)
+
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert version_of(database) == 9
+
+    store = open_store(None, project=tmp_path)
+    assert len(found(store, "fetch page", operator="AND")) == 10
+    assert found(store, "fetchPage19999", operator="AND") != []
+    assert found(store, "page 19999", operator="AND") != []
+    assert len(store.read(lambda reading: reading.memories(MemoryFilter()))) == 20_002
+    assert store.check() == []
+    store.close()
+    assert version_of(database) == SHIPPED[-1].version
 
 
 @pytest.mark.parametrize("point", [Failpoint.BEGIN, Failpoint.INSERT, Failpoint.COMMIT])

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from goop_mcp.cli.demo import full_texts as texts
 from goop_mcp.cli.demo.full_player import Chapter, PlayStep
 
-__all__ = ["CHAPTERS", "PEOPLES_NOTE"]
+__all__ = ["CHAPTERS", "IDEA", "PEOPLES_NOTE", "PLAN"]
 
 PEOPLES_NOTE: Final = "- Maria knows the old handbook; ask her about pages that have moved."
 """A line that a person writes into CHRONICLE.md; nothing may ever change it."""
@@ -154,8 +154,8 @@ IDEA = Chapter(
                 "BLUEPRINT.md",
                 "CHRONICLE.md",
                 "ADL.md",
-                "hooks.json",
                 ".gitignore",
+                "hooks.json",
             ),
             after={"exists": True, "phase": "idle", "wave": 0, "next": "/goop-discuss"},
         ),

@@ -14,6 +14,7 @@ from goop_mcp.protocols import rules_with
 from goop_mcp.services.check_files import FileVerdicts
 from goop_mcp.services.user_files import STDIN
 from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["render_github", "render_gitlab", "render_json", "render_junit", "render_sarif"]
 
@@ -71,19 +72,38 @@ def render_sarif(outcome: FileVerdicts) -> str:
                     "text": f"{finding.message[:1].upper()}{finding.message[1:]}. {finding.fix}"
                 },
                 "locations": [_location(checked.file, finding, lines)],
+                **_evidence_of(checked.verdict, finding),
             }
             for finding in checked.verdict.findings
         ]
 
-    run: Json = {
+    run: dict[str, Json] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "invocations": [{"executionSuccessful": not unread, "toolExecutionNotifications": unread}],
         "results": results,
     }
+    evidence: dict[str, Json] = {
+        checked.file: [item.to_dict() for item in checked.verdict.evidence]
+        for checked in outcome.checked
+        if checked.verdict.evidence
+    }
+    if evidence:
+        run = {**run, "properties": {"evidence": evidence}}
+
     document: Json = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
 
     return json_text(document)
+
+
+def _evidence_of(verdict: Verdict, finding: Finding) -> dict[str, Json]:
+    """Return what the claim of a finding rests on, as properties; nothing if it is unknown."""
+    item = next((each for each in verdict.evidence if each.path == finding.path), None)
+    if item is None:
+        return {}
+    return {
+        "properties": {"tier": item.tier, "source": item.source, "detail": item.detail},
+    }
 
 
 def _location(file: str, finding: Finding, lines: list[str]) -> Json:

@@ -34,12 +34,20 @@ def render_text(
         blocks += _blocks(checked, width, detail)
         # Among many files, a line for each would hide those with something to do.
         if detail == "verbose" or (files == 1 and detail == "normal"):
-            blocks.append(_summary(file_name(checked), checked.verdict, detail))
+            blocks.append(
+                _shares(checked.verdict) + _summary(file_name(checked), checked.verdict, detail)
+            )
 
     if files > 1 and detail != "quiet":
         blocks.append(_total(outcome, files, detail))
 
     return "\n".join(blocks)
+
+
+def _shares(verdict: Verdict) -> str:
+    """Return how many claims rest on what, in one line; nothing where no evidence was given."""
+    shares = ", ".join(f"{count} {tier}" for tier, count in verdict.tiers.items())
+    return f"Claims: {shares}\n" if shares else ""
 
 
 def _blocks(checked: CheckedFile, width: int | None, detail: Detail) -> list[str]:

@@ -18,6 +18,6 @@ def run_checks(application: AppContext, environment: Mapping[str, str]) -> Itera
     Each server that a host's configuration names is started and stopped again.
     """
     yield from check_installation(current_environment(environment), environment)
-    yield from check_project(application.files)
+    yield from check_project(application)
     yield from check_database(application)
     yield from check_hosts(application.settings.project, environment)

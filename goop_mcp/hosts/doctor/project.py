@@ -1,6 +1,7 @@
 """Checks of the project folder and the database."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError, StoreError, StoreVersionError
@@ -12,20 +13,21 @@ from goop_mcp.workspace.checkpoints import read_checkpoints
 from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.layout import FOLDER
 from goop_mcp.workspace.projections import newer_documents
-from goop_mcp.workspace.state import StateDefect, read_state
+from goop_mcp.workspace.state import StateDefect, parse_state, read_state
 
 __all__ = ["check_database", "check_project"]
 
 _STATE = f"{FOLDER}/state.json"
 
 
-def check_project(files: ProjectFiles) -> Iterator[DoctorCheck]:
+def check_project(application: AppContext) -> Iterator[DoctorCheck]:
     """Yield what is found in the project's folder."""
+    files = application.files
     if files.kind(FOLDER) is not FileKind.FOLDER:
         yield ok("project", f"{files.root} has no {FOLDER}; it is created when something is saved")
         return
 
-    yield _check_state(files)
+    yield _check_state(files, _stored_state(application))
     for remark in read_policy(str(files.root))[1]:
         yield warning("project", remark, "fix the file, or remove it")
 
@@ -72,7 +74,29 @@ def check_database(application: AppContext) -> Iterator[DoctorCheck]:
                 yield warning("database", what, fix)
 
 
-def _check_state(files: ProjectFiles) -> DoctorCheck:
+def _stored_state(application: AppContext) -> str | None:
+    """Return the state that a shared database keeps, None if the file counts."""
+    # An error of the database is the result of its own check.
+    with suppress(StoreError, SettingsError):
+        if not application.settings.writes_files and application.store.exists():
+            return application.store.read(lambda reading: reading.stored_state())
+
+    return None
+
+
+def _check_state(files: ProjectFiles, stored: str | None) -> DoctorCheck:
+    """Return whether the state that counts can be read: the row if there is one, else the file."""
+    if stored is not None:
+        row = parse_state(stored)
+        if isinstance(row, StateDefect):
+            return failure(
+                "project",
+                f"the state in the database is broken in line {row.line}, column {row.column}:"
+                f" {row.message}",
+                "run goop-mcp project resume, which takes it from the newest checkpoint",
+            )
+        return ok("project", f"the state in the database is valid, phase {row.phase}")
+
     try:
         state = read_state(files)
     except GoopError as error:
@@ -88,8 +112,8 @@ def _check_state(files: ProjectFiles) -> DoctorCheck:
     if newest is not None:
         phase = f", phase {excerpt(newest.phase, 40)}" if newest.phase is not None else ""
         fix += (
-            f", or take over what you need from {newest.path} (saved"
-            f" {newest.saved_at:%Y-%m-%d %H:%M} UTC{phase})"
+            ", run goop-mcp project resume if goop-mcp saved a checkpoint, or take over what you"
+            f" need from {newest.path} (saved {newest.saved_at:%Y-%m-%d %H:%M} UTC{phase})"
         )
 
     return failure(

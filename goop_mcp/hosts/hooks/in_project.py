@@ -1,8 +1,8 @@
 """What a hook does in a GoopSpec project: verify claims, record accepted reports."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import goop_mcp
@@ -17,9 +17,10 @@ from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS, StopPolicy
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.verdict import Verdict
-from goop_mcp.workflow.agents import plain_agent_name
+from goop_mcp.workspace.git import GitError, Repository
 
 if TYPE_CHECKING:
+    from goop_mcp.evidence.evidence import EvidenceSource
     from goop_mcp.services.record_report import Judged, RecordedReport
 
 __all__ = ["InProject", "RecordOutcome"]
@@ -59,10 +60,25 @@ class InProject:
         self._settings = replace(settings, rules=rules, database_seconds=CLAIM_SECONDS)
         self._policy = policy
 
-    def judge(self, text: str, expected: Expectations) -> Verdict:
+    def head(self) -> str | None:
+        """Return the id of the commit that is checked out, None if git cannot give it."""
+        repository = Repository(self._settings.project, until=time.monotonic() + CLAIM_SECONDS)
+        try:
+            return repository.head()
+        except GitError:
+            return None
+
+    def judge(
+        self,
+        text: str,
+        expected: Expectations,
+        *,
+        evidence: "EvidenceSource | None" = None,
+    ) -> Verdict:
         """Return the verdict on a report, its claims about the project verified in two seconds.
 
-        Raises RuleFailedError and RuleRefusedError.
+        `evidence` is what is known about the agent's work apart from its report. Raises
+        RuleFailedError and RuleRefusedError.
         """
         with AppContext(self._settings) as application:
             try:
@@ -80,6 +96,8 @@ class InProject:
                 expected=expected,
                 seconds=CLAIM_SECONDS,
                 rules=application.rules,
+                evidence=evidence,
+                require=self._policy.require_evidence,
             )
 
     def keep(self, text: str, *, agent: str, key: str, creates: bool) -> None:
@@ -115,44 +133,19 @@ class InProject:
         settings = replace(self._settings, database_seconds=_DATABASE_SECONDS_TO_RECORD)
         with AppContext(settings) as application:
             if outcome.verdict is not None and not outcome.verdict.accepted:
-                self._count(turn, outcome.verdict, application, judged, session=session)
+                services.counters.count_turn(
+                    application.store,
+                    turn,
+                    outcome,
+                    session=session,
+                    keeps_judgement=self._policy.record,
+                    now=written(utc_now()),
+                )
                 return RecordOutcome()
 
             return self._record(
                 turn, outcome, application, judged, session=session, verified=verified
             )
-
-    def _count(
-        self,
-        turn: AgentTurn,
-        verdict: Verdict,
-        application: AppContext,
-        judged: "Judged",
-        *,
-        session: str | None,
-    ) -> None:
-        if not application.store.exists():
-            return
-
-        judgement = services.judgements.judgement_of(
-            verdict,
-            surface=judged.surface,
-            now=written(utc_now()),
-            agent=turn.agent and plain_agent_name(turn.agent),
-            session_id=session,
-            number=judged.number,
-            ended=judged.ended,
-        )
-        context = goop_mcp.RoutingContext(expected_agent=turn.expected.agent, session_id=session)
-        services.counters.count_reply(
-            application.store,
-            verdict,
-            context,
-            partial(goop_mcp.route, verdict),
-            text=turn.text,
-            surface=judged.surface,
-            judgement=lambda _decision: judgement if self._policy.record else None,
-        )
 
     def _record(
         self,

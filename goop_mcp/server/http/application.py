@@ -1,5 +1,6 @@
 """Assemble the network application: middleware, routes and tenants."""
 
+import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -34,9 +35,11 @@ from goop_mcp.server.http.settings import NetworkSettings
 from goop_mcp.server.http.tenants import Tenant, Tenants, TooManyTenantsError
 from goop_mcp.server.scopes import DEFAULT_SCOPES
 from goop_mcp.server.server import GoopServer
-from goop_mcp.settings import Settings
+from goop_mcp.settings import Settings, SettingsError
 
 __all__ = ["NetworkApplication"]
+
+_logger = logging.getLogger(__name__)
 
 _READY_WITHIN = 5.0
 
@@ -60,12 +63,15 @@ class NetworkApplication:
         network: NetworkSettings,
         *,
         extend: Callable[[GoopServer], None] | None = None,
+        metrics: Callable[[], bytes] | None = None,
     ) -> None:
-        """Call `extend` with each new server, before it serves."""
+        """Call `extend` with each new server, before it serves; `metrics` writes /metrics."""
+        self._metrics = metrics
         self._settings, self._network, self._extend = settings, network, extend
         self._rates = RateLimiter(network.rate)
         self._traffic = ConcurrencyLimiter()
-        self._verifier = _verifier(network)
+        self._static = StaticTokens(network.tokens) if network.tokens is not None else None
+        self._verifier = _verifier(self._static, network)
         # A tenant may be closed and started again while one of its questions is open.
         self._state_keys = network.state_keys or (secrets.token_hex(),)
         self.tenants = Tenants(
@@ -94,6 +100,21 @@ class NetworkApplication:
     async def drain(self, within: float) -> None:
         """Refuse new requests, let calls end for `within` seconds, then end open streams."""
         await self._traffic.drain(within)
+
+    def reload_tokens(self) -> None:
+        """Read the file of tokens again; if it cannot be used, keep the tokens from before."""
+        if self._network.read_tokens is None or self._static is None:
+            _logger.warning("there is no file of tokens to read again")
+            return
+
+        try:
+            tokens = self._network.read_tokens()
+        except SettingsError as error:
+            _logger.warning("the tokens from before are kept: %s", error)
+            return
+
+        self._static.replace(tokens)
+        _logger.warning("read the file of tokens again: %d tokens", len(tokens.holders))
 
     def _server(self, application: AppContext) -> GoopServer:
         server = create_server(
@@ -141,6 +162,8 @@ class NetworkApplication:
         ]
         if self._network.issuer is not None:
             routes.append(metadata_route(self._network.issuer))
+        if self._metrics is not None:
+            routes.append(Route("/metrics", self._guarded(_Answer(self._counted)), methods=["GET"]))
 
         app = Starlette(
             routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused}
@@ -151,23 +174,34 @@ class NetworkApplication:
 
         return app
 
+    async def _counted(self) -> Response:
+        if self._metrics is None:
+            raise HTTPException(404)
+        # In a thread: it takes milliseconds with many series, and nothing else may wait for it.
+        page = await anyio.to_thread.run_sync(self._metrics)
+        return Response(page, media_type="text/plain; version=0.0.4")
+
     def _endpoint(self, endpoint: Callable[[Tenant], ASGIApp], *, judge: Judge = judged) -> ASGIApp:
         """Return the application for an address of MCP; the token selects the tenant."""
         app: ASGIApp = _Dispatch(self.tenants, endpoint, tenant=self._settings.tenant)
         # Only a request with a whole body counts as in progress: slow bodies must not keep others
         # out.
         app = BodyReader(self._traffic.limited(app), judge=judge, charge=self._rates.charge)
-        app = RateLimit(app, self._rates)
-        if self._verifier is not None:
-            issuer = self._network.issuer
-            app = BearerAuth(
-                app,
-                self._verifier,
-                self._rates,
-                metadata_url=metadata_url(issuer) if issuer else None,
-            )
+        return self._guarded(app)
 
-        return app
+    def _guarded(self, app: ASGIApp) -> ASGIApp:
+        """Return `app` with the rate limit and, where tokens exist, with their check."""
+        app = RateLimit(app, self._rates)
+        if self._verifier is None:
+            return app
+
+        issuer = self._network.issuer
+        return BearerAuth(
+            app,
+            self._verifier,
+            self._rates,
+            metadata_url=metadata_url(issuer) if issuer else None,
+        )
 
     async def _ready(self) -> Response:
         # The database is read on a thread that may be abandoned: a probe must be answered in time
@@ -184,11 +218,11 @@ class NetworkApplication:
         )
 
 
-def _verifier(network: NetworkSettings) -> Verifier | None:
+def _verifier(static: StaticTokens | None, network: NetworkSettings) -> Verifier | None:
     """Return the verifier of tokens, None if no tokens are required."""
     verifiers: list[Verifier] = []
-    if network.tokens is not None:
-        verifiers.append(StaticTokens(network.tokens))
+    if static is not None:
+        verifiers.append(static)
     if network.issuer is not None:
         verifiers.append(IssuedTokens(network.issuer))
     return VerifierChain(*verifiers) if verifiers else None

@@ -53,6 +53,10 @@ class StaticTokens:
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
 
+    def replace(self, tokens: Tokens) -> None:
+        """Know `tokens` from the next request on, and the former ones no more."""
+        self._tokens = tokens
+
     async def verify_token(self, token: str) -> Caller | None:
         """Return the caller of a token, None for an unknown token."""
         return self.recall(token)

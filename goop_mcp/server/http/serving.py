@@ -1,5 +1,6 @@
 """Run the network application, from binding its port to the last answer after a signal."""
 
+import asyncio
 import logging
 import os
 import signal
@@ -58,7 +59,8 @@ def serve_network(
     # anything else has started.
     listening = bind(network.host, network.port)
     allow_many_sockets(_MOST_CONNECTIONS)
-    application = NetworkApplication(settings, network, extend=extend)
+    exporting = start_exporting(os.environ, with_page=True)
+    application = NetworkApplication(settings, network, extend=extend, metrics=exporting.page)
     config = uvicorn.Config(
         application,
         http=TimedProtocol,
@@ -79,7 +81,6 @@ def serve_network(
         addresses=_addresses(listening.getsockname()[1], network),
         as_record=settings.log_format == "json",
     )
-    exporting = start_exporting(os.environ)
 
     try:
         anyio.run(server.serve, [listening])
@@ -149,6 +150,14 @@ class _Server(uvicorn.Server):
             self.should_exit = True
 
         before = {number: signal.signal(number, stop) for number in HANDLED_SIGNALS}
+        # Windows has no such signal.
+        hang_up = getattr(signal, "SIGHUP", None)
+        if hang_up is not None:
+            loop = asyncio.get_running_loop()
+            # In the loop, because the signal may interrupt a line that is just written to the log.
+            before[hang_up] = signal.signal(
+                hang_up, lambda *_: loop.call_soon_threadsafe(self._application.reload_tokens)
+            )
         try:
             yield
         finally:

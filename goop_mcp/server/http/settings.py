@@ -1,7 +1,7 @@
 """Read the settings of the network from environment and options; imports nothing of the SDK."""
 
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
@@ -44,7 +44,8 @@ class NetworkSettings:
     port; `cors_origins` those whose pages may call this server. `rate` is in requests a second for
     each client, 0 for no limit. With `stateless` no sessions of protocol versions up to 2025-11-25
     are kept, so that any replica can answer. `state_keys` seal what clients carry from one request
-    to the next; none means keys of this process.
+    to the next; none means keys of this process. `read_tokens` reads the file of tokens again and
+    raises SettingsError like the first time; None where the tokens are not in a file.
     """
 
     streamable: bool = True
@@ -59,6 +60,7 @@ class NetworkSettings:
     rate: float = 20.0
     stateless: bool = False
     state_keys: tuple[str, ...] = field(default=(), repr=False)
+    read_tokens: Callable[[], Tokens] | None = field(default=None, repr=False)
 
     @property
     def asks_for_tokens(self) -> bool:
@@ -111,15 +113,14 @@ def read_network_settings(
             f"{source} {host}", guarded=tokens is not None or issuer is not None, hosts=hosts
         )
 
-    # One file holds one project, and would mix the rows of several tenants.
-    several_tenants = (tokens is not None and tokens.tenants != {settings.tenant}) or (
-        issuer and issuer.tenant_claim
-    )
-    if several_tenants and settings.database_in_a_file:
-        raise SettingsError(
-            "tokens name tenants, but a database in a file belongs to one project; "
-            "use postgresql:// (--database URL), or name no tenants"
-        )
+    _refuse_tenants(tokens, issuer, settings)
+
+    def read_tokens() -> Tokens:
+        read = _tokens(environment, options)
+        if read is None:
+            raise SettingsError("no file of tokens is set")
+        _refuse_tenants(read, issuer, settings)
+        return read
 
     origins = "--allowed-origin" if options.allowed_origins else "GOOP_ALLOWED_ORIGINS"
     given = list(options.allowed_origins) or _listed(environment.get("GOOP_ALLOWED_ORIGINS"))
@@ -131,6 +132,9 @@ def read_network_settings(
         host=host,
         port=_port(environment, options),
         tokens=tokens,
+        read_tokens=(
+            read_tokens if options.token_file or environment.get("GOOP_TOKEN_FILE") else None
+        ),
         issuer=issuer,
         allowed_hosts=(
             tuple(dict.fromkeys((*_LOOPBACK_NAMES, _in_an_address(host), *hosts)))
@@ -171,6 +175,18 @@ def _require_token_and_name(given: str, *, guarded: bool, hosts: Sequence[str]) 
         raise SettingsError(
             f"{given} serves other machines, which needs {' and '.join(missing)}; "
             f"give that, or leave {given.partition(' ')[0]} out to serve this machine only"
+        )
+
+
+def _refuse_tenants(tokens: Tokens | None, issuer: Issuer | None, settings: Settings) -> None:
+    # One file holds one project, and would mix the rows of several tenants.
+    several = (tokens is not None and tokens.tenants != {settings.tenant}) or (
+        issuer and issuer.tenant_claim
+    )
+    if several and settings.database_in_a_file:
+        raise SettingsError(
+            "tokens name tenants, but a database in a file belongs to one project; "
+            "use postgresql:// (--database URL), or name no tenants"
         )
 
 

@@ -128,6 +128,15 @@ class HookTools:
 
         if outcome.verdict is not None and outcome.number is not None:
             count_verdict(outcome.verdict, expected_agent=turn.expected.agent)
+            if here.files.exists(FOLDER):
+                services.counters.count_turn(
+                    here.store,
+                    turn,
+                    outcome,
+                    session=session_id or None,
+                    keeps_judgement=policy.record,
+                    now=written(utc_now()),
+                )
 
         output = hook_answer(outcome)
 

@@ -24,6 +24,7 @@ from goop_mcp.server.tools.memories import MemoryTools
 from goop_mcp.server.tools.project_steps import StepTools
 from goop_mcp.server.tools.projects import ProjectTools
 from goop_mcp.server.tools.replies import ReplyTools
+from goop_mcp.server.tools.reports import ReportTools
 from goop_mcp.server.tools.rules import RuleTools
 from goop_mcp.settings import ALL_TOOLS, CORE_TOOLS, SettingsError
 
@@ -78,6 +79,7 @@ def offered_tools(application: AppContext) -> list[OfferedTool]:
     )
     tools = [
         _tool(replies.validate_report, title="Validate a report", is_core=True),
+        _tool(ReportTools(application).build_report, title="Build a report", is_core=True),
         _tool(replies.route_next_action, title="Decide what happens next"),
         _tool(projects.record_report, title="Record a report", annotations=_ADDS_ONCE),
         _tool(projects.project_status, title="Say how the project stands", is_core=True),

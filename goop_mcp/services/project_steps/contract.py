@@ -117,8 +117,10 @@ def lock_spec(stage: Stage) -> Plan | NotDone:
     name = project.name or "the project"
     must_haves = len(project.spec.must_haves) if project.spec is not None else 0
     keeps: dict[tuple[str, KeptStep], str] = {(SPEC, "lock"): locked}
-    if BLUEPRINT in project.sources:
-        keeps[(BLUEPRINT, "lock")] = stage.text_of(BLUEPRINT)
+    for name in (BLUEPRINT, REQUIREMENTS):
+        # Servers without the folder show the documents that the gates were judged by.
+        if name in project.sources:
+            keeps[(name, "lock")] = stage.text_of(name)
 
     return Plan(
         message="\n\n".join(
@@ -158,6 +160,7 @@ def unlock_spec(stage: Stage) -> Plan | NotDone:
 
     text = stage.snapshot.project.sources.get(SPEC)
     digest = sha256((text or "").encode())
+    unlocked = set_lock(text, locked=False, now=stage.now) if text is not None else None
 
     return Plan(
         message=notice("Specification Unlocked", "SPEC.md may be changed. Next: /goop-plan"),
@@ -173,7 +176,8 @@ def unlock_spec(stage: Stage) -> Plan | NotDone:
             subject=digest,
         ),
         undo="goop-mcp project lock",
-        spec=set_lock(text, locked=False, now=stage.now) if text is not None else None,
+        spec=unlocked,
+        keeps={(SPEC, "unlock"): unlocked} if unlocked is not None else {},
     )
 
 

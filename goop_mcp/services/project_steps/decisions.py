@@ -1,6 +1,6 @@
 """The person's answer to a blocker."""
 
-from goop_mcp.messages.rendering import gate_blocked, notice
+from goop_mcp.messages.rendering import gate_blocked, notice, warning
 from goop_mcp.redaction import redact
 from goop_mcp.routing.deviations import parse_deviations
 from goop_mcp.services.project_steps.model import (
@@ -27,7 +27,9 @@ def decide(stage: Stage) -> Plan | NotDone:
     blocked = stage.snapshot.records.blocked
     if not blocked:
         return NotDone(
-            message=notice("Decision", "No blocker waits for a decision."), unchanged=True
+            message=warning("No blocker waits for a decision.", command="goop-mcp status"),
+            missing=("a task with a blocker",),
+            command="goop-mcp status",
         )
 
     keys = list(blocked)

@@ -27,6 +27,7 @@ __all__ = [
     "Plan",
     "ProjectStep",
     "Question",
+    "Restored",
     "Stage",
     "StepArgumentError",
     "StepResult",
@@ -184,6 +185,14 @@ class NotDone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """An unreadable state that was replaced: the checkpoint it comes from, and a line about it."""
+
+    id: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
     """The project as a step finds it, within its transaction."""
 
@@ -194,6 +203,7 @@ class Stage:
     state: ProjectState
     by: str
     now: str
+    restored: Restored | None = None
 
     @property
     def blueprint(self) -> Blueprint | None:

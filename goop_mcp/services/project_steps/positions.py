@@ -1,24 +1,39 @@
 """Steps between sessions: save a position, and resume from it."""
 
+import json
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 
+from goop_mcp.errors import IllegalMoveError, WorkspaceError
 from goop_mcp.messages.rendering import notice, warning
 from goop_mcp.redaction import redact
-from goop_mcp.services.project_steps.model import MOST_OF_A_REASON, NotDone, Plan, Stage
-from goop_mcp.services.session_contents import SessionFields, compose_handoff
-from goop_mcp.services.session_handoff import handoff_event
+from goop_mcp.routing.messages import counted_noun
+from goop_mcp.services.project_context import ProjectContext
+from goop_mcp.services.project_steps.model import (
+    MOST_OF_A_REASON,
+    NotDone,
+    Plan,
+    Restored,
+    Stage,
+)
+from goop_mcp.services.round_closing import keep_document
+from goop_mcp.services.session_contents import NOTHING_GIVEN, SessionFields, compose_handoff
+from goop_mcp.services.session_handoff import given_event, handoff_event
 from goop_mcp.services.state_block import gate_ahead, next_command
-from goop_mcp.store.interface import WriteTransaction
-from goop_mcp.store.records import NewEvent
+from goop_mcp.store.interface import ReadTransaction, WriteTransaction
+from goop_mcp.store.records import KeptDocument, NewEvent
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.checkpoints import Checkpoint, read_checkpoint, read_checkpoints
 from goop_mcp.workspace.file_changes import CHECKPOINT, FileChange, plan_checkpoint
-from goop_mcp.workspace.json_text import JsonDefect
-from goop_mcp.workspace.layout import HANDOFF, document_path
+from goop_mcp.workspace.json_text import JsonDefect, parse_object
+from goop_mcp.workspace.layout import HANDOFF, STATE, document_path
 from goop_mcp.workspace.projection_text import RESUMED_KIND
-from goop_mcp.workspace.state_changes import StateChange
+from goop_mcp.workspace.replacing import replace_file
+from goop_mcp.workspace.state import ProjectState, parse_state
+from goop_mcp.workspace.state_changes import StateChange, change_from_json, plan_change
 
-__all__ = ["checkpoint", "resume"]
+__all__ = ["checkpoint", "restore_state", "resume"]
 
 _MOST_LISTED = 10
 
@@ -32,8 +47,12 @@ def checkpoint(stage: Stage) -> Plan | NotDone:
     )
 
     def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+        # Given as other callers give a summary, the note stands before what is known from records,
+        # and every handoff until a session resumes says it again.
+        if note is not None:
+            writing.add_event(given_event(SessionFields(summary=note), now=stage.now))
         sources = stage.snapshot.since_handoff(writing)
-        handoff = compose_handoff(SessionFields(summary=note), sources, now=stage.now)
+        handoff = compose_handoff(NOTHING_GIVEN, sources, now=stage.now)
         writing.add_event(handoff_event(handoff, author=stage.by, now=stage.now))
         _, file = plan_checkpoint(writing, stage.state, task=task, note=note, now=stage.now)
         return (file,) if stage.context.writes_files else ()
@@ -55,7 +74,8 @@ def checkpoint(stage: Stage) -> Plan | NotDone:
 
 def resume(stage: Stage) -> Plan | NotDone:
     """Go on from a checkpoint; the work has not moved back, so what differs is named."""
-    wanted = stage.step.id or stage.state.active_checkpoint
+    restored = stage.restored
+    wanted = stage.step.id or (restored.id if restored else stage.state.active_checkpoint)
     found = _find(stage, wanted)
     if found is None:
         known = _known(stage)
@@ -71,6 +91,8 @@ def resume(stage: Stage) -> Plan | NotDone:
     then_at = _position(found.round, found.phase, found.wave)
     now_at = _position(stage.round, state.phase, state.current_wave)
     lines = [f"Resumed from {found.id}, saved at {found.saved_at.isoformat(timespec='seconds')}."]
+    if restored is not None:
+        lines.append(restored.line)
     if found.note:
         lines.append(f"Note: {found.note}")
     if found.phase is not None and then_at != now_at:
@@ -98,6 +120,64 @@ def resume(stage: Stage) -> Plan | NotDone:
         change=StateChange(values={"activeCheckpointId": None}),
         then=then,
     )
+
+
+def restore_state(
+    context: ProjectContext, writing: WriteTransaction, id: str | None, *, now: str
+) -> Restored | None:
+    """Put the state of a checkpoint, brought up to date, in place of one that cannot be read.
+
+    `id` None is the newest checkpoint. The changes that are recorded since are made again, so that
+    the project is where its last step left it. What was unreadable is kept next to it, and the
+    caller holds the lock of writers. Returns None without a checkpoint that can be used. Raises as
+    `replace_file`.
+    """
+    kept = _newest_kept(writing, id)
+    position = parse_object(kept.text) if kept is not None else None
+    if kept is None or not isinstance(position, Mapping):
+        return None
+
+    state = parse_state(json.dumps(position.get("state"), indent=2, ensure_ascii=False) + "\n")
+    if not isinstance(state, ProjectState) or not state.writable:
+        return None
+
+    changes = writing.events(after_revision=kept.revision, kinds=("state",))
+    # Another program may have moved the phase between two changes, which no row states.
+    with suppress(WorkspaceError, IllegalMoveError):
+        for event in changes:
+            change = change_from_json(event.text)
+            planned = plan_change(state, change, now=event.created_at, revision=event.revision)
+            state = planned.after
+
+    files, path = context.files, document_path(STATE)
+    aside = document_path(f"state.broken-{writing.next_revision()}.json")
+    if not context.writes_files:
+        aside = "the database"
+        broken, round = writing.stored_state() or "", writing.round().number
+        keep_document(writing, STATE, broken, step="init", round=round, now=now)
+        writing.set_stored_state(state.text)
+    else:
+        replace_file(files, aside, files.read_bytes(path) or b"")
+        replace_file(files, path, state.text.encode())
+
+    return Restored(
+        id=kept.name,
+        line=(
+            f"{STATE} could not be read. It was restored from {kept.name} and"
+            f" {counted_noun(len(changes), 'later change')}; the unreadable one is in {aside}."
+        ),
+    )
+
+
+def _newest_kept(reading: ReadTransaction, id: str | None) -> KeptDocument | None:
+    """Return the checkpoint `id` as it was kept, the newest of all rounds without an id."""
+    if id is not None:
+        return reading.kept_document(id, step=CHECKPOINT)
+    for round in reading.rounds():
+        if kept := reading.kept_documents(step=CHECKPOINT, round=round.number):
+            return max(kept, key=lambda each: each.revision)
+
+    return None
 
 
 def _find(stage: Stage, id: str | None) -> Checkpoint | None:

@@ -215,7 +215,7 @@ def reopen_round(stage: Stage) -> Plan | NotDone:
     # A contract that nobody has touched since gets its locked header back.
     source = stage.snapshot.sources_on_disk.get(SPEC)
     spec = None
-    if stage.has_folder and source is not None and left is not None and SPEC in kept:
+    if source is not None and left is not None and SPEC in kept:
         spec = (
             kept[SPEC].text if source == left.text else set_lock(source, locked=True, now=stage.now)
         )

@@ -30,9 +30,9 @@ from goop_mcp.services.project_steps.model import (
     step_from_json,
 )
 from goop_mcp.services.project_steps.phases import confirm_merge, skip_gate, start_phase
-from goop_mcp.services.project_steps.positions import checkpoint, resume
+from goop_mcp.services.project_steps.positions import checkpoint, restore_state, resume
 from goop_mcp.services.project_steps.rounds import accept, reopen_round, start_round
-from goop_mcp.services.round_closing import keep_document
+from goop_mcp.services.round_closing import keep_document, spec_path
 from goop_mcp.services.state_block import state_block_of
 from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
@@ -46,6 +46,8 @@ from goop_mcp.workflow.rules import MOVE_RULES
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
 from goop_mcp.workspace.file_changes import FileChange, plan_spec
 from goop_mcp.workspace.layout import ADL, CHRONICLE, SPEC, STATE
+from goop_mcp.workspace.projection_text import HIDDEN_KINDS
+from goop_mcp.workspace.projections import PROJECTED
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_changes import StateChange, writable_state
 from goop_mcp.workspace.state_writing import plan_state
@@ -206,7 +208,11 @@ def _stage(
     context: ProjectContext, writing: WriteTransaction, step: ProjectStep, *, by: str, now: str
 ) -> Stage | StepResult:
     """Return the project as it is now, under the lock of writers; a result if there is none."""
-    snapshot = snapshot_in(context, writing)
+    snapshot, restored = snapshot_in(context, writing), None
+    if step.action == "resume" and snapshot.project.state_defect is not None:
+        restored = restore_state(context, writing, step.id, now=now)
+        snapshot = snapshot_in(context, writing)
+
     project = snapshot.project
     if project.state is None and project.state_defect is None:
         return StepResult(
@@ -232,6 +238,7 @@ def _stage(
         state=state,
         by=by,
         now=now,
+        restored=restored,
     )
 
 
@@ -318,11 +325,12 @@ def _done(
     if plan.then is not None:
         extra += plan.then(writing)
 
-    if plan.spec is not None and stage.has_folder:
-        path = stage.snapshot.project.paths[SPEC]
-        before = stage.snapshot.sources_on_disk[SPEC]
+    if plan.spec is not None:
+        path, before = spec_path(stage.snapshot.project), stage.snapshot.sources_on_disk[SPEC]
         if plan.spec != before:
-            extra.append(plan_spec(writing, path=path, before=before, after=plan.spec))
+            change = plan_spec(writing, path=path, before=before, after=plan.spec)
+            # Elsewhere it is recorded, and a process that has the folder writes it.
+            extra += [change] if stage.has_folder else []
 
     # Documents: an entry in the chronicle, and one in the log of decisions.
     entry = ChronicleEntry(
@@ -376,7 +384,7 @@ def _done(
         round=after.round.number,
         undo=plan.undo,
         findings=_move_findings(stage.state, plan.change.phase),
-        resources=context.addresses(CHRONICLE, *([ADL] if plan.log is not None else ())),
+        resources=context.addresses(*_touched(writing, event.revision)),
         revision=event.revision,
     )
 
@@ -386,6 +394,16 @@ def _done(
         extra=tuple(extra),
         state_block=state_block_of(after),
     )
+
+
+def _touched(reading: ReadTransaction, revision: int) -> list[str]:
+    """Return the documents that show entries of `revision`, in the order of PROJECTED."""
+    shown = {
+        each.document
+        for each in reading.events(after_revision=revision - 1)
+        if each.kind not in HIDDEN_KINDS
+    }
+    return [document for document in PROJECTED if document in shown]
 
 
 def _written(

@@ -18,8 +18,10 @@ __all__ = ["brief_main_agent", "brief_subagent", "first_reading"]
 
 _BEFORE_SEARCH: Final = 2
 _RULES: Final = """\
-Your last message must end with one envelope in this form, filled in, and nothing after it. \
-goop-mcp checks it and sends it back when it is missing or wrong.
+Your last message must end with one envelope, and nothing after it. goop-mcp checks it and sends \
+it back when it is missing or wrong. Build it with the tool build_report{protocol} from plain \
+fields, and end with the text that it returns. Without that tool write it yourself in this form, \
+filled in:
 {envelope_template}"""
 _GOOP_REPORT_RULES: Final = """
 Where | divides words, write one of them. COMPLETE needs <verification> with checks that passed; \
@@ -56,7 +58,11 @@ def brief_subagent(agent: str, policy: StopPolicy, *, project: str) -> str:
     # The form comes from the protocol itself, so that it cannot differ from what is checked.
     profile = read_profile(project)
     family = next(each for each in families_of(profile) if each.name == wanted)
-    rules = _RULES.format(envelope_template=family.envelope_template(expected))
+    rules = _RULES.format(
+        protocol="" if wanted == "goop_report" else f" (protocol={wanted})",
+        # An agent may be kept from all tools but its own, and still has to report.
+        envelope_template=family.envelope_template(expected),
+    )
     more = _MORE_RULES[profile] if wanted == "goop_report" else ""
 
     reading = first_reading(project)

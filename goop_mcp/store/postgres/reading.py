@@ -1,5 +1,6 @@
 """Read one project's rows in PostgreSQL; see `statements` for the queries."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,7 +34,7 @@ from goop_mcp.store.records import (
     StoredReport,
 )
 from goop_mcp.store.rounds import read_counters
-from goop_mcp.store.search_text import MOST_WORDS, fold_concept, search_text
+from goop_mcp.store.search_text import MOST_WORDS, fold_concept, search_text, term_forms
 from goop_mcp.store.statistics import Statistics, StatisticsFilter, gather_statistics
 from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 from goop_mcp.validation.safe_json import JsonValue
@@ -51,7 +52,11 @@ __all__ = [
 LISTS = ("concepts", "facts", "source_files", "sketches", "rules", "repairs")
 """Fields that are lists in the database."""
 
-_BEST = 200  # candidates by words, which importance then reorders
+_BEST = 200  # candidates by words, which are then ordered by how rare their words are
+# Beyond so many memories a word is frequent, and how frequent makes no difference.
+_MOST_COUNTED = 2_000
+_NEWEST = 20_000
+_LEAST_WEIGHT = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,21 +148,54 @@ class PostgresReadTransaction:
         return {row["type"]: row["count"] for row in self._rows(statements.MEMORY_COUNTS)}
 
     def search(
-        self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
+        self, terms: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
     ) -> list[SearchHit]:
-        """Return memories with all (AND) or some (OR) of `words`, best first."""
-        # In quotes, no word acts as an operator of websearch_to_tsquery ("or", a leading "-").
-        quoted = [
-            f'"{word}"' for word in dict.fromkeys(search_text(" ".join(words)).split()[:MOST_WORDS])
+        """Return memories with all (AND) or some (OR) of `terms`, best first."""
+        # search_text() leaves nothing that acts as an operator of to_tsquery().
+        ways = [
+            [
+                tuple(words)
+                for form in term_forms(term)
+                if (words := search_text(" ".join(form)).split())
+            ]
+            for term in list(terms)[:MOST_WORDS]
         ]
-        if not quoted or limit < 1:
+        ways = [forms for forms in ways if forms]
+        if not ways or limit < 1:
             return []
 
-        query = (" or " if operator == "OR" else " ").join(quoted)
-        best = max(limit, _BEST)
-        rows = self._rows(statements.SEARCH, **_filter(wanted), query=query, best=best, limit=limit)
+        every_word = list(dict.fromkeys(word for way in ways for form in way for word in form))
+        counted = self._rows(statements.WORD_COUNTS, words=every_word, most=_MOST_COUNTED)
+        counts = {row["word"]: row["memories"] for row in counted}
+        total = max((row["all_memories"] for row in counted), default=0)
+        # As in bm25: the rarer a word, the more it counts.
+        weights = {
+            word: max(math.log((total - count + 0.5) / (count + 0.5)), _LEAST_WEIGHT)
+            for word, count in counts.items()
+        }
+        # A filter leaves few memories, of which frequent words may find some more.
+        finding = _finding(counts) if wanted == MemoryFilter() else every_word
+        query = _with_all(ways) if operator == "AND" else " | ".join(finding)
 
-        return [SearchHit(memory_of(row), row["score"]) for row in rows]
+        asked = {
+            **_filter(wanted),
+            "query": query,
+            "best": max(limit, _BEST),
+            "limit": limit,
+            "words": list(weights),
+            "weights": list(weights.values()),
+        }
+        if counts and min(counts.values()) >= _MOST_COUNTED:
+            # Words as frequent as these distinguish no memory, so the newest are as good as any.
+            hits = self._hits(asked, after=max(0, total - _NEWEST))
+            if len(hits) >= limit:
+                return hits
+
+        return self._hits(asked, after=0)
+
+    def _hits(self, asked: Mapping[str, object], *, after: int) -> list[SearchHit]:
+        rows = self._rows(statements.SEARCH, **asked, after=after)
+        return [SearchHit(row["id"], row["revision"], row["score"] or 0.0) for row in rows]
 
     def now(self) -> str:
         """Return the time by the clock of the database."""
@@ -378,3 +416,22 @@ def _filter(wanted: MemoryFilter) -> dict[str, object]:
         "concepts": [fold_concept(concept) for concept in wanted.concepts],
         "min_importance": wanted.min_importance,
     }
+
+
+def _with_all(ways: Sequence[Sequence[tuple[str, ...]]]) -> str:
+    """Return the query for memories with every term, each in one of its forms."""
+    return " & ".join(
+        "(" + " | ".join(f"({' & '.join(form)})" for form in forms) + ")" for forms in ways
+    )
+
+
+def _finding(counts: Mapping[str, int]) -> list[str]:
+    """Return the words that find memories: the rarest, as the others only rank them."""
+    rarest = sorted(counts, key=lambda word: counts[word])
+    found, matches = rarest[:1], counts[rarest[0]] if rarest else 0
+    for word in rarest[1:]:
+        matches += counts[word]
+        if matches <= _MOST_COUNTED:
+            found.append(word)
+
+    return found or list(counts)

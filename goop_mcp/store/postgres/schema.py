@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
-from typing import LiteralString, cast
+from typing import Any, LiteralString, cast
 
 import psycopg
 from psycopg.sql import SQL, Literal
@@ -10,6 +10,7 @@ from psycopg.sql import SQL, Literal
 from goop_mcp.errors import StoreVersionError
 from goop_mcp.store.migrations import Migration, load_migrations
 from goop_mcp.store.postgres.connections import Connection
+from goop_mcp.store.search_text import search_body, search_text
 
 __all__ = [
     "APP_ROLE",
@@ -27,6 +28,19 @@ APP_ROLE = "goop_app"
 
 # The same number everywhere: advisory locks of different databases do not affect each other.
 _MIGRATION_LOCK = 0x676F6F705F6D6967
+
+_A_BATCH = 1_000
+_TEXTS = (
+    "SELECT tenant, project, id, title, content, concepts FROM goop.memories "
+    "WHERE (tenant, project, id) > (%s, %s, %s) AND forgotten_at IS NULL "
+    "ORDER BY tenant, project, id LIMIT %s"
+)
+_SET_WORDS = (
+    "UPDATE goop.memories AS memory SET search_title = made.title, search_body = made.body FROM"
+    " unnest(%s::text[], %s::text[], %s::bigint[], %s::text[], %s::text[])"
+    " AS made(tenant, project, id, title, body)"
+    " WHERE (memory.tenant, memory.project, memory.id) = (made.tenant, made.project, made.id)"
+)
 
 _HAS_TABLES = (
     "SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace "
@@ -108,6 +122,25 @@ def migrate(connection: Connection, *, place: str, timeout: float) -> None:
             connection.execute(
                 "INSERT INTO goop.versions (version) VALUES (%s)", (migration.version,)
             )
+            if b"inner words" in migration.sql.encode():
+                _index_inner_words(connection)
+
+
+def _index_inner_words(connection: Connection) -> None:
+    """Compute the words again by which the memories of all projects are found."""
+    # The owner is bound by row-level security too, and this is about the rows of all projects.
+    connection.execute("ALTER TABLE goop.memories NO FORCE ROW LEVEL SECURITY")
+    last: tuple[Any, ...] = ("", "", -1)
+    while rows := connection.execute(_TEXTS, (*last, _A_BATCH)).fetchall():
+        last = rows[-1][:3]
+        made = []
+        for *key, title, content, concepts in cast("list[tuple[Any, ...]]", rows):
+            made.append((*key, search_text(title), search_body(content, concepts, title)))
+
+        with connection.cursor() as cursor:
+            cursor.execute(_SET_WORDS, tuple(list(column) for column in zip(*made, strict=True)))
+
+    connection.execute("ALTER TABLE goop.memories FORCE ROW LEVEL SECURITY")
 
 
 def can_become(connection: Connection) -> bool:

@@ -65,6 +65,7 @@ __all__ = [
     "STATISTICS",
     "TOO_MANY_REPLIES",
     "VECTORS",
+    "WORD_COUNTS",
 ]
 
 _PARTS = {
@@ -158,19 +159,33 @@ MEMORY_COUNTS = _statement(
     "SELECT type, count(*) AS count FROM goop.memories WHERE {mine} AND forgotten_at IS NULL GROUP"
     " BY type"
 )
-# In two steps: the best by words, then ordered by importance as well. The filters apply before the
-# candidates are cut, otherwise matching memories could be lost.
+# How many memories have each word, counted up to a bound, and how many there are.
+WORD_COUNTS = _statement("""
+SELECT word, (
+    SELECT count(*) FROM (
+        SELECT FROM goop.memories
+        WHERE {mine} AND tsv @@ to_tsquery('english', word) LIMIT %(most)s
+    ) AS counted
+) AS memories, coalesce((SELECT memory_id FROM goop.meta WHERE {mine}), 0) AS all_memories
+FROM unnest(%(words)s::text[]) AS word
+""")
+# In two steps: candidates by all words alike, then ordered by how rare their words are. The filters
+# apply before the candidates are cut, otherwise matching memories could be lost.
 SEARCH = _statement("""
 WITH best AS MATERIALIZED (
-    SELECT id, ts_rank_cd(tsv, query) AS rank
-    FROM goop.memories, websearch_to_tsquery('english', %(query)s) AS query
-    WHERE {mine} AND tsv @@ query AND {wanted}
-    ORDER BY rank DESC, id DESC LIMIT %(best)s
+    SELECT id, revision, importance, tsv
+    FROM goop.memories, to_tsquery('english', %(query)s) AS query
+    WHERE {mine} AND id > %(after)s AND tsv @@ query AND {wanted}
+    ORDER BY ts_rank_cd(tsv, query) DESC, id DESC LIMIT %(best)s
+), words AS MATERIALIZED (
+    SELECT to_tsquery('english', word) AS query, weight
+    FROM unnest(%(words)s::text[], %(weights)s::float8[]) AS given(word, weight)
 )
-SELECT {memory}, best.rank * (0.5 + importance) AS score
-FROM goop.memories JOIN best USING (id)
-WHERE {mine}
-ORDER BY score DESC, revision DESC, id DESC LIMIT %(limit)s
+SELECT id, revision, (0.5 + importance) * (
+    SELECT sum(weight * ts_rank(tsv, query)) FROM words WHERE tsv @@ query
+) AS score
+FROM best
+ORDER BY score DESC NULLS LAST, revision DESC, id DESC LIMIT %(limit)s
 """)
 ADD_MEMORY = _statement("""
 WITH sketched AS (

@@ -42,7 +42,7 @@ from goop_mcp.store.records import (
     StoredReport,
 )
 from goop_mcp.store.rounds import RoundWriter, counters_text, refuse_long_reply
-from goop_mcp.store.search_text import fold_concept, search_text
+from goop_mcp.store.search_text import fold_concept, search_body, search_text
 from goop_mcp.store.storable import refuse_unstorable, refuse_unstorable_text
 from goop_mcp.store.vectors import packed
 from goop_mcp.validation.safe_json import JsonValue
@@ -132,7 +132,7 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
         made = {
             "concept_keys": [fold_concept(concept) for concept in new.concepts],
             "search_title": search_text(new.title),
-            "search_body": search_text(" ".join((new.content, *new.concepts))),
+            "search_body": search_body(new.content, new.concepts, new.title),
         }
         return memory_of(
             self._add(statements.ADD_MEMORY, new, id_name="memory_id", **_lists(new), **made)

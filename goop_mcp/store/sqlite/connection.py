@@ -18,7 +18,7 @@ from goop_mcp.store.file_errors import file_error
 from goop_mcp.store.filesystems import MOUNT_TABLE, network_filesystem
 from goop_mcp.store.migrations import Migration
 from goop_mcp.store.sqlite.errors import translating
-from goop_mcp.store.sqlite.schema import find_foreign_objects, read_objects
+from goop_mcp.store.sqlite.schema import add_functions, find_foreign_objects, read_objects
 from goop_mcp.store.sqlite.wal_files import SUFFIXES, FileIdentity, WalFiles, find_wal_files
 
 __all__ = [
@@ -56,6 +56,8 @@ _INDEX_DELETES = "INSERT INTO memory_index (memory_index, rank) VALUES ('secure-
 _LONGEST_ROW = 16 * 1024 * 1024
 _STEPS_BETWEEN_CLOCK_CHECKS = 100_000
 _MOST_NAMED = 3
+# Ten times what the slowest migration took with a cold cache.
+_SECONDS_A_MEGABYTE = 2
 
 
 class OtherProgramError(StoreCorruptError):
@@ -300,8 +302,12 @@ class DatabaseFile:
             # migration and its version number are one transaction, so that after a kill the
             # remaining ones run; the copy is for going back to an earlier goop-mcp.
             self._keep_copy(connection, version)
-            for migration in self.migrations[version:]:
-                _migrate(connection, [migration])
+            # Migrations that touch every row take longer than any other write. Their time is
+            # bounded by the size of the file, so that a small forged one cannot take minutes.
+            size = self.path.stat().st_size if self.identity() else 0
+            with self.bounded(connection, self.seconds + _SECONDS_A_MEGABYTE * size / 1e6):
+                for migration in self.migrations[version:]:
+                    _migrate(connection, [migration])
 
     def _keep_copy(self, connection: apsw.Connection, version: int) -> None:
         """Copy the file next to itself, whole or not at all, before its tables are changed."""
@@ -398,6 +404,7 @@ def _set(connection: apsw.Connection, pragmas: Sequence[str]) -> None:
 
 def _migrate(connection: apsw.Connection, migrations: Sequence[Migration]) -> None:
     """Run all of `migrations` or none."""
+    add_functions(connection)
     connection.execute("BEGIN IMMEDIATE")
     failpoint(Failpoint.BEGIN)
 

@@ -31,7 +31,7 @@ from goop_mcp.store.records import (
 )
 from goop_mcp.store.rounds import read_counters
 from goop_mcp.store.sqlite.errors import ForeignValueError
-from goop_mcp.store.sqlite.search import filtering, search
+from goop_mcp.store.sqlite.search import WordFrequencies, filtering, search
 from goop_mcp.store.statistics import Dialect, Statistics, StatisticsFilter, gather_statistics
 from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 from goop_mcp.validation.safe_json import JsonValue
@@ -119,6 +119,7 @@ class SqliteReadTransaction:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        self._frequencies: WordFrequencies | None = None
 
     def revision(self) -> int:
         """Return the revision of the last change."""
@@ -219,23 +220,18 @@ class SqliteReadTransaction:
         )
 
     def search(
-        self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
+        self, terms: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
     ) -> list[SearchHit]:
-        """Return memories with all or some of the words, best first."""
-        scores = dict(
-            search(self._connection, words, operator=operator, wanted=wanted, limit=limit)
+        """Return memories with all or some of the terms, best first."""
+        self._frequencies = self._frequencies or WordFrequencies(self._connection)
+        return search(
+            self._connection,
+            terms,
+            operator=operator,
+            wanted=wanted,
+            limit=limit,
+            frequencies=self._frequencies,
         )
-        if not scores:
-            return []
-
-        found = self._select(
-            StoredMemory,
-            "WHERE id IN (SELECT value FROM json_each(:ids))",
-            {"ids": json.dumps(list(scores))},
-        )
-        memories = {memory.id: memory for memory in found}
-
-        return [SearchHit(memories[id], score) for id, score in scores.items()]
 
     def now(self) -> str:
         """Return the time by the clock of this machine."""

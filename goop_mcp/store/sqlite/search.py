@@ -1,19 +1,32 @@
 """Full-text search of memories with FTS5, best first."""
 
 import json
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import apsw
 
-from goop_mcp.store.records import MemoryFilter, Operator
-from goop_mcp.store.search_text import MOST_WORDS, WORD, fold_concept
+from goop_mcp.store.records import MemoryFilter, Operator, SearchHit
+from goop_mcp.store.search_text import (
+    IMPORTANCE_LEVELS,
+    MOST_WORDS,
+    concept_token,
+    fold_concept,
+    importance_token,
+    term_forms,
+    type_token,
+)
 
-__all__ = ["search"]
+__all__ = ["WordFrequencies", "filtering", "search"]
 
-_MANY_ROWS = 100_000
-_TOO_FREQUENT = 0.2
-_CANDIDATES = 100
+# Among fewer memories no word is frequent enough to cost anything.
+_MANY_ROWS: Final = 10_000
+_TOO_FREQUENT: Final = 0.2
+# A row costs about 1.2 microseconds to rank.
+_MOST_RANKED: Final = 3_000
+_CANDIDATES: Final = 100
 _TOKENIZER: Final = ["unicode61", "remove_diacritics", "2"]
 
 _BY_TYPE: Final = "m.type IN (SELECT value FROM json_each(:types))"
@@ -24,48 +37,176 @@ _BY_IMPORTANCE: Final = "m.importance >= :min_importance"
 
 # Two steps, as ordering all rows by the weighted score takes twice as long. The filters apply
 # before the candidates are cut, otherwise matching memories could be lost. Forgotten memories have
-# no words in the index and need no filter.
+# no words in the index and need no filter. Tokens of filters weigh nothing.
 _SEARCH: Final = """
 WITH best AS MATERIALIZED (
   SELECT memory_index.rowid AS id, memory_index.rank AS rank FROM memory_index {joined} WHERE
-  memory_index MATCH :expression AND memory_index.rank MATCH 'bm25(10.0, 5.0, 3.0)' {conditions}
+  memory_index MATCH :expression AND memory_index.rank MATCH 'bm25(10.0, 5.0, 3.0, 3.0, 0.0)'
+  AND memory_index.rowid > :after {condition}
   ORDER BY memory_index.rank LIMIT :candidates)
-SELECT m.id, -best.rank * (0.5 + m.importance) AS score
+SELECT m.id, m.revision, -best.rank * (0.5 + m.importance) AS score
 FROM best JOIN memories AS m ON m.id = best.id
 ORDER BY score DESC, m.revision DESC, m.id DESC LIMIT :limit
 """
 _JOINED: Final = "CROSS JOIN memories AS m ON m.id = memory_index.rowid"
+_DOCUMENTS: Final = "SELECT doc FROM memory_vocabulary WHERE term = ?"
+
+Form = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """An expression of FTS5, and how many memories it may match at most."""
+
+    expression: str
+    matches: float
+
+
+class WordFrequencies:
+    """How many memories have a word, as far as it matters: 0 in a small database.
+
+    `rows` is the number of memories, also as far as it matters. Made for one transaction, in which
+    several queries ask for the same words.
+    """
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        rows = connection.execute("SELECT max(id) FROM memories").get or 0
+        self.rows = rows if rows >= _MANY_ROWS else 0
+        self._connection = connection
+        self._known: dict[str, int] = {}
+
+    def of(self, word: str) -> int:
+        """Return how many memories have `word`; it costs a scan of the list of these memories."""
+        if not self.rows:
+            return 0
+
+        if word not in self._known:
+            terms = self._connection.fts5_tokenizer("porter", _TOKENIZER)(
+                word.encode(),
+                apsw.FTS5_TOKENIZE_QUERY,
+                None,
+                include_offsets=False,
+                include_colocated=False,
+            )
+            counts = [self._connection.execute(_DOCUMENTS, (term,)).get or 0 for term in terms]
+            self._known[word] = min(counts, default=0)
+
+        return self._known[word]
+
+    def share(self, word: str) -> float:
+        """Return the part of all memories that has `word`, 0 to 1."""
+        return self.of(word) / self.rows if self.rows else 0.0
 
 
 def search(
     connection: apsw.Connection,
-    words: Sequence[str],
+    terms: Sequence[str],
     *,
     operator: Operator,
     wanted: MemoryFilter,
     limit: int,
-) -> list[tuple[int, float]]:
-    """Return ids and scores of at most `limit` memories with the words, best first.
+    frequencies: WordFrequencies,
+) -> list[SearchHit]:
+    """Return at most `limit` memories with the terms, best first.
 
-    Any text is allowed as a word.
+    Any text is allowed as a term.
     """
-    plain = [word for given in words for word in WORD.findall(given)][:MOST_WORDS]
-    if operator == "OR":
-        plain = _without_frequent_words(connection, plain)
-    if not plain or limit < 1:
+    ways = [forms for term in list(terms)[:MOST_WORDS] if (forms := term_forms(term))]
+    if not ways or limit < 1:
         return []
 
-    conditions, bindings = filtering(wanted)
-    sql = _SEARCH.format(joined=_JOINED if conditions else "", conditions=conditions)
-    # Quoted, so that no word acts as an operator of FTS5 (AND, NEAR, *).
-    expression = f" {operator} ".join(f'"{word}"' for word in plain)
-    bindings |= {
+    filters = _filters(wanted)
+    # The filters of a search are independent of its words, as far as anybody knows.
+    share = math.prod(min(1.0, sum(map(frequencies.share, group))) for group in filters)
+    query = (
+        _with_all(ways, frequencies) if operator == "AND" else _with_some(ways, frequencies, share)
+    )
+    expression = " AND ".join(
+        (f"({query.expression})", *(f"filter_tokens : ({_any_of(group)})" for group in filters))
+    )
+
+    joins = wanted.min_importance > 0 and wanted.min_importance not in IMPORTANCE_LEVELS
+    sql = _SEARCH.format(
+        joined=_JOINED if joins else "", condition=f"AND {_BY_IMPORTANCE}" if joins else ""
+    )
+    bindings: dict[str, str | float | None] = {
         "expression": expression,
         "limit": limit,
         "candidates": max(_CANDIDATES, 2 * limit),
+        "after": 0,
     }
+    if joins:
+        bindings["min_importance"] = wanted.min_importance
 
-    return list(connection.execute(sql, bindings))
+    expected = query.matches * share
+    if expected > _MOST_RANKED:
+        # Words as frequent as these distinguish no memory, so the newest are as good as any.
+        newest: dict[str, str | float | None] = {
+            "after": int(frequencies.rows * (1 - _MOST_RANKED / expected))
+        }
+        hits = [SearchHit(*row) for row in connection.execute(sql, bindings | newest)]
+        if len(hits) >= limit:
+            return hits
+
+    return [SearchHit(*row) for row in connection.execute(sql, bindings)]
+
+
+def _with_all(ways: Sequence[Sequence[Form]], frequencies: WordFrequencies) -> _Query:
+    """Return the query for memories with every term, each in one of its forms."""
+    terms = [" OR ".join(_all_of(form) for form in forms) for forms in ways]
+    shares = [min(1.0, sum(min(map(frequencies.share, form)) for form in forms)) for forms in ways]
+    return _Query(" AND ".join(f"({term})" for term in terms), frequencies.rows * math.prod(shares))
+
+
+def _with_some(
+    ways: Sequence[Sequence[Form]], frequencies: WordFrequencies, share: float
+) -> _Query:
+    """Return the query for memories with any word of any form.
+
+    In a large database the rarest words find memories and the others only rank them. Words that
+    stand in a fifth of all memories are left out, as they take the most time and distinguish the
+    least. The rarest word always finds.
+    """
+    words = list(dict.fromkeys(word for forms in ways for form in forms for word in form))
+    if not frequencies.rows:
+        return _Query(_any_of(words), 0)
+
+    words.sort(key=frequencies.of)
+    finding, matches = [words[0]], frequencies.of(words[0])
+    ranking = []
+    for word in words[1:]:
+        count = frequencies.of(word)
+        if (matches + count) * share <= _MOST_RANKED:
+            finding.append(word)
+            matches += count
+        elif count <= frequencies.rows * _TOO_FREQUENT:
+            ranking.append(word)
+
+    found = _any_of(finding)
+    return _Query(f"({found}) AND ({found} OR {_any_of(ranking)})" if ranking else found, matches)
+
+
+def _any_of(words: Sequence[str]) -> str:
+    # Quoted, so that no word acts as an operator of FTS5 (AND, NEAR, *).
+    return " OR ".join(f'"{word}"' for word in words)
+
+
+def _all_of(form: Form) -> str:
+    return "(" + " AND ".join(f'"{word}"' for word in form) + ")"
+
+
+def _filters(wanted: MemoryFilter) -> list[list[str]]:
+    """Return groups of tokens: a memory needs one of each group.
+
+    An importance between two levels is compared in the row as well.
+    """
+    level = next((level for level in IMPORTANCE_LEVELS if level <= wanted.min_importance), None)
+    groups = (
+        [type_token(type) for type in wanted.types],
+        [concept_token(concept) for concept in wanted.concepts],
+        [importance_token(level)] if level else [],
+    )
+    return [group for group in groups if group]
 
 
 def filtering(wanted: MemoryFilter) -> tuple[str, dict[str, str | float | None]]:
@@ -79,36 +220,3 @@ def filtering(wanted: MemoryFilter) -> tuple[str, dict[str, str | float | None]]
     conditions = "".join(f" AND {condition}" for is_asked, condition, _, _ in asked if is_asked)
 
     return conditions, {name: value for is_asked, _, name, value in asked if is_asked}
-
-
-def _without_frequent_words(connection: apsw.Connection, words: list[str]) -> list[str]:
-    """Return `words` without those in a fifth of all memories, if there are very many memories.
-
-    They take the most time and distinguish the least. The rarest word always stays.
-    """
-    rows = connection.execute("SELECT max(id) FROM memories").get or 0
-    if rows < _MANY_ROWS or len(words) == 1:
-        return words
-
-    counts = {word: _memories_with(connection, word) for word in words}
-
-    return [
-        word for word in words if counts[word] <= max(rows * _TOO_FREQUENT, min(counts.values()))
-    ]
-
-
-def _memories_with(connection: apsw.Connection, word: str) -> int:
-    tokens = connection.fts5_tokenizer("porter", _TOKENIZER)(
-        word.encode(),
-        apsw.FTS5_TOKENIZE_QUERY,
-        None,
-        include_offsets=False,
-        include_colocated=False,
-    )
-    return min(
-        (
-            connection.execute("SELECT doc FROM memory_vocabulary WHERE term = ?", (term,)).get or 0
-            for term in tokens
-        ),
-        default=0,
-    )

@@ -31,7 +31,7 @@ from goop_mcp.store.records import (
     StoredReport,
 )
 from goop_mcp.store.rounds import RoundWriter, counters_text, refuse_long_reply
-from goop_mcp.store.search_text import fold_concept
+from goop_mcp.store.search_text import filter_tokens, fold_concept, inner_words
 from goop_mcp.store.sqlite.reading import LISTS, SqliteReadTransaction
 from goop_mcp.store.storable import refuse_unstorable, refuse_unstorable_text
 from goop_mcp.store.vectors import packed
@@ -42,9 +42,10 @@ __all__ = ["SqliteWriteTransaction"]
 _as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 _CALLER: Final = "INSERT INTO callers (revision, caller, tool, request_id) VALUES (?, ?, ?, ?)"
 _FORGET: Final = """
-UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '', facts = '[]',
-  source_files = '[]', sketches = '[]', agent = NULL, session_id = NULL, idempotency_key = NULL,
-  fingerprint = NULL, revision = :revision, forgotten_at = :forgotten_at
+UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '',
+  inner_words = '', filter_tokens = '', facts = '[]', source_files = '[]', sketches = '[]',
+  agent = NULL, session_id = NULL, idempotency_key = NULL, fingerprint = NULL,
+  revision = :revision, forgotten_at = :forgotten_at
 WHERE id = :id
 """
 _VECTOR: Final = """
@@ -115,8 +116,12 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         refuse_unstorable(new)
         revision = self.next_revision()
         values = _values_of(new)
-        words = "\n".join(new.concepts)
-        id = self._insert("memories", {**values, "concept_words": words, "revision": revision})
+        made = {
+            "concept_words": "\n".join(new.concepts),
+            "inner_words": inner_words((new.title, new.content, *new.concepts)),
+            "filter_tokens": filter_tokens(new.type, new.importance, new.concepts),
+        }
+        id = self._insert("memories", {**values, **made, "revision": revision})
         self._connection.executemany(
             "INSERT INTO memory_concepts (concept, memory_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
             _concept_rows(id, new.concepts),

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from goop_mcp.context import AppContext
 from goop_mcp.server import create_server
+from goop_mcp.services.project_context import Change
 from goop_mcp.settings import Settings
+from goop_mcp.store.statistics import StatisticsFilter
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from tests.requirements import requirement
 from tests.server.connections import PROTOCOL_MODES, Connection, connect, text_of
@@ -79,3 +82,16 @@ def test_a_false_claim_is_sent_back_in_a_project(host: Connection, tmp_path: Pat
 
     write(tmp_path, ".goopspec/hooks.json", '{"check_workspace": false}')
     assert answer_of(host, ghost, prompt_id="b") == {}
+
+
+def test_a_refused_report_is_counted_where_the_project_has_a_database(
+    host: Connection, tmp_path: Path
+) -> None:
+    make_project(tmp_path)
+    with AppContext(Settings(project=tmp_path)) as application:
+        application.writing_context().write(lambda _: Change(answer=None), now="2026-01-20T09:00Z")
+        write(tmp_path, ".goopspec/hooks.json", '{"record": true}')
+
+        assert answer_of(host, BAD)["decision"] == "block"
+        judged = application.store.read(lambda reading: reading.statistics(StatisticsFilter()))
+    assert judged.replies.rejected == 1

@@ -197,3 +197,33 @@ def test_what_one_server_recorded_the_next_one_knows(tmp_path: Path, protocol_mo
 
     assert (status.reports, status.progress.done_tasks) == (1, 1)
     assert text_of(again).startswith("duplicate")
+
+
+def test_a_report_is_built_from_fields_accepted_and_recorded(todo: Connection) -> None:
+    built = todo.tool(
+        "build_report",
+        status="COMPLETE",
+        agent="goop-executor",
+        phase="execute",
+        task_id="W2.T1",
+        summary="a < b && c holds now.",
+        checks=[{"name": "tests", "passed": True, "evidence": "12 passed"}],
+        next_action="Go on",
+        fields={"wave": "2/3"},
+    )
+    check_against_schema(built, todo.tools()["build_report"])
+    assert built.structured_content is not None
+    text = built.structured_content["text"]
+    assert text in text_of(built)
+    assert text_of(built).startswith("valid goop_report; end your last message with it, unchanged")
+    assert text_of(todo.tool("record_report", text=f"Done.\n\n{text}")).startswith("recorded as")
+
+    for arguments, problem in (
+        ({"status": "DONE"}, "status is 'DONE'; expected one of COMPLETE"),
+        ({"fields": {"sumary": "x"}}, "no field of goop_report 'sumary'; did you mean 'summary'?"),
+        ({"status": "PARTIAL", "fields": {"status": "PARTIAL"}}, "status is given twice"),
+        ({"protocol": "factory", "status": "success", "agent": "x"}, "no field of factory 'agent'"),
+    ):
+        refused = todo.tool("build_report", **arguments)
+        assert refused.is_error
+        assert problem in text_of(refused)

@@ -53,6 +53,7 @@ def test_tools_are_listed_in_a_fixed_order_with_all_that_a_client_needs(
     tools = connection.tools()
     assert list(tools) == [
         "validate_report",
+        "build_report",
         "route_next_action",
         "record_report",
         "project_status",

@@ -26,7 +26,7 @@ ALL = MemoryFilter()
 
 def _found(store: PostgresStore, *words: str) -> list[int]:
     return [
-        hit.memory.id
+        hit.id
         for hit in store.read(lambda rows: rows.search(words, operator="OR", wanted=ALL, limit=5))
     ]
 

@@ -1,0 +1,257 @@
+"""A server killed before, in the middle of and after each step; the project ends the same.
+
+After each kill another server is started, as a host does. A step has happened as a whole then, or
+not at all, whoever looks; and the call may be made again.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, Literal
+
+import pytest
+from mcp import MCPError
+
+from goop_mcp.cli.demo.full_player import Answer, Connect, Player, PlayStep, Position, position_of
+from goop_mcp.cli.demo.full_story import IDEA, PLAN
+from goop_mcp.context import AppContext
+from goop_mcp.settings import DatabaseUrl, Settings
+from goop_mcp.store.failpoints import Failpoint
+from goop_mcp.store.interface import ReadTransaction
+from goop_mcp.store.statistics import StatisticsFilter
+from tests.postgres import Server
+from tests.scenarios import checks
+from tests.scenarios.killed_server import Orders
+from tests.scenarios.playing import STEPS, Call, play, stdio
+
+Places = Literal["before", "rows", "files"]
+
+# Blocks of state are replaced, and what people wrote is imported by whoever writes next.
+_NOT_COUNTED: Final = frozenset({"state_block", "imported", "adopted"})
+# Calls that make another entry each time; an agent that has no answer asks for the status first.
+_NOT_REPEATED: Final = frozenset({"checkpoint", "handoff", "checkpoint_report"})
+
+
+def rows_of(reading: ReadTransaction) -> dict[str, int]:
+    """Return how much is recorded, which shows whether a step has happened."""
+    counts = Counter(event.kind for event in reading.events() if event.kind not in _NOT_COUNTED)
+    replies = reading.statistics(StatisticsFilter()).replies
+    answered = sum(len(reading.confirmations(round=each.number)) for each in reading.rounds())
+    return {**counts, "replies": replies.accepted + replies.rejected, "answered": answered}
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Plays without kills, and keeps what every step passes and records."""
+
+    settings: Settings
+    orders: Orders
+    points: dict[str, Sequence[Failpoint]] = field(default_factory=dict)
+    rows: dict[str, Mapping[str, int]] = field(default_factory=dict)
+
+    async def __call__(self, player: Player, step: PlayStep, _: Position) -> Answer | None:
+        self.orders.let_live()
+        answer = await player.call(step)
+        self.points[step.name] = self.orders.passed
+        self.rows[step.name] = recorded(self.settings)
+        return answer
+
+
+@dataclass(slots=True)
+class Killer:
+    """Plays with one kill in each step, at one kind of place, and counts the kills.
+
+    `places` is that kind: before anything is written, among its rows, or after its last commit,
+    while its files are written. `completed` counts the files that were outdated after a kill, and
+    that the restart wrote.
+    """
+
+    recorder: Recorder
+    settings: Settings
+    orders: Orders
+    places: Places
+    kills: Counter[Failpoint] = field(default_factory=Counter)
+    completed: Counter[str] = field(default_factory=Counter)
+
+    async def __call__(self, player: Player, step: PlayStep, before: Position) -> Answer | None:
+        number = self._place(self.recorder.points[step.name])
+        if number is not None and await self._is_killed_and_done(player, step, before, number):
+            return None
+
+        self.orders.let_live()
+        return await player.call(step)
+
+    def _place(self, points: Sequence[Failpoint]) -> int | None:
+        """Return the point at which a step is killed, None for one that writes nothing.
+
+        Within its kind the point goes round with the steps, so that all of them have their turn.
+        """
+        if Failpoint.INSERT not in points:
+            return None
+
+        last = len(points) - 1 - list(reversed(points)).index(Failpoint.COMMIT)
+        turn = self.kills.total()
+        if self.places == "before":
+            return 0
+        if self.places == "rows":
+            return 1 + turn % max(last - 1, 1)
+        return last + turn * 5 % (len(points) - last)
+
+    async def _is_killed_and_done(
+        self, player: Player, step: PlayStep, before: Position, number: int
+    ) -> bool:
+        """Kill the server at the point, start another one, and return whether the step is done."""
+        self.orders.kill_at(number)
+        try:
+            await player.call(step)
+        except MCPError:
+            pass
+        else:
+            # A repeated call passes fewer points, and has done the step then.
+            self.orders.let_live()
+            await player.begin_session()
+            return True
+
+        passed = self.orders.passed
+        self.orders.let_live()
+        await player.begin_session()
+
+        done = self._is_done(step)
+        self.kills[passed[-1]] += 1
+        expected = step.position(before) if done else before
+        found = position_of((await player.ask("project_status", {})).values)
+        # A question may have been asked already; it stays open, and is the same again.
+        waiting = {found.waiting} - {(str(step.arguments.get("action")),)}
+        assert not waiting - {expected.waiting}
+        assert replace(found, waiting=()) == replace(expected, waiting=()), (number, passed)
+
+        outdated = checks.files_of(self.settings.project)
+        await self._recover(player, step, is_done=done)
+        for path in checks.changed(outdated, checks.files_of(self.settings.project)):
+            name = path.partition("/")[0] if "/" in path else path
+            self.completed[name] += done
+
+        assert (self._is_done(step), done) in ((True, True), (False, False))
+        return done
+
+    def _is_done(self, step: PlayStep) -> bool:
+        """Whether the step is recorded: its rows are all there, or none of them."""
+        rows, names = recorded(self.settings), list(self.recorder.rows)
+        number = names.index(step.name)
+        earlier = self.recorder.rows[names[number - 1]] if number else {}
+        later = self.recorder.rows[step.name]
+        if rows == later:
+            return rows != earlier or Failpoint.COMMIT not in self.recorder.points[step.name]
+
+        assert rows == earlier, f"{step.name} was recorded in part"
+        return False
+
+    async def _recover(self, player: Player, step: PlayStep, *, is_done: bool) -> None:
+        """Let files follow the rows: by the same call again where that changes nothing."""
+        if is_done and step.status in ("done", "recorded") and step.name not in _NOT_REPEATED:
+            again = await player.call(step)
+            assert again is not None
+            assert again.status in ("duplicate", "unchanged", "refused"), again.text
+
+        with AppContext(self.settings) as application:
+            application.writing_context()
+
+
+def recorded(settings: Settings) -> Mapping[str, int]:
+    """Return how much the database holds, as another process finds it."""
+    with AppContext(settings) as application:
+        return application.store.read(rows_of) if application.store.exists() else {}
+
+
+def connecting(orders: Orders, settings: Settings) -> Connect:
+    """Return what connects to a server that is killed as ordered."""
+    options = ["--project", str(settings.project)]
+    if settings.database is not None:
+        options += ["--database", settings.database.reveal(), "--project-id", "shop"]
+    return stdio(*options, program=("tests.scenarios.killed_server", str(orders.path)))
+
+
+async def play_twice(
+    tmp_path: Path,
+    places: Places,
+    settings: Callable[[str], Settings],
+    *,
+    steps: Sequence[PlayStep] = STEPS,
+) -> Killer:
+    """Play once without and once with kills; assert that both come to the same."""
+    here = settings("whole"), settings("killed")
+    orders = Orders(tmp_path / "whole.orders"), Orders(tmp_path / "killed.orders")
+    recorder = Recorder(here[0], orders[0])
+    killer = Killer(recorder, here[1], orders[1], places)
+    callers: tuple[Call, Call] = (recorder, killer)
+    whole, killed = [
+        await play(each.project, connecting(order, each), settings=each, call=call, steps=steps)
+        for each, order, call in zip(here, orders, callers, strict=True)
+    ]
+
+    assert killed.statuses == whole.statuses
+    assert list(killed.documents) == list(whole.documents)
+    for path, text in killed.documents.items():
+        assert text == whole.documents[path], path
+
+    left = [path.name for path in here[1].project.rglob("*.goop-tmp")]
+    assert not left, "temporary files of killed servers were left"
+
+    return killer
+
+
+def in_a_file(tmp_path: Path) -> Callable[[str], Settings]:
+    """Return settings of a play with the database in its project."""
+
+    def settings(name: str) -> Settings:
+        (tmp_path / name).mkdir()
+        return Settings(project=tmp_path / name)
+
+    return settings
+
+
+@pytest.mark.parametrize("places", ["rows", "files"])
+async def test_killed_up_to_execution_the_project_gets_there_the_same(
+    tmp_path: Path, places: Places
+) -> None:
+    steps = [*IDEA.steps, *PLAN.steps]
+
+    killer = await play_twice(tmp_path, places, in_a_file(tmp_path), steps=steps)
+
+    assert killer.kills.total() >= 8
+    if places == "files":
+        assert killer.completed["state.json"] >= 2
+
+
+@pytest.mark.scenarios
+@pytest.mark.parametrize("places", ["before", "rows", "files"])
+async def test_killed_at_every_step_the_project_ends_the_same(
+    tmp_path: Path, places: Places
+) -> None:
+    killer = await play_twice(tmp_path, places, in_a_file(tmp_path))
+
+    assert killer.kills.total() >= 50
+    if places == "files":
+        for name in ("state.json", "CHRONICLE.md", "ADL.md", "HANDOFF.md", "SPEC.md", "archive"):
+            assert killer.completed[name] >= 1, (name, killer)
+
+
+@pytest.mark.scenarios
+@pytest.mark.parametrize("places", ["before", "rows", "files"])
+async def test_killed_at_every_step_a_shared_project_ends_the_same(
+    tmp_path: Path, places: Places, postgres_server: Server
+) -> None:
+    with postgres_server.database() as one, postgres_server.database() as two:
+        urls = {"whole": DatabaseUrl(one.url()), "killed": DatabaseUrl(two.url())}
+
+        def shared(name: str) -> Settings:
+            (tmp_path / name).mkdir()
+            return Settings(project=tmp_path / name, database=urls[name], project_id="shop")
+
+        killer = await play_twice(tmp_path, places, shared)
+
+    assert killer.kills.total() >= 50
+    if places == "files":
+        for name in ("SPEC.md", "archive"):
+            assert killer.completed[name] >= 1, (name, killer)
