@@ -116,9 +116,10 @@ def extract_json(
     transformed = chosen is not None and chosen.start > 0 and HAND_BACK in text[: chosen.start]
     if chosen is None and "{" in text and source.read is source.given:
         # One level of escaping is undone, whoever added it: a host, or the agent as a string.
-        encoded = _ENCODED.search(text) if '\\"' in text else None
+        encoded = _ENCODED.search(text) if "\\" in text and '\\"' in text else None
+        escaped = "&" in text and "&quot;" in text
         for by_host in (True, False):
-            if by_host and "&quot;" in text:
+            if by_host and escaped:
                 decoded = unescape(text)
             elif not by_host and encoded is not None:
                 decoded = decoded_text(text, encoded.start())

@@ -55,7 +55,7 @@ def _in_any_case(name: str) -> str:
 def _tag_pattern(names: tuple[str, ...], *, hidden: bool, prefixed: bool) -> re.Pattern[str]:
     """Return the pattern for the roots called `names`, if `hidden` also for comments and CDATA."""
     parts = [r"!--|!\[CDATA\["] if hidden else []
-    prefix = r"(?P<prefix>[A-Za-z_][\w.\-]*+:)?" if prefixed else "(?P<prefix>)"
+    prefix = r"(?:[A-Za-z_][\w.\-]*+:)?" if prefixed else ""
     roots = "|".join(map(_in_any_case, names))
     parts.append(rf"(?P<closes>/)?{prefix}(?P<root>{roots})(?![\w.\-:])")
     return re.compile(f"<(?:{'|'.join(parts)})")

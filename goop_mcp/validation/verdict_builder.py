@@ -51,6 +51,8 @@ def build_verdict(
     if len(problems) > limits.findings:
         # The worst ones, in the order found among those of one severity.
         listed = sorted(problems, key=lambda each: _RANKS[each.rule.severity(mode)])
+        # Cut before the places are looked up: a hostile reply may have a problem for each of its
+        # bytes.
         listed = listed[: limits.findings]
 
     findings, repairs = _findings_and_repairs(listed, source, parsed, mode)
