@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from goop_mcp.cli.demo import full_texts as texts
 from goop_mcp.cli.demo.full_player import Chapter, PlayStep
 
-__all__ = ["CHAPTERS", "IDEA", "PEOPLES_NOTE", "PLAN"]
+__all__ = ["CHAPTERS", "FIRST_WAVE", "IDEA", "PEOPLES_NOTE", "PLAN", "SECOND_WAVE"]
 
 PEOPLES_NOTE: Final = "- Maria knows the old handbook; ask her about pages that have moved."
 """A line that a person writes into CHRONICLE.md; nothing may ever change it."""
