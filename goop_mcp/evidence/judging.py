@@ -1,7 +1,7 @@
 """judge_evidence(): the claims of an envelope against what the agent did."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from goop_mcp.evidence.activity import ObservedFile
 from goop_mcp.evidence.checks import judge_checks
@@ -21,6 +21,7 @@ from goop_mcp.validation.verdict import EvidenceItem, Tier
 
 __all__ = ["Judgement", "judge_evidence"]
 
+_MOST_FILES, _MOST_COMMITS, _MOST_MEMORIES = 500, 50, 100
 _SHOWN = 60
 _MOST_UNREPORTED = 10
 _SHA = 7
@@ -57,6 +58,13 @@ def judge_evidence(
     the project, and `found` has the problems of that: none is reported twice, and a memory that was
     found there was saved.
     """
+    # An envelope of 2 MiB may name 20,000 files: the first of each kind are compared.
+    claims = replace(
+        claims,
+        files=claims.files[:_MOST_FILES],
+        commits=claims.commits[:_MOST_COMMITS],
+        memories=claims.memories[:_MOST_MEMORIES],
+    )
     observed = activity_of(evidence)
     activity = observed.activity
     history = History(activity, everything=observed.everything)
@@ -178,6 +186,9 @@ class _Files:
         """Yield the files of the project that the agent changed and does not list."""
         root = self._root or self._guessed_root()
         if not self._claims.files or root is None or not self._claims.complete:
+            return
+        if len(self._claims.files) >= _MOST_FILES:
+            # What the report lists further on is not known here.
             return
 
         listed = {id(change) for changes in self._changes.values() for change in changes}

@@ -57,12 +57,16 @@ def check_workspace(
     )
 
     claims = examined.claims()
+    base = expected.base
+    if base is None and evidence is not None:
+        base = getattr(evidence, "base", None)
+
     found = check_claims(
         claims,
         files,
         store=store,
         session_state=session_state,
-        base=expected.base,
+        base=base,
         looked=looked,
         seconds=seconds,
     )
