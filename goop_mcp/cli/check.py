@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from goop_mcp import services
 from goop_mcp.cli.options import (
     COLOUR,
     DATABASE,
@@ -39,6 +40,7 @@ from goop_mcp.services.project_expectations import expect_of_project
 from goop_mcp.services.user_files import STDIN, write_file
 from goop_mcp.validation.expectations import Expectations, Profile
 from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.verdict import TIERS, Tier
 from goop_mcp.workflow.agents import KNOWN_AGENTS
 from goop_mcp.workflow.phases import PHASES
 
@@ -97,6 +99,18 @@ _WATCH_PAUSE: Final = 0.3
     ),
 )
 @click.option("--base", metavar="SHA", help="With --workspace: the commit at which the task began.")
+@click.option(
+    "--transcript",
+    metavar="FILE",
+    help="Compare the claims with the agent's session in FILE, of Claude Code or OpenCode.",
+)
+@click.option(
+    "--require-evidence",
+    type=click.Choice(TIERS),
+    metavar="TIER",
+    default="claimed",
+    help="The evidence that a claim needs: claimed (the default), observed or recorded.",
+)
 @RULES
 @WORKSPACE
 @PROJECT
@@ -133,6 +147,8 @@ def check(
     checks_run: bool | None,
     profile: Profile,
     base: str | None,
+    transcript: str | None,
+    require_evidence: Tier,
     rules: tuple[Rule, ...],
     workspace: bool,
     project: str | None,
@@ -175,6 +191,10 @@ def check(
         text = text_of_report(report, project=project, database=database, project_id=project_id)
         texts = {named[0]: text}
 
+    read = None
+    if transcript is not None:
+        read = services.transcripts.open_transcript(transcript)
+
     def judge() -> FileVerdicts:
         found, unread = files_below(named) if texts is None else (list(named), [])
         opened = opened_workspace(
@@ -191,6 +211,8 @@ def check(
                 stdin=standard_input(),
                 rules=rules,
                 texts=texts,
+                evidence=read and read.activity_until,
+                require=require_evidence,
             )
         return replace(outcome, unread=(*unread, *outcome.unread))
 

@@ -1,9 +1,11 @@
 """`goop-mcp reports`: read recorded reports again, withdraw one, and build a new one."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 
 import click
+from click.shell_completion import CompletionItem
 
 from goop_mcp.cli.options import (
     COLOUR,
@@ -36,7 +38,27 @@ __all__ = ["reports"]
 
 NOT_DONE = 1
 
-_NUMBER = click.argument("number", type=int, metavar="N")
+
+def _known_numbers(
+    context: click.Context, _argument: click.Parameter, begun: str
+) -> list[CompletionItem]:
+    """Return the newest numbers that begin with `begun`, for the shell; none where it fails."""
+    # What was typed so far has not been checked: a project that cannot be opened has no numbers.
+    with suppress(GoopError):
+        options = {name: context.params.get(name) for name in ("database", "project_id")}
+        with opened_application(context.params.get("project"), **options) as application:
+            found = list_reports(application.store, limit=MOST_LISTED).reports
+
+        return [
+            CompletionItem(str(each.report), help=f"{each.agent or ''} {each.task or ''}".strip())
+            for each in found
+            if str(each.report).startswith(begun)
+        ]
+
+    return []
+
+
+_NUMBER = click.argument("number", type=int, metavar="N", shell_complete=_known_numbers)
 
 
 class _Reports(Subcommands):

@@ -254,6 +254,7 @@ def _refuse_unstorable(draft: MemoryDraft, reading: _Reading) -> None:
 
 def _refuse_blank(draft: MemoryDraft, reading: _Reading) -> None:
     for name, text in (("title", draft.title), ("content", draft.content)):
+        # `strip` alone would accept a zero-width space, which nobody can find again.
         if not any(c.isprintable() and not c.isspace() for c in text):
             reading.say(EMPTY_FIELD, f"{name} is blank; expected text", path=name, found=text)
 

@@ -212,6 +212,7 @@ def wanted_memories(
             f"types names {excerpt(unknown[0], 40)!r}; expected some of {known}"
         )
 
+    # True is 1 to Python, and would leave out every memory without saying so.
     if isinstance(min_importance, bool) or not 0 <= min_importance <= 1:
         raise SearchArgumentError(
             f"min_importance is {min_importance!r}; expected a number from 0 to 1"

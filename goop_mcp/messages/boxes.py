@@ -35,7 +35,11 @@ PRINCIPLES = (
 def principle_box(title: str, *lines: str) -> str:
     """Return a box 66 characters wide with `title` and `lines`; longer lines are wrapped."""
     texts = [part for text in (title, *lines) for part in _wrapped(text)]
-    return "\n".join([_EDGE, *(f"|{_INDENT}{text}{' ' * _room(text)}|" for text in texts), _EDGE])
+    room = BOX_WIDTH - 2 - len(_INDENT)
+    # Filled by columns of a terminal, of which an icon takes two: `ljust` counts characters.
+    lines_of_box = [f"|{_INDENT}{text}{' ' * (room - _width(text))}|" for text in texts]
+
+    return "\n".join([_EDGE, *lines_of_box, _EDGE])
 
 
 def principles() -> str:
@@ -47,10 +51,6 @@ def _wrapped(text: str) -> list[str]:
     plain = " ".join(text.split())
     widest = _TEXT_WIDTH if _width(plain) == len(plain) else _TEXT_WIDTH // 2
     return wrap(plain, widest) or [""]
-
-
-def _room(text: str) -> int:
-    return BOX_WIDTH - 2 - len(_INDENT) - _width(text)
 
 
 def _width(text: str) -> int:

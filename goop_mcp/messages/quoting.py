@@ -73,6 +73,8 @@ FIELDS: Final = (
     ),
     *("verdict", "decision", "status", "fix", "repaired", "goop-mcp", "error", "message"),
     "envelope",
+    *("round", "waiting", "choices", "missing", "command", "revision", "handoff", "size"),
+    *("omitted", "findings", "flags", "result", "profile", "gates", "trust", "the rest"),
 )
 """The names that begin our own lines in text answers; no text of an agent may begin with one."""
 

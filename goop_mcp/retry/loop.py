@@ -155,6 +155,7 @@ class RetryLoop:
             if isinstance(self.attempts[-1].failure, AgentInterruptedError):
                 return "interrupted"
 
+            # The reason of the first agent stays: a fallback that fails as well explains less.
             because = "accepted" if self.attempts[-1].accepted else because
 
         return because
@@ -203,12 +204,15 @@ class RetryLoop:
         if self._counts_usage and (limit := await self._reserve()) is not None:
             return limit
 
+        # Whether an attempt was added shows in `finally` whether there was a call to settle.
         made, probe = len(self.attempts), False
 
         try:
             # The circuit is asked before the call is counted: a refused call costs nothing.
             record = find_record(self._key) if self._job.policy.circuit else None
             probe = record is not None and record.admit(self._clock())
+            # Counted before the call and not after it: a call that is cancelled may have cost as
+            # much as one that answered.
             self._budget.count_call()
             if self._hooks:
                 await self._call_hooks(
@@ -228,6 +232,8 @@ class RetryLoop:
                 usage=NOTHING_USED,
                 fallback=fallback,
             )
+            # A refusal is an attempt, so that the next step and the caller see why nobody was
+            # asked.
             self.attempts.append(refused)
         finally:
             self._settle(self.attempts[made] if len(self.attempts) > made else None, probe=probe)

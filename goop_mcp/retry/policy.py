@@ -145,6 +145,7 @@ class RetryPolicy:
         if isinstance(self.fallback, list):
             object.__setattr__(self, "fallback", tuple(self.fallback))
 
+        # Contradictions compare values, which is possible only once each of them is of its kind.
         errors = [*_numbers(self), *_others(self)] or _contradictions(self)
         if errors:
             raise PolicyError("the policy cannot be kept: " + "; ".join(errors))
@@ -180,6 +181,7 @@ def _numbers(policy: RetryPolicy) -> list[str]:
             ("max_attempts", policy.max_attempts, 1),
             ("call_retries", policy.call_retries, 0),
         )
+        # By type, since True is an int, and `max_attempts=True` was meant otherwise.
         if type(value) is not int or not least <= value <= _MOST_ATTEMPTS
     ]
     limits: dict[str, float | None] = {
@@ -301,6 +303,7 @@ def pause_before(
     if policy.backoff is not None:
         wait = policy.backoff(FailedCall(failures, failure))
     else:
+        # Full jitter: callers that failed together spread over the whole interval.
         wait = chance() * min(_FIRST_PAUSE * 2 ** (failures - 1), _LONGEST_PAUSE)
 
     named = min(max(0.0, _seconds(_named(failure), now)), _LONGEST_NAMED_PAUSE)
@@ -331,6 +334,7 @@ def _named(failure: Exception | None) -> object:
     headers = {str(name).lower(): str(value).strip() for name, value in items()}
 
     milliseconds = headers.get("retry-after-ms", "")
+    # `float` also reads `nan`, `inf` and `1_000`, none of which a server means.
     digits = milliseconds.replace(".", "", 1)
     if digits.isascii() and digits.isdecimal():
         return float(milliseconds) / 1000

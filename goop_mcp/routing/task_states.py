@@ -305,11 +305,13 @@ def verdict_state(
         needs_credentials=needs_credentials,
         cancelled=cancelled,
     )
+    # The last row fits everything, so there always is one.
     row = next(
         row for row in BY_SOURCE if row.protocol in (_ANY, source.protocol) and row.fits(source)
     )
 
     report = source.report
+    # Questions go out only with the state that lets somebody answer them.
     asks = row.state is A2AState.INPUT_REQUIRED
     message = report.blockers or (report.error.message if report.error else None)
     if message is None and is_held_back(source.outcome, report):

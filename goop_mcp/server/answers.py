@@ -1,11 +1,24 @@
 """Turn results into tool answers: a short text to act on, and the whole structure for programs."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mcp.types import CallToolResult, TextContent
 
-from goop_mcp.messages.quoting import fenced, field, paragraph, quoted
+from goop_mcp.messages.quoting import fenced, field, line, paragraph, quoted
+from goop_mcp.server.short_answers import (
+    LISTED,
+    TRUST,
+    Detail,
+    ShortAnswer,
+    short_decision,
+    short_handoff,
+    short_recorded,
+    short_status,
+    short_step,
+    short_verdict,
+)
 from goop_mcp.server.truncation import LEFT_OUT, fitted
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
@@ -13,8 +26,10 @@ from goop_mcp.validation.verdict import Verdict
 
 if TYPE_CHECKING:
     from goop_mcp.routing import Decision
+    from goop_mcp.routing.views import Question
     from goop_mcp.services.build_report import BuiltReport
     from goop_mcp.services.build_request import BuiltRequest
+    from goop_mcp.services.project_status import ProjectStatus
     from goop_mcp.services.project_steps import StepResult
     from goop_mcp.services.record_report import RecordedReport
     from goop_mcp.services.session_handoff import BuiltHandoff
@@ -28,6 +43,7 @@ __all__ = [
     "recorded_answer",
     "report_answer",
     "session_answer",
+    "status_answer",
     "step_answer",
     "verdict_answer",
     "without_secrets",
@@ -36,14 +52,13 @@ __all__ = [
 MOST_CHARACTERS = 40_000
 """Longest text of one answer, about 10,000 tokens."""
 
-_LISTED = 20
 _RECORDED = {
     "recorded": "recorded as report {report} at revision {revision}",
     "duplicate": (
         "duplicate: the same report was recorded as report {report} at revision {revision};"
         " nothing was written"
     ),
-    "rejected": "rejected: nothing was written",
+    "rejected": "nothing was written",
     "no_report": "not recorded: the envelope asks for work and reports none; nothing was written",
 }
 
@@ -51,8 +66,9 @@ _RECORDED = {
 def answer(text: str, structure: Mapping[str, object]) -> CallToolResult:
     """Return the answer of a successful call, its structure cut where clients could not read it."""
     values = fitted(structure)
-    if left := values.get(LEFT_OUT):
-        names = ", ".join(map(str, left[:_LISTED])) if isinstance(left, list) else ""
+    left = values.get(LEFT_OUT)
+    if left != structure.get(LEFT_OUT):
+        names = ", ".join(map(str, left[:LISTED])) if isinstance(left, list) else ""
 
         # The note goes on the second line, because a long text is cut at its end.
         first, _, rest = text.partition("\n")
@@ -90,60 +106,112 @@ def without_secrets(text: str) -> str:
     return redact(text).text
 
 
-def verdict_answer(verdict: Verdict) -> CallToolResult:
+def _detailed(
+    lines: Sequence[str], full: Mapping[str, object], short: ShortAnswer, detail: Detail
+) -> CallToolResult:
+    """Return the short answer, or the full one; both halves hold the same."""
+    if detail == "short":
+        rest = [field("left out (detail=full has it)", *short.rest)] if short.rest else []
+        return answer("\n".join([*lines, *rest]), short.finished())
+
+    if whole := {**short.rest, **short.details}:
+        # Texts of agents are in it, which cannot end the fence.
+        lines = [*lines, "the rest:", *fenced(json.dumps(whole, ensure_ascii=False), "json")]
+
+    return answer("\n".join(lines), full)
+
+
+def verdict_answer(verdict: Verdict, detail: Detail = "short") -> CallToolResult:
     """Return a verdict; a rejected reply is not a failure of the tool."""
-    structure = verdict.to_dict()
+    full = verdict.to_dict()
+    short = short_verdict(full)
+    lines = [_heading(verdict, full["envelope"])]
+    if verdict.feedback is not None:
+        # The feedback names no rule where there is no envelope.
+        errors = verdict.of_severity(Severity.ERROR)
+        unnamed = [each.rule for each in errors if each.rule not in verdict.feedback]
+        lines += [field("findings", *unnamed)] if unnamed else []
+        lines.append(verdict.feedback)
+    else:
+        lines += _remarks(verdict)
+
+    if tiers := verdict.tiers:
+        lines.append(field("claims", ", ".join(f"{count} {tier}" for tier, count in tiers.items())))
+    if (omitted := short.values["omitted"]) and detail == "short":
+        lines.append(field("omitted", f"{omitted} findings"))
+
+    return _detailed(lines, full, short, detail)
+
+
+def _heading(verdict: Verdict, envelope: Mapping[str, object] | None) -> str:
+    """Return the verdict and the main values of its envelope, on one line."""
     heading = f"{verdict.verdict}: {verdict.protocol or 'no envelope'}"
     if verdict.protocol is not None:
         # The agent wrote these values: excerpts keep them on this line, and short.
         if verdict.version is not None:
             heading += f" {excerpt(verdict.version, 40)}"
 
-        for key in ("status", "agent"):
-            if isinstance(value := (structure["envelope"] or {}).get(key), str):
+        for key in ("status", "agent", "task_id"):
+            if isinstance(value := (envelope or {}).get(key), str):
                 heading += f", {key} {excerpt(value, 60)}"
 
-    lines = [heading]
-    if verdict.feedback is not None:
-        lines.append(verdict.feedback)
-    else:
-        lines += _listed("repair", verdict.repairs)
-        # A repair also leaves a warning with the same message; each is listed once.
-        repaired = {(repair.rule, repair.line, repair.message) for repair in verdict.repairs}
-        warnings = verdict.of_severity(Severity.WARNING)
-        lines += _listed(
-            "warning", [w for w in warnings if (w.rule, w.line, w.message) not in repaired]
-        )
-        lines += _not_checked(verdict)
-
-    if tiers := verdict.tiers:
-        shares = ", ".join(f"{count} {tier}" for tier, count in tiers.items())
-        lines.append(field("claims", shares))
-
-    return answer("\n".join(lines), structure)
+    return heading
 
 
-def decision_answer(decision: "Decision") -> CallToolResult:
-    """Return a decision: the actions first, then all that is needed to carry them out."""
-    return answer("\n".join(_decision_lines(decision)), decision.to_dict())
+def decision_answer(decision: "Decision", detail: Detail = "short") -> CallToolResult:
+    """Return a decision: the verdict, the actions, then all that is needed to carry them out."""
+    full = decision.to_dict()
+    short = short_decision(full)
+    verdict = decision.verdict
+    lines = [_heading(verdict, full["verdict"]["envelope"]), *_decision_lines(decision)]
+
+    return _detailed(lines, {**full, "trust": TRUST}, short, detail)
 
 
-def recorded_answer(recorded: "RecordedReport") -> CallToolResult:
-    """Return what became of a report: what was written, then the decision."""
-    written = recorded.written
-    lines = [_RECORDED[recorded.status].format(report=written.report, revision=written.revision)]
+def recorded_answer(recorded: "RecordedReport", detail: Detail = "short") -> CallToolResult:
+    """Return what became of a report: the verdict, what was written, then the decision."""
+    full, written = recorded.to_dict(), recorded.written
+    heading = _heading(recorded.verdict, full["verdict"]["envelope"])
+    status = _RECORDED[recorded.status].format(report=written.report, revision=written.revision)
+    lines = [f"{heading}; {status}"] if recorded.status == "rejected" else [status, heading]
     lines += [f"written: {path}" for path in written.files]
     lines += [f"shown at: {address}" for address in written.resources]
-    if (state := written.state) is not None and state.phase != written.phase_before:
-        lines.append(field("phase", f"{written.phase_before} -> {state.phase}"))
+    if (state := written.state) is not None:
+        moved = written.phase_before not in (None, state.phase)
+        phase = f"{written.phase_before} -> {state.phase}" if moved else state.phase
+        lines.append(field("phase", f"{phase}, wave {state.current_wave} of {state.total_waves}"))
+    if written.handoff:
+        lines.append(field("handoff", "a session handoff was made"))
 
     lines += [*_secrets(recorded.redactions), *map(paragraph, recorded.remarks)]
     shown = [finding for finding in recorded.findings if finding.severity is not Severity.INFO]
+    lines += [*_listed("disagreement", shown), *_decision_lines(recorded.decision)]
 
-    return answer(
-        "\n".join([*lines, *_listed("disagreement", shown), *_decision_lines(recorded.decision)]),
-        recorded.to_dict(),
-    )
+    return _detailed(lines, {**full, "trust": TRUST}, short_recorded(full), detail)
+
+
+def status_answer(status: "ProjectStatus", detail: Detail = "short") -> CallToolResult:
+    """Return the status of a project, in the form in which people see it too."""
+    full = status.to_dict()
+    short = short_status(full)
+    shown = [wave["number"] for wave in short.values["waves"] if wave["tasks"]]
+    lines = [status.to_markdown(waves=shown).rstrip("\n")]
+
+    # People see the gate ahead; who decides what to do next also needs the others, and the plan.
+    is_open = "open" if status.round.is_open else f"closed: {status.round.outcome}"
+    name = f" {line(status.round.name)}" if status.round.name else ""
+    lines.append(field("round", f"{status.round.number}{name} ({is_open})"))
+    lines.append(field("profile", status.profile))
+    if gates := [f"{'✓' if gate.passed else '✗'} {gate.gate.value}" for gate in status.gates]:
+        lines.append(field("gates", *gates))
+    for wave in short.values["waves"]:
+        pending = [f"{each['id']} {each['name']}" for each in wave["tasks"]]
+        tasks = "; ".join(map(line, pending)) if pending else "not listed"
+        lines.append(
+            f"wave {wave['number']} {line(wave['name'])}: {wave['done']} done; tasks: {tasks}"
+        )
+
+    return _detailed(lines, full, short, detail)
 
 
 def step_answer(result: "StepResult") -> CallToolResult:
@@ -153,22 +221,48 @@ def step_answer(result: "StepResult") -> CallToolResult:
         moved = result.phase_before not in (None, result.phase)
         phase = f"{result.phase_before} -> {result.phase}" if moved else result.phase
         lines.append(field("phase", f"{phase} (round {result.round})"))
+    else:
+        lines.append(field("round", str(result.round)))
 
     lines.append(result.message.rstrip())
-    lines += [field("written", path) for path in result.files]
+    if (asked := result.confirmation) is not None:
+        lines.append(
+            f"waiting: number {asked.id}, {asked.action} {line(asked.subject)}, asked by"
+            f" {line(asked.asked_by)} at {asked.asked_at}"
+        )
+    if result.question:
+        lines += quoted("question", *result.question)
+    if result.choices is not None:
+        lines.append(field("choices", *result.choices))
+    if missing := [each for each in result.missing if each not in result.message]:
+        lines.append(field("missing", *missing))
+    if result.command is not None and result.command not in result.message:
+        lines.append(field("command", result.command))
+
+    lines += [field("written", path) for path in result.files if path not in result.message]
     lines += [field("shown at", address) for address in result.resources]
     if result.undo is not None:
         lines.append(field("undo", result.undo))
+    if result.revision is not None:
+        lines.append(field("revision", str(result.revision)))
 
     lines += [*map(paragraph, result.remarks), *_listed("warning", result.findings)]
 
-    return answer("\n".join(lines), result.to_dict())
+    return answer("\n".join(lines), short_step(result.to_dict()).finished())
 
 
-def session_answer(built: "BuiltHandoff") -> CallToolResult:
+def session_answer(built: "BuiltHandoff", detail: Detail = "short") -> CallToolResult:
     """Return a session handoff: where it was written, or its whole text when it was only built."""
-    secrets = _secrets(built.redactions)
-    if built.revision is None:
+    secrets, remarks = _secrets(built.redactions), [*map(paragraph, built.remarks)]
+    full, is_written = built.to_dict(), built.revision is not None
+    if is_written:
+        place = (
+            f"written: {built.path} "
+            if built.path
+            else f"recorded and shown at {built.resource}, in no file "
+        )
+        lines = [f"{place}(revision {built.revision})", *secrets, *remarks]
+    else:
         place = (
             f"not written; it belongs to {built.path}:"
             if built.path
@@ -177,22 +271,28 @@ def session_answer(built: "BuiltHandoff") -> CallToolResult:
                 " no file is written:"
             )
         )
-        return answer(
-            "\n".join([place, *secrets, *fenced(built.text, "markdown")]), built.to_dict()
-        )
+        lines = [place, *secrets, *remarks, *fenced(built.text, "markdown")]
 
-    place = (
-        f"written: {built.path} "
-        if built.path
-        else f"recorded and shown at {built.resource}, in no file "
-    )
+    return _detailed(lines, full, short_handoff(full, is_written=is_written), detail)
 
-    return answer(
-        "\n".join(
-            [f"{place}(revision {built.revision})", *secrets, *map(paragraph, built.remarks)]
-        ),
-        built.to_dict(),
+
+def handoff_answer(
+    built: "BuiltRequest", *, written: bool, detail: Detail = "short"
+) -> CallToolResult:
+    """Return a prompt: where it was written, or its whole text when it was only built."""
+    full, size = built.to_dict(), built.size
+    lines = [*_secrets(built.redactions), *_listed("remark", built.verdict.findings)]
+    lines.append(
+        f"size: {size.bytes} bytes, {size.text_bytes} of them text (overhead {size.overhead}),"
+        f" about {size.tokens} tokens"
     )
+    if written:
+        lines = [f"written: {built.path}", *lines]
+    else:
+        place = f"it belongs to {built.path}; " if built.path else ""
+        lines = [f"not written; {place}the prompt:", *lines, *fenced(built.text, "markdown")]
+
+    return _detailed(lines, full, short_handoff(full, is_written=written), detail)
 
 
 def _secrets(redactions: int) -> list[str]:
@@ -202,7 +302,10 @@ def _secrets(redactions: int) -> list[str]:
 def _decision_lines(decision: "Decision") -> list[str]:
     """Return the decision: the router's fields, one a line, then quotations from agents."""
     # A reason may begin with text of the agent, the type of an error, and must not start a line.
-    lines = [field("actions", *decision.actions), paragraph(decision.reason)]
+    reason = decision.reason
+    if decision.rule not in reason:
+        reason += f" ({decision.rule})"
+    lines = [field("actions", *decision.actions), paragraph(reason)]
     lines += [
         field(name, value)
         for name in ("next_agent", "next_command")
@@ -210,11 +313,57 @@ def _decision_lines(decision: "Decision") -> list[str]:
     ]
     if decision.files_to_read:
         lines.append(field("files_to_read", *decision.files_to_read))
+    if decision.new_session is not None:
+        lines.append(field("new_session", str(decision.new_session).lower()))
+    if (retry := decision.retry) is not None:
+        delay = f" after {retry.delay_seconds} s" if retry.delay_seconds else ""
+        lines.append(
+            field("retry", f"{retry.attempt} of {retry.max_attempts}{delay}: {retry.message}")
+        )
+    if decision.flags:
+        lines.append(field("flags", *decision.flags))
+    if decision.state_changes:
+        lines.append(
+            field("state_changes", json.dumps(decision.to_dict()["state_changes"], default=str))
+        )
+    lines += [
+        field("result", f"{each.session_id}: {each.state}") for each in decision.results[:LISTED]
+    ]
+
     if decision.instruction:
         lines += quoted("instruction", decision.instruction)
     if decision.blockers:
         lines += quoted("blockers", *decision.blockers)
-    return [*lines, *_not_checked(decision.verdict)]
+    if decision.questions:
+        lines += quoted("questions", *map(_question_text, decision.questions))
+    lines += quoted("message", decision.message)
+
+    # Of a rejected reply the instruction says all that there is to do.
+    return [*lines, *(_remarks(decision.verdict) if decision.verdict.accepted else [])]
+
+
+def _question_text(question: "Question") -> str:
+    """Return a question with its options, for a quotation."""
+    parts = [f"{question.id}: {question.text}"]
+    parts += [question.context] if question.context else []
+    parts += [f"default: {question.default}"] if question.default else []
+    parts += [json.dumps(option.to_dict(), ensure_ascii=False) for option in question.options]
+
+    return "\n".join(parts)
+
+
+def _remarks(verdict: Verdict) -> list[str]:
+    """Return what readers of an accepted reply should know of it."""
+    # A repair also leaves a warning with the same message; each is listed once.
+    repaired = {(repair.rule, repair.line, repair.message) for repair in verdict.repairs}
+    warnings = verdict.of_severity(Severity.WARNING)
+    others = [each for each in warnings if (each.rule, each.line, each.message) not in repaired]
+
+    return [
+        *_listed("repair", verdict.repairs),
+        *_listed("warning", others),
+        *_not_checked(verdict),
+    ]
 
 
 def _not_checked(verdict: Verdict) -> list[str]:
@@ -237,30 +386,16 @@ def report_answer(built: "BuiltReport") -> CallToolResult:
     return answer("\n".join(lines), built.to_dict())
 
 
-def handoff_answer(built: "BuiltRequest", *, written: bool) -> CallToolResult:
-    """Return a prompt: where it was written, or its whole text when it was only built."""
-    remarks = [*_secrets(built.redactions), *_listed("remark", built.verdict.findings)]
-    if written:
-        return answer("\n".join([f"written: {built.path}", *remarks]), built.to_dict())
-
-    place = f"it belongs to {built.path}; " if built.path else ""
-
-    return answer(
-        "\n".join([f"not written; {place}the prompt:", *remarks, *fenced(built.text, "markdown")]),
-        built.to_dict(),
-    )
-
-
 def _listed(noun: str, items: Sequence[Finding | Repair]) -> list[str]:
     """Return a heading and one line an item, or nothing when there are none."""
     if not items:
         return []
 
     lines = [f"{len(items)} {noun}{'s' if len(items) > 1 else ''}:"]
-    for item in items[:_LISTED]:
+    for item in items[:LISTED]:
         place = f"line {item.line}: " if item.line is not None else ""
         lines.append(f"- {place}{excerpt(item.message)} ({item.rule})")
 
-    if len(items) > _LISTED:
-        lines.append(f"… and {len(items) - _LISTED} more in the structured answer")
+    if len(items) > LISTED:
+        lines.append(f"… and {len(items) - LISTED} more in the structured answer")
     return lines

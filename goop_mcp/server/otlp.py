@@ -7,21 +7,17 @@ from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExp
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
-from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+from goop_mcp.server.otlp_resource import resource_of
 
 __all__ = ["set_up"]
 
 
 def set_up(signal: str, *, version: str, environment: Mapping[str, str]) -> Callable[[], object]:
     """Start exporting TRACES or METRICS of this process; return the function that ends it."""
-    resource = Resource.create({"service.version": version})
-    is_named = environment.get("OTEL_SERVICE_NAME") or "service.name=" in environment.get(
-        "OTEL_RESOURCE_ATTRIBUTES", ""
-    )
-    if not is_named:
-        resource = resource.merge(Resource({"service.name": "goop-mcp"}))
+    resource = resource_of(version=version, environment=environment)
 
     # Without shutdown_on_exit: at the end of the process the SDK would wait for a collector that
     # does not answer.

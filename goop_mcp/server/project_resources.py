@@ -83,6 +83,13 @@ def add_project_resources(server: GoopServer, application: "AppContext") -> None
 
     server.declare_types(document_uri("{name}"), _document_type)
 
+    _add_documents(server, application)
+    _add_rows(server, application)
+
+
+def _add_documents(server: GoopServer, application: "AppContext") -> None:
+    """Offer each document, and each part of its archive, by its name."""
+
     @server.resource(
         document_uri("{name}"),
         name="project-document",
@@ -107,6 +114,10 @@ def add_project_resources(server: GoopServer, application: "AppContext") -> None
         return services.project_documents.read_archive(
             application.files, name, recorded=application.recorded
         )
+
+
+def _add_rows(server: GoopServer, application: "AppContext") -> None:
+    """Offer each report and memory by its number."""
 
     @server.resource(
         f"{REPORTS}/{{n}}",

@@ -43,7 +43,7 @@ def fitted(values: Mapping[str, object]) -> dict[str, object]:
 
     # What the client can rebuild by itself goes first, whole; then all lists and texts become
     # shorter in steps, until the answer fits.
-    left: list[str] = []
+    left: list[str] = [*whole.pop(LEFT_OUT, [])]
     for name in _MAY_BE_NULL:
         whole = {key: _without(value, name, key, left) for key, value in whole.items()}
         if _size(whole) <= MOST_BYTES:

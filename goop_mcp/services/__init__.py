@@ -29,6 +29,7 @@ __all__ = [
     "session_handoff",
     "stats",
     "stats_page",
+    "transcripts",
 ]
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         session_handoff,
         stats,
         stats_page,
+        transcripts,
     )
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

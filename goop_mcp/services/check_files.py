@@ -15,9 +15,10 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
-from goop_mcp.validation.verdict import Verdict
+from goop_mcp.validation.verdict import Tier, Verdict
 
 if TYPE_CHECKING:
+    from goop_mcp.evidence.evidence import EvidenceSource
     from goop_mcp.store.interface import Store
 
 __all__ = [
@@ -149,6 +150,8 @@ def check_files(
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
     texts: Mapping[str, str] | None = None,
+    evidence: "Callable[[str], EvidenceSource] | None" = None,
+    require: Tier = "claimed",
 ) -> FileVerdicts:
     """Judge the reply in each of `files`; those of `texts` have their text there.
 
@@ -156,7 +159,8 @@ def check_files(
     `validate`; `stdin` is read for the name "-". The claims of the replies are verified in the
     folder `project` and its memory `store`; None skips that. Raises UnknownNameError for an unknown
     protocol or mode and RuleRefusedError for unusable `rules`; a file on which a rule fails counts
-    as unread.
+    as unread. `evidence` returns what is known about the work of the agent that sent a text, and
+    `require` is the evidence that its claims need.
     """
     validator: Callable[..., Verdict] = validate
     if project is not None:
@@ -164,22 +168,30 @@ def check_files(
         validator = partial(check, project=project, store=store)
 
     judge = partial(
-        validator, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
+        validator,
+        protocol=protocol,
+        mode=mode,
+        expected=expected,
+        limits=limits,
+        rules=rules,
+        require=require,
     )
     checked: list[CheckedFile] = []
     unread: list[UnreadFile] = []
 
     for file in files:
         try:
-            known = None if texts is None else texts.get(file)
-            text = read_reply(file, stdin=stdin, limits=limits) if known is None else known
+            given = None if texts is None else texts.get(file)
+            text = read_reply(file, stdin=stdin, limits=limits) if given is None else given
             text = text.removeprefix("\ufeff")
         except UnreadableFileError as error:
             unread.append(UnreadFile(file=file, message=str(error)))
             continue
 
         try:
-            checked.append(CheckedFile(file=file, text=text, verdict=judge(text)))
+            known = None if evidence is None else evidence(text)
+            verdict = judge(text, evidence=known)
+            checked.append(CheckedFile(file=file, text=text, verdict=verdict))
         except RuleFailedError as error:
             unread.append(
                 UnreadFile(file=file, message=f"{shown_name(file)} was not judged: {error}")

@@ -1,6 +1,6 @@
 """The status of a project: phase, gates, progress, blockers, and contradictions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -237,9 +237,12 @@ class ProjectStatus:
             ],
         }
 
-    def to_markdown(self) -> str:
-        """Return the status for people: messages in the visual style, with a final line feed."""
-        return "\n\n".join(_messages(self)) + "\n"
+    def to_markdown(self, *, waves: Collection[int] | None = None) -> str:
+        """Return the status for people: messages in the visual style, with a final line feed.
+
+        `waves` are the numbers of those whose tasks are listed, None for all.
+        """
+        return "\n\n".join(_messages(self, waves)) + "\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -412,7 +415,7 @@ def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
     )
 
 
-def _messages(status: ProjectStatus) -> list[str]:
+def _messages(status: ProjectStatus, waves: Collection[int] | None) -> list[str]:
     gate = status.gate_ahead
     if status.is_elsewhere:
         messages = [notice("Status", _ELSEWHERE)]
@@ -428,7 +431,7 @@ def _messages(status: ProjectStatus) -> list[str]:
         ]
 
     if status.exists:
-        messages.append(_progress(status))
+        messages.append(_progress(status, waves))
     if gate is not None and not gate.passed and status.exists:
         messages.append(
             gate_blocked(gate.sentence or "", command=gate.command, details=gate.missing)
@@ -480,19 +483,25 @@ def _first(lines: Sequence[str]) -> list[str]:
     return [*lines[:_MOST_SHOWN], *([f"… and {more} more"] if more > 0 else [])]
 
 
-def _progress(status: ProjectStatus) -> str:
+def _progress(status: ProjectStatus, waves: Collection[int] | None) -> str:
     tasks = status.tasks
-    done = [TaskLine(_number(task), task.name) for task in tasks if task.status == "done"]
+    listed = [
+        task
+        for wave in status.waves
+        if waves is None or wave.number in waves
+        for task in wave.tasks
+    ]
+    done = [TaskLine(_number(task), task.name) for task in listed if task.status == "done"]
     begun = [
         TaskLine(_number(task), f"{task.name} ({task.status})")
-        for task in tasks
+        for task in listed
         if task.status in ("open", "failed")
     ]
 
     return progress(
         phase=status.phase or "–",
         wave=Position(status.current_wave, len(status.waves) or None),
-        task=Position(len(done), len(tasks) or None),
+        task=Position(sum(task.status == "done" for task in tasks), len(tasks) or None),
         completed=done,
         in_progress=begun,
     )

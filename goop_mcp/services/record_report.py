@@ -132,7 +132,10 @@ class RecordedReport:
         values = {
             "status": self.status,
             "verdict": self.verdict.to_dict(),
-            "decision": self.decision.to_dict(),
+            # The verdict stands once, above.
+            "decision": {
+                name: value for name, value in self.decision.to_dict().items() if name != "verdict"
+            },
             "written": self.written.to_dict(),
             "findings": [finding.to_dict() for finding in self.findings],
             "remarks": list(self.remarks),

@@ -135,6 +135,7 @@ class WriteQueue:
 
     def _serve(self) -> None:
         while (turn := self._turns.get()) is not None:
+            # The lock is not even waited for on behalf of a caller who has left.
             if not turn.is_withdrawn():
                 self._take_turn(turn)
         self._finish()

@@ -51,14 +51,18 @@ def fence_spans(text: str) -> list[tuple[int, int, str]]:
     backticks, tildes = _lines_with_runs(text, "`"), _lines_with_runs(text, "~")
     for line_start, at, line_end in merge(backticks, tildes) if "~~~" in runs else backticks:
         mark = text[at:line_end]
+        # An info string may hold the fence character, so the run and not the line is measured.
         rest = mark.lstrip(mark[0])
         length = len(mark) - len(rest)
         rest = rest.strip()
         if at > line_start and len(text[line_start:at].expandtabs(4)) > allowed:
             continue
         if not run:
+            # CommonMark, section 4.5: backticks in the info string make it inline code.
             if not (mark[0] == "`" and "`" in rest):
                 run, start, info = mark[:length], line_end + 1, rest
+        # A closing fence has no info string: a marked fence inside of a fence is content, whatever
+        # its length.
         elif not rest and mark[0] == run[0] and length >= len(run):
             spans.append((start, line_start, info))
             run = ""
@@ -90,6 +94,7 @@ def common_indentation(text: str) -> int:
     least: int | None = None
     for line in _INDENTED.finditer(text):
         width = len(line[1].expandtabs(4))
+        # A host adds lines of its own without indentation to a reply that it indented.
         if width == 0:
             if is_host_line(text[line.start() : line.start() + _HOST_LINE_WINDOW]):
                 continue

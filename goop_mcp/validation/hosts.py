@@ -56,6 +56,7 @@ def after_envelope(text: str, end: int) -> int | None:
     at = end
     while True:
         found = _CLOSING_FENCE.match(text, at) or _HOST_LINE.match(text, at)
+        # A pattern that matches nothing would never end the loop.
         if found is None or found.end() == at:
             break
 
@@ -104,6 +105,7 @@ def take_out_of_json(text: str) -> SourceText | None:
     object whose only key is `result`. Only one level is removed: JSON inside the reply is its
     content.
     """
+    # The first character excludes nearly every reply, before any search of the text.
     start = len(text) - len(text.lstrip())
     if not text.startswith(("{", "["), start) or '"result"' not in text:
         return None

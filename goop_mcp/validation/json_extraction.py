@@ -116,9 +116,10 @@ def extract_json(
     transformed = chosen is not None and chosen.start > 0 and HAND_BACK in text[: chosen.start]
     if chosen is None and "{" in text and source.read is source.given:
         # One level of escaping is undone, whoever added it: a host, or the agent as a string.
-        encoded = _ENCODED.search(text) if '\\"' in text else None
+        encoded = _ENCODED.search(text) if "\\" in text and '\\"' in text else None
+        escaped = "&" in text and "&quot;" in text
         for by_host in (True, False):
-            if by_host and "&quot;" in text:
+            if by_host and escaped:
                 decoded = unescape(text)
             elif not by_host and encoded is not None:
                 decoded = decoded_text(text, encoded.start())
@@ -253,7 +254,11 @@ def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject
     cut = _cut_off_start(text, braces.unclosed, shape)
     last = -1
 
+    # A dict in place of a set: the order is that of the text, and the last objects are the ones
+    # read.
     objects: dict[tuple[int, int] | None, None] = {}
+    # Searched from the first object to the end of the last: prose around them mentions keys as
+    # well.
     if braces.starts:
         mentions = shape.mention.finditer(text, braces.starts[0], braces.ends[-1])
         objects = dict.fromkeys(braces.around(*mention.span()) for mention in mentions)
@@ -297,6 +302,7 @@ def _read(text: str, start: int, end: int, limits: Limits) -> JsonObject:
             loose.end, "a text or a comment is never closed; expected its end"
         )
 
+    # The braces balance, so nothing was cut off: what the reader stumbled over is an error inside.
     loose.ending = Ending.WHOLE
 
     return JsonObject(

@@ -26,6 +26,7 @@ def nearest_position(source: str, pointer: str) -> int:
             child = _item(source, at, step)
         else:
             child = _member(source, at, step) if source[at] == "{" else None
+        # A finding about a value that is missing points at the object that lacks it.
         if child is None:
             return at
 
@@ -56,6 +57,7 @@ def _only_mention(source: str, name: str) -> int | None:
 
 
 def _member(source: str, at: int, step: str) -> int | None:
+    # In this order (RFC 6901, section 4): the other way round would turn `~01` into a slash.
     key = step.replace("~1", "/").replace("~0", "~")
     at = _skip_gap(source, at + 1)
     while source[at] == '"':
@@ -71,6 +73,7 @@ def _member(source: str, at: int, step: str) -> int | None:
 
 def _item(source: str, at: int, step: str) -> int | None:
     at = _skip_gap(source, at + 1)
+    # A step that is no number names no item: the loop then ends at the bracket.
     for _ in range(int(step) if step.isdecimal() else len(source)):
         if source[at] == "]":
             return None

@@ -118,6 +118,7 @@ def read_json(
     if values is None:
         return ParsedJson(JsonLocator("", positions={}))
 
+    # Some models put the answer under the name of its schema.
     inner = unwrapped(values, name)
     prefix = "" if inner is values else f"/{next(iter(values))}"
     positions = None if found.loose is None else found.loose.positions
@@ -147,24 +148,7 @@ def read_json(
                 )
             )
 
-    if inner is not values:
-        message = (
-            f"the envelope stands inside of an object with the key {name!r}; expected it alone"
-        )
-        parsed.problems.append(
-            json_rules.LOOSE_SYNTAX.problem(
-                message, offset=0, before=f'{{"{name}": {{…}}}}', after="{…}"
-            )
-        )
-
-    if found.encoded:
-        message = (
-            "the envelope is written as a text; expected the object itself, without quotes around"
-            " it"
-        )
-        parsed.problems.append(
-            json_rules.LOOSE_SYNTAX.problem(message, offset=0, before='"{\\"…\\"}"', after='{"…"}')
-        )
+    parsed.problems += _form_problems(found, name, wrapped=inner is not values)
 
     # Without escapes, the parts between quotes are structure and string in turn, so splitting the
     # source gives all strings in one pass of C code.
@@ -176,6 +160,31 @@ def read_json(
         return parsed
 
     return _close_or_cut_off(parsed, read, found, text)
+
+
+def _form_problems(found: JsonObject, name: str, *, wrapped: bool) -> list[Problem]:
+    """Return what is odd about the place of an object: inside of another one, or of a text."""
+    problems: list[Problem] = []
+    if wrapped:
+        message = (
+            f"the envelope stands inside of an object with the key {name!r}; expected it alone"
+        )
+        problems.append(
+            json_rules.LOOSE_SYNTAX.problem(
+                message, offset=0, before=f'{{"{name}": {{…}}}}', after="{…}"
+            )
+        )
+
+    if found.encoded:
+        message = (
+            "the envelope is written as a text; expected the object itself, without quotes around"
+            " it"
+        )
+        problems.append(
+            json_rules.LOOSE_SYNTAX.problem(message, offset=0, before='"{\\"…\\"}"', after='{"…"}')
+        )
+
+    return problems
 
 
 def _close_or_cut_off(
@@ -191,6 +200,7 @@ def _close_or_cut_off(
     only_root = found.loose is not None and found.loose.ending is Ending.ROOT_OPEN
     ended = text[found.end : found.end + _SHOWN].lstrip(" \t").startswith(("```", "~~~"))
     if only_root and ended and read.whole and after_envelope(text, found.end) is None:
+        # Only the last line is shown as changed, whatever the length of the envelope.
         last = source[-_SHOWN:].rpartition("\n")[2]
         problem = ROOT_NOT_CLOSED.problem(
             "the last brace is missing; everything else is there",

@@ -144,6 +144,8 @@ class _LooseReader:
             key_at = self._at
             key = self._key(pointer)
             path = f"{pointer}/{escape_pointer(key)}"
+            # A doubled key is an error, but the reading goes on: what follows may hold more errors,
+            # and the agent should receive all of them at once.
             if key in target:
                 self._found.doubled.append((path, key_at))
 
@@ -176,6 +178,7 @@ class _LooseReader:
             path = f"{pointer}/{len(target)}"
             self._found.inside = path
             self._found.positions[path] = self._at
+            # `_skip_gap` and `_close` have looked at this character: it is there.
             character = self._source[self._at]
             if character in "{[":
                 inner: JsonObjectValue | list[JsonValue] = {} if character == "{" else []
@@ -295,6 +298,7 @@ class _LooseReader:
         while True:
             gap = _GAP.match(source, self._at)
             self._at = start = gap.end() if gap else self._at
+            # JSONC, JSON5 and YAML all have comments, and models mix them up.
             if source.startswith(("//", "#"), start):
                 end = source.find("\n", start)
                 self._at = len(source) if end < 0 else end
@@ -323,6 +327,7 @@ class _LooseReader:
     def _key(self, pointer: str) -> str:
         if self._peek() in QUOTES:
             key = self._quoted_key(pointer)
+        # JavaScript needs no quotes around keys, and models write it where JSON is asked for.
         elif (bare := _BARE_KEY.match(self._source, self._at)) is not None:
             key = bare[0]
             quoted = f'"{key}"'
@@ -352,6 +357,8 @@ class _LooseReader:
         if not clean or clean == key or not clean.isascii():
             return key
 
+        # The edits of the string are inside of the one that replaces it, and edits must not
+        # overlap.
         del self._found.edits[edits:]
         self._edit(
             start,
@@ -380,6 +387,7 @@ class _LooseReader:
         return value
 
     def _word(self, word: str, path: str) -> bool | int | float | None:
+        # Models that were asked for a dict print Python's.
         if word in _PYTHON:
             end = self._at + len(word)
             self._edit(
@@ -399,6 +407,8 @@ class _LooseReader:
                 raise self._unexpected(f"a number of at most {MOST_DIGITS} digits")
             return int(word)
 
+        # Not refused by its length: it is rounded, and the strict decoder rounds it in the same
+        # way.
         value = float(word)
         if value in (float("inf"), float("-inf")):
             raise self._unexpected("a number that can be held")
@@ -412,6 +422,8 @@ class _LooseReader:
             # Without any quote that could close it, the text ends within this string. With several,
             # the string has two readings, and neither is taken.
             if not any(closer in self._source[start + 1 :] for closer in CLOSERS[quote]):
+                # All of the rest belongs to the string, so nothing after it may be read as another
+                # member.
                 self._at = len(self._source)
                 raise _EndOfTextError
 

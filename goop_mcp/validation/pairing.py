@@ -125,6 +125,8 @@ def _pair(
         elif stack and _ends_markup(text, tag.start):
             _add_pair(pairs, stack.pop(), tag)
             mentioned = None
+        # Nothing better is open, and a start tag with text after it may still be an envelope with
+        # stray text.
         elif not stack and mentioned is not None:
             _add_pair(pairs, mentioned, tag)
             mentioned = None

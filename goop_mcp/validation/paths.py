@@ -143,9 +143,11 @@ def _way_out(path: str) -> str | None:
         return "it holds a control character"
 
     # The path with one kind of slash, as written and as later programs may decode it.
+    # Full-width dots and slashes are plain ones after NFKC, which some programs apply to names.
     plain = path if path.isascii() else unicodedata.normalize("NFKC", visible(path))
     spellings = [plain.strip().translate(_SLASHES)]
     for _ in range(_TIMES_DECODED):
+        # Twice, because a proxy and the program it serves may each decode once.
         if "%" in spellings[-1]:
             decoded = _ENCODED.sub(lambda code: chr(int(code[1], 16)), spellings[-1])
             spellings.append(decoded.translate(_SLASHES))

@@ -91,6 +91,8 @@ def examine(
         if protocol == "auto"
         else [family for family in families if family.name == protocol]
     )
+    # Measured before anything else looks at the text: each later step is linear, and linear in a
+    # gigabyte is too long.
     if (size := utf8_length(text, limits.text_bytes)) > limits.text_bytes:
         message = f"the text has {size:,} bytes; expected at most {limits.text_bytes:,}"
         selection = Selection(asked[0], Extraction(source=SourceText(text), blocks=(), chosen=None))
@@ -122,6 +124,8 @@ def _read(
     if selection.ambiguous is not None:
         return ParseResult(0, [selection.ambiguous])
     if extraction.chosen is None:
+        # A caller who named the protocol receives its rule, whose page says what that protocol
+        # expects.
         rule = family.no_envelope if named else NO_ENVELOPE
         aside = next((block.why for block in reversed(extraction.blocks) if block.why), None)
         if aside:

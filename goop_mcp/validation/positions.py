@@ -71,6 +71,8 @@ class SourceText:
     def origin(self, offset: int) -> int:
         """Return the offset in `given` of the character at `offset` in `read`."""
         index = bisect_right(self._starts, offset) - 1
+        # Between two shifts the distance is constant, so one look-up finds the origin of any
+        # character.
         moved = offset if index < 0 else self._origins[index] + offset - self._starts[index]
         return min(moved, len(self.given))
 

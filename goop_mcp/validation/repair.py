@@ -105,7 +105,10 @@ class _Scanner:
         self.result = XmlScan()
         self.stack: list[_Open] = []
         self.prefix = ""
+        # Every document may use this prefix without declaring it; the parser refuses all others.
         self.prefixes = {"xml"}
+        # Terminators that do not occur any more: a text of many `<!--` and no `-->` would otherwise
+        # be read to its end for each of them.
         self.absent: set[str] = set()
         self.end_tags: dict[str, list[int]] | None = None
         self.start_tags: dict[str, list[int]] | None = None
@@ -122,6 +125,8 @@ class _Scanner:
             if at > position:
                 self.text(position, at)
 
+            # Whatever `markup` decides, it returns an offset after `at`: this is what makes the
+            # scan linear.
             position = self.markup(at)
 
         if self.result.tail is None and position < len(source):
@@ -271,6 +276,7 @@ class _Scanner:
             element.name.lower() == name.lower() for element in self.stack[:-1]
         ):
             return self.escape(at)
+        # Prose in a text quotes the end tags of its ancestors, and its own end tag still follows.
         if top.kind == "text" and self.end_of_text(top, at) is not None:
             return self.escape(at)
 
@@ -316,6 +322,7 @@ class _Scanner:
 
     def close_properly(self, tag: re.Match[str], top: _Open, proper: str) -> None:
         """Write an end tag like its start tag; the error is reported there, or else here."""
+        # One error, one finding: the prefix is reported at the root, the case at the start tag.
         if self.prefix and tag[1].startswith(self.prefix):
             rule = None
         else:
@@ -412,6 +419,8 @@ class _Scanner:
             return self.escape(at)
 
         end = self.end_of_text(parent, at)
+        # Two texts of the same name in a row: the end tag of the first is missing, and where it
+        # ends would be a guess.
         if proper == parent.name and not self.is_bare_mention(at, plain, parent):
             raise self.never_closed(parent, at, f"the next <{proper}>")
         if end is None:
@@ -455,6 +464,7 @@ class _Scanner:
         That is its attributes or its case: `<file>` within `<file path="...">` is a mention.
         """
         position = self.result.positions.get(parent.path)
+        # Two characters are the brackets of a tag without attributes.
         has_attributes = (
             position is not None and position.tag_end - position.start > len(parent.written) + 2
         )
@@ -472,6 +482,7 @@ class _Scanner:
         ):
             return False
 
+        # A tag that closes itself needs no end tag, and prose writes no `/>`.
         if rest is not None and rest[2]:
             return True
 
@@ -569,6 +580,7 @@ class _Scanner:
             message = (
                 f"root is in a namespace: {excerpt(self.source[start:end], 60)}; expected none"
             )
+            # With a prefix it is the root's own, and the root tag was reported already.
             rule = None if prefix else xml_rules.UNKNOWN_NAMESPACE
             self.edit(start, end, "", rule, message)
         elif prefix:
@@ -639,6 +651,8 @@ class _Scanner:
 
             return value.after
 
+        # The value is rewritten as a whole, so that one edit covers a wrong quote and what it
+        # hides; edits must not overlap.
         new = '"' + escape_attribute(source[value.start : value.end]) + '"'
         shown = excerpt(source[at : value.after], 40)
         message = f"value of attribute {excerpt(name, 40)} is {shown}; expected {excerpt(new, 40)}"

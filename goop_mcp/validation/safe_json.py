@@ -166,6 +166,7 @@ def decode_object(text: str, start: int) -> tuple[JsonObjectValue, int] | None:
 
 def nesting(text: str, start: int = 0, end: int | None = None) -> int:
     """Return an upper bound of the nesting depth, counting brackets in strings as well."""
+    # Brackets in strings count too, because leaving them out would cost as much as decoding.
     deepest = level = 0
     for bracket in _BRACKET.finditer(text, start, len(text) if end is None else end):
         level += 1 if bracket[0] in "[{" else -1
@@ -175,6 +176,8 @@ def nesting(text: str, start: int = 0, end: int | None = None) -> int:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> JsonObjectValue:
+    # The decoder itself would keep the last of two equal keys without a word, and parsers differ in
+    # which one they keep.
     values = dict(pairs)
     if len(values) != len(pairs):
         raise ValueError("a key stands twice")
@@ -182,6 +185,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> JsonObjectValue:
 
 
 def _integer(digits: str) -> int:
+    # Converting takes time quadratic to the number of digits.
     if len(digits) > MOST_DIGITS:
         raise ValueError("an integer of too many digits")
     return int(digits)
@@ -189,6 +193,7 @@ def _integer(digits: str) -> int:
 
 def _fraction(digits: str) -> float:
     number = float(digits)
+    # `1e999` is syntactically correct, and would be written again as Infinity, which is no JSON.
     if not math.isfinite(number):
         raise ValueError("a number beyond all bounds")
     return number

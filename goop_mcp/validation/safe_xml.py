@@ -51,6 +51,8 @@ def _parse(text: str) -> "etree._Element":
         dtd_validation=False,
         attribute_defaults=False,
         huge_tree=False,
+        # Comments and instructions split the text of an element into pieces, of which readers see
+        # the first.
         remove_comments=True,
         remove_pis=True,
         recover=False,
@@ -323,6 +325,7 @@ class XmlEnvelope:
         if offset is None and before.rstrip().endswith(">"):
             # Each attempt may read the window to its end, so only the last few declarations are
             # tried; a declaration before the root is one of them.
+            # A declaration this long would exceed the limit of an envelope anyway.
             window = before[-_DOCTYPE_WINDOW:]
             starts = [declaration.start() for declaration in _DOCTYPE.finditer(window)][
                 -_DECLARATIONS:

@@ -55,7 +55,7 @@ def _in_any_case(name: str) -> str:
 def _tag_pattern(names: tuple[str, ...], *, hidden: bool, prefixed: bool) -> re.Pattern[str]:
     """Return the pattern for the roots called `names`, if `hidden` also for comments and CDATA."""
     parts = [r"!--|!\[CDATA\["] if hidden else []
-    prefix = r"(?P<prefix>[A-Za-z_][\w.\-]*+:)?" if prefixed else "(?P<prefix>)"
+    prefix = r"(?:[A-Za-z_][\w.\-]*+:)?" if prefixed else ""
     roots = "|".join(map(_in_any_case, names))
     parts.append(rf"(?P<closes>/)?{prefix}(?P<root>{roots})(?![\w.\-:])")
     return re.compile(f"<(?:{'|'.join(parts)})")
@@ -89,6 +89,7 @@ def scan(text: str, roots: Roots) -> ScanResult:
     hidden_until = 0
 
     for mark in pattern.finditer(text):
+        # Code is asked about first, because a comment that is quoted in code hides nothing.
         start, root, opens = mark.start(), mark["root"], mark["closes"] is None
         if code.covers(start):
             if root and opens:
@@ -97,6 +98,7 @@ def scan(text: str, roots: Roots) -> ScanResult:
             continue
 
         if root:
+            # One object for each name: a text of a million tags would keep as many copies.
             name = intern(root.lower())
             if opens:
                 # `<root/>` is a mention: no envelope is empty.
@@ -125,6 +127,7 @@ class Regions:
         self._starts: list[int] = []
         self._ends: list[int] = []
         for start, end in sorted(spans):
+            # Sorted by start, a range can only overlap the one before it.
             if self._ends and start < self._ends[-1]:
                 self._ends[-1] = max(end, self._ends[-1])
             else:

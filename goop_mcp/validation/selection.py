@@ -68,21 +68,10 @@ def select(text: str, families: Sequence[Family], limits: Limits) -> Selection:
             selection for selection in live if not any(_holds(other, selection) for other in live)
         ]
     if len(live) > 1:
-        # The envelope that ends the text is the answer, and the others are what it is about. If
-        # several end it, or none does, choosing one would be a guess.
-        ending = [
-            selection
-            for selection in live
-            if (chosen := selection.extraction.chosen) is not None
-            and after_envelope(selection.extraction.source.read, chosen.end) is None
-        ]
-        if len(ending) != 1:
-            return _ambiguous(live)
-        return replace(
-            ending[0], others=tuple(selection for selection in live if selection is not ending[0])
-        )
-
+        return _that_ends(live)
     if live:
+        # The last word counts: whoever is cut off in a second envelope meant to replace the first
+        # (D-16).
         cut_off = _cut_off_after(live[0], selections)
         return live[0] if cut_off is None else replace(cut_off, others=(live[0],))
 
@@ -104,6 +93,23 @@ def select(text: str, families: Sequence[Family], limits: Limits) -> Selection:
         return replace(cut_off, others=(older,))
 
     return replace(older, extraction=_remarked(older.extraction, remarks, by_host=by_host))
+
+
+def _that_ends(live: Sequence[Selection]) -> Selection:
+    """Return the selection whose envelope ends the text, with the others; else an ambiguous one."""
+    # The envelope that ends the text is the answer, and the others are what it is about. If
+    # several end it, or none does, choosing one would be a guess.
+    ending = [
+        selection
+        for selection in live
+        if (chosen := selection.extraction.chosen) is not None
+        and after_envelope(selection.extraction.source.read, chosen.end) is None
+    ]
+    if len(ending) != 1:
+        return _ambiguous(live)
+    return replace(
+        ending[0], others=tuple(selection for selection in live if selection is not ending[0])
+    )
 
 
 @cache

@@ -531,6 +531,8 @@ def _is_count(value: str, kind: ValueKind) -> bool:
     if kind is ValueKind.NUMBER and value in ("0.X", "0.N", "0.x"):
         return True
 
+    # `[n] passed` and `N passed` are the same form: brackets and case of the letter are folded
+    # first.
     capitals = _BRACKETED_LETTER.sub(lambda each: (each[1] or each[2] or each[3]).upper(), value)
     pieces = _COUNTS.findall(capitals)
     words = [piece for piece in pieces if piece[0].isalpha()]
@@ -608,6 +610,7 @@ def _slot_in_line(line: str) -> bool:
     if named and any(_NAME_SLOT.fullmatch(token.rstrip(".,;:!")) for token in line.split()):
         return True
 
+    # A slot between quotes is what the text is about, not what was left in it.
     quoted = ""
     for match in _FREE_SLOT.finditer(line):
         mark = match[0]
@@ -686,6 +689,7 @@ def _is_known(name: str, *, strict: bool) -> bool:
     if len(tokens) > _LEAST_WORDS and tokens[0] in SLOT_NAMES and tokens[1] in _PREPOSITIONS:
         return True
     if len(tokens) > 1 and tokens[-1].isdigit():
+        # `task 1` and `file-2` are numbered slots.
         tokens = tokens[:-1]
     if len(tokens) == 1:
         return tokens[0] in (SLOT_NAMES if strict else _KNOWN_NAMES)

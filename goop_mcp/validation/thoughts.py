@@ -114,10 +114,13 @@ def _thoughts(text: str, content: Sequence[tuple[int, int]]) -> Iterator[_Though
         elif opened is not None and opened.kind == mark.kind:
             yield _Thought(opened.start, mark.end)
             opened = None
+        # Hosts remove the beginning and leave the end. An end of a channel alone is the start of an
+        # answer.
         elif opened is None and mark.kind not in ("channel", "gemma"):
             yield _Thought(0, mark.end)
 
     if opened is not None and _is_beginning(text, opened):
+        # An example of thinking in a fence must not hide the answer below it.
         fences = fence_spans(text)
         end = next((end for start, end, _ in fences if start <= opened.start < end), len(text))
         yield _Thought(opened.start, end, closed=False)

@@ -51,29 +51,15 @@ def build_verdict(
     if len(problems) > limits.findings:
         # The worst ones, in the order found among those of one severity.
         listed = sorted(problems, key=lambda each: _RANKS[each.rule.severity(mode)])
+        # Cut before the places are looked up: a hostile reply may have a problem for each of its
+        # bytes.
         listed = listed[: limits.findings]
 
-    findings: list[Finding] = []
-    repairs: list[Repair] = []
-    for problem in listed:
-        finding = _finding(problem, source, parsed, mode)
-        findings.append(finding)
-        if mode == "lenient" and problem.hit.before is not None:
-            repairs.append(
-                Repair(
-                    rule=finding.rule,
-                    message=finding.message,
-                    line=finding.line,
-                    before=problem.hit.before,
-                    after=problem.hit.after or "",
-                )
-            )
-
-    if len(repairs) > 1:
-        repairs.sort(key=lambda repair: repair.line or 0)
+    findings, repairs = _findings_and_repairs(listed, source, parsed, mode)
     repaired, envelope = parsed.repaired if repairs else None, parsed.envelope
     if repairs and repaired is None and chosen is not None and envelope is not None:
         # Only the text around the envelope was repaired.
+        # A part of an envelope must not be handed on as one.
         repaired = None if envelope.partial else source.read[chosen.start : chosen.end]
 
     if len(findings) > 1:
@@ -103,6 +89,32 @@ def build_verdict(
         span=(chosen.start, chosen.end) if chosen is not None else None,
         read_text=source.read,
     )
+
+
+def _findings_and_repairs(
+    problems: Sequence[Problem], source: SourceText, parsed: ParseResult, mode: Mode
+) -> tuple[list[Finding], list[Repair]]:
+    """Return the findings in the order of `problems`, and what was repaired, by line."""
+    findings: list[Finding] = []
+    repairs: list[Repair] = []
+    for problem in problems:
+        finding = _finding(problem, source, parsed, mode)
+        findings.append(finding)
+        if mode == "lenient" and problem.hit.before is not None:
+            repairs.append(
+                Repair(
+                    rule=finding.rule,
+                    message=finding.message,
+                    line=finding.line,
+                    before=problem.hit.before,
+                    after=problem.hit.after or "",
+                )
+            )
+
+    if len(repairs) > 1:
+        repairs.sort(key=lambda repair: repair.line or 0)
+
+    return findings, repairs
 
 
 def _remarks(extraction: Extraction, parsed: ParseResult) -> list[Problem]:

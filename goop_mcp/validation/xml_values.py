@@ -160,6 +160,8 @@ class XmlValueReader:
         value = element.get(name)
         if value is not None:
             return value.strip(XML_BLANKS)
+        # Not reported here: the repair renames it, reports that with its position, and the tree is
+        # read again.
         if any(str(other).lower() == name for other in element.attrib):
             self.tangled = True
         return None
@@ -168,6 +170,7 @@ class XmlValueReader:
         """Return the text of `element`, "" if it is blank, None if there is no element."""
         if element is None:
             return None
+        # Markup in a text was meant as text: the repair escapes it, and the tree is read again.
         if len(element):
             self.tangled = True
         return self.clean(element.text)
@@ -213,6 +216,7 @@ class XmlValueReader:
             self.placeholder(raw, path, known)
             return None
 
+        # In this order: a zero-width space may hide in a word of wrong case or in an alias.
         seen = self.without_invisible(raw, path, element, attribute)
         if seen in words.meanings:
             return words.meanings[seen]
@@ -381,6 +385,7 @@ def path_of(element: Element, lists: frozenset[str] = frozenset()) -> str:
     while each is not None:
         parent = each.getparent()
         name = etree.QName(each).localname
+        # Counted only for a finding: the paths of all elements together would be quadratic.
         number = 1 + len(list(each.itersiblings(str(each.tag), preceding=True)))
         listed = parent is not None and etree.QName(parent).localname in lists
         steps.append(f"{name}[{number}]" if listed or number > 1 else name)

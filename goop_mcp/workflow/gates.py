@@ -146,6 +146,7 @@ _SPEC = Gate(
         Condition("BLUEPRINT.md", lambda facts: facts.blueprint_exists),
         Condition(
             "a task for every must-have",
+            # A contract without a must-have asks for nothing, and would pass a mere comparison.
             lambda facts: 0 < facts.must_haves <= facts.traced_must_haves,
         ),
         Condition("the user's confirmation", lambda facts: facts.user_confirmed),

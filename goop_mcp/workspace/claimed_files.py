@@ -45,6 +45,7 @@ def check_files(
     counts. `looked` is called after each claim. Files that were not looked for at `until`, a
     `time.monotonic()`, are not checked; the first of them says so for all.
     """
+    # A file that was created and deleted later must be gone, and both claims are true.
     last = {claim.path: claim for claim in claims.files}
     looking = _Looking(files, _folders(claims))
     problems: list[Problem] = []
@@ -179,6 +180,7 @@ class _Looking:
         try:
             there = self._is_listed(path)
         except (GoopError, OSError):
+            # What cannot be looked at is not reported as missing.
             there = True
 
         if claim.kind in _MADE and not there:
@@ -271,6 +273,7 @@ class _Looking:
             return _not_checked(claim, "nothing says in which folder it lies")
 
         folder, _, name = path.rstrip("/").rpartition("/")
+        # macOS and Windows would open the file, and CI on Linux would not find it.
         other = self._listed(folder).get(_plain(name).casefold())
         if other is None:
             return self._not_found(claim)

@@ -134,6 +134,14 @@ class Repository:
         """
         return self._run(["rev-parse", "--is-shallow-repository"], []).strip() == b"true"
 
+    def head(self) -> str | None:
+        """Return the full id of the checked-out commit, None if there is none. Raises GitError."""
+        # The answer in a repository without a commit is "HEAD missing", and no error.
+        form = "--batch-check=%(objectname) %(objecttype)"
+        words = self._run(["cat-file", form], ["HEAD"]).decode("ascii", "replace").split()
+
+        return words[0] if words[1:] == ["commit"] else None
+
     def parents(self) -> tuple[str, ...] | None:
         """Return the parents of the checked-out commit, None if there is no commit yet."""
         try:

@@ -106,6 +106,7 @@ def read_project(
 
     state = state_in(texts.get(STATE))
     known = state if isinstance(state, ProjectState) else None
+    # The state is read first: in version 1 it names the folders in which the other documents are.
     paths: dict[str, str] = {}
     for name in DOCUMENTS:
         if name in texts:
@@ -138,6 +139,7 @@ def read_project(
             unreadable.append(str(error))
             return None
 
+        # Kept as read, so that a gate compares the very text that its facts were taken from.
         if text is not None and name in PEOPLES_DOCUMENTS:
             sources[name] = text
 

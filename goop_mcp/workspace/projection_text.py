@@ -139,6 +139,7 @@ def remove_blocks(text: str, *, before: int, find: Callable[[int], EntryBlock | 
 
         own = block.in_style(line_end)
         if text.startswith(own, mark.start()):
+            # The blank line before an entry was written with it: one more would stay each time.
             kept.append(text[at : mark.start()].removesuffix(gap))
             at = mark.start() + len(own)
 
@@ -178,6 +179,7 @@ def handoff_of(events: Sequence[Event]) -> str | None:
         return None
 
     newest, earlier = handoffs[-1], handoffs[-2].revision if len(handoffs) > 1 else 0
+    # What people added to the handoff before last was carried over by the last one already.
     notes = [
         each
         for each in events
@@ -342,5 +344,6 @@ def _whole(section: Section) -> str:
 
 def new_pieces(pieces: Iterable[str], known: Collection[str]) -> list[str]:
     """Return the pieces whose hash is not in `known`, each once."""
+    # A paragraph that was copied within the document is one piece.
     found = {chunk_hash(piece): piece for piece in pieces}
     return [piece for key, piece in found.items() if key not in known]

@@ -131,6 +131,7 @@ class ProjectionPlan:
         The caller holds the lock of the queue of writers, but editors of people do not wait in it.
         The next change treats a skipped file as edited. Raises as `replace_file`.
         """
+        # Compared once more, because people save files while the transaction runs and hold no lock.
         moved = tuple(
             each.path for each in self.files if _digest(_read(files, each.path)) != each.replaces
         )
@@ -164,6 +165,8 @@ def plan_projections(
     written to a file next to it. `before` is the revision before this transaction, None if it has
     added nothing yet.
     """
+    # This transaction's own revision is in no file yet: a document that shows it would come from
+    # elsewhere.
     known = writing.revision() if before is None else before
     rows = {row.path: row for row in writing.projections()}
     plans = [
@@ -355,6 +358,7 @@ class _Document:
         # An append was planned and its writer may have been killed. Only the file itself shows
         # whether it was completed, and the row moves on only then.
 
+        # The pending column of an archive holds a revision, see `_plan_archive`.
         through = int(row.pending_sha256)
         planned = [block for block in blocks if block.revision <= through]
         if not all(part.is_done(self.files) for part in archived_parts(self.path, planned)):
@@ -407,6 +411,8 @@ class _Document:
             return self._write(self.kept)
         if row is None:
             # The document of a project that did not use this program before.
+            # All that is there counts as known: it was written before anybody could import it, and
+            # would come back as events of today.
             self._adopt(since=0)
             return self._write([block for block in self.kept if not block.stands_in(self.text)])
         if found == row.pending_sha256:
@@ -447,11 +453,15 @@ class _Document:
         return replace(plan, imported=self._add_imported(new_pieces(pieces, known)))
 
     def _write(self, blocks: Sequence[EntryBlock]) -> ProjectionPlan:
+        # Whoever resolved the conflict did so in the document, so the file next to it is no longer
+        # compared.
         self._settle_conflict()
         shown = None if self.text is None else self._without_archived(self.text)
         whole = insert_blocks(shown, blocks, document=self.kind)
         if self.state is not None:
             whole = place_state_block(whole, self.state.text, line_end=line_end_of(whole))
+        # Nothing to write, but the revision is recorded: otherwise each later start would plan the
+        # same again.
         if whole == self.text:
             self._remember(self.path, sha=_digest(self.text), pending=None)
             return ProjectionPlan()
@@ -475,6 +485,8 @@ class _Document:
         since, known = 0, frozenset[str]()
         for event in self.writing.events(document=self.name, kinds=PEOPLES_KINDS):
             if event.kind == "adopted":
+                # One event for all pieces: one for each would let a long document flood the
+                # history.
                 first, *hashes = event.text.split(" ")
                 since, known = int(first), known | frozenset(hashes)
             elif event.kind == "imported":
@@ -579,6 +591,8 @@ class _Document:
         if row is None or found not in (None, row.sha256, row.pending_sha256):
             self._settle_conflict()
             stem = self.path.removesuffix(".md")
+            # Revisions only grow, so the first free number is found at once, whatever number of
+            # conflict files there is.
             numbers = count(self.writing.next_revision())
             names = (f"{stem}.conflict-{number}.md" for number in numbers)
             name = next(name for name in names if _read(self.files, name) is None)

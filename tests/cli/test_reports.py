@@ -167,3 +167,17 @@ def test_a_report_is_built_from_json(project: Path) -> None:
     broken = run("reports", "build", "--json", "-", stdin=b"{", cwd=project)
     assert (broken.code, broken.out) == (2, "")
     assert "no JSON from line 1" in broken.err
+
+
+def test_a_shell_completes_the_commands_and_the_numbers_of_reports(project: Path) -> None:
+    def completed(line: str, *, cwd: Path = project) -> list[str]:
+        words = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        ended = run(cwd=cwd, env={"_GOOP_MCP_COMPLETE": "bash_complete", **words})
+        assert ended.err == ""
+        return ended.out.split()
+
+    commands = ["plain,build", "plain,list", "plain,show", "plain,withdraw"]
+    assert completed("goop-mcp reports ") == commands
+    assert completed("goop-mcp reports show ") == ["plain,2", "plain,1"]
+    assert completed("goop-mcp reports withdraw 1") == ["plain,1"]
+    assert completed("goop-mcp reports show ", cwd=project.parent) == []

@@ -44,44 +44,44 @@ def add_contents(server: MCPServer) -> None:
 
 
 def _add_tools(server: MCPServer) -> None:
-    @server.tool()
-    def test_simple_text() -> str:
+    @server.tool(name="test_simple_text")
+    def simple_text() -> str:
         """Return a text."""
         return "This is a simple text response for testing."
 
-    @server.tool()
-    def test_image_content() -> ImageContent:
+    @server.tool(name="test_image_content")
+    def image_content() -> ImageContent:
         """Return an image."""
         return _IMAGE
 
-    @server.tool()
-    def test_audio_content() -> AudioContent:
+    @server.tool(name="test_audio_content")
+    def audio_content() -> AudioContent:
         """Return a sound."""
         return AudioContent(type="audio", data=_WAV, mime_type="audio/wav")
 
-    @server.tool()
-    def test_embedded_resource() -> EmbeddedResource:
+    @server.tool(name="test_embedded_resource")
+    def embedded_resource() -> EmbeddedResource:
         """Return a resource."""
         return _embedded(
             "test://embedded-resource", "text/plain", "This is an embedded resource content."
         )
 
-    @server.tool()
-    def test_multiple_content_types() -> list[ContentBlock]:
+    @server.tool(name="test_multiple_content_types")
+    def multiple_content_types() -> list[ContentBlock]:
         """Return a text, an image and a resource."""
         text = TextContent(type="text", text="Multiple content types test:")
         data = json.dumps({"test": "data", "value": 123})
         return [text, _IMAGE, _embedded("test://mixed-content-resource", "application/json", data)]
 
-    @server.tool()
-    def test_error_handling() -> str:
+    @server.tool(name="test_error_handling")
+    def error_handling() -> str:
         """Fail."""
         raise ToolError("This tool intentionally returns an error for testing")
 
 
 def _add_notices(server: MCPServer) -> None:
-    @server.tool()
-    async def test_tool_with_logging(ctx: Context) -> str:
+    @server.tool(name="test_tool_with_logging")
+    async def tool_with_logging(ctx: Context) -> str:
         """Say three times how far it is."""
         await ctx.info("Tool execution started")
         await anyio.sleep(_BETWEEN)
@@ -90,8 +90,8 @@ def _add_notices(server: MCPServer) -> None:
         await ctx.info("Tool execution completed")
         return "Three messages were sent."
 
-    @server.tool()
-    async def test_tool_with_progress(ctx: Context) -> str:
+    @server.tool(name="test_tool_with_progress")
+    async def tool_with_progress(ctx: Context) -> str:
         """Report progress three times."""
         for done in (0, 50, 100):
             await ctx.report_progress(done, 100)
@@ -100,8 +100,8 @@ def _add_notices(server: MCPServer) -> None:
 
 
 def _add_changes(server: MCPServer) -> None:
-    @server.tool()
-    async def test_trigger_tool_change(ctx: Context) -> str:
+    @server.tool(name="test_trigger_tool_change")
+    async def trigger_tool_change(ctx: Context) -> str:
         """Offer one more tool for a moment."""
         server.add_tool(lambda: "", name="test_passing_tool", description="Is there for a moment.")
         await ctx.notify_tools_changed()
@@ -109,8 +109,8 @@ def _add_changes(server: MCPServer) -> None:
         await ctx.notify_tools_changed()
         return "The list of tools has changed twice."
 
-    @server.tool()
-    async def test_trigger_prompt_change(ctx: Context) -> str:
+    @server.tool(name="test_trigger_prompt_change")
+    async def trigger_prompt_change(ctx: Context) -> str:
         """Say that the list of prompts has changed."""
         await ctx.notify_prompts_changed()
         return "A change of the list of prompts was reported."
@@ -139,25 +139,25 @@ def _add_resources(server: MCPServer) -> None:
 
 
 def _add_prompts(server: MCPServer) -> None:
-    @server.prompt()
-    def test_simple_prompt() -> str:
+    @server.prompt(name="test_simple_prompt")
+    def simple_prompt() -> str:
         """Return a text."""
         return "This is a simple prompt for testing."
 
-    @server.prompt()
-    def test_prompt_with_arguments(arg1: str, arg2: str) -> str:
+    @server.prompt(name="test_prompt_with_arguments")
+    def prompt_with_arguments(arg1: str, arg2: str) -> str:
         """Return a text with two arguments in it."""
         return f"Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"
 
-    @server.prompt()
+    @server.prompt(name="test_prompt_with_embedded_resource")
     # The suite's own name
-    def test_prompt_with_embedded_resource(resourceUri: str) -> list[Message]:  # noqa: N803
+    def prompt_with_embedded_resource(resourceUri: str) -> list[Message]:  # noqa: N803
         """Return a resource and a text."""
         resource = _embedded(resourceUri, "text/plain", "Embedded resource content for testing.")
         return [UserMessage(resource), UserMessage("Please process the embedded resource above.")]
 
-    @server.prompt()
-    def test_prompt_with_image() -> list[Message]:
+    @server.prompt(name="test_prompt_with_image")
+    def prompt_with_image() -> list[Message]:
         """Return an image and a text."""
         return [UserMessage(_IMAGE), UserMessage("Please analyze the image above.")]
 

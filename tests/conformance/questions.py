@@ -60,8 +60,8 @@ def add_questions(server: MCPServer) -> None:
 
 
 def _add_pushed(server: MCPServer) -> None:
-    @server.tool()
-    async def test_sampling(prompt: str, ctx: Context) -> str:
+    @server.tool(name="test_sampling")
+    async def sampling(prompt: str, ctx: Context) -> str:
         """Ask the client's model."""
         message = SamplingMessage(role="user", content=TextContent(type="text", text=prompt))
         answer = await ctx.session.create_message(
@@ -69,19 +69,19 @@ def _add_pushed(server: MCPServer) -> None:
         )
         return f"LLM response: {_text(answer)}"
 
-    @server.tool()
-    async def test_elicitation(message: str, ctx: Context) -> str:
+    @server.tool(name="test_elicitation")
+    async def elicitation(message: str, ctx: Context) -> str:
         """Ask the user."""
         fields = {"username": _STRING, "email": _STRING}
         return await _push(ctx, message, fields, required=["username", "email"])
 
-    @server.tool()
-    async def test_elicitation_sep1034_defaults(ctx: Context) -> str:
+    @server.tool(name="test_elicitation_sep1034_defaults")
+    async def elicitation_sep1034_defaults(ctx: Context) -> str:
         """Ask the user, with a default for each kind of value."""
         return await _push(ctx, "Please check these values", _DEFAULTS)
 
-    @server.tool()
-    async def test_elicitation_sep1330_enums(ctx: Context) -> str:
+    @server.tool(name="test_elicitation_sep1330_enums")
+    async def elicitation_sep1330_enums(ctx: Context) -> str:
         """Ask the user to choose, in each form that there is."""
         return await _push(ctx, "Please choose", _CHOICES)
 
@@ -95,15 +95,15 @@ async def _push(
 
 
 def _add_declared(server: MCPServer) -> None:
-    @server.tool()
-    def test_x_mcp_header(
+    @server.tool(name="test_x_mcp_header")
+    def x_mcp_header(
         region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})],
     ) -> str:
         """Take an argument that stands in a header too."""
         return f"Region: {region}"
 
-    @server.tool()
-    def test_missing_capability(ctx: Context) -> str:
+    @server.tool(name="test_missing_capability")
+    def missing_capability(ctx: Context) -> str:
         """Need what a client may not have."""
         if ctx.client_capabilities is None or ctx.client_capabilities.sampling is None:
             wanted: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
@@ -113,8 +113,8 @@ def _add_declared(server: MCPServer) -> None:
 
         return "The client has sampling."
 
-    @server.tool()
-    def test_input_required_result_capabilities(ctx: Context) -> str | InputRequiredResult:
+    @server.tool(name="test_input_required_result_capabilities")
+    def input_required_result_capabilities(ctx: Context) -> str | InputRequiredResult:
         """Ask only what the client can answer."""
         if ctx.input_responses:
             return "Answered."
@@ -131,22 +131,22 @@ def _add_declared(server: MCPServer) -> None:
 
 
 def _add_single_rounds(server: MCPServer) -> None:
-    @server.tool()
-    def test_input_required_result_elicitation(ctx: Context) -> str | InputRequiredResult:
+    @server.tool(name="test_input_required_result_elicitation")
+    def input_required_result_elicitation(ctx: Context) -> str | InputRequiredResult:
         """Ask the user's name."""
         name = _field(ctx, "user_name", "name")
         return f"Hello, {name}!" if name else _ask(user_name=_form("What is your name?", "name"))
 
-    @server.tool()
-    def test_input_required_result_sampling(ctx: Context) -> str | InputRequiredResult:
+    @server.tool(name="test_input_required_result_sampling")
+    def input_required_result_sampling(ctx: Context) -> str | InputRequiredResult:
         """Ask the client's model."""
         answer = _answers(ctx).get("capital_question")
         if isinstance(answer, CreateMessageResult):
             return f"The model says: {_text(answer)}"
         return _ask(capital_question=_sampling("What is the capital of France?", 100))
 
-    @server.tool()
-    def test_input_required_result_list_roots(ctx: Context) -> str | InputRequiredResult:
+    @server.tool(name="test_input_required_result_list_roots")
+    def input_required_result_list_roots(ctx: Context) -> str | InputRequiredResult:
         """Ask for the client's roots."""
         answer = _answers(ctx).get("client_roots")
         if isinstance(answer, ListRootsResult):
@@ -155,18 +155,18 @@ def _add_single_rounds(server: MCPServer) -> None:
 
 
 def _add_rounds_with_state(server: MCPServer) -> None:
-    @server.tool()
-    def test_input_required_result_request_state(ctx: Context) -> str | InputRequiredResult:
+    @server.tool(name="test_input_required_result_request_state")
+    def input_required_result_request_state(ctx: Context) -> str | InputRequiredResult:
         """Ask to confirm, and see that the state comes back."""
         return "state-ok" if _is_confirmed(ctx) else _confirm()
 
-    @server.tool()
-    def test_input_required_result_tampered_state(ctx: Context) -> str | InputRequiredResult:
+    @server.tool(name="test_input_required_result_tampered_state")
+    def input_required_result_tampered_state(ctx: Context) -> str | InputRequiredResult:
         """Ask to confirm; a state that was changed never comes this far."""
         return "The state is the same." if _is_confirmed(ctx) else _confirm()
 
-    @server.tool()
-    def test_input_required_result_multiple_inputs(ctx: Context) -> str | InputRequiredResult:
+    @server.tool(name="test_input_required_result_multiple_inputs")
+    def input_required_result_multiple_inputs(ctx: Context) -> str | InputRequiredResult:
         """Ask three things at once."""
         asked: dict[str, InputRequest] = {
             "user_name": _form("What is your name?", "name"),
@@ -177,8 +177,8 @@ def _add_rounds_with_state(server: MCPServer) -> None:
             "All three came." if asked.keys() <= _answers(ctx).keys() else _ask("several", **asked)
         )
 
-    @server.tool()
-    def test_input_required_result_multi_round(ctx: Context) -> str | InputRequiredResult:
+    @server.tool(name="test_input_required_result_multi_round")
+    def input_required_result_multi_round(ctx: Context) -> str | InputRequiredResult:
         """Ask one thing after the other."""
         if ctx.request_state == "second" and (color := _field(ctx, "step2", "color")):
             return f"The favorite color is {color}."
@@ -188,8 +188,8 @@ def _add_rounds_with_state(server: MCPServer) -> None:
 
 
 def _add_prompt(server: MCPServer) -> None:
-    @server.prompt()
-    def test_input_required_result_prompt(ctx: Context) -> list[Message] | InputRequiredResult:
+    @server.prompt(name="test_input_required_result_prompt")
+    def input_required_result_prompt(ctx: Context) -> list[Message] | InputRequiredResult:
         """Ask what the prompt is for."""
         context = _field(ctx, "user_context", "context")
         if context:

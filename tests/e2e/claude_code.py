@@ -96,7 +96,8 @@ def run_claude(
         environment["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = "1"
 
     tools = ["Agent", "mcp__goop__validate_report", "mcp__plugin_goop-mcp_goop__validate_report"]
-    tools.append(UPDATE_PROJECT)
+    tools += [UPDATE_PROJECT, "mcp__goop__build_report", "mcp__goop__record_report"]
+    tools += ["Bash", "Edit", "Read"]
     command: list[str | Path] = [
         CLAUDE_CODE.path,
         "-p",

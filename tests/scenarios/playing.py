@@ -139,7 +139,7 @@ async def play(
                 files, position = reader.documents(), step.position(position)
                 check_answer(step, answer)
                 checks.check_changes(step, answer, written, files)
-                found = (await player.ask("project_status", {})).values
+                found = (await player.ask("project_status", {"detail": "full"})).values
                 now = checks.changed(written, files)
                 edited = set() if "CHRONICLE.md" in now else edited | peoples
                 other = reader.status()

@@ -35,7 +35,9 @@ def test_true_report_is_accepted_and_each_false_claim_is_reported_by_its_line(
 
     with connect(server, protocol_mode) as connection:
         accepted = connection.tool("validate_report", text=project.reply, check_workspace=True)
-        rejected = connection.tool("validate_report", text=lies, check_workspace=True)
+        rejected = connection.tool(
+            "validate_report", text=lies, check_workspace=True, detail="full"
+        )
 
     assert VerdictModel.model_validate(accepted.structured_content).findings == []
     found = VerdictModel.model_validate(rejected.structured_content).findings

@@ -20,6 +20,7 @@ from goop_mcp.services.recorded_reports import (
     withdraw_report,
 )
 from goop_mcp.services.report_pages import report_list_page, report_page
+from goop_mcp.services.session_handoff import build_session_handoff, session_fields
 from goop_mcp.settings import DatabaseUrl, Settings
 from tests.postgres import Database
 from tests.services.reporting import NOW, record, report, working_in
@@ -243,3 +244,20 @@ def test_a_withdrawn_report_is_not_counted_any_more(project: ProjectContext) -> 
     # Later replies have changed the counters, so that they stay.
     withdraw(project, 1)
     assert rule(5) == "G7c"
+
+
+def test_the_next_handoff_says_nothing_of_a_withdrawn_report(project: ProjectContext) -> None:
+    def handoff(*, write: bool) -> str:
+        fields = session_fields({})
+        return build_session_handoff(fields, project, write=write, now=NOW).text
+
+    record(project, report("W2.T2", summary="The table is sorted."))
+    blocked = report("W2.T3", status="BLOCKED", blockers="Nobody chose a colour")
+    record(project, blocked)
+    written = handoff(write=True)
+    assert "Nobody chose a colour" in written
+
+    withdraw(project, 2)
+    for text in (handoff(write=False), handoff(write=True)):
+        assert "Nobody chose a colour" not in text
+        assert "The table is sorted." in text

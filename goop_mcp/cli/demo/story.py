@@ -112,7 +112,11 @@ async def next_action(context: DemoContext) -> DemoStep:
 
 async def record(context: DemoContext) -> DemoStep:
     # The file and the commit are made up, so the claims cannot be verified.
-    arguments: dict[str, JsonValue] = {"text": SECOND_REPLY, "check_workspace": False}
+    arguments: dict[str, JsonValue] = {
+        "text": SECOND_REPLY,
+        "check_workspace": False,
+        "detail": "full",
+    }
     recorded = RecordedModel.model_validate(
         (await _call(context.client, "record_report", arguments))[1]
     )
@@ -215,7 +219,7 @@ async def _judge(client: Client, reply: str) -> VerdictModel:
 
 
 async def _ask(client: Client, tool: str, reply: str) -> object:
-    return (await _call(client, tool, {"text": reply}))[1]
+    return (await _call(client, tool, {"text": reply, "detail": "full"}))[1]
 
 
 async def _call(client: Client, tool: str, arguments: dict[str, JsonValue]) -> tuple[str, object]:

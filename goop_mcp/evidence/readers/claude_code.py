@@ -51,6 +51,7 @@ _TIMED_OUT: Final = "Command timed out after"
 _REFUSED: Final = "<tool_use_error>"
 _INTERRUPTED: Final = ("interrupted", "aborted", "timed out")
 _LONGEST_STATUS = 3
+_HIGHEST = 255
 _HEAD = 400
 
 
@@ -81,9 +82,11 @@ def read_claude_code(
     """Return what the agent did up to its `report`, the text of its last message.
 
     `content` is the transcript, or its end if `from_start` is False. With `at_end` the report must
-    be the last line that counts: a hook runs while the host still writes the file, and an agent may
-    send the same report twice. Without `report` the transcript is read to its end. `any_version`
-    also reads versions that the reader was not tested with; nothing may be based on that.
+    be the last line that counts, and a whole message: a hook runs while the host still writes the
+    file, and an agent may send the same report twice. Otherwise it may be a part of any message,
+    for a reply of which only the envelope was kept. Without `report` the transcript is read to its
+    end. `any_version` also reads versions that the reader was not tested with; nothing may be based
+    on that.
 
     The activity is complete if every line of the current task was read and the report was found.
     Never raises: what cannot be read makes the activity incomplete.
@@ -96,7 +99,7 @@ def read_claude_code(
         ends = bool(lines) and lines[-1].kind == "assistant" and _says(lines[-1])
         problem = problem or ("" if ends else "the transcript ends without a message")
     else:
-        found = _find_report(lines, report)
+        found = _find_report(lines, report, whole=at_end)
         if found is None:
             problem = problem or "the transcript does not hold the report"
         else:
@@ -191,11 +194,14 @@ def _parse(number: int, text: bytes) -> _Line | None:
             return _Line(number, "notice", value)
 
 
-def _find_report(lines: Sequence[_Line], report: str) -> int | None:
+def _find_report(lines: Sequence[_Line], report: str, *, whole: bool) -> int | None:
     bare = _bare(report)
     for at in range(len(lines) - 1, -1, -1):
-        if lines[at].kind == "assistant" and _same(lines[at], bare):
-            return at
+        line = lines[at]
+        if line.kind == "assistant" and bare:
+            text = _bare(text_of(line.content))
+            if text == bare or (not whole and bare in text):
+                return at
 
     return None
 
@@ -313,7 +319,7 @@ def _end_failed(builder: ActivityBuilder, call: str, text: str) -> None:
     """Give a command the outcome of a result that is an error."""
     first, _, rest = text.partition("\n")
     digits = first.removeprefix(_EXIT).strip()
-    if first.startswith(_EXIT) and digits.isdecimal() and len(digits) <= _LONGEST_STATUS:
+    if first.startswith(_EXIT) and _is_status(digits):
         # The host ends a command that takes too long, and shows the status of that.
         stopped = rest.startswith(_TIMED_OUT)
         output, whole = _output(rest)
@@ -326,7 +332,9 @@ def _end_failed(builder: ActivityBuilder, call: str, text: str) -> None:
         return
 
     head = text[:_HEAD].lower()
-    begun = not text.startswith(_REFUSED) and any(word in head for word in _INTERRUPTED)
+    begun = text.startswith(_EXIT) or (
+        not text.startswith(_REFUSED) and any(word in head for word in _INTERRUPTED)
+    )
     builder.end_command(call, status=None, output="", whole=False, ran=begun)
 
 
@@ -369,8 +377,14 @@ def _notices(line: _Line) -> Iterator[tuple[str, int | None]]:
         _, named, digits = summary.rpartition("exit code ")
         digits = digits.rstrip(")").strip()
         if call:
-            known = bool(named) and digits.isdecimal() and len(digits) <= _LONGEST_STATUS
-            yield call, int(digits) if known else None
+            yield call, int(digits) if named and _is_status(digits) else None
+
+
+def _is_status(digits: str) -> bool:
+    """Whether the text is an exit status, in digits that a host writes."""
+    return (
+        digits.isascii() and digits.isdecimal() and int(digits[: _LONGEST_STATUS + 1]) <= _HIGHEST
+    )
 
 
 def _between(text: str, start: str, end: str) -> str:

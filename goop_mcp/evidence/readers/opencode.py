@@ -70,7 +70,11 @@ def read_opencode(
         problem = problem or f"{HOST} {version or 'without a version'} was not tested"
 
     end = len(messages)
-    if report is not None:
+    if report is None:
+        last = messages[-1] if messages else {}
+        ends = _role(last) == "assistant" and bool("".join(_texts(last)).strip())
+        problem = problem or ("" if ends else "the session ends without a message")
+    else:
         found = _find_report(messages, report)
         if found is None:
             problem = problem or "the session does not hold the report"
@@ -118,8 +122,8 @@ def _find_report(messages: Sequence[Mapping[str, object]], report: str) -> int |
     bare = "".join(report.split())
     for at in range(len(messages) - 1, -1, -1):
         if _role(messages[at]) == "assistant":
-            # A later message without a text, such as one that was interrupted, is no report either.
-            return at if bare and "".join("".join(_texts(messages[at])).split()) == bare else None
+            # A later message without it, such as one that was interrupted, is no report.
+            return at if bare and bare in "".join("".join(_texts(messages[at])).split()) else None
 
     return None
 

@@ -5,6 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -18,6 +19,7 @@ from goop_mcp.services.stop_hooks.small_files import read_whole
 from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
+    from goop_mcp.evidence.evidence import Evidence, EvidenceSource
     from goop_mcp.hosts.hooks.in_project import InProject
     from goop_mcp.services.stop_hooks.attempt_storage import AttemptFile, DecisionFile
     from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block, Judge
@@ -138,10 +140,16 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     if not judging.must_report(turn, policy):
         return {}, remarks
 
+    evidence = _evidence(session, event.agent_id, event.transcript, text)
     try:
-        judge, problems = _judge(session)
+        judge, problems = _judge(session, evidence)
         outcome = judging.judge_turn(
-            turn, policy, attempts=_attempts(session.environment), judge=judge, rules=session.rules
+            turn,
+            policy,
+            attempts=_attempts(session.environment),
+            judge=judge,
+            rules=session.rules,
+            evidence=evidence,
         )
     except (RuleFailedError, RuleRefusedError) as error:
         # Few people read the host's log, but the user has to know that reports are not judged.
@@ -156,7 +164,27 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     )
 
 
-def _judge(session: _Session) -> "tuple[Judge | None, _Remarks]":
+def _evidence(
+    session: _Session, agent_id: str | None, transcript: str | None, report: str | None
+) -> "EvidenceSource | None":
+    """Return what reads what the agent did until its `report`, None where nothing can be read.
+
+    It is read with the judgement: a message without an envelope claims nothing.
+    """
+    event = session.event
+    # The transcripts of Codex have another form, and its events no session.
+    readable = event.session_work is not None or (transcript and session.host == "claude-code")
+    if session.policy.evidence == "off" or not readable:
+        return None
+
+    def observe() -> "Evidence":
+        base = stop_hooks.task_bases.base_of(state_folder(session.environment), agent_id or "")
+        return hooks.transcript.observe(event.session_work, transcript, report, base=base)
+
+    return observe
+
+
+def _judge(session: _Session, evidence: "EvidenceSource | None") -> "tuple[Judge | None, _Remarks]":
     """Return the judge that verifies claims, None where the text alone is judged (F-15)."""
     if not session.policy.check_workspace or not session.has_goopspec:
         return None, ()
@@ -164,7 +192,7 @@ def _judge(session: _Session) -> "tuple[Judge | None, _Remarks]":
         return None, ("the agent works in another checkout, so that its claims are not verified",)
 
     try:
-        return _in_project(session).judge, ()
+        return partial(_in_project(session).judge, evidence=evidence), ()
     except GoopError as error:
         return None, (f"the claims of the report are not verified: {error}",)
 
@@ -286,10 +314,29 @@ def _agent_key(event: HookEvent, agent_id: str) -> str:
 def _answer_subagent_start(session: _Session) -> tuple[Answer, _Remarks]:
     """Give a subagent that must report the form of the report."""
     agent = session.event.agent_type or ""
+    if session.policy.requires_report(agent):
+        _keep_base(session)
     if not session.policy.inform or not session.policy.requires_report(agent):
         return {}, ()
     text = stop_hooks.briefing.brief_subagent(agent, session.policy, project=session.project)
     return _context(session, text), ()
+
+
+def _keep_base(session: _Session) -> None:
+    """Keep the commit at which the agent begins, for the judgement of its report.
+
+    Without it the report is judged all the same, so that no error of it is shown.
+    """
+    event = session.event
+    # A plugin of OpenCode knows the session of the agent, which is its only id.
+    agent = event.agent_id or event.session
+    if session.policy.evidence == "off" or not session.has_goopspec or agent is None:
+        return
+
+    with suppress(OSError, GoopError):
+        commit = _in_project(session).head()
+        if commit is not None:
+            stop_hooks.task_bases.keep_base(state_folder(session.environment), agent, commit)
 
 
 def _answer_session_start(session: _Session) -> tuple[Answer, _Remarks]:
@@ -344,7 +391,9 @@ def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
     if line is not None and not verified:
         return _context(session, line), ()
 
-    mark, remarks = _unaccepted(session, agent, event.result, verified=verified)
+    mark, remarks = _unaccepted(
+        session, agent, event.result, agent_id=event.result_agent_id if verified else None
+    )
 
     return (_context(session, mark) if mark else {}), remarks
 
@@ -370,7 +419,7 @@ def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
         key = _agent_key(session.event, task["id"])
         line = _decisions(session.environment).take(key)
         if _attempts(session.environment).passed_unaccepted(key):
-            mark, more = _unaccepted(session, None, part, verified=True)
+            mark, more = _unaccepted(session, None, part, agent_id=task["id"])
             texts += [mark] if mark else []
             remarks += more
         elif line is not None:
@@ -380,9 +429,13 @@ def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
 
 
 def _unaccepted(
-    session: _Session, agent: str | None, report: str, *, verified: bool
+    session: _Session, agent: str | None, report: str, *, agent_id: str | None
 ) -> tuple[str | None, _Remarks]:
-    """Return the mark of a report that is not accepted, None for one that is."""
+    """Return the mark of a report that is not accepted, None for one that is.
+
+    `agent_id` is that of an agent whose claims have to be verified again, None for one whose text
+    alone is judged.
+    """
     turn = stop_hooks.judging.AgentTurn(
         agent=agent,
         text=report,
@@ -394,9 +447,16 @@ def _unaccepted(
     )
     verdict = stop_hooks.judging.judge_text(turn, session.policy, rules=session.rules)
     remarks: _Remarks = ()
-    if verdict.accepted and verified:
-        judge, remarks = _judge(session)
-        verdict = verdict if judge is None else judge(turn.text, turn.expected)
+    if verdict.accepted and agent_id is not None:
+        evidence = _evidence(session, agent_id, _transcript_of(session.event, agent_id), None)
+        judge, remarks = _judge(session, evidence)
+        verdict = (
+            stop_hooks.judging.judge_text(
+                turn, session.policy, rules=session.rules, evidence=evidence
+            )
+            if judge is None
+            else judge(turn.text, turn.expected)
+        )
 
     if verdict.accepted:
         return None, remarks
@@ -410,6 +470,14 @@ def _unaccepted(
     )
 
     return text, remarks
+
+
+def _transcript_of(event: HookEvent, agent_id: str) -> str | None:
+    """Return the transcript of a subagent, from that of the main agent in its event."""
+    folder, _, suffix = (event.transcript or "").rpartition(".")
+    if suffix != "jsonl" or not agent_id.isalnum():
+        return None
+    return f"{folder}{os.sep}subagents{os.sep}agent-{agent_id}.jsonl"
 
 
 def _context(session: _Session, text: str) -> Answer:

@@ -1,5 +1,6 @@
 """What a hook does in a GoopSpec project: verify claims, record accepted reports."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -16,8 +17,10 @@ from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS, StopPolicy
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workspace.git import GitError, Repository
 
 if TYPE_CHECKING:
+    from goop_mcp.evidence.evidence import EvidenceSource
     from goop_mcp.services.record_report import Judged, RecordedReport
 
 __all__ = ["InProject", "RecordOutcome"]
@@ -57,10 +60,25 @@ class InProject:
         self._settings = replace(settings, rules=rules, database_seconds=CLAIM_SECONDS)
         self._policy = policy
 
-    def judge(self, text: str, expected: Expectations) -> Verdict:
+    def head(self) -> str | None:
+        """Return the id of the commit that is checked out, None if git cannot give it."""
+        repository = Repository(self._settings.project, until=time.monotonic() + CLAIM_SECONDS)
+        try:
+            return repository.head()
+        except GitError:
+            return None
+
+    def judge(
+        self,
+        text: str,
+        expected: Expectations,
+        *,
+        evidence: "EvidenceSource | None" = None,
+    ) -> Verdict:
         """Return the verdict on a report, its claims about the project verified in two seconds.
 
-        Raises RuleFailedError and RuleRefusedError.
+        `evidence` is what is known about the agent's work apart from its report. Raises
+        RuleFailedError and RuleRefusedError.
         """
         with AppContext(self._settings) as application:
             try:
@@ -78,6 +96,8 @@ class InProject:
                 expected=expected,
                 seconds=CLAIM_SECONDS,
                 rules=application.rules,
+                evidence=evidence,
+                require=self._policy.require_evidence,
             )
 
     def keep(self, text: str, *, agent: str, key: str, creates: bool) -> None:

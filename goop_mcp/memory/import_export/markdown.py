@@ -44,6 +44,7 @@ def write_markdown(memories: Iterable[StoredMemory]) -> Iterator[str]:
 
 
 def _shown(value: Value) -> str:
+    # Only what reads back as the same value is written without quotes.
     plain = isinstance(value, str) and value == value.strip() and "\n" not in value
     if plain and not str(value).startswith(_JSON_BEGINS):
         return str(value)

@@ -289,6 +289,7 @@ class RequestReader(XmlValueReader):
                 deliverables.append(Deliverable(kind=named, text=text))
                 continue
 
+            # The schema's default: "required" is true unless it says otherwise.
             required: bool | None = True
             if "required" in child.attrib:
                 required = self.attribute_word(child, "required", where, _BOOLEAN)
@@ -313,6 +314,8 @@ class RequestReader(XmlValueReader):
         elif _SLOT.search(path):
             self._without_slots(path, where)
         else:
+            # The path as it is meant goes back into the tree, so that the repaired text has it as
+            # well.
             meant, problem = read_path(path, where=where, bounds=self._bounds)
             if problem is not None:
                 self.report(problem)

@@ -84,6 +84,8 @@ class FactoryFamily:
 
         def find_blocks(read: SourceText) -> list[Block]:
             blocks = rank_blocks(read.read, find_objects(read, _SHAPE, limits), _SHAPE)
+            # Each block, because one that cannot be read to its end was ranked by its first key
+            # alone.
             weak = all(_rank(_values(block)) == _WEAK for block in blocks)
             # A word on some status that is quoted in a report is not the report.
             return [] if blocks and weak and find_markdown(read.read) is not None else blocks

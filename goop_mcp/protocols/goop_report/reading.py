@@ -262,6 +262,7 @@ class ReportReader(ReportValueReader):
 
     def _importance(self, raw: str | None, path: str) -> float | None:
         try:
+            # `float` reads `1_0` as 10, which is Python's form and nobody else's.
             importance = float(raw) if raw is not None and "_" not in raw else None
         except ValueError:
             importance = None
@@ -311,6 +312,8 @@ class ReportReader(ReportValueReader):
             self.name(parts.get("next_command"), f"{path}/next_command", known=KNOWN_COMMANDS)
             or None
         )
+        # Before the values: a part that is missing explains what its readers could only report as
+        # blank.
         self._handoff_gaps(parts, path, new_session=new_session)
         blockers = self.text(parts.get("blockers"))
         if blockers and is_open_slot(blockers):

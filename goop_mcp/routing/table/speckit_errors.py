@@ -74,6 +74,7 @@ def _feedback_limit(case: RoutingInput) -> int:
     """Return the number in the message, or else the limit of this edge."""
     if case.context.max_iterations is not None:
         return case.context.max_iterations
+    # The limit of the edge comes second, because the message holds what this workflow agreed on.
     limits = case.context.policy.limits
     return limits.feedback_edges.get(case.report.agent or "", limits.feedback_iterations)
 

@@ -63,8 +63,10 @@ class NetworkApplication:
         network: NetworkSettings,
         *,
         extend: Callable[[GoopServer], None] | None = None,
+        metrics: Callable[[], bytes] | None = None,
     ) -> None:
-        """Call `extend` with each new server, before it serves."""
+        """Call `extend` with each new server, before it serves; `metrics` writes /metrics."""
+        self._metrics = metrics
         self._settings, self._network, self._extend = settings, network, extend
         self._rates = RateLimiter(network.rate)
         self._traffic = ConcurrencyLimiter()
@@ -160,6 +162,8 @@ class NetworkApplication:
         ]
         if self._network.issuer is not None:
             routes.append(metadata_route(self._network.issuer))
+        if self._metrics is not None:
+            routes.append(Route("/metrics", self._guarded(_Answer(self._counted)), methods=["GET"]))
 
         app = Starlette(
             routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused}
@@ -170,23 +174,34 @@ class NetworkApplication:
 
         return app
 
+    async def _counted(self) -> Response:
+        if self._metrics is None:
+            raise HTTPException(404)
+        # In a thread: it takes milliseconds with many series, and nothing else may wait for it.
+        page = await anyio.to_thread.run_sync(self._metrics)
+        return Response(page, media_type="text/plain; version=0.0.4")
+
     def _endpoint(self, endpoint: Callable[[Tenant], ASGIApp], *, judge: Judge = judged) -> ASGIApp:
         """Return the application for an address of MCP; the token selects the tenant."""
         app: ASGIApp = _Dispatch(self.tenants, endpoint, tenant=self._settings.tenant)
         # Only a request with a whole body counts as in progress: slow bodies must not keep others
         # out.
         app = BodyReader(self._traffic.limited(app), judge=judge, charge=self._rates.charge)
-        app = RateLimit(app, self._rates)
-        if self._verifier is not None:
-            issuer = self._network.issuer
-            app = BearerAuth(
-                app,
-                self._verifier,
-                self._rates,
-                metadata_url=metadata_url(issuer) if issuer else None,
-            )
+        return self._guarded(app)
 
-        return app
+    def _guarded(self, app: ASGIApp) -> ASGIApp:
+        """Return `app` with the rate limit and, where tokens exist, with their check."""
+        app = RateLimit(app, self._rates)
+        if self._verifier is None:
+            return app
+
+        issuer = self._network.issuer
+        return BearerAuth(
+            app,
+            self._verifier,
+            self._rates,
+            metadata_url=metadata_url(issuer) if issuer else None,
+        )
 
     async def _ready(self) -> Response:
         # The database is read on a thread that may be abandoned: a probe must be answered in time

@@ -59,7 +59,8 @@ def serve_network(
     # anything else has started.
     listening = bind(network.host, network.port)
     allow_many_sockets(_MOST_CONNECTIONS)
-    application = NetworkApplication(settings, network, extend=extend)
+    exporting = start_exporting(os.environ, with_page=True)
+    application = NetworkApplication(settings, network, extend=extend, metrics=exporting.page)
     config = uvicorn.Config(
         application,
         http=TimedProtocol,
@@ -80,7 +81,6 @@ def serve_network(
         addresses=_addresses(listening.getsockname()[1], network),
         as_record=settings.log_format == "json",
     )
-    exporting = start_exporting(os.environ)
 
     try:
         anyio.run(server.serve, [listening])

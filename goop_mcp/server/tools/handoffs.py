@@ -11,6 +11,7 @@ from goop_mcp import services
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import handoff_answer, session_answer
 from goop_mcp.server.models import HandoffModel
+from goop_mcp.server.tools.replies import DetailLevel
 
 if TYPE_CHECKING:
     from goop_mcp.context import AppContext
@@ -197,13 +198,13 @@ class HandoffTools:
         files_to_read: _FilesToRead = [],
         blockers: _Blockers = [],
         warnings: _Warnings = [],
+        detail: DetailLevel = "short",
     ) -> Annotated[CallToolResult, HandoffModel]:
         """Build a valid handoff: a prompt for another agent, or HANDOFF.md for the next session.
 
-        kind=agent_request makes an <agent_request> of the fields given: use it when you hand a task
-        on, instead of writing XML yourself. kind=session makes HANDOFF.md: use it before a session
-        ends; what you leave out is taken from reports, plan and memory. It starts no agent. Secrets
-        are redacted.
+        Use kind=agent_request when you hand a task on, instead of writing XML yourself, and
+        kind=session before a session ends; there, what you leave out is taken from reports, plan
+        and memory. It starts no agent. Secrets are redacted.
         """
         # The arguments are the fields, under the same names.
         given, here = locals(), self._application
@@ -216,7 +217,7 @@ class HandoffTools:
             built = handoffs.build_session_handoff(
                 fields, project_context, write=write, now=written(utc_now())
             )
-            return session_answer(built)
+            return session_answer(built, detail)
 
         if write and not here.settings.keeps_files:
             raise ToolError(_KEEPS_NO_FILES)
@@ -228,4 +229,4 @@ class HandoffTools:
             now=datetime.now().astimezone(),
         )
 
-        return handoff_answer(request, written=write)
+        return handoff_answer(request, written=write, detail=detail)

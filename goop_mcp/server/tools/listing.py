@@ -11,8 +11,10 @@ from pydantic import JsonValue
 
 __all__ = ["UNLISTED", "flat_schema", "listed_schema", "without_titles"]
 
-UNLISTED: Final = frozenset({"attempt", "iteration", "max_iterations", "previous_rules"})
-"""Arguments that are taken and not listed: the server counts, and programs may know better."""
+UNLISTED: Final = frozenset(
+    {"attempt", "iteration", "max_iterations", "previous_rules", "idempotency_key"}
+)
+"""Arguments that are taken and not listed: programs give them, and for models the server counts."""
 
 _Schema = dict[str, JsonValue]
 
@@ -83,7 +85,9 @@ def _listed(schema: Mapping[str, JsonValue]) -> _Schema:
 
     listed: _Schema = {}
     for key, value in schema.items():
-        if key in ("title", *_LENGTHS) or (key == "default" and value in (None, [], "")):
+        if key in ("title", *_LENGTHS) or (
+            key == "default" and _goes_without_saying(value, schema)
+        ):
             continue
         if key == "items" and isinstance(value, dict):
             listed[key] = _listed(value)
@@ -95,6 +99,12 @@ def _listed(schema: Mapping[str, JsonValue]) -> _Schema:
             listed[key] = value
 
     return listed
+
+
+def _goes_without_saying(default: JsonValue, schema: Mapping[str, JsonValue]) -> bool:
+    """Whether a default is nothing, or the first of the choices, where a reader expects it."""
+    choices = schema.get("enum")
+    return default in (None, [], "") or (isinstance(choices, list) and choices[0] == default)
 
 
 def _types(schema: JsonValue, definitions: Mapping[str, JsonValue]) -> list[str]:

@@ -47,7 +47,7 @@ _Action = Annotated[
 ]
 _Phase = Annotated[str | None, Field(description="start_phase: where to.", max_length=_NAME)]
 _Force = Annotated[
-    bool, Field(description="start_phase: a move that is not allowed; needs reason.", strict=True)
+    bool, Field(description="start_phase: an illegal move; needs reason.", strict=True)
 ]
 _Gate = Annotated[
     str | None, Field(description="skip_gate: discovery or execution.", max_length=_NAME)
@@ -69,7 +69,7 @@ _ChoiceMade = Annotated[
 _Comment = Annotated[str | None, Field(description="Of decide, accept.", max_length=_TEXT)]
 _Outcome = Annotated[
     Literal["accept", "accept_with_issues", "reject"] | None,
-    Field(description="accept: the outcome."),
+    Field(description="Of accept."),
 ]
 _Tasks = Annotated[
     list[Annotated[str, Field(max_length=_NAME)]] | None,

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from goop_mcp import services
 from goop_mcp.memory.times import utc_now, written
-from goop_mcp.server.answers import answer, recorded_answer
+from goop_mcp.server.answers import recorded_answer, status_answer
 from goop_mcp.server.models import RecordedModel, StatusModel
 from goop_mcp.server.telemetry import count_verdict
 from goop_mcp.server.tools.progress import progress_reporter
@@ -18,6 +18,7 @@ from goop_mcp.server.tools.replies import (
     LOOKING,
     AgentName,
     Attempt,
+    DetailLevel,
     Iteration,
     JudgingMode,
     Known,
@@ -83,14 +84,14 @@ class ProjectTools:
         previous_rules: PreviousRules = None,
         context: Known = None,
         check_workspace: _ClaimsChecked = True,
+        detail: DetailLevel = "short",
         ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, RecordedModel]:
         """Validate an agent's reply, decide what happens next, and record it if it is accepted.
 
-        Use it instead of route_next_action when you are the orchestrator of a GoopSpec project. It
-        counts the attempts, and brings CHRONICLE.md, ADL.md, state.json and HANDOFF.md up to date;
-        what people wrote is never overwritten, and secrets are redacted. Recorded means stored; a
-        rejected reply is only counted, and the same report again is a duplicate.
+        Use it when you orchestrate a GoopSpec project. It counts attempts, and brings CHRONICLE.md,
+        ADL.md, state.json and HANDOFF.md up to date; what people wrote stays, and secrets are
+        redacted. A rejected reply is only counted; the same report again is a duplicate.
         """
         if (agent is not None) != last:
             raise ToolError(
@@ -127,9 +128,11 @@ class ProjectTools:
             remark = f"This is {reply.source}."
             recorded = replace(recorded, remarks=(remark, *recorded.remarks))
 
-        return recorded_answer(recorded)
+        return recorded_answer(recorded, detail)
 
-    def project_status(self) -> Annotated[CallToolResult, StatusModel]:
+    def project_status(
+        self, *, detail: DetailLevel = "short"
+    ) -> Annotated[CallToolResult, StatusModel]:
         """Show the project's status: phase, gates, waves, tasks, blockers and what to run next.
 
         Use it when you begin, and whenever you are not sure where the work is. It also says what
@@ -137,4 +140,4 @@ class ProjectTools:
         nothing.
         """
         status = services.project_status.project_status(self._application.project_context)
-        return answer(status.to_markdown(), status.to_dict())
+        return status_answer(status, detail)

@@ -13,6 +13,7 @@ import goop_mcp
 from goop_mcp import services
 from goop_mcp.server.answers import decision_answer, verdict_answer
 from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, VerdictModel
+from goop_mcp.server.short_answers import Detail
 from goop_mcp.server.telemetry import count_verdict
 from goop_mcp.server.tools.progress import progress_reporter
 from goop_mcp.services.project_expectations import judge_text
@@ -31,6 +32,7 @@ __all__ = [
     "WORKSPACE_ARGUMENT",
     "AgentName",
     "Attempt",
+    "DetailLevel",
     "Iteration",
     "JudgingMode",
     "Known",
@@ -56,19 +58,19 @@ ReplyText = Annotated[
     ),
 ]
 ReportNumber = Annotated[
-    int | None, Field(description="Instead of text: the number of a recorded report.")
+    int | None, Field(description="Instead of text: number of a recorded report.")
 ]
 ReplyFile = Annotated[
     str | None,
     Field(
-        description="Instead of text: a file with the reply, as a path in the project.",
+        description="Instead of text: path of a file in the project.",
         max_length=_LONGEST_PATH,
     ),
 ]
 ProtocolName = Annotated[ProtocolChoice, Field(description="Of the envelope; auto detects it.")]
 JudgingMode = Annotated[
     Literal["lenient", "strict"],
-    Field(description="lenient repairs form; strict makes each repair an error."),
+    Field(description="strict makes each repair an error."),
 ]
 AgentName = Annotated[
     str | None,
@@ -88,6 +90,7 @@ WithClaims = Annotated[
         strict=True,
     ),
 ]
+DetailLevel = Annotated[Detail, Field(description="full: nothing left out.")]
 Attempt = Annotated[
     int, Field(description="Which attempt at the same request this is.", ge=1, le=1000)
 ]
@@ -136,14 +139,14 @@ class ReplyTools:
         expected_agent: AgentName = None,
         expected_phase: PhaseName = None,
         check_workspace: WithClaims = False,
+        detail: DetailLevel = "short",
         ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, VerdictModel]:
         """Validate the envelope of a reply: <goop_report>, <agent_request>, speckit or Factory.
 
         Use it on every reply of a subagent before acting on it, and on your own report before
-        sending it. It names every error at once, with line and fix: send the feedback back to the
-        agent, or fix your report by it. Form is repaired in lenient mode; a missing status or
-        field, or a reply that was cut off, never is. It changes nothing.
+        sending it. It names every error with line and fix: send the feedback back, or fix your
+        report by it. Form is repaired; a missing status or a reply that was cut off never is.
         """
         expected = Expectations(agent=expected_agent, phase=expected_phase)
         here, rules = self._application, self._application.rules
@@ -173,7 +176,7 @@ class ReplyTools:
                     rules=rules,
                 )
 
-            return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
+            return verdict_answer(count_verdict(verdict, expected_agent=expected_agent), detail)
 
         return await self._answered(judged, text, check_workspace=check_workspace)
 
@@ -193,14 +196,14 @@ class ReplyTools:
         previous_rules: PreviousRules = None,
         context: Known = None,
         check_workspace: WithClaims = False,
+        detail: DetailLevel = "short",
         ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, DecisionModel]:
         """Validate an agent's reply and decide what happens next: who continues, with which prompt.
 
-        Use it instead of validate_report when you are the orchestrator and nothing is to be
-        recorded. It never continues after a rejected reply, a failed check or a blocking verdict;
-        where the user has to decide, it says ask_user. It starts no agent and remembers nothing:
-        give the state_changes that you stored as context with the next call.
+        Use it when you orchestrate and nothing is to be recorded. It never continues after a
+        rejected reply, a failed check or a blocking verdict. It starts no agent and remembers
+        nothing: store state_changes, and give them as context with the next call.
         """
         known = routing_context(
             expected_agent=expected_agent,
@@ -237,7 +240,7 @@ class ReplyTools:
                 decision = route(reply)
 
             count_verdict(decision.verdict, expected_agent=known.expected_agent)
-            return decision_answer(decision)
+            return decision_answer(decision, detail)
 
         return await self._answered(routed, text, check_workspace=check_workspace)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from goop_mcp.on_demand import modules_on_demand
 
-__all__ = ["attempt_storage", "briefing", "judging", "profile"]
+__all__ = ["attempt_storage", "briefing", "judging", "profile", "task_bases"]
 
 if TYPE_CHECKING:
-    from goop_mcp.services.stop_hooks import attempt_storage, briefing, judging, profile
+    from goop_mcp.services.stop_hooks import attempt_storage, briefing, judging, profile, task_bases
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

@@ -40,7 +40,7 @@ _MORE_RULES: Final = {"0.x": _GOOP_REPORT_RULES, "v1": _SECTION_RULES}
 _MAIN: Final = """\
 Subagents end with a machine-readable report; goop-mcp sends a missing or wrong one back before \
 you see it. One that is marked as not accepted is not done. Tool route_next_action says who \
-continues after a report."""
+continues after a report; record_report(agent=NAME, last=true) also records it, without its text."""
 
 _PREFIXED: Final = (
     "Commands are named with a prefix here: for /goop-plan the user types"

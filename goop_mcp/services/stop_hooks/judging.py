@@ -18,6 +18,7 @@ from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.agents import may_report_as, plain_agent_name
 
 if TYPE_CHECKING:
+    from goop_mcp.evidence.evidence import EvidenceSource
     from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
 
@@ -144,15 +145,19 @@ def judge_turn(
     attempts: Attempts,
     judge: Judge | None = None,
     rules: "Sequence[Rule]" = (),
+    evidence: "EvidenceSource | None" = None,
 ) -> Block | Allow:
     """Return whether the turn of an agent that must report may end.
 
-    `judge` returns the verdict; the default judges the text alone, by the built-in rules and the
-    custom `rules`. If `attempts` cannot be stored, the agent is asked only once, since the host
-    states whether a check is the first of its turn. Raises RuleFailedError.
+    `judge` returns the verdict; the default judges the text alone, by the built-in rules, the
+    custom `rules` and the `evidence` of what the agent did. If `attempts` cannot be stored, the
+    agent is asked only once, since the host states whether a check is the first of its turn. Raises
+    RuleFailedError.
     """
     verdict = (
-        judge_text(turn, policy, rules=rules) if judge is None else judge(turn.text, turn.expected)
+        judge_text(turn, policy, rules=rules, evidence=evidence)
+        if judge is None
+        else judge(turn.text, turn.expected)
     )
     # The main agent may talk about envelopes without giving one.
     required = policy.main == "required" or (
@@ -203,10 +208,22 @@ def hook_answer(outcome: Block | Allow) -> dict[str, str]:
     return {**answer, "systemMessage": outcome.message} if outcome.message else answer
 
 
-def judge_text(turn: AgentTurn, policy: StopPolicy, *, rules: "Sequence[Rule]" = ()) -> Verdict:
+def judge_text(
+    turn: AgentTurn,
+    policy: StopPolicy,
+    *,
+    rules: "Sequence[Rule]" = (),
+    evidence: "EvidenceSource | None" = None,
+) -> Verdict:
     """Return the verdict on the text of the message, without verifying claims in the project."""
     return validate(
-        turn.text, protocol=policy.protocol, mode=policy.mode, expected=turn.expected, rules=rules
+        turn.text,
+        protocol=policy.protocol,
+        mode=policy.mode,
+        expected=turn.expected,
+        rules=rules,
+        evidence=evidence,
+        require=policy.require_evidence,
     )
 
 

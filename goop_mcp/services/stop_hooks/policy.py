@@ -34,7 +34,9 @@ class StopPolicy(NamedTuple):
     has a `.goopspec/` (F-15), `record` records accepted ones, `inform` gives the rules to agents at
     their start. `confirm_decisions` keeps a decision on a
     blocker open until a person confirms it. `keep_replies` keeps the last reply of each agent that
-    must report in the database of the project, where the project has a `.goopspec/`.
+    must report in the database of the project, where the project has a `.goopspec/`. `evidence`
+    is whether claims are compared with what the host recorded of the agent's work,
+    `require_evidence` the evidence that a claim needs at least.
     """
 
     agents: tuple[str, ...] = ("goop-*", "memory-distiller")
@@ -48,6 +50,8 @@ class StopPolicy(NamedTuple):
     inform: bool = True
     confirm_decisions: bool = False
     keep_replies: bool = True
+    evidence: Literal["observed", "off"] = "observed"
+    require_evidence: Literal["claimed", "observed", "recorded"] = "claimed"
 
     def requires_report(self, agent: str) -> bool:
         """Whether a subagent of this name must end with an envelope.
@@ -144,6 +148,8 @@ _KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "inform": _SWITCH,
     "confirm_decisions": _SWITCH,
     "keep_replies": _SWITCH,
+    "evidence": _one_of("observed", "off"),
+    "require_evidence": _one_of("claimed", "observed", "recorded"),
 }
 
 

@@ -97,6 +97,7 @@ def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[ResultC
         short += _sums_that_differ(found, total)
         short += list(_parts_of_a_whole(pairs, chain, tokens, past))
 
+    # Known only at the end: what makes up for missing passes may be counted in a later chain.
     for each in short:
         # "11/12 passed, 1 skipped" adds up.
         if each.number > left_out:
@@ -142,6 +143,7 @@ def _part_at(tokens: Sequence[Token], at: int, chain: Sequence[_Part]) -> _Part 
     named = at + 1 if _text(tokens, at + 1) in TEST_NOUNS else at
     separated = _text(tokens, named + 1) in _SEPARATORS
     if token.text in STATES:
+        # Only the word directly before it: "not all passed" is a sentence, not a count.
         negated = STATES[token.text] == "passed" and _text(tokens, at - 1) == "not"
         return _Part(at, "failed" if negated else STATES[token.text], separated=separated)
     if token.text in TEST_NOUNS or token.text in OTHER_NOUNS:

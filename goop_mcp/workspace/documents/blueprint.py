@@ -163,6 +163,8 @@ def read_blueprint(text: str) -> Blueprint:
             waves[wave.number] = wave
 
     loose = () if waves else _tasks(document, wave=None)
+    # Lists and tables are read only where no heading is a task: the sub-steps of a task are lists
+    # as well.
     if not loose and not any(wave.tasks for wave in waves.values()):
         waves = _with_listed_tasks(document, waves)
 
@@ -285,6 +287,7 @@ class _ListedPlan:
 
         name = match[2].strip().strip("*_ ")
         task = _task(Section(1, title, line, lines=tuple(details)), id, name)
+        # A task of one line names its must-haves in its title, as it has no field for them.
         covered = tuple(dict.fromkeys([*task.must_haves, *must_haves_in(name)]))
         self.tasks[str(id)] = replace(task, must_haves=covered, status=status or task.status)
 
@@ -295,6 +298,8 @@ def _tasks(section: Section, *, wave: int | None) -> tuple[BlueprintTask, ...]:
         match = _TASK.match(without_checkbox(below.title).lstrip(_ICONS))
         id = match and parse_task_id(match[1], current_wave=_FIRST_WAVE if wave is None else wave)
         if match and id is not None:
+            # The first definition counts: later headings with the same id are reviews and notes
+            # about the task.
             found.setdefault(str(id), _task(below, id, match[2].strip()))
 
     return tuple(found.values())
@@ -368,6 +373,7 @@ def _files(lines: Sequence[Line]) -> tuple[PlannedFile, ...]:
 
 
 def _path(text: str) -> str:
+    # A path between backticks may contain blanks and the words that end a bare one.
     quoted = _CODE.search(text)
     return (
         quoted[1].strip()

@@ -273,6 +273,8 @@ def _lines(document: Section, *titles: str) -> tuple[Line, ...]:
 
 def _items(document: Section, *titles: str) -> tuple[str, ...]:
     listed = (without_checkbox(item) for item in items(_lines(document, *titles)))
+    # The backslash keeps Markdown from reading the text of an item as markup; it was added when the
+    # item was written.
     return tuple(item.removeprefix("\\") for item in listed if _known(item) is not None)
 
 

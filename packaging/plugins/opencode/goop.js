@@ -6,6 +6,8 @@ import { spawn } from "node:child_process"
 
 const MILLISECONDS = 30000
 const MOST_REQUESTS = 8 // more than a project can configure, so that an error of ours cannot keep an agent busy forever
+const MOST_CHARACTERS = 8_000_000 // of a session that is sent to goop-mcp; of a longer one its beginning is left out
+const MOST_OF_A_TEXT = 20_000
 const RESULT = /<task_result>\n?([\s\S]*?)\n?<\/task_result>/
 
 export const GoopPlugin = async ({ client, directory }, options = {}) => {
@@ -47,13 +49,26 @@ export const GoopPlugin = async ({ client, directory }, options = {}) => {
   // Returns the last message of a subagent, and for the orchestrator a note or what the report led to.
   const settle = async (event, agent, sessionID, reply) => {
     for (let asked = 0; asked < MOST_REQUESTS; asked++) {
-      const answer = await answerTo({ ...event, stop_hook_active: asked > 0, last_assistant_message: reply })
+      const session = await workIn(sessionID)
+      const answer = await answerTo({ ...event, stop_hook_active: asked > 0, last_assistant_message: reply, session })
       if (answer.decision !== "block") return { reply, note: answer.systemMessage, next: answer.hookSpecificOutput?.additionalContext }
       const next = await ask(sessionID, agent, answer.reason)
       if (!next) return { reply, note: "goop-mcp: the report is not accepted, and the agent did not answer any more." }
       reply = next
     }
     return { reply }
+  }
+
+  // What the agent did in its session, for goop-mcp to compare with its report; without it the report is judged alone.
+  const workIn = async (sessionID) => {
+    try {
+      const info = (await client.session.get({ path: { id: sessionID } })).data
+      const messages = (await client.session.messages({ path: { id: sessionID } })).data ?? []
+      return workOf(info?.version, messages)
+    } catch (error) {
+      log(`the work of an agent cannot be read: ${error.message}`)
+      return undefined
+    }
   }
 
   const settleMain = async (sessionID) => {
@@ -71,6 +86,7 @@ export const GoopPlugin = async ({ client, directory }, options = {}) => {
       agent_type: agent,
       stop_hook_active: sent.has(textOf(messages.findLast((each) => each.info.role === "user")?.parts ?? [])),
       last_assistant_message: textOf(last.parts),
+      session: await workIn(sessionID),
     })
     if (answer.systemMessage) log(answer.systemMessage)
     if (answer.decision !== "block") return
@@ -133,6 +149,43 @@ const textOf = (parts) => {
   const texts = parts.filter((part) => part.type === "text" && !part.synthetic)
   return texts.map((part) => part.text).join("\n")
 }
+
+// The messages of a session with what shows the work of the agent: its commands, files and texts.
+const workOf = (version, messages) => {
+  const kept = []
+  let left = MOST_CHARACTERS
+  for (const message of messages.toReversed()) {
+    const shown = { info: { role: message.info.role }, parts: message.parts.map(shorten).filter(Boolean) }
+    left -= JSON.stringify(shown).length
+    if (left < 0) break
+    kept.unshift(shown)
+  }
+  return { info: { version }, messages: kept, cut: kept.length < messages.length }
+}
+
+const shorten = (part) => {
+  // A report is compared with the last message, so that the text of messages stays whole.
+  if (part.type === "text") return { type: "text", text: part.text, synthetic: part.synthetic }
+  if (part.type === "patch") return { type: "patch", id: part.id, files: part.files.slice(0, 1000) }
+  if (part.type === "compaction") return { type: "compaction" }
+  if (part.type !== "tool") return undefined
+  const { status, input = {}, output = "", error, metadata = {} } = part.state
+  const whole = typeof output === "string" && output.length <= MOST_OF_A_TEXT
+  return {
+    type: "tool",
+    tool: part.tool,
+    callID: part.callID,
+    state: {
+      status,
+      input: { command: start(input.command), filePath: start(input.filePath), title: start(input.title) },
+      output: typeof output === "string" ? output.slice(-MOST_OF_A_TEXT) : "", // runners print their summary last
+      error: start(error),
+      metadata: { exit: metadata.exit, truncated: whole ? metadata.truncated : true },
+    },
+  }
+}
+
+const start = (text) => (typeof text === "string" ? text.slice(0, MOST_OF_A_TEXT) : undefined)
 
 // The registered command may end with `serve` and its options, which the hook does not have.
 const withoutServe = (command) => {

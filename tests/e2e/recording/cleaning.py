@@ -61,7 +61,7 @@ def _without_paths(text: str, sandbox: Sandbox) -> str:
     folder = sandbox.project.parent
     places: dict[str, str] = {
         str(sandbox.project): "/project",
-        str(sandbox.home): "/home/user",
+        str(sandbox.home): "/var/lib/user",
         str(sandbox.scratch): "/tmp/scratch",  # noqa: S108 - only a name in a record
         str(sandbox.programs): "/usr/local/bin",
         str(folder): "",

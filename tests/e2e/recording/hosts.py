@@ -19,7 +19,7 @@ from tests.e2e.recording.scenes import FILES
 from tests.e2e.recording.steps import Scene
 from tests.e2e.scripted_model import scripted_model
 
-__all__ = ["record"]
+__all__ = ["prepare", "record"]
 
 _LONGEST_RUN = 120
 _TOOLS = ("Agent", "SendMessage", "Bash", "Write", "Edit", "Read", "mcp__goop__save_memory")
@@ -39,16 +39,17 @@ export const Keeper = async ({ client }) => ({
 
 def record(scene: Scene, host: str, sandbox: Sandbox) -> tuple[str, str]:
     """Play `scene` in `host`, and return the transcript and the last message the host gave."""
-    _prepare(sandbox, scene)
+    prepare(sandbox, scene)
+    # The script decides what the agent reports, whatever is known about its work.
+    write_json(sandbox.project / ".goopspec" / "hooks.json", {"evidence": "off"})
+
     return (_record_claude_code if host == "claude-code" else _record_opencode)(scene, sandbox)
 
 
-def _prepare(sandbox: Sandbox, scene: Scene) -> None:
+def prepare(sandbox: Sandbox, scene: Scene) -> None:
+    """Write the files of the scene, the programs that it runs, and a repository with a commit."""
     for name, text in {**FILES, **scene.files}.items():
         (sandbox.project / name).write_text(text, encoding="utf-8")
-
-    # The script decides what the agent reports, whatever is known about its work.
-    write_json(sandbox.project / ".goopspec" / "hooks.json", {"evidence": "off"})
 
     for name in _CHECKERS:
         program = sandbox.programs / name
@@ -121,14 +122,18 @@ def _record_opencode(scene: Scene, sandbox: Sandbox) -> tuple[str, str]:
     command: list[str | Path] = [OPENCODE.path, "run", "--format", "json", "GOOP-MAIN delegate"]
     _run(scene, sandbox, command, host="opencode", event=session)
 
+    # The client ends before a pipe has taken a long session, so that it writes to a file.
+    exported = sandbox.scratch / "exported.json"
+    shell = f'exec "$0" export "$1" > "{exported}"'
     with scripted_model() as model:
-        exported = sandbox.run(
-            [OPENCODE.path, "export", session.read_text(encoding="utf-8")],
+        ended = sandbox.run(
+            ["sh", "-c", shell, OPENCODE.path, session.read_text(encoding="utf-8")],
             environment={**opencode_environment(model), "KEPT_SESSION": str(session)},
         )
 
-    assert exported.code == 0, exported.err
-    value = json.loads(exported.out[exported.out.index("{") :])
+    assert ended.code == 0, ended.err
+    text = exported.read_text(encoding="utf-8")
+    value = json.loads(text[text.index("{") :])
     texts = [
         part["text"]
         for part in value["messages"][-1]["parts"]

@@ -79,7 +79,8 @@ def test_what_git_does_not_answer_in_time_is_not_checked_and_accuses_nobody(
     if record:
         (report,) = open_store(None, project=host.project).read(lambda reading: reading.reports())
         rules = [finding["rule"] for finding in json.loads(report.verdict)["findings"]]
-        assert rules == ["evidence/not-checked"]
+        # Neither the claims could be checked in time, nor the transcript, which does not exist.
+        assert set(rules) == {"evidence/not-checked"}
 
 
 def test_a_missing_file_is_found_although_git_is_slow(

@@ -87,9 +87,7 @@ def test_what_is_too_much_of_a_verdict_is_null_and_listed(
         "route_next_action": ["verdict.repaired_text", "verdict.envelope"],
         "record_report": [
             "verdict.repaired_text",
-            "decision.verdict.repaired_text",
             "verdict.envelope",
-            "decision.verdict.envelope",
         ],
     }
     text = reply()
@@ -99,6 +97,7 @@ def test_what_is_too_much_of_a_verdict_is_null_and_listed(
                 caller,
                 name,
                 text=text,
+                detail="full",
                 **({"check_workspace": False} if name == "record_report" else {}),
             )
             structure = result.structured_content
@@ -119,7 +118,7 @@ def test_what_is_too_much_of_a_verdict_is_null_and_listed(
 def test_an_answer_that_is_not_too_much_is_whole(server: Served, protocol_mode: str) -> None:
     files = "".join(f'<file path="src/{n}.py" action="created">a & b</file>' for n in range(1_000))
     with connect(target(server, "streamable-http"), protocol_mode) as caller:
-        result = whole(caller, "validate_report", text=reply_with(files))
+        result = whole(caller, "validate_report", text=reply_with(files), detail="full")
 
     structure = result.structured_content
     assert structure is not None
@@ -203,7 +202,8 @@ def test_the_state_of_an_overgrown_project_is_cut_and_says_what_is_left_out(
         served("--transport", "http", project=overgrown) as server,
         connect(target(server, "streamable-http"), protocol_mode) as caller,
     ):
-        structure = whole(caller, "project_status").structured_content
+        structure = whole(caller, "project_status", detail="full").structured_content
+        whole(caller, "project_status")
         whole(caller, "record_report", text=COMPLETE_REPLY, check_workspace=False)
 
     assert structure is not None

@@ -67,7 +67,13 @@ def test_the_prompt_is_valid_and_gives_back_what_was_put_in(connection: Connecti
 
 def test_the_arguments_are_the_fields_of_a_request(connection: Connection) -> None:
     schema = connection.tools()["build_handoff"].input_schema
-    assert list(schema["properties"]) == ["kind", "write", *REQUEST_FIELDS, *SESSION_FIELDS]
+    assert list(schema["properties"]) == [
+        "kind",
+        "write",
+        *REQUEST_FIELDS,
+        *SESSION_FIELDS,
+        "detail",
+    ]
     assert schema["required"] == ["kind"]
     assert schema["properties"]["kind"]["enum"] == ["agent_request", "session"]
 
@@ -84,8 +90,11 @@ def test_without_write_nothing_is_written_and_the_place_is_named(
 ) -> None:
     result = workshop.tool("build_handoff", **FIELDS, session_id=ID)
 
-    head, fence, rest = text_of(result).split("\n", 2)
+    head, size, fence, rest = text_of(result).split("\n", 3)
     assert head == f"not written; it belongs to {PLACE}; the prompt:"
+    assert size.startswith("size: ")
+    rest, left_out = rest.rsplit("\n", 1)
+    assert left_out == "left out (detail=full has it): verdict.envelope, verdict.candidates"
     assert rest.startswith("# Task: ")
     assert rest.endswith(f"\n{fence.removesuffix('markdown')}")
     assert list(tmp_path.iterdir()) == []
@@ -94,9 +103,9 @@ def test_without_write_nothing_is_written_and_the_place_is_named(
 def test_with_write_the_prompt_stands_in_the_folder_of_its_session(
     workshop: Connection, tmp_path: Path
 ) -> None:
-    result = workshop.tool("build_handoff", **FIELDS, session_id=ID, write=True)
+    result = workshop.tool("build_handoff", **FIELDS, session_id=ID, write=True, detail="full")
 
-    assert text_of(result) == f"written: {PLACE}"
+    assert text_of(result).startswith(f"written: {PLACE}\nsize: ")
     assert result.structured_content is not None
     assert result.structured_content["path"] == PLACE
     assert (tmp_path / PLACE).read_bytes().decode() == result.structured_content["text"]
@@ -119,7 +128,7 @@ def test_another_prompt_is_never_overwritten(workshop: Connection, tmp_path: Pat
 def test_a_session_without_an_id_gets_one_when_its_prompt_is_written(
     workshop: Connection, tmp_path: Path
 ) -> None:
-    built = workshop.tool("build_handoff", **FIELDS, write=True).structured_content
+    built = workshop.tool("build_handoff", **FIELDS, write=True, detail="full").structured_content
 
     assert built is not None
     (written,) = tmp_path.glob("docs/.scratch/sessions/*/prompt.md")

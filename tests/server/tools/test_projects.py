@@ -36,7 +36,9 @@ def todo(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]
 def test_a_report_is_recorded_and_the_answer_says_what_was_written(
     todo: Connection, tmp_path: Path
 ) -> None:
-    result = todo.tool("record_report", text=report("W2.T1"), expected_agent="goop-executor")
+    result = todo.tool(
+        "record_report", text=report("W2.T1"), expected_agent="goop-executor", detail="full"
+    )
 
     check_against_schema(result, todo.tools()["record_report"])
     recorded = RecordedModel.model_validate(result.structured_content)
@@ -46,8 +48,9 @@ def test_a_report_is_recorded_and_the_answer_says_what_was_written(
         encoding="utf-8"
     )
     assert recorded.written.state is not None
-    assert text_of(result).splitlines()[:2] == [
+    assert text_of(result).splitlines()[:3] == [
         "recorded as report 1 at revision 1",
+        "accepted: goop_report 0.1.6, status COMPLETE, agent goop-executor, task_id W2.T1",
         "written: .goopspec/CHRONICLE.md",
     ]
     assert "actions: save_state, continue_next" in text_of(result)
@@ -64,7 +67,9 @@ def test_a_rejected_report_is_an_answer_with_feedback_and_leaves_nothing(
     result = todo.tool("record_report", text="I am done.")
 
     assert not result.is_error
-    assert text_of(result).startswith("rejected: nothing was written\nactions: request_repair")
+    assert text_of(result).startswith(
+        "rejected: no envelope; nothing was written\nactions: request_repair"
+    )
     assert [each.name for each in tmp_path.rglob("*.md")].count("CHRONICLE.md") == 1
     with working_in(tmp_path) as project_context:
         assert project_context.store.read(lambda reading: reading.report_count()) == 0
@@ -137,12 +142,16 @@ def test_a_session_handoff_is_built_and_with_write_stands_in_the_project(
         ".goopspec/HANDOFF.md",
         "accepted",
     )
+    assert handoff.text is not None
     assert "Mind the gap" in handoff.text
     assert handoff.text in text_of(built)
     assert not path.exists()
 
     written = todo.tool("build_handoff", kind="session", write=True)
-    assert text_of(written) == "written: .goopspec/HANDOFF.md (revision 2)"
+    assert text_of(written).splitlines() == [
+        "written: .goopspec/HANDOFF.md (revision 2)",
+        "left out (detail=full has it): text",
+    ]
     assert path.read_text(encoding="utf-8").startswith("# Session Handoff")
 
 

@@ -110,10 +110,12 @@ def test_text_arguments_are_bounded(tmp_path: Path) -> None:
 
 
 def test_good_report_is_accepted_with_the_verdict_of_the_library(connection: Connection) -> None:
-    result = connection.tool("validate_report", text=GOOD)
+    result = connection.tool("validate_report", text=GOOD, detail="full")
     assert not result.is_error
     assert result.structured_content == validate(GOOD).to_dict()
-    assert text_of(result) == "accepted: goop_report 0.1.6, status COMPLETE, agent goop-executor"
+    assert text_of(result).startswith(
+        "accepted: goop_report 0.1.6, status COMPLETE, agent goop-executor, task_id W2.T3\n"
+    )
     check_against_schema(result, connection.tools()["validate_report"])
 
 
@@ -127,7 +129,10 @@ def test_text_of_an_accepted_report_names_each_repair_and_each_warning_once(
     repairs, warnings = lines.index("1 repair:"), lines.index("1 warning:")
     assert "(xml/unescaped)" in lines[repairs + 1]
     assert "(envelope/not-at-end)" in lines[warnings + 1]
-    assert len(lines) == 5
+    assert lines[5:] == [
+        "omitted: 1 findings",
+        "left out (detail=full has it): envelope, candidates, repaired_text",
+    ]
     check_against_schema(result, connection.tools()["validate_report"])
 
 
@@ -139,15 +144,17 @@ def test_rejected_report_is_no_failure_of_the_tool_and_its_text_holds_the_whole_
     verdict = VerdictModel.model_validate(result.structured_content)
     assert verdict.verdict == "rejected"
     assert verdict.feedback is not None
-    assert (
-        text_of(result) == f"rejected: goop_report 0.1.6, agent goop-executor\n{verdict.feedback}"
+    assert text_of(result).startswith(
+        "rejected: goop_report 0.1.6, agent goop-executor, task_id W2.T3\n" + verdict.feedback
     )
     check_against_schema(result, connection.tools()["validate_report"])
 
 
 def test_reply_without_an_envelope_is_rejected(connection: Connection) -> None:
     result = connection.tool("validate_report", text="All done!")
-    assert text_of(result).startswith("rejected: no envelope\nYour report was not accepted.")
+    assert text_of(result).startswith(
+        "rejected: no envelope\nfindings: envelope/no-envelope\nYour report was not accepted."
+    )
     check_against_schema(result, connection.tools()["validate_report"])
 
 
@@ -158,7 +165,7 @@ def test_words_of_the_agent_cannot_add_lines_to_the_headline(connection: Connect
 
 
 def test_strict_mode_makes_a_repair_an_error(connection: Connection) -> None:
-    result = connection.tool("validate_report", text=REPAIRABLE, mode="strict")
+    result = connection.tool("validate_report", text=REPAIRABLE, mode="strict", detail="full")
     assert result.structured_content == validate(REPAIRABLE, mode="strict").to_dict()
     assert "(xml/unescaped)" in text_of(result)
 
@@ -182,9 +189,10 @@ def test_every_case_gets_the_verdict_of_the_library(connection: Connection) -> N
     tool = connection.tools()["validate_report"]
     for case in cases:
         text = case.read_text(encoding="utf-8")
-        result = connection.tool("validate_report", text=text)
+        result = connection.tool("validate_report", text=text, detail="full")
         assert result.structured_content == validate(text).to_dict(), case.name
         check_against_schema(result, tool)
+        check_against_schema(connection.tool("validate_report", text=text), tool)
 
 
 def test_all_wrong_arguments_are_reported_at_once_one_line_each(connection: Connection) -> None:
@@ -201,7 +209,8 @@ def test_all_wrong_arguments_are_reported_at_once_one_line_each(connection: Conn
         "validate_report was not run; fix the arguments and call it again:",
         (
             "- validate_report has no argument 'txt'; did you mean 'text'? It takes text, report,"
-            " file, protocol, mode, expected_agent, expected_phase, check_workspace"
+            " file, protocol, mode, expected_agent, expected_phase, check_workspace,"
+            " detail"
         ),
         f"- protocol is a number; expected one of {PROTOCOLS}",
         "- mode is 'strikt'; expected one of lenient, strict; did you mean 'strict'?",
@@ -275,7 +284,7 @@ def test_text_under_the_limit_of_characters_but_over_that_of_bytes_gets_a_verdic
 def test_claims_are_verified_with_the_project_of_the_server_if_that_is_wanted(
     connection: Connection,
 ) -> None:
-    result = connection.tool("validate_report", text=GOOD, check_workspace=True)
+    result = connection.tool("validate_report", text=GOOD, check_workspace=True, detail="full")
     verdict = VerdictModel.model_validate(result.structured_content)
     found = [
         (finding.line, finding.found)
@@ -285,6 +294,8 @@ def test_claims_are_verified_with_the_project_of_the_server_if_that_is_wanted(
     assert verdict.verdict == "rejected"
     assert found[0] == (24, "src/auth/service.ts")
     assert "evidence/file-not-found" in text_of(result)
+    short = connection.tool("validate_report", text=GOOD, check_workspace=True)
+    assert "evidence/file-not-found" in text_of(short)
     assert str(ROOT) not in text_of(result)
     check_against_schema(result, connection.tools()["validate_report"])
 
@@ -331,8 +342,9 @@ def test_argument_names_every_protocol_family() -> None:
 
 
 def test_output_schemas_have_the_keys_of_what_they_describe() -> None:
-    # The last is in an answer only where something is left out of it.
-    assert list(VerdictModel.model_fields) == [*validate(BAD).to_dict(), LEFT_OUT]
+    # The last are in an answer only where there is evidence, or something is left out of it.
+    others = ["evidence", "claims", LEFT_OUT]
+    assert list(VerdictModel.model_fields) == [*validate(BAD).to_dict(), *others]
     assert list(RulePageModel.model_fields) == list(rule_page(RULES["xml/unescaped"]).to_dict())
 
 

@@ -52,6 +52,7 @@ def _against_counts(details: Values) -> list[tuple[str, str]]:
         return [(name, f"{name} is {count:g}") for name, count in bad if count > 0]
 
     total, passed = number(details, "total"), number(details, "passed")
+    # A gate over nothing passes by definition; that is what makes it worthless.
     if total is not None and total <= 0:
         return [("total", "total is 0: nothing ran")]
 
@@ -315,6 +316,7 @@ def _contradicting_texts(response: Response, _expected: Expectations) -> list[Hi
 
     for what, path, text in _texts(response):
         claim = judge_claim(text)
+        # One text with a result is enough: agents describe the same run in several fields.
         if claim is None or claim.kind != "without result":
             with_result.add(what)
         else:

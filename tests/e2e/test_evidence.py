@@ -1,0 +1,136 @@
+"""A claim that the agent's own work contradicts is sent back, in the real clients."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from goop_mcp.validation.feedback import OPENING
+from tests.e2e import claude_code, opencode
+from tests.e2e.clients import CLAUDE_CODE, OPENCODE, Ended, Sandbox
+from tests.e2e.conversation import Conversation
+from tests.e2e.pace import patience
+from tests.e2e.recording.hosts import prepare
+from tests.e2e.recording.playing import play
+from tests.e2e.recording.scenes import BROKEN, claiming, failing
+from tests.e2e.recording.steps import Edit, Read, Scene, Shell
+from tests.e2e.scripted_model import ScriptedModel, scripted_model
+
+CLIENTS = {"claude-code": CLAUDE_CODE, "opencode": OPENCODE}
+_RUN = Shell("pytest -q", status=1)
+
+CAUGHT = Scene(
+    name="caught", files=BROKEN, steps=(_RUN, claiming(), failing()), findings=("check-failed",)
+)
+FIXED = Scene(
+    name="fixed after the feedback",
+    files=BROKEN,
+    steps=(
+        _RUN,
+        claiming(),
+        Read("test_calc.py"),
+        Edit("test_calc.py", "== 4", "== 3"),
+        Shell("pytest -q"),
+        claiming(),
+    ),
+)
+HONEST = Scene(
+    name="honest",
+    files=BROKEN,
+    steps=(
+        _RUN,
+        Read("test_calc.py"),
+        Edit("test_calc.py", "== 4", "== 3"),
+        Shell("pytest -q"),
+        claiming(),
+    ),
+)
+
+
+def _unless_absent(name: str) -> object:
+    missing = CLIENTS[name].missing_reason()
+    return pytest.param(name, marks=pytest.mark.skipif(missing is not None, reason=missing or ""))
+
+
+each_host = pytest.mark.parametrize("host", [_unless_absent(name) for name in CLIENTS])
+
+
+@contextmanager
+def playing(scene: Scene, sandbox: Sandbox, host: str) -> Iterator[ScriptedModel]:
+    """Play the scene in a project with goop-mcp, and yield the model when the client has ended."""
+    prepare(sandbox, scene)
+    script = play(scene, project=str(sandbox.project), killed=lambda: None)
+    with scripted_model(script) as model:
+        if host == "claude-code":
+            claude_code.write_project(sandbox, settings=claude_code.hook_settings())
+            ended = claude_code.run_claude(sandbox, model, "GOOP-MAIN delegate")
+        else:
+            opencode.write_project(sandbox)
+            opencode.install(sandbox)
+            ended = opencode.delegate(sandbox, model, "GOOP-MAIN delegate")
+
+        assert_ended_well(ended)
+        yield model
+
+
+def assert_ended_well(ended: Ended) -> None:
+    assert ended.code == 0, ended.err
+    assert "All subagents are done." in ended.out
+    assert ended.seconds < patience()
+
+
+def subagent(model: ScriptedModel) -> Conversation:
+    """Return the last conversation of the subagent."""
+    return [each for each in model.conversations if "GOOP-SUB" in each.first_text][-1]
+
+
+def handed_back(model: ScriptedModel) -> str:
+    main = [each for each in model.conversations if "GOOP-MAIN" in each.first_text]
+    return main[-1].text_of("user", "tool", "system")
+
+
+@each_host
+def test_passing_tests_claimed_after_a_failed_run_are_sent_back_with_the_test_that_failed(
+    host: str, sandbox: Sandbox
+) -> None:
+    with playing(CAUGHT, sandbox, host) as model:
+        feedback = subagent(model).text_of("user", "system")
+        assert subagent(model).times_received(OPENING) == 1
+        assert "tests is reported as passed" in feedback
+        after = feedback[feedback.index(OPENING) :]
+        assert "test_adds" in after
+        assert "1 failed" in after
+        # Its second report is honest, and accepted as it is.
+        assert "<status>PARTIAL</status>" in handed_back(model)
+        assert "is not accepted" not in handed_back(model)
+
+
+@each_host
+def test_an_agent_that_fixes_the_tests_after_the_feedback_is_accepted(
+    host: str, sandbox: Sandbox
+) -> None:
+    with playing(FIXED, sandbox, host) as model:
+        assert subagent(model).times_received(OPENING) == 1
+        assert "<status>COMPLETE</status>" in handed_back(model)
+        assert "is not accepted" not in handed_back(model)
+
+
+@each_host
+def test_an_honest_agent_is_never_asked_again(host: str, sandbox: Sandbox) -> None:
+    with playing(HONEST, sandbox, host) as model:
+        assert subagent(model).times_received(OPENING) == 0
+        assert "<status>COMPLETE</status>" in handed_back(model)
+        # One request for each step, and no other one.
+        turns = [each for each in model.conversations if "GOOP-SUB" in each.first_text]
+        assert len(turns) == len(HONEST.steps)
+
+
+@each_host
+def test_a_project_that_turns_it_off_is_judged_by_the_report_alone(
+    host: str, sandbox: Sandbox
+) -> None:
+    claude_code.write_json(
+        sandbox.project / ".goopspec" / "hooks.json", {"evidence": "off", "check_workspace": False}
+    )
+    with playing(CAUGHT, sandbox, host) as model:
+        assert subagent(model).times_received(OPENING) == 0

@@ -1,0 +1,314 @@
+"""Transcripts that are damaged, hostile, cut off or unknown accuse nobody, and cost no time."""
+
+import json
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from goop_mcp.evidence.activity import ENTRIES, AgentActivity
+from goop_mcp.evidence.readers.claude_code import holds_report, read_claude_code
+from goop_mcp.evidence.readers.opencode import read_opencode, read_opencode_export
+from tests.evidence.recorded import RECORDED, Recorded, recorded
+
+VERSION = "2.1.329"
+BASE = recorded("failed-fixed")
+SESSION = recorded("failed-fixed", "opencode")
+Line = dict[str, Any]
+
+
+def lines_of(record: Recorded = BASE) -> list[Line]:
+    return [json.loads(line) for line in record.file.read_text(encoding="utf-8").splitlines()]
+
+
+def read(lines: list[Line], report: str | None = BASE.report, **options: bool) -> AgentActivity:
+    content = "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in lines)
+    return read_claude_code(content.encode(), report=report, **options)
+
+
+def user(content: object, **values: object) -> Line:
+    message = {"role": "user", "content": content}
+    return {"type": "user", "isSidechain": True, "version": VERSION, "message": message, **values}
+
+
+def calling(name: str, given: dict[str, object], id: str = "toolu_x") -> Line:
+    content = [{"type": "tool_use", "id": id, "name": name, "input": given}]
+    message = {"role": "assistant", "content": content}
+    return {"type": "assistant", "isSidechain": True, "version": VERSION, "message": message}
+
+
+def answered(text: object, id: str = "toolu_x", **values: object) -> Line:
+    return user([{"type": "tool_result", "tool_use_id": id, "content": text, **values}])
+
+
+def saying(text: str) -> Line:
+    message = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+    return {"type": "assistant", "isSidechain": True, "version": VERSION, "message": message}
+
+
+def run_of(line: str, text: object, **values: object) -> AgentActivity:
+    """Return the activity of an agent that ran one command, with this result."""
+    called = calling("Bash", {"command": line})
+    block = {"type": "tool_result", "tool_use_id": "toolu_x", "content": text, **values}
+    return read([user("Do it."), called, user([block]), saying("Done.")], "Done.")
+
+
+def statuses(activity: AgentActivity) -> list[int | None]:
+    return [each.status for each in activity.commands]
+
+
+@pytest.mark.parametrize("record", RECORDED, ids=[f"{each.host}-{each.name}" for each in RECORDED])
+def test_a_transcript_that_is_cut_off_anywhere_is_not_complete(record: Recorded) -> None:
+    content = record.file.read_bytes().rstrip()
+    chance = random.Random(7)
+    known = [(each["line"], each["status"]) for each in record.truth["commands"]]
+    reader = read_claude_code if record.host == "claude-code" else read_opencode_export
+    reported = content.find(b"<goop_report")
+
+    for end in [0, 1, *(chance.randrange(len(content)) for _ in range(12))]:
+        activity = reader(content[:end], report=record.report or "It is done.")
+        if end < reported or record.host == "opencode":
+            assert not activity.complete
+            assert activity.why_incomplete
+
+        for command in activity.commands:
+            # What is not written yet is unknown, and never a success or a failure.
+            assert (command.line, command.status) in known or command.status is None
+
+
+def test_a_damaged_line_in_between_makes_it_incomplete() -> None:
+    content = BASE.file.read_bytes()
+    middle = content.index(b"tool_result")
+    for damage in (b"\0" * 40, b"\n", b'"\n{"type":"user"'):
+        damaged = content[:middle] + damage + content[middle + len(damage) :]
+        activity = read_claude_code(damaged, report=BASE.report)
+        assert not activity.complete
+        assert "damaged" in activity.why_incomplete
+
+
+def test_bytes_that_are_no_text_and_deep_nesting_are_damage() -> None:
+    nested = b'{"type":"user","message":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"
+    for line in (b'{"type":"user","message":"\xff\xfe"}\n', nested, b"[1]\n", b"null\n"):
+        activity = read_claude_code(line + BASE.file.read_bytes(), report=BASE.report)
+        assert not activity.complete
+
+    assert not read_opencode_export(b"[" * 100_000, report=None).complete
+
+
+@pytest.mark.parametrize("version", ["2.1.330", "3.0.0", "", None, 7])
+def test_another_version_of_the_host_is_not_checked(version: object) -> None:
+    lines = lines_of()
+    for line in lines:
+        line["version"] = version
+
+    activity = read(lines)
+    assert not activity.complete
+    assert "was not tested" in activity.why_incomplete
+    # Only to measure a reader with transcripts of other versions.
+    assert read(lines, any_version=True).complete
+
+
+def test_one_line_of_another_version_is_sufficient_to_be_not_checked() -> None:
+    lines = lines_of()
+    lines[-1]["version"] = "2.2.0"
+    assert not read(lines).complete
+
+
+@pytest.mark.parametrize("version", ["1.18.34", "2.0.0", "", None])
+def test_another_version_of_opencode_is_not_checked(version: object) -> None:
+    session = json.loads(SESSION.file.read_text(encoding="utf-8"))
+    session["info"]["version"] = version
+    assert "was not tested" in read_opencode(session, report=SESSION.report).why_incomplete
+
+
+def test_a_transcript_that_goes_on_after_the_report_is_not_that_of_its_end() -> None:
+    lines = [*lines_of(), user("Stop hook feedback:\nYour report", isMeta=True)]
+    assert "goes on" in read(lines).why_incomplete
+    # The program that checks a reply later finds the report wherever it stands.
+    assert read(lines, at_end=False).complete
+
+
+def test_a_report_that_was_sent_before_is_not_taken_for_the_one_that_is_not_written_yet() -> None:
+    lines = [*lines_of(), user("Stop hook feedback:\nNo.", isMeta=True)]
+    lines += [calling("Bash", {"command": "pytest -q"})]
+    activity = read(lines)
+    assert not activity.complete
+    again = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    assert not holds_report(again, BASE.report or "")
+
+
+def test_what_a_resumed_agent_did_before_is_of_an_earlier_task() -> None:
+    lines = lines_of()
+    lines[-1:-1] = [user("Go on.", isMeta=True, origin={"kind": "coordinator"})]
+    assert [each.current for each in read(lines).commands] == [False, False]
+
+
+def test_a_summary_of_the_conversation_begins_no_task() -> None:
+    lines = lines_of()
+    summary = user("This session continues another one.", isCompactSummary=True)
+    boundary = {"type": "system", "subtype": "compact_boundary", "version": VERSION}
+    # The lines after it have no link to those before it.
+    lines[20:20] = [boundary, summary | {"parentUuid": None}]
+    activity = read(lines)
+    assert activity.complete
+    assert [each.current for each in activity.commands] == [True, True]
+
+
+def test_a_clock_that_jumps_changes_no_order() -> None:
+    lines = lines_of()
+    for line, second in zip(lines, range(len(lines), 0, -1), strict=True):
+        line["timestamp"] = f"19{second % 90 + 10}-01-01T00:00:{second % 60:02}Z"
+
+    assert statuses(read(lines)) == [1, 0]
+
+
+def test_a_tool_that_nobody_knows_is_listed_and_harms_nothing() -> None:
+    lines = lines_of()
+    lines[-1:-1] = [calling("Weather", {"where": []}), answered("sunny")]
+    activity = read(lines)
+    assert activity.complete
+    assert activity.tools[-1].name == "Weather"
+
+
+@pytest.mark.parametrize("name", ["Agent", "Task", "SendMessage", "mcp__ide__run_tests", "Monitor"])
+def test_work_that_the_transcript_does_not_show_makes_it_incomplete(name: str) -> None:
+    lines = lines_of()
+    lines[-1:-1] = [calling(name, {}), answered("It is done.")]
+    activity = read(lines)
+    assert not activity.complete
+    assert name in activity.why_incomplete
+
+    # A call that was refused did nothing.
+    lines[-2] = answered("<tool_use_error>No.</tool_use_error>", is_error=True)
+    assert read(lines).complete
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "status", "ran"),
+    [
+        ("ok", {"is_error": False}, 0, True),
+        ("ok", {}, None, True),
+        ("Exit code 3\nno", {"is_error": True}, 3, True),
+        ("Exit code 3", {"is_error": True}, 3, True),
+        ("Exit code 33333\nno", {"is_error": True}, None, True),
+        ("Exit code \u0663\nno", {"is_error": True}, None, True),
+        ("Exit code 143\nCommand timed out after 2m 0s", {"is_error": True}, None, True),
+        ("<tool_use_error>Blocked</tool_use_error>", {"is_error": True}, None, False),
+        ("The user doesn't want to proceed with this tool use.", {"is_error": True}, None, False),
+        ("[Request interrupted by user for tool use]", {"is_error": True}, None, True),
+        ("Command running in background with ID: b1", {"is_error": False}, None, True),
+        ("Command was moved to the background with ID: b1", {"is_error": False}, None, True),
+        ([{"type": "text", "text": "Exit code 2\nno"}], {"is_error": True}, 2, True),
+        (None, {"is_error": False}, 0, True),
+        ({"no": "list"}, {"is_error": True}, None, False),
+    ],
+)
+def test_the_outcome_of_a_command_is_read_from_its_result(
+    text: object, values: dict[str, object], status: int | None, ran: bool
+) -> None:
+    (command,) = run_of("pytest -q", text, **values).commands
+    assert (command.status, command.ran) == (status, ran)
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("grep -c x y", None),
+        ("pytest -q | grep passed", None),
+        ("cd x; CI=1 rg x", None),
+        ("/usr/bin/diff a b", None),
+        ("[ -f x ]", None),
+        ("! test -f x", None),
+        ("ls $(find . -name x)", None),
+        ("grep -c 'a|b' y", None),
+        ('grep -c "a; b" y', None),
+        ("grep x y && pytest -q", 0),
+        ("npm test", 0),
+        ("git diff", 0),
+        ("pytest -q 2>&1", 0),
+        ("pytest -k 'a | grep'", 0),
+        ('pytest -k "x \\" ; grep"', 0),
+        ("", 0),
+    ],
+)
+def test_a_success_of_a_program_that_answers_by_its_status_is_unknown(
+    line: str, status: int | None
+) -> None:
+    assert statuses(run_of(line, "x", is_error=False)) == [status]
+
+
+def test_two_calls_with_the_same_id_are_two_commands() -> None:
+    first, second = calling("Bash", {"command": "a"}), calling("Bash", {"command": "b"})
+    activity = read([user("Do it."), first, second, answered("x", is_error=False), saying("Done.")])
+    assert [each.line for each in activity.commands] == ["a", "b"]
+    assert statuses(activity) == [0, None]
+
+
+BLOCKS: list[object] = [
+    None,
+    7,
+    "text",
+    {"type": "tool_use"},
+    {"type": "tool_use", "id": 1, "name": "Bash"},
+    {"type": "tool_use", "id": "i", "name": "Bash", "input": None},
+    {"type": "tool_use", "id": "i", "name": "Bash", "input": []},
+    {"type": "tool_use", "id": "i", "name": "Bash", "input": {}},
+    {"type": "tool_use", "id": "i", "name": "Write", "input": {"file_path": 3}},
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_block_of_another_form_is_skipped_or_empty(block: object) -> None:
+    line = {**calling("Read", {}), "message": {"role": "assistant", "content": [block]}}
+    activity = read([user("Do it."), line, saying("Done.")], "Done.")
+    assert all(each.line == "" for each in activity.commands)
+
+
+def test_only_the_last_entries_of_too_many_are_kept_and_nothing_is_claimed_of_the_others() -> None:
+    lines = [user("Do it.")]
+    for number in range(ENTRIES + 5):
+        lines.append(calling("Bash", {"command": f"echo {number}"}, f"t{number}"))
+
+    activity = read([*lines, saying("Done.")], "Done.")
+    assert len(activity.commands) == ENTRIES
+    assert activity.commands[-1].line == f"echo {ENTRIES + 4}"
+    assert not activity.complete
+
+
+def test_a_line_of_a_shell_that_is_far_too_long_proves_nothing() -> None:
+    (command,) = run_of("x" * 1_000_000 + "; pytest -q", "ok", is_error=False).commands
+    assert len(command.line) < 20_000
+    assert command.line.endswith("&")
+
+
+def _filled(kind: Callable[[int], bytes], size: int) -> bytes:
+    piece = kind(0)
+    return b"".join(kind(number) for number in range(size // len(piece)))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda _: b'{"type":"user"}\n',
+        lambda _: b"\n",
+        lambda _: b"{}\n",
+        lambda n: json.dumps(calling("Bash", {"command": "x"}, f"t{n}")).encode() + b"\n",
+        lambda n: json.dumps(user("again", n=n)).encode() + b"\n",
+        lambda _: b'{"type":"user","message":{"content":"<task-notification>"}}\n',
+    ],
+    ids=["users", "blank", "empty", "calls", "tasks", "notices"],
+)
+def test_a_hostile_transcript_takes_time_in_proportion_to_its_size(
+    kind: Callable[[int], bytes],
+) -> None:
+    def seconds(size: int) -> float:
+        content = _filled(kind, size)
+        began = time.process_time()
+        read_claude_code(content, report="Done.")
+        return time.process_time() - began
+
+    seconds(100_000)
+    small, large = seconds(500_000), seconds(4_000_000)
+    assert large < 24 * small + 0.5, (small, large)
