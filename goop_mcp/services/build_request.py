@@ -112,12 +112,12 @@ def build_request(
     """Return a prompt with title, request and prose built from the fields of the specification.
 
     `estimated_duration` and `timeout` are durations such as "30m"; `max_retries` counts from 0;
-    `notify_on_completion` lists agents and `depends_on` sessions. Each of `deliverables` has `kind` (file, decision or report), `path` for a file, `required`
-    (default true) and `text`. The default of `title` is the summary. Without a `session_id` it is
-    built from `now` and the title, if `now` is given. With `agents`, another target is refused.
-    With `xsd_compat` the literal schema accepts the request. Raises RequestFieldsError,
-    UnknownNameError for an unknown name or agent, and NotWritableError for text that XML, or with
-    `xsd_compat` that schema, cannot represent.
+    `notify_on_completion` lists agents and `depends_on` sessions. Each of `deliverables` has `kind`
+    (file, decision or report), `path` for a file, `required` (default true) and `text`. The default
+    of `title` is the summary. Without a `session_id` it is built from `now` and the title, if `now`
+    is given. With `agents`, another target is refused. With `xsd_compat` the literal schema accepts
+    the request. Raises RequestFieldsError, UnknownNameError for an unknown name or agent, and
+    NotWritableError for text that XML, or with `xsd_compat` that schema, cannot represent.
     """
     if agents is not None and target_agent and target_agent not in agents:
         raise UnknownNameError("agent", target_agent, sorted(agents))

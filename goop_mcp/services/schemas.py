@@ -55,7 +55,7 @@ _SERIES = {
         oldest=(0, 1, 4),
         newest=(0, 2, 9),
     ),
-    # No protocol: the file that a spawned agent leaves beside its report.
+    # No protocol: the file that a spawned agent leaves next to its report.
     "result": _Series(title="result.json of a session {version}", oldest=(1,), newest=(1,)),
     "speckit": _Series(title="Speckit agent response {version}", oldest=(1, 0), newest=(1, 0)),
 }

