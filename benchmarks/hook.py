@@ -14,6 +14,7 @@ from typing import Final
 from benchmarks.replies import REPORT_FILE
 from benchmarks.tables import Bound, Table
 from benchmarks.timing import Timing, program_environment, take_turns
+from tests.repository import ROOT
 
 __all__ = ["run"]
 
@@ -38,10 +39,15 @@ _CLAIMED_FILE: Final = re.compile(r'<file path="([^"]+)"')
 _SUBJECT: Final = "feat(auth): implement JWT authentication service"
 # Verifying starts git and reads the project's files.
 _BOUND_OF_VERIFYING: Final = Bound(goal=20, defect=30)
+_WITH_TRANSCRIPT: Final = "accepted report, transcript of 2 MB"
+_TRANSCRIPT: Final = "agent.jsonl"
+_TRANSCRIPT_BYTES = 2_000_000
+_RECORD: Final = ROOT / "tests" / "cases" / "transcripts" / "claude-code" / "failed-fixed.jsonl"
 _EVENTS: Final = {
     _PROMPT: ("UserPromptSubmit", None, None),
     "no report required": ("SubagentStop", "Explore", "done"),
     "accepted report": ("SubagentStop", "goop-executor", None),
+    _WITH_TRANSCRIPT: ("SubagentStop", "goop-executor", None),
     _VERIFIED: ("SubagentStop", "goop-executor", None),
     _SENT_BACK: ("SubagentStop", "goop-executor", "done"),
     "rules shown": ("SubagentStart", "goop-executor", None),
@@ -174,3 +180,19 @@ def _event(name: str, report: str) -> bytes:
     }
 
     return json.dumps(values).encode()
+
+
+def _write_transcript(path: Path) -> None:
+    """Write a recorded transcript whose work is repeated, with the report of the benchmark."""
+    *work, last = _RECORD.read_text(encoding="utf-8").splitlines()
+    end = json.loads(last)
+    end["message"]["content"] = [{"type": "text", "text": REPORT_FILE.read_text(encoding="utf-8")}]
+
+    lines, size, turn = [work[0]], 0, 0
+    while size < _TRANSCRIPT_BYTES:
+        turn += 1
+        again = [line.replace("toolu_", f"toolu_{turn}_") for line in work[1:]]
+        lines += again
+        size += sum(map(len, again))
+
+    path.write_text("\n".join([*lines, json.dumps(end)]) + "\n", encoding="utf-8")

@@ -17,9 +17,9 @@ from goop_mcp.evidence.runners import (
 )
 from goop_mcp.evidence.shell import Part, parts_of
 from goop_mcp.evidence.shell.bash_grammar import best_reader
-from goop_mcp.evidence.shell.tree import Word
+from goop_mcp.evidence.shell.tree import ShellWord
 from goop_mcp.evidence.shell.wrappers import name_of, without_wrappers
-from goop_mcp.evidence.summaries import Summary, summary_of
+from goop_mcp.evidence.summaries import SUMMARY_CHARACTERS, Summary, summary_of
 
 __all__ = ["Attributed", "Outcome", "Run", "attribute", "words_in"]
 
@@ -122,6 +122,8 @@ def attribute(command: ObservedCommand) -> Attributed:
 
     runs: list[Run] = []
     unknown: set[str] = set()
+    summaries: dict[tuple[str, str], Summary] = {}
+    last = name_of(parts[-1].words[0]) if parts else ""
     reads_only, other_tree = True, False
     harmless = True
     if len(parts) > _MOST_CHECKED_PARTS:
@@ -131,7 +133,7 @@ def attribute(command: ObservedCommand) -> Attributed:
     for part in parts:
         name = name_of(part.words[0])
         arguments = tuple(word.text for word in part.words[1:])
-        found = list(_runs(_Started(command, part, name_of(parts[-1].words[0]))))
+        found = list(_runs(_Started(command, part, last, summaries)))
         runs += found
         harmless = harmless and name in _HARMLESS | {"git"}
         if name == "git":
@@ -176,7 +178,7 @@ def _parts(command: ObservedCommand) -> Sequence[Part] | None:
     if not command.argv:
         return ()
 
-    known = without_wrappers([Word(argument) for argument in command.argv])
+    known = without_wrappers([ShellWord(argument) for argument in command.argv])
     if known is None or not known.words:
         return ()
 
@@ -220,11 +222,15 @@ _MOST_CHARACTERS = 4096
 
 @dataclass(frozen=True, slots=True)
 class _Started:
-    """One program of a line; `last` is the name of the line's last program."""
+    """One program of a line; `last` is the name of the line's last program.
+
+    `summaries` are those of the line's output that were read already, by family and kind.
+    """
 
     command: ObservedCommand
     part: Part
     last: str
+    summaries: dict[tuple[str, str], Summary]
 
     @property
     def name(self) -> str:
@@ -233,6 +239,12 @@ class _Started:
     @property
     def arguments(self) -> tuple[str, ...]:
         return tuple(word.text for word in self.part.words[1:])
+
+    def summary(self, family: str, kind: str) -> Summary:
+        key = (family, kind)
+        if key not in self.summaries:
+            self.summaries[key] = summary_of(self.command.output, family, kind)
+        return self.summaries[key]
 
 
 def _runs(started: _Started) -> Iterator[Run]:
@@ -290,7 +302,7 @@ def _is_vacuous(started: _Started, row: Runner) -> bool:
 def _ended(started: _Started, row: Runner, kind: str) -> Run:
     """Return the run with its outcome, as far as status and output show it."""
     command, part = started.command, started.part
-    summary = summary_of(command.output, row.family, kind)
+    summary = started.summary(row.family, kind)
     outcome: Outcome = "unknown"
     why = ""
     vacuous = _is_vacuous(started, row)
@@ -307,7 +319,8 @@ def _ended(started: _Started, row: Runner, kind: str) -> Run:
     elif started.last in _FIND_NOTHING and not part.alone:
         why = f"the exit status is that of {started.last}"
     else:
-        outcome = _succeeded(kind, summary, whole=command.output_whole)
+        whole = command.output_whole and len(command.output) <= SUMMARY_CHARACTERS
+        outcome = _succeeded(kind, summary, whole=whole)
 
     return Run(
         command=command,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from goop_mcp.evidence.attribution import Run, words_in
-from goop_mcp.evidence.history import History, without_secrets
+from goop_mcp.evidence.history import TaskHistory, without_secrets
 from goop_mcp.evidence.rules import (
     CHECK_FAILED,
     CHECK_HIDES_FAILURE,
@@ -45,6 +45,8 @@ _TEXT_CHARACTERS = 4000
 _SHOWN = 40
 _SHORT_ARGUMENT = 3
 _MOST_SUMMED = 12
+_MOST_CHECKS = 100
+_TOO_MANY = f"only the first {_MOST_CHECKS} checks are compared"
 _DECIDED = frozenset({"passed", "failed", "nothing"})
 
 
@@ -56,10 +58,13 @@ class JudgedCheck:
     problems: tuple[Problem, ...] = ()
 
 
-def judge_checks(claims: Claims, history: History, *, require: Tier) -> list[JudgedCheck]:
+def judge_checks(claims: Claims, history: TaskHistory, *, require: Tier) -> list[JudgedCheck]:
     """Return for each check of `claims` its tier and what contradicts it."""
     required = require if claims.complete else "claimed"
-    return [_Judge(check, claims, history, required).judge() for check in claims.checks]
+    return [
+        _Judge(check, claims, history, required, compared=number < _MOST_CHECKS).judge()
+        for number, check in enumerate(claims.checks)
+    ]
 
 
 def kinds_of(check: CheckClaim) -> tuple[str, ...]:
@@ -109,10 +114,19 @@ def _kinds_of_word(word: str) -> Iterator[str]:
 class _Judge:
     """Judges one check."""
 
-    def __init__(self, check: CheckClaim, claims: Claims, history: History, required: Tier) -> None:
+    def __init__(
+        self,
+        check: CheckClaim,
+        claims: Claims,
+        history: TaskHistory,
+        required: Tier,
+        *,
+        compared: bool,
+    ) -> None:
         self._check, self._claims, self._history = check, claims, history
         self._required = required
-        self._known = history.activity.complete
+        self._known = history.activity.complete and compared
+        self._why = history.activity.why_incomplete if compared else _TOO_MANY
         self._words = frozenset(words_in(f"{check.name} {check.text[:_TEXT_CHARACTERS]}"))
 
     def judge(self) -> JudgedCheck:
@@ -129,7 +143,7 @@ class _Judge:
         )
 
     def _unobserved(self, kinds: Sequence[str]) -> JudgedCheck:
-        detail = "" if self._known else self._history.activity.why_incomplete
+        detail = "" if self._known else self._why
         if self._known and not kinds:
             detail = "no command belongs to a check of this name"
 
@@ -172,7 +186,7 @@ class _Judge:
             runs = [
                 run
                 for run in runs
-                if not (scopes := frozenset(words_in(run.command.line)) & SCOPES) or scopes & mine
+                if not (scopes := self._history.words_of(run) & SCOPES) or scopes & mine
             ]
 
         for belongs in (self._has_program, self._has_path, self._has_word):
@@ -198,8 +212,7 @@ class _Judge:
             for word in words_in(self._check.name)
             if word not in KIND_WORDS and word not in _GENERIC and word not in SCOPES
         }
-        line = set(words_in(run.command.line.replace("_", " ")))
-        return bool(own & line)
+        return bool(own & self._history.words_of(run))
 
     # What they show
 
@@ -309,7 +322,7 @@ class _Judge:
         """Return whether another check of this kind is reported as failed."""
         return any(
             not each.passed and kind in kinds_of(each)
-            for each in self._claims.checks
+            for each in self._claims.checks[:_MOST_CHECKS]
             if each is not self._check
         )
 

@@ -9,7 +9,7 @@ from goop_mcp.evidence.attribution import Attributed, Run, attribute, words_in
 from goop_mcp.evidence.runners import ANY_KIND, word_set
 from goop_mcp.evidence.summaries import summary_of
 
-__all__ = ["History", "without_secrets"]
+__all__ = ["TaskHistory", "without_secrets"]
 
 # Words in the names of tools with which an agent can run commands, or have others run them.
 _RUNNING_TOOLS: Final = word_set(
@@ -29,7 +29,7 @@ class _Entry:
     attributed: Attributed
 
 
-class History:
+class TaskHistory:
     """What an agent ran, in order. `everything`: no entry was left out for its size."""
 
     def __init__(self, activity: AgentActivity, *, everything: bool) -> None:
@@ -38,7 +38,16 @@ class History:
         self.runs: tuple[Run, ...] = tuple(
             run for entry in self._entries for run in entry.attributed.runs
         )
+        self._words: dict[str, frozenset[str]] = {}
+        self._printed: dict[tuple[int, str], bool] = {}
         self._order = {id(run): at for at, run in enumerate(self.runs)}
+
+    def words_of(self, run: Run) -> frozenset[str]:
+        """Return the words of the line of `run`, in lower case."""
+        line = run.command.line
+        if line not in self._words:
+            self._words[line] = frozenset(words_in(line[:_LINE_CHARACTERS].replace("_", " ")))
+        return self._words[line]
 
     def of_kind(self, kind: str, *, current: bool) -> list[Run]:
         """Return the runs of `kind` of this task, or those of earlier tasks, in order."""
@@ -68,10 +77,9 @@ class History:
                 continue
             if command.status in (0, None) and entry.attributed.may_check & {kind, ANY_KIND}:
                 return f"a later command may have run it ({_short(command.line)})"
-            if not (entry.attributed.runs or entry.attributed.harmless) and command.output:
-                summary = summary_of(command.output, "", kind)
-                if summary.seen and summary.failure is None and not summary.nothing_ran:
-                    return f"a later command printed a result ({_short(command.line)})"
+            silent = entry.attributed.runs or entry.attributed.harmless or not command.output
+            if not silent and self._printed_success(command, kind):
+                return f"a later command printed a result ({_short(command.line)})"
 
         since = passed_before.position if passed_before is not None else -1
         for entry in self._entries:
@@ -80,6 +88,15 @@ class History:
 
         tool = next((each for each in self._running_tools() if each.position > run.position), None)
         return None if tool is None else f"{tool.name} was called later and may have run it"
+
+    def _printed_success(self, command: ObservedCommand, kind: str) -> bool:
+        key = (id(command), kind)
+        if key not in self._printed:
+            summary = summary_of(command.output, "", kind)
+            self._printed[key] = (
+                summary.seen and summary.failure is None and not summary.nothing_ran
+            )
+        return self._printed[key]
 
     def may_have_run(self, kind: str) -> bool:
         """Return whether anything in the task may have run a check of `kind` unseen."""

@@ -12,13 +12,28 @@ from typing import Final
 
 from goop_mcp.validation.check_texts import CheckResult, parse_result
 
-__all__ = ["Summary", "summary_of"]
+__all__ = ["SUMMARY_CHARACTERS", "Summary", "summary_of"]
 
 _COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _LINE_CHARACTERS = 300
 _MOST_LINES = 400
 _MOST_NAMES = 20
 _COUNT_AND_STATE = 2
+
+SUMMARY_CHARACTERS: Final = 16 * 1024
+"""How much of an output is read: its end."""
+
+_BEFORE_NAMES: Final = (
+    "FAILED ",
+    "ERROR",
+    "FAIL",
+    "--- FAIL",
+    "test ",
+    "● ",
+    "not ok ",
+    "✖ ",
+    "rspec ",
+)
 _NAME_CHARACTERS = 80
 
 
@@ -151,7 +166,9 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
     """
     known = family in _SUMMARIES or family == "pytest"
     families = (family,) if known else _FAMILIES.get(kind, ())
-    text = _COLOURS.sub("", output) if "\x1b" in output else output
+    text = output[-SUMMARY_CHARACTERS:]
+    text = _COLOURS.sub("", text) if "\x1b" in text else text
+    may_fit = _any_of(families)
 
     lines: list[str] = []
     names: dict[str, None] = {}
@@ -160,6 +177,13 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
     for raw in text.splitlines():
         line = raw[:_LINE_CHARACTERS].strip()
         if not line:
+            continue
+
+        if kind == "tests" and (line[0] in "0123456789" or line.startswith(_BEFORE_NAMES)):
+            for name in _names_in(line):
+                names.setdefault(name)
+
+        if may_fit.match(line) is None and not ("pytest" in families and " in " in line):
             continue
 
         for each in families:
@@ -172,10 +196,6 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
 
             nothing = nothing or (each in _NOTHING and line.startswith(_NOTHING[each]))
             break
-
-        if kind == "tests":
-            for name in _names_in(line):
-                names.setdefault(name)
 
     # One package of several may have no tests.
     with_tests = [line for line in lines if "[no tests to run]" not in line] or lines
@@ -190,6 +210,13 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
         nothing_ran=bool(lines) and failure is None and (result.nothing_ran or nothing),
         names=tuple(names)[:_MOST_NAMES],
     )
+
+
+@cache
+def _any_of(families: tuple[str, ...]) -> re.Pattern[str]:
+    """Return one pattern for all forms, as most lines of an output have none of them."""
+    patterns = [f"(?:{_SUMMARIES[each]})" for each in families if each in _SUMMARIES]
+    return re.compile("|".join(patterns) or r"(?!)")
 
 
 @cache

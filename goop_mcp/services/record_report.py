@@ -5,7 +5,7 @@ What is acknowledged is in the database; the files of the project are derived fr
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Literal
@@ -25,7 +25,15 @@ from goop_mcp.services.session_contents import NOTHING_GIVEN, compose_handoff
 from goop_mcp.services.session_handoff import handoff_event
 from goop_mcp.services.state_block import state_block_of
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
-from goop_mcp.store.records import Event, NewEvent, NewJudgement, NewReport, StoredReport, Surface
+from goop_mcp.store.records import (
+    Event,
+    NewEvent,
+    NewJudgement,
+    NewReport,
+    Round,
+    StoredReport,
+    Surface,
+)
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.findings import Finding, Mode, Severity
 from goop_mcp.validation.rules import Rule
@@ -204,26 +212,17 @@ def record_report(
     # A request asks for work and reports nothing, so that it has no view.
     view = redact_structure(read)[0] if isinstance(read, ReportView) else None
     if envelope is None or view is None or not _is_kept(decision):
-        status: Status = "rejected" if not _is_kept(decision) or envelope is None else "no_report"
-        # A database is created for the counters only where there is a project.
-        counts = status == "rejected" or bool(decision.state_changes)
-        if counts and (project_context.store.exists() or project_context.files.exists(FOLDER)):
-            decision = count_reply(
-                project_context.store,
-                verdict,
-                context,
-                decide,
-                text=text,
-                surface=judged.surface,
-                judgement=(
-                    lambda decided: (
-                        _judgement(decided, context, judged, now=now)
-                        if status == "rejected"
-                        else None
-                    )
-                ),
-            )
-        return RecordedReport(status=status, verdict=decision.verdict, decision=decision)
+        return _not_recorded(
+            verdict,
+            decision,
+            envelope,
+            context,
+            project_context,
+            decide=decide,
+            text=text,
+            judged=judged,
+            now=now,
+        )
 
     if known is not None:
         decision = project_context.store.read(
@@ -247,6 +246,40 @@ def record_report(
     done = replace(answer.written, state=shown.state, files=shown.files)
 
     return replace(answer, written=done, remarks=remarks)
+
+
+def _not_recorded(
+    verdict: Verdict,
+    decision: Decision,
+    envelope: "_Envelope | None",
+    context: RoutingContext,
+    project_context: ProjectContext,
+    *,
+    decide: Callable[[RoutingContext], Decision],
+    text: str,
+    judged: Judged,
+    now: str,
+) -> RecordedReport:
+    """Return the answer to a reply that is no report or is refused, and count a refused one."""
+    status: Status = "rejected" if not _is_kept(decision) or envelope is None else "no_report"
+    # A database is created for the counters only where there is a project.
+    counts = status == "rejected" or bool(decision.state_changes)
+    if counts and (project_context.store.exists() or project_context.files.exists(FOLDER)):
+        decision = count_reply(
+            project_context.store,
+            verdict,
+            context,
+            decide,
+            text=text,
+            surface=judged.surface,
+            judgement=(
+                lambda decided: (
+                    _judgement(decided, context, judged, now=now) if status == "rejected" else None
+                )
+            ),
+        )
+
+    return RecordedReport(status=status, verdict=decision.verdict, decision=decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,36 +356,10 @@ class _Recording:
         writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
         # After the round was closed a report is kept and shown, and decides nothing any more.
         late = None if snapshot.round.is_open else snapshot.round
-        observed, refuted = self._checked()
-        entry = entry_of_report(
-            self.view,
-            time=self.now,
-            asked=self.context.expected_agent,
-            claimed=self._claimed(),
-            observed=observed,
-            refuted=refuted,
-        )
-        if late is not None:
-            entry = replace(entry, action=f"{entry.action} (late: round {late.number} is closed)")
-        chronicle = self._show(writing, "report", chronicle_text(entry), CHRONICLE)
-        log = tuple(
-            self._show(writing, entry.kind.lower(), adl_text(entry), ADL)
-            for entry in log_of_report(self.view, time=self.now)
-        )
-        state = self._plan_state(writing, snapshot) if late is None else None
-        extra: tuple[FileChange, ...] = ()
-        if state is not None and state.planned.after.phase == "idle" != snapshot.phase:
-            # The acceptance was confirmed by another program, which knows no rounds.
-            context = self.project_context
-            extra = close_round(writing, context, snapshot, outcome="accept", now=self.now)
+        chronicle, log = self._show_entries(writing, late)
+        state, extra = self._progress(writing, snapshot) if late is None else (None, ())
         if state is not None:
             snapshot = snapshot.with_state(state.planned.after)
-            if self._is_checkpoint:
-                note, task = self.view.summary, self.view.task_id
-                _, file = plan_checkpoint(
-                    writing, state.planned.after, task=task, note=note, now=self.now
-                )
-                extra = (*extra, file) if self.project_context.writes_files else extra
 
         handoff = late is None and {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions)
         if handoff:
@@ -398,6 +405,52 @@ class _Recording:
             state_block=block,
             documents=self.session_documents,
         )
+
+    def _show_entries(
+        self, writing: WriteTransaction, late: Round | None
+    ) -> tuple[str, tuple[str, ...]]:
+        """Add the entry of CHRONICLE.md and those of ADL.md, and return their texts."""
+        observed, refuted = self._checked()
+        entry = entry_of_report(
+            self.view,
+            time=self.now,
+            asked=self.context.expected_agent,
+            claimed=self._claimed(),
+            observed=observed,
+            refuted=refuted,
+        )
+        if late is not None:
+            entry = replace(entry, action=f"{entry.action} (late: round {late.number} is closed)")
+
+        chronicle = self._show(writing, "report", chronicle_text(entry), CHRONICLE)
+        log = tuple(
+            self._show(writing, each.kind.lower(), adl_text(each), ADL)
+            for each in log_of_report(self.view, time=self.now)
+        )
+
+        return chronicle, log
+
+    def _progress(
+        self, writing: WriteTransaction, snapshot: ProjectSnapshot
+    ) -> tuple[StatePlan | None, tuple[FileChange, ...]]:
+        """Return the change of the state that the report causes, and the files that follow it."""
+        state = self._plan_state(writing, snapshot)
+        if state is None:
+            return None, ()
+
+        extra: tuple[FileChange, ...] = ()
+        if state.planned.after.phase == "idle" != snapshot.phase:
+            # The acceptance was confirmed by another program, which knows no rounds.
+            context = self.project_context
+            extra = close_round(writing, context, snapshot, outcome="accept", now=self.now)
+        if self._is_checkpoint:
+            note, task = self.view.summary, self.view.task_id
+            _, file = plan_checkpoint(
+                writing, state.planned.after, task=task, note=note, now=self.now
+            )
+            extra = (*extra, file) if self.project_context.writes_files else extra
+
+        return state, extra
 
     @property
     def _is_checkpoint(self) -> bool:

@@ -152,6 +152,7 @@ class ProjectStats:
             "reports": {
                 status or "unknown": count for status, count in self.statistics.reports.items()
             },
+            "tiers": dict(self.statistics.tiers),
             "by_agent": [{"agent": row.name, **_row_values(row)} for row in self.agents],
             "by_week": [{"week": row.name, **_row_values(row)} for row in self.weeks],
         }

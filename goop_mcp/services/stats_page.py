@@ -115,7 +115,14 @@ def _overview(stats: ProjectStats) -> list[tuple[str, str]]:
         ("Replies accepted", str(replies.accepted)),
         ("Not known: replies that never came", str(replies.unknown)),
         ("Recorded reports", reports or "none"),
+        *([("Claims of reports", _tiers(stats))] if stats.statistics.tiers else []),
     ]
+
+
+def _tiers(stats: ProjectStats) -> str:
+    tiers = stats.statistics.tiers
+    whole = sum(tiers.values())
+    return ", ".join(f"{share(count, whole)} {tier} ({count})" for tier, count in tiers.items())
 
 
 def _retries(stats: ProjectStats) -> list[tuple[str, str]]:

@@ -5,8 +5,10 @@ are bound, how a week is written and how a list is unnested.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
+
+from goop_mcp.validation.verdict import TIERS
 
 __all__ = [
     "Dialect",
@@ -73,7 +75,8 @@ class Statistics:
     The name of an agent is None where it was not given; weeks are those of ISO 8601, in order.
 
     Agents are ordered by the number of their replies, `rules` by the number of replies that broke
-    them, the largest first. `reports` counts the recorded envelopes by status.
+    them, the largest first. `reports` counts the recorded envelopes by status, `tiers` their claims
+    by what they rest on, as far as evidence was given.
     """
 
     replies: ReplyCounts
@@ -85,6 +88,7 @@ class Statistics:
     prompts_by_agent: Mapping[str | None, PromptCounts]
     prompts_by_week: Mapping[str, PromptCounts]
     reports: Mapping[str | None, int]
+    tiers: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +137,7 @@ def gather_statistics(ask: Ask, dialect: Dialect) -> Statistics:
         prompts_by_agent=queries.prompts("agent"),
         prompts_by_week=_in_order(queries.prompts(week)),
         reports=queries.reports(),
+        tiers=queries.tiers(),
     )
 
 
@@ -185,6 +190,18 @@ class _Queries:
         schema, wanted = self._dialect.schema, self._dialect.wanted
         statuses = f"(SELECT status FROM {schema}reports WHERE {wanted}) AS statuses"  # noqa: S608
         return dict(map(tuple, self._grouped("status", "count(*)", statuses)))
+
+    def tiers(self) -> dict[str, int]:
+        # Quotes in the texts of agents are escaped, so these marks stand for claims alone.
+        marks = {tier: f'"tier": "{tier}"' for tier in TIERS}
+        counts = ", ".join(
+            f"sum((length(verdict) - length(replace(verdict, '{mark}', ''))) / {len(mark)})"
+            for mark in marks.values()
+        )
+        schema, wanted = self._dialect.schema, self._dialect.wanted
+        rows = self._ask(f"SELECT {counts} FROM {schema}reports WHERE {wanted}")  # noqa: S608
+        found = zip(marks, rows[0], strict=True) if rows else ()
+        return {tier: int(count) for tier, count in found if count}
 
     def _grouped(self, by: str, counts: str, rows: str) -> Sequence[Sequence[Any]]:
         """Return the counts of each group, the largest groups first, at most MOST_NAMES of them."""

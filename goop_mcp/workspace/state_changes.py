@@ -106,7 +106,7 @@ def writable_state(
     if isinstance(state, StateDefect):
         raise StateCorruptError(
             f"{name} cannot be read at line {state.line}, column {state.column}: {state.message};"
-            " it was not changed, fix it by hand or take the newest checkpoint"
+            " it was not changed; goop-mcp project resume takes it from the newest checkpoint"
         )
 
     if not state.writable:

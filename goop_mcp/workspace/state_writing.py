@@ -10,7 +10,7 @@ since.
 from dataclasses import dataclass
 from typing import Protocol
 
-from goop_mcp.errors import StateMovedError
+from goop_mcp.errors import StateMovedError, WorkspaceError
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import NewEvent, Projection
 from goop_mcp.workflow.phases import MoveKind
@@ -205,12 +205,17 @@ def interrupted_change(reading: ReadTransaction, files: ProjectFiles) -> StatePl
     if row is None or row.pending_sha256 is None:
         return None
 
+    # Nearly always the file was written, which its digest shows without parsing it. A link and a
+    # file that cannot be read are no file of ours.
+    try:
+        on_disk = files.read_bytes(row.path)
+    except WorkspaceError:
+        return None
+    if on_disk is None or sha256(on_disk) != row.sha256:
+        return None
+
     state = read_state(files)
-    if (
-        not isinstance(state, ProjectState)
-        or sha256(state.text.encode()) != row.sha256
-        or not state.writable
-    ):
+    if not isinstance(state, ProjectState) or not state.writable:
         return None
 
     events = reading.events(after_revision=row.revision - 1)

@@ -31,6 +31,7 @@ def test_a_project_is_created_once_and_then_kept(tmp_path: Path) -> None:
         "CHRONICLE.md",
         "REQUIREMENTS.md",
         "SPEC.md",
+        "hooks.json",
         "state.json",
     ]
 

@@ -117,14 +117,20 @@ def converse(
     *,
     arguments: Sequence[str | Path] = (),
 ) -> Ended:
-    """Send `prompts` one after the other in one session, in which our server may be used."""
+    """Send `prompts` one after the other in one session, in which our server may be used.
+
+    Subagents run in the foreground.
+    """
     messages = [{"type": "user", "message": {"role": "user", "content": each}} for each in prompts]
     forms = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
     allowed = ["--allowedTools", "Agent", "mcp__goop", "mcp__plugin_goop-mcp_goop"]
 
     return sandbox.run(
         [CLAUDE_CODE.path, "-p", *forms, *arguments, *allowed],
-        environment=claude_environment(sandbox, model),
+        environment={
+            **claude_environment(sandbox, model),
+            "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+        },
         written="".join(json.dumps(each) + "\n" for each in messages),
     )
 

@@ -19,7 +19,7 @@ import re
 from goop_mcp.validation.feedback import OPENING
 from tests.e2e.conversation import Conversation, Json, ToolCall
 
-__all__ = ["BAD_REPORTS", "CHAT", "DONE", "GOOD_REPORT", "answer", "call_of"]
+__all__ = ["BAD_REPORTS", "CHAT", "DELEGATING", "DONE", "GOOD_REPORT", "answer", "call_of"]
 
 GOOD_REPORT = """\
 I added the endpoint. Its report:
@@ -56,7 +56,7 @@ BAD_REPORTS = (
 DONE = "All subagents are done."
 CHAT = "ok"
 _MOST_SEARCHES = 100
-_DELEGATING = ("Agent", "Task", "task", "multi_agent_v1.spawn_agent")
+DELEGATING = ("Agent", "Task", "task", "multi_agent_v1.spawn_agent")
 _WAITING = "multi_agent_v1.wait_agent"
 _MARKS = ("GOOP-STUBBORN", "GOOP-SAME", "GOOP-TOOL", "GOOP-FREE")
 
@@ -77,7 +77,7 @@ def _main(conversation: Conversation) -> str | ToolCall:
     if "GOOP-OWN" in text:
         return _report(conversation)
 
-    delegate = next((name for name in _DELEGATING if name in conversation.tools), None)
+    delegate = next((name for name in DELEGATING if name in conversation.tools), None)
     if delegate is None or conversation.has_called(delegate):
         return _wait(conversation) or DONE
 

@@ -1,5 +1,6 @@
 """The gate: who never ran a failing check is never accused; who hides one proves nothing."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from goop_mcp import validate
 from goop_mcp.evidence import AgentActivity, ObservedCall, ObservedCommand, ObservedFile
 from goop_mcp.evidence.judging import judge_evidence
-from goop_mcp.validation.claims import CheckClaim, Claims
+from goop_mcp.validation.claims import CheckClaim, Claims, CommitClaim, FileClaim
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from tests.evidence.test_checks import CASES
 from tests.evidence.test_shell_lines import CASES as LINES
@@ -168,3 +169,33 @@ def test_a_file_changed_by_a_command_or_another_agent_is_no_lie() -> None:
     ):
         verdict = validate(COMPLETE_REPLY, evidence=explained)
         assert "evidence/write-refused" not in {each.rule for each in verdict.findings}
+
+
+def test_the_time_is_bounded_however_much_is_claimed_and_was_done() -> None:
+    output = "a line of output\n" * 400 + "12 passed in 0.1s"
+    lines = ("make check; " * 16, "cd app && pytest -q 2>&1", "./run_tests.sh", "x" * 60_000)
+    activity = AgentActivity(
+        host="x",
+        complete=True,
+        commands=tuple(
+            ObservedCommand(position=at, line=lines[at % 4], status=at % 3, output=output)
+            for at in range(400)
+        ),
+        files=tuple(
+            ObservedFile(position=at, path=f"/p/{at}/a.py", action="edited") for at in range(3000)
+        ),
+    )
+    claims = Claims(
+        checks=tuple(
+            CheckClaim(name=f"tests {at}", passed=True, text="12 passed", where=f"/{at}")
+            for at in range(3000)
+        ),
+        files=tuple(
+            FileClaim(path=f"{at}/a.py", where=f"/f{at}", kind="modified") for at in range(20_000)
+        ),
+        commits=tuple(CommitClaim(sha="abcdef1", where=f"/c{at}") for at in range(5000)),
+        complete=True,
+    )
+    start = time.perf_counter()
+    judge_evidence(claims, activity)
+    assert time.perf_counter() - start < 20

@@ -19,6 +19,8 @@ from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.services.record_report import record_report
 from goop_mcp.services.recorded_reports import ReportArgumentError, show_report
 from goop_mcp.services.report_pages import report_page
+from goop_mcp.services.stats import project_stats
+from goop_mcp.services.stats_page import stats_page
 from goop_mcp.settings import Settings
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from goop_mcp.validation.verdict import Verdict
@@ -183,6 +185,10 @@ def test_a_project_keeps_the_evidence_and_shows_it(tmp_path: Path) -> None:
         chronicle = (tmp_path / ".goopspec" / "CHRONICLE.md").read_text(encoding="utf-8")
         assert "check lint passed" in chronicle
         assert "check tests passed" not in chronicle
+
+        stats = project_stats(application.store)
+        assert stats.to_dict()["tiers"] == {"claimed": 2, "observed": 2}
+        assert "50.0% claimed (2), 50.0% observed (2)" in stats_page(stats)
 
         shown = show_report(application.store, 1)
         assert "transcript line 47" in report_page(shown)

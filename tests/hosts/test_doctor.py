@@ -276,6 +276,34 @@ def test_hooks_that_start_nothing_or_are_duplicated_are_reported(machine: Machin
     )
 
 
+@pytest.mark.parametrize(
+    ("host", "name", "known"),
+    [("claude-code", "claude", "2.1.329 (Claude Code)"), ("opencode", "opencode", "1.18.33")],
+)
+def test_a_version_whose_records_cannot_be_read_is_reported(
+    machine: Machine, tmp_path: Path, host: str, name: str, known: str
+) -> None:
+    assert machine.run_here("install", host, "--command", PROGRAM).code == 0
+    program = tmp_path / "bin" / name
+    program.parent.mkdir()
+    path = os.pathsep.join([str(program.parent), str(Path(PROGRAM).parent), "/usr/bin", "/bin"])
+
+    def found(version: str) -> str:
+        program.write_text(f'#!/bin/sh\necho "{version}"\n', encoding="utf-8")
+        program.chmod(0o755)
+        return machine.run("doctor", path=path).out
+
+    assert f"compared with what version {known.split(maxsplit=1)[0]} records" in found(known)
+    unknown = found("9.9.9")
+    assert "version 9.9.9" in unknown
+    assert "not tested" in " ".join(unknown.split())
+
+    hooks = machine.project / ".goopspec" / "hooks.json"
+    hooks.parent.mkdir(exist_ok=True)
+    hooks.write_text('{"evidence": "off"}', encoding="utf-8")
+    assert "9.9.9" not in found("9.9.9")
+
+
 def test_two_programs_on_the_path_are_reported(machine: Machine, tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder in folders:

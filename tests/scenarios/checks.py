@@ -29,6 +29,8 @@ __all__ = ["Files", "Reader", "changed", "check_changes", "check_documents", "ch
 
 FOLDER = ".goopspec"
 DOCUMENTS = ("state.json", "CHRONICLE.md", "HANDOFF.md", "ADL.md", "SPEC.md", "BLUEPRINT.md")
+# Without the folder CHRONICLE.md and ADL.md have our entries, and not what people wrote there.
+SHARED = ("state.json", "HANDOFF.md", "SPEC.md", "BLUEPRINT.md")
 PEOPLES = ("REQUIREMENTS.md", "BLUEPRINT.md", "RESEARCH.md", "SPEC.md")
 
 # The database, its locks, and files that are being written.

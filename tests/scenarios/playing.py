@@ -157,7 +157,8 @@ async def play(
                 if "HANDOFF.md" in now:
                     checks.check_handoff(files["HANDOFF.md"].decode(), position)
                 if is_known:
-                    await check_resources(player, files)
+                    names = checks.SHARED if is_elsewhere else checks.DOCUMENTS
+                    await check_resources(player, files, names)
             except (AssertionError, KeyError) as error:
                 error.add_note(f"at step {step.name}: {step.title}")
                 raise
@@ -203,9 +204,9 @@ async def knows_documents(player: Player, files: checks.Files) -> bool:
     return True
 
 
-async def check_resources(player: Player, files: checks.Files) -> None:
+async def check_resources(player: Player, files: checks.Files, names: Sequence[str]) -> None:
     """Assert that what the next agent reads over MCP is what is on the disk."""
-    for name in checks.DOCUMENTS:
+    for name in names:
         if name in files:
             (contents,) = (await player.client.read_resource(f"goop://project/{name}")).contents
             assert getattr(contents, "text", None) == files[name].decode()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from goop_mcp.errors import StateCorruptError
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_documents import find_project_document
 from goop_mcp.services.project_snapshot import take_snapshot
@@ -21,7 +22,7 @@ from goop_mcp.workspace.documents.handoff import read_handoff
 from goop_mcp.workspace.files import ProjectFiles
 from tests.postgres import Database
 from tests.services.reporting import NOW, working_in
-from tests.services.test_project_steps import Player
+from tests.services.test_project_steps import BLUEPRINT, REQUIREMENTS, SPEC, Player
 from tests.workspace.projects import copied
 
 
@@ -206,3 +207,44 @@ def test_a_new_project_records_by_hooks_and_an_older_one_keeps_its_setting(
     with working_in(tmp_path / "old") as context:
         Player(context).step("init")
     assert not (tmp_path / "old" / ".goopspec" / "hooks.json").exists()
+
+
+def test_refusals_name_what_can_be_done_instead(player: Player) -> None:
+    player.done("init", name="Shop")
+    skipping = player.step("start_phase", phase="execute")
+    assert skipping.command == "goop-mcp project phase plan"
+    player.done("start_phase", phase="plan")
+
+    player.write("REQUIREMENTS.md", REQUIREMENTS)
+    player.done("complete_interview")
+    player.write("SPEC.md", SPEC)
+    player.write("BLUEPRINT.md", BLUEPRINT)
+    asked = player.step("lock_spec")
+    assert asked.confirmation is not None
+    player.write("SPEC.md", SPEC.replace("A cart", "A big cart"))
+    outdated = player.answer(asked.confirmation.id)
+    assert "Lock the specification of Shop: what was to be confirmed has changed" in (
+        outdated.message
+    )
+
+    player.confirmed("lock_spec")
+    player.done("start_phase", phase="execute")
+    for task, wave in (("W1.T1", "1"), ("W1.T2", "1"), ("W2.T1", "2")):
+        player.report(task, wave)
+    player.verify()
+    player.confirmed("accept", outcome="accept")
+    closed = player.step("accept", outcome="accept")
+    assert "Round 1 is closed already" in closed.message
+    assert closed.command == "goop-mcp project round"
+
+
+def test_a_broken_state_without_a_checkpoint_is_left_and_says_so(player: Player) -> None:
+    player.done("init", name="Shop")
+    if player.context.writes_files:
+        player.write("state.json", "{")
+    else:
+        player.context.store.write(lambda writing: writing.set_stored_state("{"))
+    with pytest.raises(StateCorruptError, match="project resume takes it from the newest"):
+        player.step("start_phase", phase="plan")
+    with pytest.raises(StateCorruptError, match="no checkpoint was saved"):
+        player.step("resume")

@@ -247,6 +247,7 @@ def test_nothing_is_locked_before_a_person_confirms(player: Player) -> None:
     assert asked.status == "waiting"
     assert asked.command == "goop-mcp project lock"
     assert asked.choices == ("lock", "do not lock")
+    assert asked.question[0] == "Lock the specification of Shop?"
     assert len(asked.question) <= 3
     assert all(len(line) <= 100 for line in asked.question)
     assert "**Locked:** No" in player.read("SPEC.md")

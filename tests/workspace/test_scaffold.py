@@ -3,6 +3,7 @@
 import subprocess
 from pathlib import Path
 
+from goop_mcp.services.stop_hooks.policy import StopPolicy, read_policy
 from goop_mcp.workflow.gates import GateName, judge_gate
 from goop_mcp.workspace.consistency import find_drift, gate_facts
 from goop_mcp.workspace.documents.markdown import read_markdown
@@ -33,7 +34,9 @@ def test_a_new_project_can_be_read_and_has_no_open_gate(tmp_path: Path) -> None:
 
     project = read_project(files)
     state = read_state(files)
-    assert done.created == (*CREATED, ".goopspec/state.json", ".goopspec/.gitignore")
+    others = ("state.json", ".gitignore", "hooks.json")
+    assert done.created == (*CREATED, *(f".goopspec/{name}" for name in others))
+    assert read_policy(str(tmp_path)) == (StopPolicy(record=True), ())
     assert isinstance(state, ProjectState)
     assert (state.shape, state.phase, state.project) == (StateShape.VERSION_1, "idle", "Todo # API")
     assert (project.spec and project.spec.name, project.spec and project.spec.locked) == (
@@ -112,7 +115,8 @@ def test_git_sees_the_documents_and_neither_the_database_nor_locks(tmp_path: Pat
     listed = ["git", "-C", str(tmp_path), "ls-files", "--others", "--exclude-standard"]
     seen = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
 
-    assert sorted(seen) == sorted([*CREATED, ".goopspec/.gitignore", ".goopspec/state.json"])
+    others = (".gitignore", "hooks.json", "state.json")
+    assert sorted(seen) == sorted([*CREATED, *(f".goopspec/{name}" for name in others)])
 
 
 def test_a_gitignore_that_is_there_stays(tmp_path: Path) -> None:
@@ -121,3 +125,10 @@ def test_a_gitignore_that_is_there_stays(tmp_path: Path) -> None:
     done = create_project(ProjectFiles(tmp_path), name="x", now=NOW)
     assert ".goopspec/.gitignore" in done.kept
     assert (tmp_path / ".goopspec" / ".gitignore").read_text() == "mine\n"
+
+
+def test_a_project_that_was_there_keeps_what_its_hooks_do(tmp_path: Path) -> None:
+    create_project(ProjectFiles(tmp_path), name="demo", now=NOW)
+    (tmp_path / ".goopspec" / "hooks.json").unlink()
+    create_project(ProjectFiles(tmp_path), name="demo", now=NOW)
+    assert not (tmp_path / ".goopspec" / "hooks.json").exists()

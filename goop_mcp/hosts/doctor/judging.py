@@ -3,6 +3,7 @@
 Where both do, an agent is asked twice.
 """
 
+import asyncio
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,16 +11,24 @@ from pathlib import Path
 from typing import Final
 
 from goop_mcp import __version__
+from goop_mcp.evidence import readers
 from goop_mcp.hosts.catalogue import Host
 from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
 from goop_mcp.hosts.hooks.plugins import find_plugins
 from goop_mcp.hosts.installing import Registration
 from goop_mcp.hosts.launch import PROGRAM
+from goop_mcp.services.stop_hooks.policy import FILE, read_policy
 
-__all__ = ["Judging", "check_judging", "plugins_that_judge", "removal"]
+__all__ = ["Judging", "check_judging", "check_reading", "plugins_that_judge", "removal"]
 
 _STARTERS: Final = (PROGRAM, "uvx", "pipx")
 """The programs that the plugin of Claude Code tries, in this order."""
+
+_PROGRAMS: Final[Mapping[str, str]] = {"claude-code": "claude", "opencode": "opencode"}
+"""The hosts whose records of an agent's work can be read."""
+
+_VERSION_SECONDS = 10
+_MOST_PRINTED = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +94,61 @@ def check_judging(
             f"{names} check the same reports: an agent is asked twice",
             f"keep one: {fixes}",
         )
+
+
+def check_reading(
+    host: Host, project: Path, environment: Mapping[str, str]
+) -> Iterator[DoctorCheck]:
+    """Yield whether reports are compared with what this version of the host records.
+
+    Nothing for a host without a reader, one that is not on the PATH or does not print its version,
+    and a project that turns the comparison off.
+    """
+    name = _PROGRAMS.get(host.name)
+    program = name and shutil.which(name, path=environment.get("PATH"))
+    if not program or read_policy(str(project))[0].evidence == "off":
+        return
+
+    answer = asyncio.run(_printed_version(program, environment))
+    # Claude Code prints its name after the version.
+    version = next(iter(answer.split()), "")[:40]
+    known = {
+        "claude-code": readers.claude_code.TESTED_VERSIONS,
+        "opencode": readers.opencode.TESTED_VERSIONS,
+    }[host.name]
+    if version in known:
+        yield ok(host.title, f"reports are compared with what version {version} records")
+    elif version:
+        yield warning(
+            host.title,
+            f"reports are not compared with the work of the agent: version {version} of {name} was"
+            f" not tested, {', '.join(known)} was",
+            f'update goop-mcp, or write "evidence": "off" into {FILE}',
+        )
+
+
+async def _printed_version(program: str, environment: Mapping[str, str]) -> str:
+    """Return what the program prints about its version, "" if it fails or takes too long."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            program,
+            "--version",
+            env=dict(environment),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+    except OSError:
+        return ""
+
+    try:
+        printed, _ = await asyncio.wait_for(process.communicate(), _VERSION_SECONDS)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return ""
+
+    return printed[:_MOST_PRINTED].decode("utf-8", "replace")
 
 
 def removal(registration: Registration) -> str:

@@ -20,7 +20,13 @@ from goop_mcp.hosts.catalogue import (
 )
 from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
 from goop_mcp.hosts.doctor.handshake import HandshakeError, shake_hands
-from goop_mcp.hosts.doctor.judging import Judging, check_judging, plugins_that_judge, removal
+from goop_mcp.hosts.doctor.judging import (
+    Judging,
+    check_judging,
+    check_reading,
+    plugins_that_judge,
+    removal,
+)
 from goop_mcp.hosts.editing import parse_configuration
 from goop_mcp.hosts.installing import Registration
 from goop_mcp.hosts.jsonc import Document
@@ -82,6 +88,9 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Docto
 
         for server in servers:
             yield _check_server(server)
+
+        if servers or judges:
+            yield from check_reading(host, project, environment)
 
         registered = registered or bool(servers)
 

@@ -117,10 +117,10 @@ def lock_spec(stage: Stage) -> Plan | NotDone:
     name = project.name or "the project"
     must_haves = len(project.spec.must_haves) if project.spec is not None else 0
     keeps: dict[tuple[str, KeptStep], str] = {(SPEC, "lock"): locked}
-    for name in (BLUEPRINT, REQUIREMENTS):
+    for document in (BLUEPRINT, REQUIREMENTS):
         # Servers without the folder show the documents that the gates were judged by.
-        if name in project.sources:
-            keeps[(name, "lock")] = stage.text_of(name)
+        if document in project.sources:
+            keeps[(document, "lock")] = stage.text_of(document)
 
     return Plan(
         message="\n\n".join(
@@ -226,8 +226,8 @@ def amend_spec(stage: Stage) -> Plan | NotDone:
     # A new plan counts at once where work is going on; in plan it counts when execution begins,
     # which compares it with the plan that was worked on last.
     working = stage.state.phase in ("execute", "accept")
-    if working and BLUEPRINT in project.sources:
-        keeps[(BLUEPRINT, "amend")] = stage.text_of(BLUEPRINT)
+    if BLUEPRINT in project.sources:
+        keeps[(BLUEPRINT, "amend" if working else "lock")] = stage.text_of(BLUEPRINT)
 
     retired = replanned_reports(stage) if working else ()
     values = (

@@ -142,12 +142,16 @@ def _not_allowed(move: Move, kind: MoveKind) -> NotDone | None:
 
     moves = MOVES[move.profile].get(move.start)
     allowed = (*moves.legal, *moves.rework) if moves is not None else PHASES[move.profile]
+    command = f"goop-mcp project phase {allowed[0]}"
+
     return NotDone(
         message=warning(
             f"Phase {move.start} does not lead to {move.target}, but to {', '.join(allowed)}."
-            " Nothing was written. A person can force it with a reason."
+            " Nothing was written. A person can force it with a reason.",
+            command=command,
         ),
         missing=tuple(f"a move from {move.start} to {each}" for each in allowed),
+        command=command,
     )
 
 

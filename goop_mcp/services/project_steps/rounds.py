@@ -39,6 +39,17 @@ def accept(stage: Stage) -> Plan | NotDone:
         raise UnknownNameError("outcome", outcome or "none", outcomes)
 
     state, records = stage.state, stage.snapshot.records
+    if not stage.snapshot.round.is_open:
+        command = "goop-mcp project round"
+        return NotDone(
+            message=warning(
+                f"Round {stage.round} is closed already. Begin the next one, or take the acceptance"
+                " back with goop-mcp project round --reopen.",
+                command=command,
+            ),
+            missing=("an open round",),
+            command=command,
+        )
     if state.phase != "accept":
         gate = stage.gate(GateName.EXECUTION)
         if not gate.passed:

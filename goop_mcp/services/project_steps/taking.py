@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
-from goop_mcp.errors import StateReadOnlyError, UnknownNameError
+from goop_mcp.errors import StateCorruptError, StateReadOnlyError, UnknownNameError
 from goop_mcp.messages.rendering import notice, warning
 from goop_mcp.redaction import redact_structure
 from goop_mcp.services.project_context import Change, ProjectContext
@@ -177,7 +177,11 @@ def answer_confirmation(
 
         if not accept:
             close("refused")
-            no = NotDone(message=warning(f"{asked.summary}: refused, {via}. Nothing was changed."))
+            no = NotDone(
+                message=warning(
+                    f"{asked.summary.rstrip('?')}: refused, {via}. Nothing was changed."
+                )
+            )
             return Change(answer=_refused(stage, no), shows=False)
 
         plan = STEPS[step.action](stage)
@@ -189,8 +193,8 @@ def answer_confirmation(
             command = person_command(step)
             no = NotDone(
                 message=warning(
-                    f"{asked.summary}: what was to be confirmed has changed since it was asked."
-                    " Nothing was done; ask again.",
+                    f"{asked.summary.rstrip('?')}: what was to be confirmed has changed since it"
+                    " was asked. Nothing was done; ask again.",
                     command=command,
                 ),
                 command=command,
@@ -225,6 +229,12 @@ def _stage(
 
     try:
         state = writable_state(project.state_defect or project.state)
+    except StateCorruptError as error:
+        if step.action != "resume":
+            raise
+        raise StateCorruptError(
+            f"{error}; no checkpoint was saved that it can be taken from, so fix it by hand"
+        ) from error
     except StateReadOnlyError as error:
         theirs = _PACKAGE_COMMANDS.get(step.action, f"/goop-{step.phase}")
         theirs = theirs if theirs in KNOWN_COMMANDS else "/goop-status"
