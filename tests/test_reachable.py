@@ -134,9 +134,9 @@ def unreached(package: Path, library: set[str]) -> list[str]:
             wanted |= names_in(tree)
             continue
 
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef):
-                methods[node.name] = {name for name, _ in class_definitions(node)}
+        for each in tree.body:
+            if isinstance(each, ast.ClassDef):
+                methods[each.name] = {name for name, _ in class_definitions(each)}
 
         for name, node in definitions(tree):
             if name:
