@@ -24,6 +24,7 @@ from benchmarks import (
     server,
     stats,
     store,
+    tokens,
     validate,
 )
 from benchmarks.machine import describe_machine
@@ -45,6 +46,7 @@ BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
     "observing": observing.run,
     "stats": stats.run,
     "history": history.run,
+    "tokens": tokens.run,
 }
 
 

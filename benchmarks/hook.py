@@ -66,6 +66,7 @@ def run() -> Table:
     with tempfile.TemporaryDirectory() as folder:
         plain, verifying = Path(folder) / "plain", Path(folder) / "verifying"
         plain.mkdir()
+        _write_transcript(plain / _TRANSCRIPT)
         report = _make_project(verifying)
         clocks = {_BARE: _Clock(("-c", "pass"), plain, None)}
         clocks |= {
@@ -140,8 +141,8 @@ class _Clock:
 
     def __call__(self) -> float:
         """Return the seconds from start to end."""
-        content = b"" if self._name is None else _event(self._name, self._report)
         folder = str(self._folder)
+        content = b"" if self._name is None else _event(self._name, self._report, folder)
         environment = {
             **program_environment(),
             "CLAUDE_PROJECT_DIR": folder,
@@ -169,7 +170,7 @@ def _processor_time() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _event(name: str, report: str) -> bytes:
+def _event(name: str, report: str, folder: str) -> bytes:
     event, agent, message = _EVENTS[name]
     values = {
         "hook_event_name": event,
@@ -178,6 +179,8 @@ def _event(name: str, report: str) -> bytes:
         "last_assistant_message": report if message is None else message,
         "prompt": "Add a login page.",
     }
+    if name == _WITH_TRANSCRIPT:
+        values["agent_transcript_path"] = f"{folder}/{_TRANSCRIPT}"
 
     return json.dumps(values).encode()
 

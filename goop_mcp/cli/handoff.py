@@ -5,13 +5,24 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
-from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application, read_fields
+from goop_mcp.cli.options import (
+    DATABASE,
+    PROJECT,
+    PROJECT_ID,
+    WrongCallError,
+    completing,
+    opened_application,
+    read_fields,
+)
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.streams import complain, emit, emit_json, show
-from goop_mcp.errors import GoopError, StoreError, UnreadableFileError
+from goop_mcp.errors import GoopError, PathRefusedError, StoreError, UnreadableFileError
 from goop_mcp.memory.times import utc_now, written
+from goop_mcp.services.gate import Adoption
 from goop_mcp.services.hand_over import hand_over_request, parse_fields
 from goop_mcp.services.session_handoff import build_session_handoff, session_fields
+from goop_mcp.services.session_results import gather_results, session_adoption
+from goop_mcp.services.templates import template_names
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.session_archive import archive_session, finished_sessions
@@ -40,7 +51,13 @@ def handoff() -> None:
 @click.option(
     "--write",
     is_flag=True,
-    help="Write the prompt to its file in the project and print only its path.",
+    help="Create the folder of the session in the project and print only the prompt's path.",
+)
+@click.option(
+    "--template",
+    metavar="NAME",
+    shell_complete=completing(template_names),
+    help="Fill in this template; the fields are then the values of its slots.",
 )
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
@@ -50,13 +67,17 @@ def handoff() -> None:
     metavar="DIR",
     help="Project folder for --write; the default is the current folder.",
 )
-def agent_request(source: str | None, *, write: bool, form: str, project: str | None) -> int:
+def agent_request(
+    source: str | None, *, write: bool, template: str | None, form: str, project: str | None
+) -> int:
     """Build the prompt for a task from its fields, validate it in strict mode, and print it.
 
     The fields are one JSON object. Required are original_intent, current_task_summary, task_details
     and deliverables, a list of objects with kind (file, decision or report), path, required and
     text. Optional are mode, workflow, constraints, backlog_notes, session_id, parent_agent,
-    target_agent, priority, title, context and xsd_compat.
+    target_agent, priority, estimated_duration, timeout, max_retries, notify_on_completion,
+    depends_on, title, context and xsd_compat. With --template they are the slots of the
+    template, which `goop-mcp prompt --list` describes, session_id, parent_agent and target_agent.
 
     Exit code: 0 built, 1 the fields make no valid prompt, or it cannot be written, 2 the fields
     could not be read, or a usage error.
@@ -67,7 +88,11 @@ def agent_request(source: str | None, *, write: bool, form: str, project: str | 
     try:
         fields = parse_fields(text, name)
         built = hand_over_request(
-            fields, project=settings.project, write=write, now=datetime.now().astimezone()
+            fields,
+            project=settings.project,
+            write=write,
+            now=datetime.now().astimezone(),
+            template=template,
         )
     except UnreadableFileError:
         raise
@@ -152,6 +177,65 @@ def session(
         show(f"{shown}\n")
 
     return 0
+
+
+@handoff.command("results", short_help="Gather and check the results of sessions.")
+@click.argument("sessions", metavar="[SESSION]...", nargs=-1)
+@click.option(
+    "--named-in",
+    "source",
+    metavar="FILE|-",
+    help="Also the sessions that this text names, such as the report of an orchestrator.",
+)
+@PROJECT
+def results(sessions: tuple[str, ...], *, source: str | None, project: str | None) -> int:
+    """Print the results of sessions as one JSON list, each checked against its schema.
+
+    Without a SESSION, print those of all sessions below docs/.scratch/sessions, at most the newest
+    1,000. `goop-mcp schema result` prints the schema of result.json.
+
+    Exit code: 0 all results have the form of the schema, also when there is no session; 1 one is
+    missing or has not; 2 a usage error.
+    """
+    files = ProjectFiles(read_settings(os.environ, project=project).project)
+    text = read_fields(source)[0] if source is not None else ""
+
+    try:
+        found = gather_results(files, sessions, text=text)
+    except PathRefusedError as error:
+        raise WrongCallError(str(error)) from error
+
+    emit_json([each.to_dict() for each in found])
+    for each in found:
+        for defect in each.errors:
+            complain(f"{each.id}: {defect}")
+
+    return int(any(each.errors for each in found))
+
+
+@handoff.command("adoption", short_help="Count the sessions with a request in their prompt.")
+@click.option(
+    "--phase",
+    type=click.Choice(["optional", "pilot", "expanded", "mandatory"]),
+    default="optional",
+    show_default=True,
+    help="The phase whose goal counts: over 50 %, over 80 %, all.",
+)
+@PROJECT
+def adoption(*, phase: Adoption, project: str | None) -> int:
+    """Print how many sessions below docs/.scratch/sessions got an agent_request in their prompt.
+
+    Exit code: 0 the goal of the phase is reached, 1 it is not, 2 a usage error.
+    """
+    files = ProjectFiles(read_settings(os.environ, project=project).project)
+    found = session_adoption(files, phase=phase)
+    show(f"{found.line}\n")
+    goal = "reached" if found.reached else "not reached"
+    show(f"The goal of the phase {phase} is {goal}; {found.blocked} prompts would be refused.\n")
+    if found.too_many_blocked:
+        complain("over 10 % would be refused; stay in the phase optional")
+
+    return int(not found.reached)
 
 
 @handoff.command("archive", short_help="Pack the folders of finished sessions.")

@@ -17,7 +17,7 @@ from goop_mcp.evidence.runners import (
 )
 from goop_mcp.evidence.shell import Part, parts_of
 from goop_mcp.evidence.shell.bash_grammar import best_reader
-from goop_mcp.evidence.shell.tree import Word
+from goop_mcp.evidence.shell.tree import ShellWord
 from goop_mcp.evidence.shell.wrappers import name_of, without_wrappers
 from goop_mcp.evidence.summaries import SUMMARY_CHARACTERS, Summary, summary_of
 
@@ -178,7 +178,7 @@ def _parts(command: ObservedCommand) -> Sequence[Part] | None:
     if not command.argv:
         return ()
 
-    known = without_wrappers([Word(argument) for argument in command.argv])
+    known = without_wrappers([ShellWord(argument) for argument in command.argv])
     if known is None or not known.words:
         return ()
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from goop_mcp.evidence.attribution import Run, words_in
-from goop_mcp.evidence.history import History, without_secrets
+from goop_mcp.evidence.history import TaskHistory, without_secrets
 from goop_mcp.evidence.rules import (
     CHECK_FAILED,
     CHECK_HIDES_FAILURE,
@@ -58,7 +58,7 @@ class JudgedCheck:
     problems: tuple[Problem, ...] = ()
 
 
-def judge_checks(claims: Claims, history: History, *, require: Tier) -> list[JudgedCheck]:
+def judge_checks(claims: Claims, history: TaskHistory, *, require: Tier) -> list[JudgedCheck]:
     """Return for each check of `claims` its tier and what contradicts it."""
     required = require if claims.complete else "claimed"
     return [
@@ -118,7 +118,7 @@ class _Judge:
         self,
         check: CheckClaim,
         claims: Claims,
-        history: History,
+        history: TaskHistory,
         required: Tier,
         *,
         compared: bool,

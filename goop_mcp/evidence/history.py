@@ -9,7 +9,7 @@ from goop_mcp.evidence.attribution import Attributed, Run, attribute, words_in
 from goop_mcp.evidence.runners import ANY_KIND, word_set
 from goop_mcp.evidence.summaries import summary_of
 
-__all__ = ["History", "without_secrets"]
+__all__ = ["TaskHistory", "without_secrets"]
 
 # Words in the names of tools with which an agent can run commands, or have others run them.
 _RUNNING_TOOLS: Final = word_set(
@@ -29,7 +29,7 @@ class _Entry:
     attributed: Attributed
 
 
-class History:
+class TaskHistory:
     """What an agent ran, in order. `everything`: no entry was left out for its size."""
 
     def __init__(self, activity: AgentActivity, *, everything: bool) -> None:

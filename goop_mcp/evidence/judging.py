@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from goop_mcp.evidence.activity import ObservedFile
 from goop_mcp.evidence.checks import judge_checks
 from goop_mcp.evidence.evidence import EvidenceSource, activity_of
-from goop_mcp.evidence.history import History, without_secrets
+from goop_mcp.evidence.history import TaskHistory, without_secrets
 from goop_mcp.evidence.rules import FILE_NOT_REPORTED, NOTHING_DONE, WRITE_REFUSED
 from goop_mcp.validation.claims import Claims, FileClaim, MemoryClaim
 from goop_mcp.validation.evidence_rules import (
@@ -67,7 +67,7 @@ def judge_evidence(
     )
     observed = activity_of(evidence)
     activity = observed.activity
-    history = History(activity, everything=observed.everything)
+    history = TaskHistory(activity, everything=observed.everything)
     whole = activity.complete and observed.everything
     problems: list[Problem] = []
     if evidence is not None and not activity.complete:
@@ -104,7 +104,7 @@ def judge_evidence(
     return Judgement(tuple(problems), tuple(items), frozenset(files.touched))
 
 
-def _is_idle(claims: Claims, history: History) -> bool:
+def _is_idle(claims: Claims, history: TaskHistory) -> bool:
     done = claims.files or claims.commits or any(check.passed for check in claims.checks)
     return bool(
         claims.complete
@@ -121,7 +121,7 @@ def _is_idle(claims: Claims, history: History) -> bool:
 class _Files:
     """Compares the files that an envelope names with the changes that were observed."""
 
-    def __init__(self, claims: Claims, history: History, workspace: str | None) -> None:
+    def __init__(self, claims: Claims, history: TaskHistory, workspace: str | None) -> None:
         self._claims, self._history = claims, history
         self._root = workspace.rstrip("/") + "/" if workspace else None
         by_name: dict[str, list[ObservedFile]] = {}
@@ -244,7 +244,7 @@ def _same(claimed: str, seen: str) -> bool:
 # Commits and memories
 
 
-def _commit(sha: str, where: str, history: History) -> EvidenceItem:
+def _commit(sha: str, where: str, history: TaskHistory) -> EvidenceItem:
     begin = sha.lower()[:_SHA]
     seen = None
     if len(begin) == _SHA:
@@ -265,7 +265,7 @@ def _commit(sha: str, where: str, history: History) -> EvidenceItem:
     )
 
 
-def _saves(claim: MemoryClaim, history: History) -> list[tuple[bool | None, str, str]]:
+def _saves(claim: MemoryClaim, history: TaskHistory) -> list[tuple[bool | None, str, str]]:
     wanted = " ".join(claim.title.casefold().split())
     return [
         (each.ok, each.source, each.error)
@@ -274,7 +274,7 @@ def _saves(claim: MemoryClaim, history: History) -> list[tuple[bool | None, str,
     ]
 
 
-def _memory(claim: MemoryClaim, history: History) -> EvidenceItem:
+def _memory(claim: MemoryClaim, history: TaskHistory) -> EvidenceItem:
     saved = [source for ok, source, _ in _saves(claim, history) if ok is not False]
     return EvidenceItem(
         path=claim.where,
@@ -286,7 +286,7 @@ def _memory(claim: MemoryClaim, history: History) -> EvidenceItem:
 
 
 def _refused_memories(
-    claims: Claims, history: History, found: Sequence[Problem] | None
+    claims: Claims, history: TaskHistory, found: Sequence[Problem] | None
 ) -> Iterator[Problem]:
     """Yield the memories whose saving was refused; `found` is None where nobody looked for them."""
     missing = {
@@ -308,7 +308,7 @@ def _refused_memories(
         yield WRITE_REFUSED.problem(message, path=claim.where, found=excerpt(claim.title), fix=fix)
 
 
-def _missing_memories(claims: Claims, history: History) -> Iterator[Problem]:
+def _missing_memories(claims: Claims, history: TaskHistory) -> Iterator[Problem]:
     if _by_other_means(history):
         return
 
@@ -321,7 +321,7 @@ def _missing_memories(claims: Claims, history: History) -> Iterator[Problem]:
             yield MEMORY_NOT_FOUND.problem(message, path=claim.where, found=excerpt(claim.title))
 
 
-def _by_other_means(history: History) -> bool:
+def _by_other_means(history: TaskHistory) -> bool:
     """Return whether a memory may have been saved in a way that is not listed."""
     titled = len(history.activity.memories)
     tools = sum(

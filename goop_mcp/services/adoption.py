@@ -11,7 +11,7 @@ from goop_mcp.validation import pipeline
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 from goop_mcp.validation.positions import SourceText
 
-__all__ = ["AdoptionReport", "adoption_rate", "measure_adoption"]
+__all__ = ["AdoptionReport", "measure_adoption"]
 
 _MOST_BLOCKED = Fraction(10, 100)
 _GOALS = {"pilot": Fraction(50, 100), "expanded": Fraction(80, 100)}
@@ -53,12 +53,6 @@ class AdoptionReport:
     def too_many_blocked(self) -> bool:
         """Whether over 10 % of the sessions are refused, which calls for "optional" (H-56)."""
         return _share(self.blocked, self.sessions) > _MOST_BLOCKED
-
-
-def adoption_rate(prompts: Iterable[str]) -> Fraction:
-    """Return the exact share of `prompts` with an agent_request, from 0 to 1 (D-79)."""
-    held = [_holds_request(prompt) for prompt in prompts]
-    return _share(sum(held), len(held))
 
 
 def measure_adoption(prompts: Iterable[str], *, phase: Adoption = "optional") -> AdoptionReport:

@@ -8,10 +8,12 @@ from typing import Any, Literal, TypeVar, cast, get_args
 
 from goop_mcp.errors import GoopError, NotWritableError, UnknownNameError
 from goop_mcp.protocols.agent_request import AGENT_REQUEST, Request
+from goop_mcp.protocols.agent_request.attributes import read_duration, read_list
 from goop_mcp.protocols.agent_request.extensions import write_text
 from goop_mcp.protocols.agent_request.model import (
     Deliverable,
     DeliverableKind,
+    Duration,
     Priority,
     RequestMode,
     RequestWorkflow,
@@ -28,6 +30,9 @@ from goop_mcp.validation.verdict import Verdict
 __all__ = ["HANDOFF_AGENTS", "BuiltRequest", "RequestFieldsError", "build_request"]
 
 T = TypeVar("T", RequestMode, RequestWorkflow, Priority)
+
+# As many digits as are read.
+_TOO_MANY_RETRIES = 10**9
 
 HANDOFF_AGENTS = frozenset(
     {
@@ -93,6 +98,11 @@ def build_request(
     parent_agent: str | None = None,
     target_agent: str | None = None,
     priority: str | None = None,
+    estimated_duration: str | None = None,
+    timeout: str | None = None,
+    max_retries: int | None = None,
+    notify_on_completion: Iterable[str] = (),
+    depends_on: Iterable[str] = (),
     title: str | None = None,
     context: str | None = None,
     xsd_compat: bool = False,
@@ -101,12 +111,13 @@ def build_request(
 ) -> BuiltRequest:
     """Return a prompt with title, request and prose built from the fields of the specification.
 
-    Each of `deliverables` has `kind` (file, decision or report), `path` for a file, `required`
-    (default true) and `text`. The default of `title` is the summary. Without a `session_id` it is
-    built from `now` and the title, if `now` is given. With `agents`, another target is refused.
-    With `xsd_compat` the literal schema accepts the request. Raises RequestFieldsError,
-    UnknownNameError for an unknown name or agent, and NotWritableError for text that XML, or with
-    `xsd_compat` that schema, cannot represent.
+    `estimated_duration` and `timeout` are durations such as "30m"; `max_retries` counts from 0;
+    `notify_on_completion` lists agents and `depends_on` sessions. Each of `deliverables` has `kind`
+    (file, decision or report), `path` for a file, `required` (default true) and `text`. The default
+    of `title` is the summary. Without a `session_id` it is built from `now` and the title, if `now`
+    is given. With `agents`, another target is refused. With `xsd_compat` the literal schema accepts
+    the request. Raises RequestFieldsError, UnknownNameError for an unknown name or agent, and
+    NotWritableError for text that XML, or with `xsd_compat` that schema, cannot represent.
     """
     if agents is not None and target_agent and target_agent not in agents:
         raise UnknownNameError("agent", target_agent, sorted(agents))
@@ -131,6 +142,11 @@ def build_request(
         parent_agent=_text("parent_agent", parent_agent) or None,
         target_agent=_text("target_agent", target_agent) or None,
         priority=_word("priority", priority, Priority) if priority else None,
+        estimated_duration=_duration("estimated_duration", estimated_duration),
+        timeout=_duration("timeout", timeout),
+        max_retries=_retries(max_retries),
+        notify_on_completion=_names("notify_on_completion", notify_on_completion),
+        depends_on=_names("depends_on", depends_on),
     )
     # The size compares the texts of the fields with the prompt, so that both get the same values.
     prose = _text("context", context)
@@ -162,6 +178,39 @@ def _word(name: str, word: str, words: type[T]) -> T:
     if word not in known:
         raise UnknownNameError(name, str(word), known)
     return known[word]
+
+
+def _duration(name: str, given: str | None) -> Duration | None:
+    text = _text(name, given)
+    if not text:
+        return None
+
+    if (duration := read_duration(text)) is None:
+        raise RequestFieldsError(
+            f"{name} is {excerpt(text, 40)!r}; expected a duration such as 30m or 2h"
+        )
+    return duration
+
+
+def _retries(given: int | None) -> int | None:
+    if given is not None and (isinstance(given, bool) or not 0 <= given < _TOO_MANY_RETRIES):
+        raise RequestFieldsError(f"max_retries is {given}; expected a number from 0 to 999,999,999")
+    return given
+
+
+def _names(name: str, given: Iterable[str]) -> tuple[str, ...]:
+    """Return names that stand in one attribute, where commas and blanks part them."""
+    if isinstance(given, str):
+        raise RequestFieldsError(f"{name} is not a list of texts; expected one")
+
+    names = tuple(filter(None, (_text(name, each) for each in given)))
+    for each in names:
+        if read_list(each) != (each,):
+            raise RequestFieldsError(
+                f"{name} has {excerpt(each, 40)!r}; expected names without blanks and commas"
+            )
+
+    return names
 
 
 def _deliverables(

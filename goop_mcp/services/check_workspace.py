@@ -12,7 +12,7 @@ from goop_mcp.validation.evidence_rules import FILE_NOT_TOUCHED
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
-from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.verdict import TIERS, Tier, Verdict
 from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.evidence import check_claims
@@ -21,6 +21,7 @@ from goop_mcp.workspace.files import ProjectFiles
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import EvidenceSource
     from goop_mcp.store.interface import Store
+    from goop_mcp.validation.pipeline import Examination
 
 __all__ = ["check_workspace"]
 
@@ -59,6 +60,7 @@ def check_workspace(
     claims = examined.claims()
     base = expected.base
     if base is None and evidence is not None:
+        # An activity alone, or a function, knows no base.
         base = getattr(evidence, "base", None)
 
     found = check_claims(
@@ -73,6 +75,16 @@ def check_workspace(
     if evidence is None and require == "claimed":
         return examined.verdict(found)
 
+    return _compared(examined, found, evidence, require)
+
+
+def _compared(
+    examined: "Examination",
+    found: list[Problem],
+    evidence: "EvidenceSource | None",
+    require: Tier,
+) -> Verdict:
+    """Return the verdict with what the agent was seen to do; `found` is what the project shows."""
     if require not in TIERS:
         raise UnknownNameError("tier", str(require), TIERS)
 
@@ -80,10 +92,10 @@ def check_workspace(
     from goop_mcp.evidence.judging import judge_evidence  # noqa: PLC0415
 
     judged = judge_evidence(
-        claims,
+        examined.claims(),
         evidence,
         require=require,
-        workspace=expected.workspace,
+        workspace=examined.expected.workspace,
         in_project=True,
         found=found,
     )

@@ -3,22 +3,26 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.redaction import redact_structure
 from goop_mcp.services.build_request import BuiltRequest, RequestFieldsError, build_request
+from goop_mcp.services.fill_template import fill_template
 from goop_mcp.services.json_objects import kind_of, parse_object
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.replacing import place_file
+from goop_mcp.workspace.sessions import create_session
 
 __all__ = ["REQUEST_FIELDS", "hand_over_request", "parse_fields"]
 
 _REQUIRED = ("original_intent", "current_task_summary", "task_details", "deliverables")
-_LISTS = {"constraints", "deliverables"}
+_LISTS = {"constraints", "deliverables", "notify_on_completion", "depends_on"}
+_NUMBERS = {"max_retries"}
 _FLAGS = {"xsd_compat"}
+_OF_TEMPLATES = ("session_id", "parent_agent", "target_agent")
 
 REQUEST_FIELDS = (
     "mode",
@@ -33,6 +37,11 @@ REQUEST_FIELDS = (
     "parent_agent",
     "target_agent",
     "priority",
+    "estimated_duration",
+    "timeout",
+    "max_retries",
+    "notify_on_completion",
+    "depends_on",
     "title",
     "context",
     "xsd_compat",
@@ -41,32 +50,57 @@ REQUEST_FIELDS = (
 
 
 def hand_over_request(
-    fields: Mapping[str, object], *, project: Path, write: bool, now: datetime
+    fields: Mapping[str, object],
+    *,
+    project: Path,
+    write: bool,
+    now: datetime,
+    template: str | None = None,
 ) -> BuiltRequest:
-    """Return the prompt built from `fields`; with `write`, write it to its path below `project`.
+    """Return the prompt built from `fields`; with `write`, create its session below `project`.
 
-    None stands for an absent field; secrets are removed first. Without a session id there is no
-    path; with `write` the id is built from `now` and the title. Raises UnknownNameError for an
-    unknown field, RequestFieldsError for a missing one or a wrong type, PathRefusedError,
-    UnwritableFileError, and what `build_request` raises.
+    With `template`, the fields are the values of its slots, and session_id, parent_agent and
+    target_agent. None stands for an absent field; secrets are removed first. Without a session id
+    there is no path; with `write` the id is built from `now` and the title. Raises UnknownNameError
+    for an unknown field or template, RequestFieldsError for a missing one or a wrong type,
+    PathRefusedError, UnwritableFileError, and what `build_request` raises.
     """
-    for name in fields:
-        if name not in REQUEST_FIELDS:
-            raise UnknownNameError("field", name, REQUEST_FIELDS)
+    present: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    if template is None:
+        for name in fields:
+            if name not in REQUEST_FIELDS:
+                raise UnknownNameError("field", name, REQUEST_FIELDS)
 
-    present = {name: value for name, value in fields.items() if value is not None}
     errors = [error for name, value in present.items() if (error := _type_error(name, value))]
-    errors += [f"{name} is missing" for name in _REQUIRED if name not in present]
+    if template is None:
+        errors += [f"{name} is missing" for name in _REQUIRED if name not in present]
+
     if errors:
         raise RequestFieldsError("; ".join(errors))
 
     # Secrets are removed before the prompt exists, so that none reaches a file or a message.
     given: dict[str, Any]
     given, redactions = redact_structure(present)
-    built = replace(build_request(**given, now=now if write else None), redactions=redactions)
+    began = now if write else None
+    if template is None:
+        built = build_request(**given, now=began)
+    else:
+        agents = {name: given.pop(name) for name in _OF_TEMPLATES if name in given}
+        built = fill_template(template, given, **agents, now=began)
+
+    built = replace(built, redactions=redactions)
     if write and built.path is not None:
         advice = "give another session_id, or move it away"
-        place_file(ProjectFiles(project), built.path, built.text.encode(), advice=advice)
+        files = ProjectFiles(project)
+        place_file(files, built.path, built.text.encode(), advice=advice)
+        # The prompt first, as it is refused where another one exists; the rest is only completed.
+        create_session(
+            files,
+            PurePosixPath(built.path).parent.name,
+            prompt=built.text,
+            created_at=now.isoformat(timespec="seconds"),
+            agent=present.get("target_agent"),
+        )
 
     return built
 
@@ -85,9 +119,15 @@ def parse_fields(text: str, name: str) -> Mapping[str, object]:
 
 def _type_error(name: str, value: object) -> str | None:
     """Return a message if `value` has the wrong type for the field `name`."""
-    wanted: type = list if name in _LISTS else bool if name in _FLAGS else str
-    if isinstance(value, wanted):
+    kinds: tuple[tuple[set[str], type, str], ...] = (
+        (_LISTS, list, "a list"),
+        (_FLAGS, bool, "true or false"),
+        (_NUMBERS, int, "a whole number"),
+    )
+    wanted, expected = next(
+        ((kind, words) for names, kind, words in kinds if name in names), (str, "a text")
+    )
+    if isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool)):
         return None
 
-    expected = "a list" if name in _LISTS else "true or false" if name in _FLAGS else "a text"
     return f"{name} is {kind_of(value)}; expected {expected}"

@@ -2,10 +2,12 @@
 
 from goop_mcp.assets import list_assets, read_asset
 from goop_mcp.errors import UnknownNameError
+from goop_mcp.messages.boxes import principles
 
 __all__ = ["list_documents", "read_document"]
 
 _SUFFIX = ".md"
+_WITH_PRINCIPLES = "goop_report"
 
 
 def list_documents() -> tuple[str, ...]:
@@ -21,4 +23,10 @@ def read_document(protocol: str) -> str:
     known = list_documents()
     if protocol not in known:
         raise UnknownNameError("document", protocol, known)
-    return read_asset("docs", protocol + _SUFFIX)
+    page = read_asset("docs", protocol + _SUFFIX)
+    if protocol != _WITH_PRINCIPLES:
+        return page
+
+    # After the heading: whoever opens the page to write a report reads them first (P-04).
+    heading, _, rest = page.partition("\n")
+    return f"{heading}\n\n```text\n{principles()}\n```\n{rest}"

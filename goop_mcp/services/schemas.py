@@ -55,10 +55,12 @@ _SERIES = {
         oldest=(0, 1, 4),
         newest=(0, 2, 9),
     ),
+    # No protocol: the file that a spawned agent leaves next to its report.
+    "result": _Series(title="result.json of a session {version}", oldest=(1,), newest=(1,)),
     "speckit": _Series(title="Speckit agent response {version}", oldest=(1, 0), newest=(1, 0)),
 }
 _MEDIA_TYPES = {".json": "application/schema+json", ".xsd": "application/xml"}
-_VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){1,3}")
+_VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){0,3}")
 
 
 def list_schemas() -> tuple[Schema, ...]:

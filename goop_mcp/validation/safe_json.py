@@ -153,8 +153,9 @@ def decode_object(text: str, start: int) -> tuple[JsonObjectValue, int] | None:
         return None
 
     # A half pair is either an escape, which only the decoded values show, or in the text itself.
+    # Within the object only: a text may hold a hundred thousand objects, and each asks this again.
     if (
-        "\\" in text
+        text.find("\\", start, end) >= 0
         and text.find("\\u", start, end) >= 0
         and _HALF_PAIR.search(json.dumps(value, ensure_ascii=False))
     ):

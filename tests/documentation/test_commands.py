@@ -14,7 +14,7 @@ from tests.documentation.pages import PAGES, fences, read_page
 from tests.repository import ROOT
 
 COMMAND = re.compile(r"(?:^|[|;&(] ?|\$ ?|uvx )goop-mcp(?P<words>(?: [^|;&)\n#>]*)?)", re.MULTILINE)
-SAYS = "lets the report of"
+SAYS = ("lets the report of", "recorded this report")
 """What the hook says of itself stands on pages too."""
 MAKE = re.compile(r"^(?:\$ )?make (?P<word>[a-z][a-z0-9-]*)", re.MULTILINE)
 RULES_LOOKED_UP = re.compile(r"goop-mcp rules ([a-z_]*/?[a-z]+-[a-z-]+)")

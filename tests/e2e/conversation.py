@@ -32,13 +32,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The messages so far and the names of the tools that are offered."""
+    """The messages so far, and the tools that are offered: by name, and as the model reads them."""
 
     form: Form
     model: str
     streamed: bool
     messages: tuple[Message, ...]
     tools: tuple[str, ...]
+    definitions: tuple[Json, ...] = ()
 
     @property
     def first_text(self) -> str:
@@ -81,6 +82,7 @@ def read_conversation(body: Json, *, form: Form) -> Conversation:
         streamed=body.get("stream") is True,
         messages=tuple(messages),
         tools=tuple(_tool_names(body.get("tools"))),
+        definitions=tuple(_objects(body.get("tools"))),
     )
 
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from goop_mcp.services.adoption import adoption_rate, measure_adoption
+from goop_mcp.services.adoption import measure_adoption
 from goop_mcp.services.gate import Adoption
 from tests.protocols.agent_request.prompts import PROMPT, read_case
 from tests.requirements import requirement
@@ -16,13 +16,13 @@ REFUSED = read_case("7_1_s2_bad_enum")
 
 @requirement("H-54")
 def test_one_of_three_is_a_third() -> None:
-    assert adoption_rate([PROMPT, PROSE, POM]) == Fraction(1, 3)
+    assert measure_adoption([PROMPT, PROSE, POM]).rate == Fraction(1, 3)
     assert measure_adoption([PROMPT, PROSE, POM]).line == "XML handoff adoption: 33.33% (1 / 3)"
 
 
 @requirement("H-54")
 def test_no_sessions_are_no_adoption() -> None:
-    assert adoption_rate([]) == 0
+    assert measure_adoption([]).rate == 0
     assert measure_adoption([]).line == "XML handoff adoption: 0.00% (0 / 0)"
     assert not measure_adoption([], phase="mandatory").reached
 

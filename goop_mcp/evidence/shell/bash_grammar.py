@@ -14,9 +14,9 @@ from goop_mcp.evidence.shell.tree import (
     Node,
     Pipeline,
     Script,
+    ShellWord,
     Simple,
     UnreadableLineError,
-    Word,
 )
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _node(node: "SyntaxNode", depth: int) -> Node:
     if kind == "negated_command":
         return Pipeline((_node(inner[0], depth + 1),), negated=True)
     if kind == "redirected_statement":
-        return _node(inner[0], depth + 1) if inner else Simple((), (("", Word("")),))
+        return _node(inner[0], depth + 1) if inner else Simple((), (("", ShellWord("")),))
     if kind in ("subshell", "compound_statement"):
         # `((…))` is a compound statement as well, and only calculates.
         if node.children[0].type == "((":
@@ -150,16 +150,16 @@ def _simple(node: "SyntaxNode", depth: int) -> Simple:
     if node.type == "variable_assignments":
         return Simple((), tuple(_assignment(child, depth) for child in node.named_children))
     if node.type == "test_command":
-        return Simple((Word(_text(node.children[0])),))
+        return Simple((ShellWord(_text(node.children[0])),))
 
-    words: list[Word] = []
+    words: list[ShellWord] = []
     assignments = []
     for child in node.children:
         if child.type == "variable_assignment" and node.type == "command":
             assignments.append(_assignment(child, depth))
         elif child.type == "variable_assignment":
             name, value = _assignment(child, depth)
-            words.append(Word(f"{name}={value.text}", value.literal, value.inner))
+            words.append(ShellWord(f"{name}={value.text}", value.literal, value.inner))
         elif child.type == "command_name":
             words.append(_word(child.children[0], depth))
         elif not child.type.endswith("_redirect"):
@@ -168,37 +168,39 @@ def _simple(node: "SyntaxNode", depth: int) -> Simple:
     return Simple(tuple(words), tuple(assignments))
 
 
-def _assignment(node: "SyntaxNode", depth: int) -> tuple[str, Word]:
+def _assignment(node: "SyntaxNode", depth: int) -> tuple[str, ShellWord]:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     return (
         "" if name is None else _text(name).partition("[")[0],
-        Word("") if value is None else _word(value, depth),
+        ShellWord("") if value is None else _word(value, depth),
     )
 
 
-def _word(node: "SyntaxNode", depth: int) -> Word:
+def _word(node: "SyntaxNode", depth: int) -> ShellWord:
     if depth > _DEPTH:
         raise UnreadableLineError("the line is nested too deeply")
 
     text = _text(node)
     kind = node.type
     if kind == "raw_string":
-        return Word(text[1:-1])
+        return ShellWord(text[1:-1])
     if kind in ("command_substitution", "process_substitution"):
         script = _script(node, depth + 1)
-        return Word("", literal=False, inner=script if kind == "command_substitution" else None)
+        return ShellWord(
+            "", literal=False, inner=script if kind == "command_substitution" else None
+        )
     if kind in ("simple_expansion", "expansion", "arithmetic_expansion", "array"):
-        return Word(text, literal=False)
+        return ShellWord(text, literal=False)
     if kind in ("concatenation", "string"):
         return _joined(node, depth)
     if kind == "ansi_c_string":
-        return Word(text[2:-1])
+        return ShellWord(text[2:-1])
 
     # A bare word: a backslash stands before what is meant as it is.
-    return Word(text.replace("\\\n", "").replace("\\", "") if "\\" in text else text)
+    return ShellWord(text.replace("\\\n", "").replace("\\", "") if "\\" in text else text)
 
 
-def _joined(node: "SyntaxNode", depth: int) -> Word:
+def _joined(node: "SyntaxNode", depth: int) -> ShellWord:
     pieces, literal = [], True
     inner: Script | None = None
     for child in node.children:
@@ -212,7 +214,7 @@ def _joined(node: "SyntaxNode", depth: int) -> Word:
         pieces.append(word.text)
         literal, inner = literal and word.literal, word.inner or inner
 
-    return Word("".join(pieces), literal, inner)
+    return ShellWord("".join(pieces), literal, inner)
 
 
 def _text(node: "SyntaxNode") -> str:

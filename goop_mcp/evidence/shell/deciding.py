@@ -14,9 +14,9 @@ from goop_mcp.evidence.shell.tree import (
     Node,
     Pipeline,
     Script,
+    ShellWord,
     Simple,
     UnreadableLineError,
-    Word,
 )
 from goop_mcp.evidence.shell.wrappers import name_of, shell_script, without_wrappers
 
@@ -41,8 +41,8 @@ class Part:
     status of the line is the status of this program. `variables` are set for it.
     """
 
-    words: tuple[Word, ...]
-    variables: tuple[tuple[str, Word], ...]
+    words: tuple[ShellWord, ...]
+    variables: tuple[tuple[str, ShellWord], ...]
     proven: bool
     alone: bool
 
@@ -85,7 +85,7 @@ class _Decider:
     def __init__(self, read: Callable[[str], Script]) -> None:
         self._read = read
         self.found: list[Simple] = []
-        self.exported: list[tuple[str, Word]] = []
+        self.exported: list[tuple[str, ShellWord]] = []
         self.functions: set[str] = set()
         # Whether the line may end before its last command, with status 0.
         self.ends_early = False
@@ -222,7 +222,7 @@ class _Decider:
             for word in node.words[1:]:
                 variable, sign, value = word.text.partition("=")
                 if sign:
-                    self.exported.append((variable, Word(value, word.literal)))
+                    self.exported.append((variable, ShellWord(value, word.literal)))
         elif name == "alias":
             self.functions |= {each.partition("=")[0] for each in arguments}
         elif name == "trap" and any("exit" in each for each in arguments):

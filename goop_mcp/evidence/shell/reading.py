@@ -17,9 +17,9 @@ from goop_mcp.evidence.shell.tree import (
     Node,
     Pipeline,
     Script,
+    ShellWord,
     Simple,
     UnreadableLineError,
-    Word,
 )
 
 __all__ = ["LINE_CHARACTERS", "read_script"]
@@ -52,7 +52,7 @@ def read_script(text: str) -> Script:
     if len(text) > LINE_CHARACTERS:
         raise UnreadableLineError("the line is too long")
 
-    reader = _Reader(text)
+    reader = _LineReader(text)
     script = reader.script()
     if reader.at < len(text):
         raise UnreadableLineError(f"{text[reader.at]!r} is not expected here")
@@ -60,7 +60,7 @@ def read_script(text: str) -> Script:
     return script
 
 
-class _Reader:
+class _LineReader:
     """Reads one text from left to right; `at` is the next character."""
 
     def __init__(self, text: str) -> None:
@@ -262,12 +262,12 @@ class _Reader:
         return Function(name)
 
     def _condition(self) -> Node:
-        words = [Word("[[")]
+        words = [ShellWord("[[")]
         while True:
             self._blank_lines()
             if self._starts("]]"):
                 self.at += 2
-                return Simple((*words, Word("]]")))
+                return Simple((*words, ShellWord("]]")))
             if not self._here():
                 raise UnreadableLineError("[[ without ]]")
             if self._here() in "&|<>()":
@@ -277,7 +277,7 @@ class _Reader:
             else:
                 words.append(self._word())
 
-    _COMPOUNDS: Final[dict[str, Callable[["_Reader"], Node]]] = {
+    _COMPOUNDS: Final[dict[str, Callable[["_LineReader"], Node]]] = {
         "{": _group,
         "if": _if,
         "while": _while,
@@ -291,8 +291,8 @@ class _Reader:
 
     def _simple(self) -> Node:
         start = self.at
-        words: list[Word] = []
-        assignments: list[tuple[str, Word]] = []
+        words: list[ShellWord] = []
+        assignments: list[tuple[str, ShellWord]] = []
         while self._spaces():
             if self._redirection():
                 continue
@@ -318,7 +318,7 @@ class _Reader:
                 # The values of an array
                 self.at += 1
                 self._closing(1)
-                value = Word("", literal=False)
+                value = ShellWord("", literal=False)
             else:
                 value = self._word(may_be_empty=True)
 
@@ -349,7 +349,7 @@ class _Reader:
 
     # Words
 
-    def _word(self, *, may_be_empty: bool = False) -> Word:
+    def _word(self, *, may_be_empty: bool = False) -> ShellWord:
         start, pieces, literal = self.at, [], True
         inner: Script | None = None
         while self.at < len(self.text):
@@ -387,7 +387,7 @@ class _Reader:
         if self.at == start and not may_be_empty:
             raise UnreadableLineError("a word is missing")
 
-        return Word("".join(pieces), literal, inner)
+        return ShellWord("".join(pieces), literal, inner)
 
     def _until(self, quote: str) -> str:
         end = self.text.find(quote, self.at + 1)
@@ -399,7 +399,7 @@ class _Reader:
 
         return text
 
-    def _quoted(self) -> tuple[Word, Script | None]:
+    def _quoted(self) -> tuple[ShellWord, Script | None]:
         """Read a text in double quotes."""
         self.at += 1
         pieces, literal = [], True
@@ -421,7 +421,7 @@ class _Reader:
 
         self.at += 1
 
-        return Word("".join(pieces), literal), inner
+        return ShellWord("".join(pieces), literal), inner
 
     def _expansion(self, *, quoted: bool = False) -> tuple[str, bool, Script | None]:
         """Read what begins with `$` or a backquote: the text, whether it is one, a script."""

@@ -12,9 +12,9 @@ __all__ = [
     "Node",
     "Pipeline",
     "Script",
+    "ShellWord",
     "Simple",
     "UnreadableLineError",
-    "Word",
 ]
 
 
@@ -22,7 +22,7 @@ class UnreadableLineError(ValueError):
     """The line is no shell syntax, or too long or too deep; nothing is known about it."""
 
 
-class Word(NamedTuple):
+class ShellWord(NamedTuple):
     """One word after the removal of quotes.
 
     `literal` is False if the shell puts something in place of a part of it; that part is left out
@@ -53,8 +53,8 @@ class Script:
 class Simple:
     """A program with its arguments; `assignments` are the variables set in front of it."""
 
-    words: tuple[Word, ...]
-    assignments: tuple[tuple[str, Word], ...] = ()
+    words: tuple[ShellWord, ...]
+    assignments: tuple[tuple[str, ShellWord], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

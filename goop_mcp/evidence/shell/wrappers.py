@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from goop_mcp.evidence.shell.tree import Word
+from goop_mcp.evidence.shell.tree import ShellWord
 
-__all__ = ["Command", "ShellScript", "name_of", "shell_script", "without_wrappers"]
+__all__ = ["ShellScript", "StartedProgram", "name_of", "shell_script", "without_wrappers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class ShellScript(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class StartedProgram:
     """What is left without wrappers: a program with arguments, and the variables set for it."""
 
-    words: tuple[Word, ...]
-    variables: tuple[tuple[str, Word], ...] = field(default=())
+    words: tuple[ShellWord, ...]
+    variables: tuple[tuple[str, ShellWord], ...] = field(default=())
 
 
 def _wrapper(values: str = "", *, skip: int = 0, only_asks: str = "") -> Wrapper:
@@ -113,7 +113,7 @@ _MOST_WRAPPERS = 8
 _PAIR = 2
 
 
-def name_of(word: Word) -> str:
+def name_of(word: ShellWord) -> str:
     """Return the name of the program that `word` stands for, "" if a variable decides about it."""
     name = word.text.replace("\\", "/").rpartition("/")[2]
     for ending in (".exe", ".cmd", ".bat"):
@@ -127,8 +127,8 @@ def name_of(word: Word) -> str:
 
 
 def without_wrappers(
-    words: Sequence[Word], variables: Sequence[tuple[str, Word]] = ()
-) -> Command | None:
+    words: Sequence[ShellWord], variables: Sequence[tuple[str, ShellWord]] = ()
+) -> StartedProgram | None:
     """Return the program that `words` start in the end, None if a wrapper starts nothing.
 
     `python -m pytest -q` gives `pytest -q`, `timeout 60 uv run pytest` gives `pytest`.
@@ -151,7 +151,7 @@ def without_wrappers(
         if wrapper is None or name == "dotenv":
             wrapper, taken = _WRAPPERS.get(name), 1
         if wrapper is None:
-            return Command(left, tuple(known))
+            return StartedProgram(left, tuple(known))
 
         rest = _after_options(left[taken:], wrapper)
         if rest is None:
@@ -161,15 +161,17 @@ def without_wrappers(
         if name == "env":
             while rest and "=" in rest[0].text and not rest[0].text.startswith(("-", "/")):
                 variable, _, value = rest[0].text.partition("=")
-                known.append((variable, Word(value, rest[0].literal)))
+                known.append((variable, ShellWord(value, rest[0].literal)))
                 rest = rest[1:]
 
         left = rest[wrapper.skip :]
 
-    return Command(left, tuple(known))
+    return StartedProgram(left, tuple(known))
 
 
-def _module(left: tuple[Word, ...], taken: int, both: str, name: str) -> tuple[Word, ...] | None:
+def _module(
+    left: tuple[ShellWord, ...], taken: int, both: str, name: str
+) -> tuple[ShellWord, ...] | None:
     values = _MODULE_RUNNERS.get(both if taken == _PAIR else name)
     if values is None:
         return None
@@ -188,7 +190,7 @@ def _module(left: tuple[Word, ...], taken: int, both: str, name: str) -> tuple[W
     return left[at:] if is_script else None
 
 
-def _index_of(words: Sequence[Word], names: Sequence[str]) -> int | None:
+def _index_of(words: Sequence[ShellWord], names: Sequence[str]) -> int | None:
     for at, word in enumerate(words):
         if word.text in names:
             return at
@@ -198,7 +200,7 @@ def _index_of(words: Sequence[Word], names: Sequence[str]) -> int | None:
     return None
 
 
-def _after_options(words: tuple[Word, ...], wrapper: Wrapper) -> tuple[Word, ...] | None:
+def _after_options(words: tuple[ShellWord, ...], wrapper: Wrapper) -> tuple[ShellWord, ...] | None:
     at = 0
     while at < len(words) and words[at].text.startswith("-"):
         option = words[at].text
@@ -213,7 +215,7 @@ def _after_options(words: tuple[Word, ...], wrapper: Wrapper) -> tuple[Word, ...
     return words[at:]
 
 
-def shell_script(command: Command) -> ShellScript | None:
+def shell_script(command: StartedProgram) -> ShellScript | None:
     """Return the script that `command` gives to a shell, None if it starts another program."""
     words = command.words
     name = name_of(words[0])
