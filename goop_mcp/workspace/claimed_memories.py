@@ -37,14 +37,19 @@ def check_memories(claims: Claims, store: Store | None) -> list[Problem]:
         if not store.exists():
             return [_not_checked(memories, "the project has no memory yet")]
 
-        missing = store.read(
-            lambda reading: [claim for claim in memories if not _is_saved(claim.title, reading)]
-        )
+        saved = store.read(lambda reading: [_is_saved(claim.title, reading) for claim in memories])
     except (GoopError, OSError):
         return [_not_checked(memories, "the project memory cannot be read")]
 
     problems = []
-    for claim in missing:
+    unknown = [claim for claim, known in zip(memories, saved, strict=True) if known is None]
+    if unknown:
+        problems.append(_not_checked(unknown, "too many memories have the words of the title"))
+
+    for claim, known in zip(memories, saved, strict=True):
+        if known is not False:
+            continue
+
         title = redact(claim.title).text
         message = (
             f"no memory is called {excerpt(title, _SHOWN)!r}; expected one saved under this title"
@@ -54,24 +59,26 @@ def check_memories(claims: Claims, store: Store | None) -> list[Problem]:
     return problems
 
 
-def _is_saved(title: str, reading: ReadTransaction) -> bool:
+def _is_saved(title: str, reading: ReadTransaction) -> bool | None:
+    """Return whether a memory has this title; None if there are too many to look through."""
     # A memory is saved without secrets, so its title is looked up without them.
     plain = " ".join(redact(title).text.split())
     wanted = {_compared(plain), _compared(cut_title(plain)[0])}
     # Full-text search finds candidates by whole words; the last word of a long title may be cut.
     words = _WORD.findall(unicodedata.normalize("NFC", plain[:LONGEST_TITLE]))[:_MOST_WORDS]
     words = words[:-1] if len(plain) > LONGEST_TITLE and len(words) > 1 else words
-    if not words:
-        return any(
-            _compared(each.title) in wanted
-            for each in reading.memories(MemoryFilter(), limit=_HITS)
-        )
+    if words:
+        hits = reading.search(words, operator="AND", wanted=MemoryFilter(), limit=_HITS)
+        listed = len(hits)
+        found = [memory for hit in hits if (memory := reading.memory(hit.id)) is not None]
+    else:
+        found = list(reading.memories(MemoryFilter(), limit=_HITS))
+        listed = len(found)
 
-    hits = reading.search(words, operator="AND", wanted=MemoryFilter(), limit=_HITS)
-
-    found = [reading.memory(hit.id) for hit in hits]
-
-    return any(each is not None and _compared(each.title) in wanted for each in found)
+    if any(_compared(each.title) in wanted for each in found):
+        return True
+    # A full list may lack the memory: of frequent words, the search ranks only the newest.
+    return None if listed >= _HITS else False
 
 
 def _compared(title: str) -> str:

@@ -314,6 +314,18 @@ def test_no_secret_of_a_title_is_repeated_where_it_is_not_found(project: Project
     assert "tiger-4711" not in f"{finding.message}{finding.found}"
 
 
+def test_a_title_among_hundreds_with_its_words_is_never_called_missing(project: Project) -> None:
+    _save(project, "Sessions in Redis, first")
+    memory_of(
+        project.folder, *(f"Sessions in Redis, first and number {each}" for each in range(250))
+    ).close()
+    saved = changed(project, f">{MEMORY}<", ">Sessions in Redis, first<")
+    other = changed(project, f">{MEMORY}<", ">Sessions first<")
+
+    for reply in (saved, other):
+        assert {each.rule for each in check(project, reply).findings} <= {"evidence/not-checked"}
+
+
 def test_memory_that_cannot_be_read_blocks_nothing(project: Project) -> None:
     project.store.close()
     write(project.folder, ".goopspec/goop.db", "no database" * 1_000)
