@@ -217,7 +217,9 @@ def test_at_least_nineteen_of_twenty_secrets_are_counted_when_they_are_saved(
 def test_a_prompt_that_hides_something_says_so(tmp_path: Path) -> None:
     with serve(tmp_path) as server:
         answer = build_prompt(server, plant(101)[0], 1)
-    assert "[REDACTED]" in json.dumps(answer)
+    (prompt,) = tmp_path.rglob("prompt.md")
+
+    assert "[REDACTED]" in prompt.read_text(encoding="utf-8")
     assert "secrets taken out: " in json.dumps(answer)
 
 

@@ -181,7 +181,9 @@ def test_characters_around_the_block_never_change(lines: list[str], end: str) ->
 def test_a_new_project_has_the_block_and_the_first_record_replaces_it(project: Project) -> None:
     create_project(project.files, name="Todo", now=NOW)
     before = project.read()
-    assert block_in(before) == "- **Current Phase:** idle\n- **Next Step:** `/goop-discuss`"
+    assert block_in(before) == (
+        "- **Current Phase:** idle\n- **Round:** 1\n- **Next Step:** `/goop-discuss`"
+    )
 
     project.record("- **Current Phase:** plan", "one")
     after = project.read()

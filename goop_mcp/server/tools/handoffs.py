@@ -104,6 +104,15 @@ _SessionId = Annotated[
 _Parent = Annotated[str | None, Field(description="The agent that asks.", max_length=_WORD)]
 _Target = Annotated[str | None, Field(description="The agent that is asked.", max_length=_WORD)]
 _Priority = Annotated[Literal["high", "medium", "low"] | None, Field(description="Of the task.")]
+_Duration = Annotated[str | None, Field(description="Such as 30m.", max_length=_WORD)]
+_Retries = Annotated[int | None, Field(description="After a failure.", ge=0, strict=True)]
+_Words = list[Annotated[str, Field(max_length=_WORD)]]
+_Dependencies = Annotated[
+    _Words, Field(description="Sessions that must be done before.", max_length=_ITEMS)
+]
+_Notified = Annotated[
+    _Words, Field(description="Agents that hear of the result.", max_length=_ITEMS)
+]
 _Title = Annotated[str | None, Field(description="Heading of the prompt.", max_length=_SENTENCE)]
 _Context = Annotated[
     str | None,
@@ -188,6 +197,11 @@ class HandoffTools:
         parent_agent: _Parent = None,
         target_agent: _Target = None,
         priority: _Priority = None,
+        estimated_duration: _Duration = None,
+        timeout: _Duration = None,
+        max_retries: _Retries = None,
+        notify_on_completion: _Notified = [],
+        depends_on: _Dependencies = [],
         title: _Title = None,
         context: _Context = None,
         xsd_compat: _XsdCompat = False,

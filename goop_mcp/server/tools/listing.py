@@ -12,7 +12,15 @@ from pydantic import JsonValue
 __all__ = ["UNLISTED", "flat_schema", "listed_schema", "without_titles"]
 
 UNLISTED: Final = frozenset(
-    {"attempt", "iteration", "max_iterations", "previous_rules", "idempotency_key"}
+    {
+        "attempt",
+        "estimated_duration",
+        "idempotency_key",
+        "iteration",
+        "max_iterations",
+        "notify_on_completion",
+        "previous_rules",
+    }
 )
 """Arguments that are taken and not listed: programs give them, and for models the server counts."""
 

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from goop_mcp import validate
 from goop_mcp.protocols.agent_request import Request
 from goop_mcp.server import create_server
+from goop_mcp.server.tools.listing import UNLISTED
 from goop_mcp.services.hand_over import REQUEST_FIELDS
 from goop_mcp.services.session_handoff import SESSION_FIELDS
 from goop_mcp.settings import Settings
@@ -70,12 +71,31 @@ def test_the_arguments_are_the_fields_of_a_request(connection: Connection) -> No
     assert list(schema["properties"]) == [
         "kind",
         "write",
-        *REQUEST_FIELDS,
+        *(name for name in REQUEST_FIELDS if name not in UNLISTED),
         *SESSION_FIELDS,
         "detail",
     ]
     assert schema["required"] == ["kind"]
     assert schema["properties"]["kind"]["enum"] == ["agent_request", "session"]
+
+
+def test_limits_and_dependencies_stand_in_the_request(connection: Connection) -> None:
+    text = text_of(
+        connection.tool(
+            "build_handoff",
+            **FIELDS,
+            session_id=ID,
+            depends_on=["20260114-093000-first"],
+            timeout="30m",
+            max_retries=2,
+            estimated_duration="2h",
+            notify_on_completion=["planning-agent"],
+        )
+    )
+
+    assert isinstance(validate(text).envelope, Request)
+    for value in ("20260114-093000-first", "30m", "2h", "planning-agent"):
+        assert value in text
 
 
 def test_the_tool_says_that_it_may_add_a_file(connection: Connection) -> None:
