@@ -4,7 +4,6 @@ An unknown value stays unknown (None): a reader must never guess, because a wron
 an honest agent.
 """
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -19,7 +18,6 @@ __all__ = [
     "ObservedFile",
     "ObservedMemory",
     "cut_output",
-    "digest_of",
 ]
 
 OUTPUT_CHARACTERS: Final = 8192
@@ -44,10 +42,9 @@ class ObservedCommand:
     host refused to start it.
 
     `output` is the end of what it printed (see `cut_output`), `output_whole` whether that is all of
-    it, and `output_digest` the SHA-256 in hex of what the host kept, "" if nothing. `started` is an
-    ISO 8601 time, None if unknown; for people only, because clocks jump. `current` is False for a
-    command of an earlier task of the same agent: it explains claims and contradicts none. `source`
-    says where it is found, such as "transcript line 31".
+    it. `started` is an ISO 8601 time, None if unknown; for people only, because clocks jump.
+    `current` is False for a command of an earlier task of the same agent: it explains claims and
+    contradicts none. `source` says where it is found, such as "transcript line 31".
     """
 
     position: int
@@ -57,7 +54,6 @@ class ObservedCommand:
     ran: bool = True
     output: str = field(default="", repr=False)
     output_whole: bool = True
-    output_digest: str = ""
     started: str | None = None
     current: bool = True
     source: str = ""
@@ -145,9 +141,3 @@ def cut_output(text: str) -> tuple[str, bool]:
     if len(text) <= OUTPUT_CHARACTERS:
         return text, True
     return text[-OUTPUT_CHARACTERS:], False
-
-
-def digest_of(text: str) -> str:
-    """Return the digest of an output for `output_digest`: of the text as it is, not redacted."""
-    # A transcript may hold half of a surrogate pair, which UTF-8 cannot encode.
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""

@@ -1,8 +1,7 @@
 """Which observed command proves which kind of check, and how its run ended."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from goop_mcp.evidence.activity import ObservedCommand
 from goop_mcp.evidence.runners import (
@@ -67,8 +66,7 @@ _REWRITE: Final = word_set("--fix -u --updateSnapshot --update --write -w --snap
 _MOST_CHECKED_PARTS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """One run of a program that checks something.
 
     `program` is what messages call it. `outcome` is "unknown" where the line's status is not that
@@ -94,8 +92,7 @@ class Run:
         return self.command.position
 
 
-@dataclass(frozen=True, slots=True)
-class Attributed:
+class Attributed(NamedTuple):
     """What is known about one command.
 
     `may_check` are the kinds of checks that an unknown program in it may have run: it proves none
@@ -220,8 +217,7 @@ def _alike(line: str) -> frozenset[str]:
 _MOST_CHARACTERS = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class _Started:
+class _Started(NamedTuple):
     """One program of a line; `last` is the name of the line's last program.
 
     `summaries` are those of the line's output that were read already, by family and kind.

@@ -1,8 +1,7 @@
 """Compare the checks that an envelope reports with the runs that were observed."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from goop_mcp.evidence.attribution import Run, words_in
 from goop_mcp.evidence.history import TaskHistory, without_secrets
@@ -50,8 +49,7 @@ _TOO_MANY = f"only the first {_MOST_CHECKS} checks are compared"
 _DECIDED = frozenset({"passed", "failed", "nothing"})
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedCheck:
+class JudgedCheck(NamedTuple):
     """What is known about one reported check."""
 
     item: EvidenceItem
@@ -138,8 +136,8 @@ class _Judge:
         # The weakest of several kinds counts, as the check claims all of them.
         weakest = min(judged, key=lambda each: TIERS.index(each.item.tier))
 
-        return replace(
-            weakest, problems=tuple(problem for each in judged for problem in each.problems)
+        return weakest._replace(
+            problems=tuple(problem for each in judged for problem in each.problems)
         )
 
     def _unobserved(self, kinds: Sequence[str]) -> JudgedCheck:
@@ -316,7 +314,7 @@ class _Judge:
         if not self._needs_more("claimed"):
             return judged
         message = f"{self._name} is reported as passed; expected a run that was {self._required}"
-        return replace(judged, problems=(*judged.problems, self._problem(CHECK_REQUIRED, message)))
+        return judged._replace(problems=(*judged.problems, self._problem(CHECK_REQUIRED, message)))
 
     def _reported_elsewhere(self, kind: str) -> bool:
         """Return whether another check of this kind is reported as failed."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from goop_mcp.evidence.activity import (
     ENTRIES,
@@ -52,8 +52,7 @@ EvidenceSource = Evidence | AgentActivity | Callable[[], "Evidence | AgentActivi
 """What `evidence=` takes: a value, or a function that is called once per reply and returns one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(NamedTuple):
     """What the rules look at: `everything` is whether nothing was left out for its size."""
 
     activity: AgentActivity

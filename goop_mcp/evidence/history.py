@@ -1,8 +1,7 @@
 """The commands of a task as runs of checks, and whether a later entry puts a run in doubt."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from goop_mcp.evidence.activity import AgentActivity, ObservedCall, ObservedCommand
 from goop_mcp.evidence.attribution import Attributed, Run, attribute, words_in
@@ -21,8 +20,7 @@ _OUR_TOOLS: Final = ("goop",)
 _LINE_CHARACTERS: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     """A command with what is known about it."""
 
     command: ObservedCommand

@@ -1,7 +1,8 @@
 """judge_evidence(): the claims of an envelope against what the agent did."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from goop_mcp.evidence.activity import ObservedFile
 from goop_mcp.evidence.checks import judge_checks
@@ -30,8 +31,7 @@ _TEMPORARY = frozenset({"dev", "tmp", "var"})
 _NOT_REPORTED = ("/.goopspec/", "/.claude/", "/.opencode/", "/.git/", "/node_modules/")
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """What the evidence says: problems for the verdict, and what each claim rests on.
 
     `touched` are the places of the file claims whose change was observed.

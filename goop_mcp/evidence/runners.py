@@ -1,8 +1,7 @@
 """Which programs prove which kind of check: one table, as data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 __all__ = [
     "ANY_KIND",
@@ -44,8 +43,7 @@ _QUESTIONS = "--version -V --help -h"
 _ONLY_ASKS = word_set(_QUESTIONS)
 
 
-@dataclass(frozen=True, slots=True)
-class Runner:
+class Runner(NamedTuple):
     """One program, or one of its subcommands, and the kinds of checks that it runs.
 
     `vacuous` are arguments with which it runs nothing. `needs` are arguments of which one has to be
@@ -58,7 +56,7 @@ class Runner:
     kinds: tuple[str, ...]
     sources: Names = frozenset()
     family: str = ""
-    vacuous: Names = field(default=_ONLY_ASKS, repr=False)
+    vacuous: Names = _ONLY_ASKS
     needs: Names = frozenset()
     not_started: frozenset[int] = frozenset()
 
@@ -258,8 +256,7 @@ _VALUES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptRunner:
+class ScriptRunner(NamedTuple):
     """A program that runs something under a name that the project chose: a target or a script.
 
     `options` name it instead of an argument (`tox -e lint`), `default` is what runs without a name.

@@ -6,9 +6,8 @@ anything: a log of failed logins, a quoted older run, another program of the sam
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from goop_mcp.validation.check_texts import CheckResult, parse_result
 
@@ -145,8 +144,7 @@ _FAMILIES: Final = {
 """Where a script hides the program, those of its kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """What a program's summary says; `failure` is the part that shows a failure, None if none.
 
     `seen` is whether there is a summary at all. `names` are those of what failed, at most 20.

@@ -1,7 +1,5 @@
-import hashlib
-
 from goop_mcp.evidence import NO_ACTIVITY, AgentActivity, ObservedCommand, ObservedFile
-from goop_mcp.evidence.activity import OUTPUT_CHARACTERS, cut_output, digest_of
+from goop_mcp.evidence.activity import OUTPUT_CHARACTERS, cut_output
 
 
 def test_an_activity_without_any_entry_is_empty_and_incomplete() -> None:
@@ -18,7 +16,6 @@ def test_a_command_whose_outcome_is_not_known_has_no_status() -> None:
     assert command.status is None
     assert command.ran
     assert command.current
-    assert command.output_digest == ""
 
 
 def test_the_end_of_a_long_output_is_kept() -> None:
@@ -27,12 +24,6 @@ def test_the_end_of_a_long_output_is_kept() -> None:
     assert (len(kept), whole) == (OUTPUT_CHARACTERS, False)
     assert kept.endswith("1 failed")
     assert cut_output("2 passed") == ("2 passed", True)
-
-
-def test_the_digest_is_of_the_text_as_it_is() -> None:
-    assert digest_of("2 passed\n") == hashlib.sha256(b"2 passed\n").hexdigest()
-    assert digest_of("") == ""
-    assert len(digest_of("\ud800")) == 64
 
 
 def test_an_entry_does_not_show_its_output_in_logs() -> None:

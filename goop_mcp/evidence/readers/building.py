@@ -13,7 +13,6 @@ from goop_mcp.evidence.activity import (
     ObservedFile,
     ObservedMemory,
     cut_output,
-    digest_of,
 )
 
 __all__ = ["ActivityBuilder", "find_hidden_work", "is_save", "objects", "text_of"]
@@ -119,7 +118,6 @@ class ActivityBuilder:
                 ran=ran,
                 output=kept,
                 output_whole=whole and uncut,
-                output_digest=digest_of(output),
             )
         ]
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from goop_mcp.evidence.shell.reading import read_script
 from goop_mcp.evidence.shell.tree import (
@@ -33,8 +32,7 @@ _FIRST_STATUS = frozenset({"${PIPESTATUS[0]}", "${pipestatus[1]}"})
 _NOTHING: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One program that a line starts, without its wrappers.
 
     `proven`: status 0 of the line means that this program ran and ended with 0. `alone`: any other

@@ -1,7 +1,6 @@
 """Programs that only start another one and end with its status, and shells that read a script."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from goop_mcp.evidence.shell.tree import ShellWord
@@ -9,8 +8,7 @@ from goop_mcp.evidence.shell.tree import ShellWord
 __all__ = ["ShellScript", "StartedProgram", "name_of", "shell_script", "without_wrappers"]
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(NamedTuple):
     """How to find the program that a wrapper starts.
 
     `values` are its options that take the next word as a value, `skip` is the number of words of
@@ -31,12 +29,11 @@ class ShellScript(NamedTuple):
     runs: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class StartedProgram:
+class StartedProgram(NamedTuple):
     """What is left without wrappers: a program with arguments, and the variables set for it."""
 
     words: tuple[ShellWord, ...]
-    variables: tuple[tuple[str, ShellWord], ...] = field(default=())
+    variables: tuple[tuple[str, ShellWord], ...] = ()
 
 
 def _wrapper(values: str = "", *, skip: int = 0, only_asks: str = "") -> Wrapper:
