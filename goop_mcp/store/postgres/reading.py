@@ -169,8 +169,9 @@ class PostgresReadTransaction:
         counts = {row["word"]: row["memories"] for row in counted}
         total = max((row["all_memories"] for row in counted), default=0)
         # As in bm25: the rarer a word, the more it counts.
+        # The total may be older than the counts: a change sees the words that it adds itself.
         weights = {
-            word: max(math.log((total - count + 0.5) / (count + 0.5)), _LEAST_WEIGHT)
+            word: max(math.log((max(total - count, 0) + 0.5) / (count + 0.5)), _LEAST_WEIGHT)
             for word, count in counts.items()
         }
         # A filter leaves few memories, of which frequent words may find some more.
