@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -46,6 +47,9 @@ from goop_mcp.workflow.phases import PHASES
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
+
+    from goop_mcp.evidence import AgentActivity
+    from goop_mcp.services.transcripts import Transcript
 
 __all__ = ["check"]
 
@@ -109,7 +113,10 @@ _WATCH_PAUSE: Final = 0.3
     type=click.Choice(TIERS),
     metavar="TIER",
     default="claimed",
-    help="The evidence that a claim needs: claimed (the default), observed or recorded.",
+    help=(
+        "What a check that is reported as passed must rest on once a task is complete: claimed (the"
+        " default), observed in the transcript, or recorded."
+    ),
 )
 @RULES
 @WORKSPACE
@@ -194,6 +201,13 @@ def check(
     read = None
     if transcript is not None:
         read = services.transcripts.open_transcript(transcript)
+    not_compared: list[str] = []
+
+    def activity_until(reply: str, *, of: "Transcript") -> "AgentActivity":
+        activity = of.activity_until(reply)
+        if not activity.complete and activity.why_incomplete not in not_compared:
+            not_compared.append(activity.why_incomplete)
+        return activity
 
     def judge() -> FileVerdicts:
         found, unread = files_below(named) if texts is None else (list(named), [])
@@ -211,7 +225,7 @@ def check(
                 stdin=standard_input(),
                 rules=rules,
                 texts=texts,
-                evidence=read and read.activity_until,
+                evidence=partial(activity_until, of=read) if read else None,
                 require=require_evidence,
             )
         return replace(outcome, unread=(*unread, *outcome.unread))
@@ -233,6 +247,9 @@ def check(
             emit(document)
         for unread in outcome.unread:
             complain(unread.message)
+        for why in not_compared:
+            complain(f"a reply was not compared with {transcript!r}: {why}")
+        not_compared.clear()
 
         if outcome.unread:
             return 2

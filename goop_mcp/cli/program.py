@@ -1,6 +1,8 @@
 """The group of all commands; each is imported only when it is called, to start fast."""
 
+from collections.abc import Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import Final
 
 import click
@@ -67,9 +69,13 @@ class Program(click.Group):
 
 
 class Subcommands(click.Group):
-    """A command with subcommands; `noun` names their kind in messages."""
+    """A command with subcommands; `noun` names their kind in messages.
+
+    `other_names` are what people try, from another program or a tool, with what it is called here.
+    """
 
     noun = "command"
+    other_names: Mapping[str, str] = MappingProxyType({})
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Show the help when nothing is named, because the reader wants to see the list."""
@@ -83,6 +89,11 @@ class Subcommands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the subcommand at the start of `args`; raise UnknownNameError, with a suggestion."""
         if args[0] not in self.commands:
+            meant = self.other_names.get(args[0])
+            if meant is not None:
+                raise click.UsageError(
+                    f"there is no {self.noun} {args[0]!r}; did you mean {meant!r}?"
+                )
             raise UnknownNameError(self.noun, args[0], self.commands)
         return super().resolve_command(ctx, args)
 

@@ -202,6 +202,11 @@ def record_report(
         )
         envelope = _envelope(verdict)
 
+    if known is not None:
+        # What was found then is what the record rests on, its evidence included.
+        recorded = Verdict.from_dict(json.loads(known.verdict))
+        verdict = replace(verdict, findings=recorded.findings, evidence=recorded.evidence)
+
     # The text that was read may contain secrets, and nobody needs it any more.
     verdict = replace(verdict, read_text="", span=None)
     decision, _ = redact_structure(route(verdict, context))

@@ -177,9 +177,12 @@ class ShownReport:
         ]
         if not found:
             names = ", ".join(item["claim"] for item in self.evidence[:_LISTED_CLAIMS])
-            why = f"its claims are: {names}" if names else "nothing was known of the agent's work"
+            number = self.about.report
             raise ReportArgumentError(
-                f"report {self.about.report} has no claim {excerpt(check, 60)!r}; {why}"
+                f"report {number} has no claim {excerpt(check, 60)!r}; its claims are: {names}"
+                if names
+                else f"report {number} was recorded without evidence: no transcript of its agent"
+                " was read, so that each of its claims is only claimed"
             )
 
         findings = self.verdict.get("findings")

@@ -39,6 +39,8 @@ def test_another_reply_than_that_of_the_transcript_is_not_checked(tmp_path: Path
     ended = check(FAILED, tmp_path, "--format", "json", reply=report)
     assert ended.code == 0
     assert "does not hold the report" in ended.out
+    assert "was not compared with " in ended.err
+    assert ended.err.endswith("the transcript does not hold the report.\n")
 
 
 def test_evidence_can_be_required(tmp_path: Path) -> None:

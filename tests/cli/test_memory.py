@@ -282,6 +282,7 @@ def test_many_lines_that_were_not_imported_are_counted_not_printed(tmp_path: Pat
     ("arguments", "expected"),
     [
         (["serch"], "there is no memory command 'serch'; did you mean 'search'?"),
+        (["get", "3"], "there is no memory command 'get'; did you mean 'show'?"),
         (["save"], "missing argument 'TITLE'; see goop-mcp memory save --help"),
         (
             ["save", "a", "b", "--type", "idea"],

@@ -88,7 +88,7 @@ def test_tools_are_chosen_by_name(tmp_path: Path, choice: str) -> None:
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ("validate_reprot", "did you mean validate_report?"),
+        ("validate_reprot", "did you mean 'validate_report'?"),
         ("cor", "Expected core, all, or names divided by commas: validate_report,"),
         (" , ", "--tools is empty; expected core, all, or names"),
     ],

@@ -1,5 +1,7 @@
 """`goop-mcp memory`: what agents learned about a project, for people and scripts."""
 
+from types import MappingProxyType
+
 import click
 
 from goop_mcp.cli.memory.import_export import export, import_command
@@ -12,6 +14,8 @@ __all__ = ["memory"]
 
 class _Memory(Subcommands):
     noun = "memory command"
+    # The tool is called get_memory, and what begins like it deletes for good.
+    other_names = MappingProxyType({"get": "show", "read": "show", "find": "search", "add": "save"})
 
 
 @click.group(

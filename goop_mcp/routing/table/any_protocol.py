@@ -110,7 +110,7 @@ def _render_repair(case: RoutingInput, fields: DecisionFields) -> str:
 
 
 def _render_given_up(_case: RoutingInput, fields: DecisionFields) -> str:
-    question = "The raw reply is kept and does not count as done. How should it continue?"
+    question = "The reply does not count as done. How should it continue?"
     return decision_required("; ".join((fields.get("blockers") or ())[:3]), question=question)
 
 

@@ -132,11 +132,14 @@ def _chosen(tools: Iterable[OfferedTool], choice: str) -> list[OfferedTool]:
     names = [name for part in choice.split(",") if (name := part.strip())]
     for name in names:
         if name not in by_name:
-            near = get_close_matches(name, by_name, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            if name in (CORE_TOOLS, ALL_TOOLS):
+                raise SettingsError(f"--tools names {name!r} and tools; name either of them")
+
+            near = get_close_matches(name, [CORE_TOOLS, ALL_TOOLS, *by_name], n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
             raise SettingsError(
-                f"--tools names {name!r}{hint} Expected {CORE_TOOLS}, {ALL_TOOLS}, or names"
-                f" divided by commas: {', '.join(by_name)}"
+                f"--tools names {name!r}, which does not exist{hint} Expected {CORE_TOOLS},"
+                f" {ALL_TOOLS}, or names divided by commas: {', '.join(by_name)}"
             )
 
     if not names:

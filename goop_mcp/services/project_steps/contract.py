@@ -91,8 +91,8 @@ def lock_spec(stage: Stage) -> Plan | NotDone:
     if state.phase not in allowed:
         return NotDone(
             message=warning(
-                f"The specification is locked in {' or '.join(sorted(allowed))}; the project is in"
-                f" phase {state.phase}.",
+                f"The specification can be locked only in phase {' or '.join(sorted(allowed))}; the"
+                f" project is in phase {state.phase}.",
                 command="goop-mcp project phase plan",
             ),
             command="goop-mcp project phase plan",

@@ -162,6 +162,8 @@ def skip_gate(stage: Stage) -> Plan | NotDone:
     if wanted not in names:
         if wanted in {each.value.lower() for each in GateName}:
             return NotDone(message=warning(f"The gate {wanted} is never skipped."), command=None)
+        if not wanted:
+            raise StepArgumentError(f"gate is missing; expected {' or '.join(names)}")
         raise UnknownNameError("gate", wanted, names)
 
     name, reason = names[wanted], stage.reason()

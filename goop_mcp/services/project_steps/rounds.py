@@ -12,6 +12,7 @@ from goop_mcp.services.project_steps.model import (
     Plan,
     Question,
     Stage,
+    StepArgumentError,
     digest_of,
     question_lines,
 )
@@ -36,7 +37,9 @@ def accept(stage: Stage) -> Plan | NotDone:
     outcomes = ("accept", "accept_with_issues", "reject")
     outcome = (stage.step.outcome or "").replace("-", "_")
     if outcome not in outcomes:
-        raise UnknownNameError("outcome", outcome or "none", outcomes)
+        if not outcome:
+            raise StepArgumentError(f"outcome is missing; expected {', '.join(outcomes)}")
+        raise UnknownNameError("outcome", outcome, outcomes)
 
     state, records = stage.state, stage.snapshot.records
     if not stage.snapshot.round.is_open:

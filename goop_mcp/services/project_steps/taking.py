@@ -437,7 +437,7 @@ def _init(context: ProjectContext, step: ProjectStep, *, now: str) -> StepResult
         message=notice("Project Created" if done.created else "Project Exists", *lines),
         files=tuple(path for path in done.created if path not in resources),
         resources=tuple(path for path in done.created if path in resources),
-        undo="remove the created files",
+        undo="remove the created files" if done.created else None,
     )
 
 

@@ -1,6 +1,7 @@
 """The tool build_handoff: what is built, what is written, and what is refused with which words."""
 
 from collections.abc import Iterator
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from pydantic import JsonValue
 from goop_mcp import validate
 from goop_mcp.protocols.agent_request import Request
 from goop_mcp.server import create_server
+from goop_mcp.server.tools.handoffs import HandoffTools
 from goop_mcp.server.tools.listing import UNLISTED
 from goop_mcp.services.hand_over import REQUEST_FIELDS
 from goop_mcp.services.session_handoff import SESSION_FIELDS
@@ -129,7 +131,14 @@ def test_with_write_the_prompt_stands_in_the_folder_of_its_session(
     assert result.structured_content is not None
     assert result.structured_content["path"] == PLACE
     assert (tmp_path / PLACE).read_bytes().decode() == result.structured_content["text"]
-    assert [path.name for path in (tmp_path / PLACE).parent.iterdir()] == ["prompt.md"]
+    # The folder is created as a whole, so that no reader meets half of it.
+    assert {path.name for path in (tmp_path / PLACE).parent.iterdir()} == {
+        "output.log",
+        "prompt.md",
+        "result.json",
+        "session.log",
+        "state.json",
+    }
 
 
 def test_another_prompt_is_never_overwritten(workshop: Connection, tmp_path: Path) -> None:
@@ -234,3 +243,9 @@ def test_a_warning_on_the_prompt_is_shown(connection: Connection) -> None:
             " (agent_request/summary-length)"
         ),
     ]
+
+
+def test_the_tool_has_an_argument_for_every_field_of_a_handoff() -> None:
+    taken = set(signature(HandoffTools.build_handoff).parameters)
+
+    assert {*REQUEST_FIELDS, *SESSION_FIELDS} <= taken
