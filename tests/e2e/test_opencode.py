@@ -169,9 +169,9 @@ def test_the_agent_receives_the_form_of_the_report_before_it_works(
     server: Served, recorded: ScriptedModel
 ) -> None:
     assert_ended_well(server.delegate("GOOP-MAIN delegate"))
-    assert "must end with one envelope, and nothing after it" in subagent_turns(recorded)[0].text_of(
-        "system", "prompt"
-    )
+    assert "must end with one envelope, and nothing after it" in subagent_turns(recorded)[
+        0
+    ].text_of("system", "prompt")
 
 
 def test_the_model_calls_our_tool(server: Served, recorded: ScriptedModel) -> None:
