@@ -34,6 +34,7 @@ __all__ = [
 _SUFFIXES: Final = (".json", ".md", ".txt", ".xml")
 """What replies are saved as. Other files of a folder are code, pictures, databases."""
 _MOST_FILES: Final = 20_000
+_MOST_FOLDERS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +91,12 @@ def files_below(names: Sequence[str]) -> tuple[list[str], list[UnreadFile]]:
 
     The replies of a folder are its files that end with .json, .md, .txt or .xml, in the order of
     their names, also in its subfolders, except in those whose name begins with a dot and those that
-    are links. At most 20,000 files of all folders together; a folder without a reply, one that may
-    not be read and one that exceeds this is unread.
+    are links. At most 20,000 files in 100,000 folders, all together; a folder without a reply, one
+    that may not be read and one that exceeds this is unread.
     """
     files: list[str] = []
     unread: list[UnreadFile] = []
-    room = _MOST_FILES
+    room, visited = _MOST_FILES, 0
 
     for name in names:
         if not Path(name).is_dir():
@@ -110,13 +111,20 @@ def files_below(names: Sequence[str]) -> tuple[list[str], list[UnreadFile]]:
             found += [
                 str(Path(folder, each))
                 for each in sorted(inside)
-                if each.lower().endswith(_SUFFIXES) and not each.startswith(".")
+                if each.lower().endswith(_SUFFIXES)
+                and not each.startswith(".")
+                # Each pipe that nobody writes to would be waited for.
+                and Path(folder, each).is_file()
             ]
-            if len(found) > room:
+            visited += 1
+            if len(found) > room or visited > _MOST_FOLDERS:
                 break
 
-        if len(found) > room:
-            problem = f"it and the folders before it have more than {_MOST_FILES:,} replies"
+        if len(found) > room or visited > _MOST_FOLDERS:
+            problem = (
+                f"it and the folders before it have more than {_MOST_FILES:,} replies or"
+                f" {_MOST_FOLDERS:,} folders"
+            )
             unread.append(UnreadFile(file=name, message=f"{name!r}: {problem}; name subfolders"))
             continue
 

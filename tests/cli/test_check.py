@@ -1,6 +1,7 @@
 """`goop-mcp check`: exit codes, sources of replies, options."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from goop_mcp.services import check_files
 from tests.cli.running import (
     ACCEPTED,
     CASES,
@@ -296,3 +298,29 @@ def test_watch_checks_again_when_a_file_changes_and_ends_with_the_last_code(tmp_
         process.stdout.close()
 
     assert "changed, checking again" in seen
+
+
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    for number in range(30):
+        os.mkfifo(tmp_path / f"{number}.md")
+    (tmp_path / "reply.md").write_bytes(ACCEPTED.read_bytes())
+
+    # Each would be waited for ten seconds, which is longer than a run may take.
+    assert run("check", ".", cwd=tmp_path).out == "reply.md: accepted (goop_report 0.1.6)\n"
+
+
+def test_more_folders_or_replies_than_are_read_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "reply.md").touch()
+
+    for bound, most in (("_MOST_FILES", 2), ("_MOST_FOLDERS", 3)):
+        with monkeypatch.context() as patch:
+            patch.setattr(check_files, bound, most)
+            files, unread = check_files.files_below([str(tmp_path)])
+        assert files == []
+        assert "name subfolders" in unread[0].message
+
+    assert len(check_files.files_below([str(tmp_path)])[0]) == 3
