@@ -20,7 +20,7 @@ from goop_mcp.cli.rendering.repair_notes import render_repair_notes, render_repa
 from goop_mcp.cli.rendering.source_line import shown
 from goop_mcp.cli.streams import complain, emit, show, standard_input, terminal_width, wants_colour
 from goop_mcp.errors import UnreadableFileError, UnwritableFileError
-from goop_mcp.services.check_files import RepairedFile, files_below, repair_file
+from goop_mcp.services.check_files import RepairedFile, files_below, refuse_more, repair_file
 from goop_mcp.services.project_expectations import expect_of_project
 from goop_mcp.services.user_files import STDIN, overwrite_file
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
@@ -98,9 +98,11 @@ def _repair_files(
     named, unread = files_below(files)
     problems = [each.message for each in unread]
     outcomes = []
+    held = 0
 
     for file in named:
         try:
+            refuse_more(file, held)
             outcome = _repaired(file, protocol)
             if outcome.repaired is not None and outcome.repaired != outcome.whole:
                 if diff:
@@ -111,6 +113,8 @@ def _repair_files(
             problems.append(str(error))
         else:
             outcomes.append(outcome)
+            # The text as it was, and the one that was written.
+            held += len(outcome.whole) + len(outcome.repaired or "")
 
     width = terminal_width(to_stderr=True)
     summary = render_repairs(outcomes, unread=len(problems), written=write, width=width)

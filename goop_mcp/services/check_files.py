@@ -1,6 +1,7 @@
 """Read replies from files, judge them, repair them."""
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
     from goop_mcp.store.interface import Store
 
 __all__ = [
+    "MOST_CHARACTERS",
     "CheckedFile",
     "FileVerdicts",
     "RepairedFile",
     "UnreadFile",
     "check_files",
     "files_below",
+    "refuse_more",
     "repair_file",
 ]
 
@@ -35,6 +38,9 @@ _SUFFIXES: Final = (".json", ".md", ".txt", ".xml")
 """What replies are saved as. Other files of a folder are code, pictures, databases."""
 _MOST_FILES: Final = 20_000
 _MOST_FOLDERS: Final = 100_000
+
+MOST_CHARACTERS: Final = 128 * 1024 * 1024
+"""Length of all replies of one call together: each is kept with its verdict until the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +105,8 @@ def files_below(names: Sequence[str]) -> tuple[list[str], list[UnreadFile]]:
     room, visited = _MOST_FILES, 0
 
     for name in names:
-        if not Path(name).is_dir():
+        kind = _kind_of(name)
+        if kind is None or not stat.S_ISDIR(kind):
             files.append(name)
             continue
 
@@ -113,8 +120,9 @@ def files_below(names: Sequence[str]) -> tuple[list[str], list[UnreadFile]]:
                 for each in sorted(inside)
                 if each.lower().endswith(_SUFFIXES)
                 and not each.startswith(".")
-                # Each pipe that nobody writes to would be waited for.
-                and Path(folder, each).is_file()
+                # Each pipe that nobody writes to would be waited for. What cannot be looked at
+                # stays in the list, so that reading it says why.
+                and ((kind := _kind_of(str(Path(folder, each)))) is None or stat.S_ISREG(kind))
             ]
             visited += 1
             if len(found) > room or visited > _MOST_FOLDERS:
@@ -144,6 +152,23 @@ def files_below(names: Sequence[str]) -> tuple[list[str], list[UnreadFile]]:
         room -= len(found)
 
     return files, unread
+
+
+def _kind_of(path: str) -> int | None:
+    """Return the mode of what is at `path`, None if that cannot be looked at."""
+    try:
+        return Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return None
+
+
+def refuse_more(file: str, held: int) -> None:
+    """Raise UnreadableFileError for `file` if `held` characters of others are too many already."""
+    if held > MOST_CHARACTERS:
+        raise UnreadableFileError(
+            f"{shown_name(file)} was not read: the replies before it have more than"
+            f" {MOST_CHARACTERS:,} characters together; name fewer files, or subfolders"
+        )
 
 
 def check_files(
@@ -187,11 +212,14 @@ def check_files(
     checked: list[CheckedFile] = []
     unread: list[UnreadFile] = []
 
+    held = 0
     for file in files:
         try:
+            refuse_more(file, held)
             given = None if texts is None else texts.get(file)
             text = read_reply(file, stdin=stdin, limits=limits) if given is None else given
             text = text.removeprefix("\ufeff")
+            held += len(text)
         except UnreadableFileError as error:
             unread.append(UnreadFile(file=file, message=str(error)))
             continue

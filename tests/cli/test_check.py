@@ -324,3 +324,37 @@ def test_more_folders_or_replies_than_are_read_are_refused(
         assert "name subfolders" in unread[0].message
 
     assert len(check_files.files_below([str(tmp_path)])[0]) == 3
+
+
+def test_a_path_that_is_too_long_is_an_unread_file(tmp_path: Path) -> None:
+    # The folder can be listed by its whole path, and the file in it cannot be opened by it.
+    inside, folder = str(tmp_path), os.open(tmp_path, os.O_RDONLY)
+    while len(inside) < 4_000:
+        name = "d" * min(200, 4_000 - len(inside))
+        os.mkdir(name, dir_fd=folder)
+        deeper = os.open(name, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        inside, folder = f"{inside}/{name}", deeper
+    os.close(os.open("r" * 200 + ".md", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+    os.close(folder)
+
+    for named in (str(tmp_path), "a" * 5_000):
+        ended = run("check", "--format", "json", named)
+        assert ended.code == 2
+        assert "name too long" in ended.err
+        assert "Traceback" not in ended.err
+
+
+def test_replies_that_are_too_long_together_are_unread_and_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_files, "MOST_CHARACTERS", 600)
+    names = [str(tmp_path / f"{number}.md") for number in range(4)]
+    for name in names:
+        Path(name).write_text("No envelope. " * 50, encoding="utf-8")
+
+    outcome = check_files.check_files(names)
+
+    assert [each.file for each in outcome.checked] == names[:1]
+    assert [each.file for each in outcome.unread] == names[1:]
+    assert "fewer files" in outcome.unread[0].message

@@ -8,6 +8,7 @@ import pytest
 from goop_mcp import validate
 from goop_mcp.cli import main
 from goop_mcp.errors import UnwritableFileError
+from goop_mcp.services import check_files
 from goop_mcp.services.check_files import repair_file
 from goop_mcp.services.user_files import overwrite_file
 from tests.cli.running import ACCEPTED, CASES, PROGRAM, REPAIRABLE, REPAIRED, environment, run
@@ -226,3 +227,17 @@ def test_a_file_that_may_not_be_written_is_an_error_and_the_others_are_repaired(
 
     assert code == 2
     assert "'locked/reply.md' cannot be written (permission denied)" in capsys.readouterr().err
+
+
+def test_files_that_are_too_long_together_are_left_alone_and_named(
+    replies: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_files, "MOST_CHARACTERS", len(REPAIRABLE) + 100)
+    before = (replies / "private.md").read_bytes()
+
+    code = main(["repair", "--write", *(str(replies / name) for name in ("crlf.md", "private.md"))])
+
+    assert code == 2
+    assert "fewer files" in capsys.readouterr().err
+    assert b"<status>" in (replies / "crlf.md").read_bytes()
+    assert (replies / "private.md").read_bytes() == before

@@ -2,6 +2,7 @@
 
 import logging
 import secrets
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -71,6 +72,7 @@ class NetworkApplication:
         self._rates = RateLimiter(network.rate)
         self._traffic = ConcurrencyLimiter()
         self._static = StaticTokens(network.tokens) if network.tokens is not None else None
+        self._reloading = threading.Lock()
         self._verifier = _verifier(self._static, network)
         # A tenant may be closed and started again while one of its questions is open.
         self._state_keys = network.state_keys or (secrets.token_hex(),)
@@ -102,18 +104,24 @@ class NetworkApplication:
         await self._traffic.drain(within)
 
     def reload_tokens(self) -> None:
-        """Read the file of tokens again; if it cannot be used, keep the tokens from before."""
+        """Read the file of tokens again; if it cannot be used, keep the tokens from before.
+
+        For a thread of its own: the file may be a pipe that somebody has to write to first.
+        """
         if self._network.read_tokens is None or self._static is None:
             _logger.warning("there is no file of tokens to read again")
             return
 
-        try:
-            tokens = self._network.read_tokens()
-        except SettingsError as error:
-            _logger.warning("the tokens from before are kept: %s", error)
-            return
+        # One after the other: a slow read must not put older tokens over those of a later one.
+        with self._reloading:
+            try:
+                tokens = self._network.read_tokens()
+            except SettingsError as error:
+                _logger.warning("the tokens from before are kept: %s", error)
+                return
 
-        self._static.replace(tokens)
+            self._static.replace(tokens)
+
         _logger.warning("read the file of tokens again: %d tokens", len(tokens.holders))
 
     def _server(self, application: AppContext) -> GoopServer:

@@ -154,9 +154,9 @@ class _Server(uvicorn.Server):
         hang_up = getattr(signal, "SIGHUP", None)
         if hang_up is not None:
             loop = asyncio.get_running_loop()
-            # In the loop, because the signal may interrupt a line that is just written to the log.
+            # From the loop, because the signal may interrupt a line just being written to the log.
             before[hang_up] = signal.signal(
-                hang_up, lambda *_: loop.call_soon_threadsafe(self._application.reload_tokens)
+                hang_up, lambda *_: loop.call_soon_threadsafe(self._reload_tokens)
             )
         try:
             yield
@@ -166,6 +166,10 @@ class _Server(uvicorn.Server):
 
         for received_number in received:
             signal.raise_signal(received_number)
+
+    def _reload_tokens(self) -> None:
+        # No request waits for a slow file, and neither does the end of the process.
+        threading.Thread(target=self._application.reload_tokens, daemon=True).start()
 
 
 def _addresses(port: int, network: NetworkSettings) -> str:

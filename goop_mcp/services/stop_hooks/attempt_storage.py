@@ -33,7 +33,7 @@ class EntryFile:
     """Values of JSON by key, in a file that is shared by processes.
 
     `now` is in seconds since 1970. Entries expire a day after their last change, the oldest first
-    if there are too many. Methods raise OSError.
+    if there are more than 10,000, or more than 8 MiB of them. Methods raise OSError.
     """
 
     def __init__(self, folder: str, name: str, *, now: float) -> None:
@@ -84,11 +84,18 @@ class EntryFile:
 
     def _write(self, entries: dict[str, tuple[float, object]]) -> None:
         newest = sorted(entries.items(), key=lambda each: each[1][0])[-_MOST_ENTRIES:]
+        content = json.dumps(dict(newest)).encode()
+        while len(content) > _MOST_BYTES:
+            # A larger file would never be read again. Half of them go at a time, because each look
+            # at the size costs as much as the file is long.
+            newest = newest[(len(newest) + 1) // 2 :]
+            content = json.dumps(dict(newest)).encode()
+
         # The lock admits a single writer, so that a fixed name is safe, and the next writer
         # overwrites the temporary file of a killed one.
         temporary = f"{self._path}.new"
         with os.fdopen(_open(temporary, os.O_WRONLY | os.O_TRUNC), "wb") as file:
-            file.write(json.dumps(dict(newest)).encode())
+            file.write(content)
 
         os.replace(temporary, self._path)  # noqa: PTH105 - pathlib is slow to import
 

@@ -1,9 +1,12 @@
 """What a hook recorded reaches the orchestrator, once and in one line."""
 
 import json
+import time
+from pathlib import Path
 
 import pytest
 
+from goop_mcp.services.stop_hooks.attempt_storage import DecisionFile, EntryFile
 from tests.hosts.hooks.hooks import BAD, Answer, Host
 from tests.services.reporting import report
 
@@ -117,3 +120,17 @@ def test_the_prompt_of_a_person_is_left_at_once(host: Host) -> None:
     event = {"hook_event_name": PROMPT, "prompt": "x"}
     compact = host.send_raw(json.dumps(event, separators=(",", ":")).encode())
     assert (compact.ended.out, compact.ended.err) == ("", "")
+
+
+def test_many_long_entries_never_make_the_file_unreadable(tmp_path: Path) -> None:
+    # Each character of a key becomes six in the file, so that these have more than is read again.
+    now = time.time()
+    shared = EntryFile(str(tmp_path), "hook-decisions.json", now=now - 60)
+    with shared.changing() as entries:
+        entries.update({f"{number}\n{'é' * 600}": "a line" for number in range(9_000)})
+
+    decisions = DecisionFile(str(tmp_path), now=now)
+    decisions.keep("an agent", "the newest line")
+
+    assert decisions.take("an agent") == "the newest line"
+    assert len(shared.read()) > 1_000

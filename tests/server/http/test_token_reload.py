@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,6 +71,21 @@ def test_a_file_that_cannot_be_used_leaves_the_tokens_from_before(
     assert reason in line
     assert text not in line or not text
     assert code(server, OLD) != 401
+
+
+def test_a_pipe_in_place_of_the_file_keeps_no_request_waiting(server: Served, file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file, 0o600)
+    os.kill(server.process.pid, signal.SIGHUP)
+
+    # Nobody writes to the pipe, which is waited for ten seconds.
+    begin = time.monotonic()
+    codes = [code(server, OLD) for _ in range(5)]
+    taken = time.monotonic() - begin
+
+    assert 401 not in codes
+    assert taken < 5
+    assert "nobody writes to" in server.wait_for_line("the tokens from before are kept")
 
 
 def test_without_a_file_of_tokens_the_signal_changes_nothing(tmp_path: Path) -> None:
