@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
@@ -64,6 +64,9 @@ _FEW_FILES: Final = 50
 """Up to this many files are done before anybody would look at a progress bar."""
 _WATCH_PAUSE: Final = 0.3
 """Seconds between two looks at the files with --watch."""
+
+_Signature: TypeAlias = dict[str, tuple[int, int, int] | None]
+"""Time of change, size and number of each file; None for one that does not exist."""
 
 
 @click.command(short_help="Validate the envelope in each reply.")
@@ -255,11 +258,13 @@ def check(
             return 2
         return 0 if all(checked.verdict.accepted for checked in outcome.checked) else 1
 
+    # Looked at before the first check: what changes while it runs is checked again.
+    known = _signature(named) if watch else {}
     code = present(judge())
     if not watch:
         return code
 
-    return _watch(named, lambda: present(judge()), code)
+    return _watch(named, lambda: present(judge()), code, known=known)
 
 
 def _named(files: tuple[str, ...], report: int | None) -> tuple[str, ...]:
@@ -303,9 +308,13 @@ def _progress_bar(files: Sequence[str]) -> "ProgressBar[str]":
     )
 
 
-def _watch(files: Sequence[str], check_again: Callable[[], int], code: int) -> int:
-    """Check whenever a file changes, comes or goes; return the last exit code after Ctrl-C."""
-    known = _signature(files)
+def _watch(
+    files: Sequence[str], check_again: Callable[[], int], code: int, *, known: _Signature
+) -> int:
+    """Check whenever a file changes, comes or goes; return the last exit code after Ctrl-C.
+
+    `known` is the state of the files at the first check, `code` its result.
+    """
     try:
         while True:
             time.sleep(_WATCH_PAUSE)
@@ -318,9 +327,9 @@ def _watch(files: Sequence[str], check_again: Callable[[], int], code: int) -> i
         return code
 
 
-def _signature(files: Sequence[str]) -> dict[str, tuple[int, int, int] | None]:
+def _signature(files: Sequence[str]) -> _Signature:
     """Return what changes when somebody writes one of `files` or a file of a folder among them."""
-    signature: dict[str, tuple[int, int, int] | None] = {}
+    signature: _Signature = {}
     for file in files_below(files)[0]:
         try:
             status = Path(file).stat()
