@@ -1,7 +1,6 @@
 """Secrets of every published kind are taken out, ordinary prose and code stay as they are."""
 
 import re
-import time
 from dataclasses import dataclass
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goop_mcp.redaction import PRIVATE, REDACTED, may_hold_secrets, redact
+from tests.growth import assert_linear
 from tests.repository import ROOT, project_files
 from tests.secret_shapes import LOOK_ALIKES
 from tests.secret_shapes import SECRETS as KNOWN
@@ -226,21 +226,7 @@ def test_what_only_looks_like_a_secret_stays(line: str) -> None:
 
 @pytest.mark.parametrize("piece", SLOW_PIECES)
 def test_the_time_grows_with_the_text_and_not_faster(piece: str) -> None:
-    short, long = (processor_seconds(piece * (size // len(piece))) for size in (40_000, 320_000))
-
-    # Eight times as long a text; a square would be 64 times as slow.
-    assert long < 24 * short + 0.1
-
-
-def processor_seconds(text: str) -> float:
-    """Return the least time of three runs, which other work on the machine disturbs least."""
-    taken = []
-    for _ in range(3):
-        began = time.process_time()
-        redact(text)
-        taken.append(time.process_time() - began)
-
-    return min(taken)
+    assert_linear(redact, lambda size: piece * (size // len(piece)), sizes=(40_000, 320_000))
 
 
 def test_the_words_around_a_secret_stay() -> None:

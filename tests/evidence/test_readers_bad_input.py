@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from goop_mcp.evidence.activity import ENTRIES, AgentActivity
 from goop_mcp.evidence.readers.claude_code import holds_report, read_claude_code
 from goop_mcp.evidence.readers.opencode import read_opencode, read_opencode_export
 from tests.evidence.recorded import RECORDED, Recorded, recorded
+from tests.growth import assert_linear
 
 VERSION = "2.1.329"
 BASE = recorded("failed-fixed")
@@ -303,12 +303,8 @@ def _filled(kind: Callable[[int], bytes], size: int) -> bytes:
 def test_a_hostile_transcript_takes_time_in_proportion_to_its_size(
     kind: Callable[[int], bytes],
 ) -> None:
-    def seconds(size: int) -> float:
-        content = _filled(kind, size)
-        began = time.process_time()
-        read_claude_code(content, report="Done.")
-        return time.process_time() - began
-
-    seconds(100_000)
-    small, large = seconds(500_000), seconds(4_000_000)
-    assert large < 24 * small + 0.5, (small, large)
+    assert_linear(
+        lambda content: read_claude_code(content, report="Done."),
+        lambda size: _filled(kind, size),
+        sizes=(500_000, 4_000_000),
+    )

@@ -1,7 +1,6 @@
 """Which shell line proves which kind of check: with the reader of our own, and with the grammar."""
 
 import json
-import time
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +11,7 @@ from goop_mcp.evidence.shell import parts_of
 from goop_mcp.evidence.shell.bash_grammar import best_reader, read_with_grammar
 from goop_mcp.evidence.shell.reading import LINE_CHARACTERS, read_script
 from goop_mcp.evidence.shell.tree import Script
+from tests.growth import assert_linear
 from tests.repository import ROOT
 
 CASES = [
@@ -87,12 +87,8 @@ def test_a_line_that_is_no_shell_syntax_proves_nothing(line: str, read: Reader) 
     ],
 )
 def test_the_time_is_linear_in_a_hostile_line(unit: str, read: Reader) -> None:
-    def seconds(length: int) -> float:
-        line = (unit * length)[:length]
-        start = time.perf_counter()
-        parts_of(line, read)
-        return time.perf_counter() - start
-
-    seconds(1000)
-    short, long = seconds(LINE_CHARACTERS // 8), seconds(LINE_CHARACTERS)
-    assert long < max(40 * short, 1.0)
+    assert_linear(
+        lambda line: parts_of(line, read),
+        lambda length: (unit * length)[:length],
+        sizes=(LINE_CHARACTERS // 8, LINE_CHARACTERS),
+    )

@@ -1,7 +1,6 @@
 """What check texts show: false ones are found, honest ones are left alone."""
 
 import json
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from goop_mcp import Severity, validate
 from goop_mcp.validation.check_texts import judge_claim, parse_result
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.samples import COMPLETE_REPLY
+from tests.growth import assert_linear
 from tests.requirements import requirement
 from tests.validation.replies import MODES
 
@@ -180,10 +180,4 @@ def test_any_text_is_read(text: str) -> None:
     ],
 )
 def test_time_is_linear_in_the_text(unit: str) -> None:
-    def seconds(times: int) -> float:
-        started = time.process_time()
-        parse_result(unit * times)
-        return time.process_time() - started
-
-    once = min(seconds(2_000) for _ in range(3))
-    assert min(seconds(16_000) for _ in range(2)) < 8 * 4 * max(once, 0.001)
+    assert_linear(parse_result, lambda times: unit * times, sizes=(2_000, 16_000))

@@ -22,9 +22,9 @@ from goop_mcp.services.project_steps.model import (
     NotDone,
     Plan,
     ProjectStep,
-    Question,
     Stage,
     StepArgumentError,
+    StepQuestion,
     StepResult,
     person_command,
     step_from_json,
@@ -44,7 +44,7 @@ from goop_mcp.workflow.commands import KNOWN_COMMANDS
 from goop_mcp.workflow.phases import Move
 from goop_mcp.workflow.rules import MOVE_RULES
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
-from goop_mcp.workspace.file_changes import FileChange, plan_spec
+from goop_mcp.workspace.file_changes import GuardedWrite, plan_spec
 from goop_mcp.workspace.layout import ADL, CHRONICLE, SPEC, STATE
 from goop_mcp.workspace.projection_text import HIDDEN_KINDS
 from goop_mcp.workspace.projections import PROJECTED
@@ -285,7 +285,7 @@ def _refused(stage: Stage, no: NotDone) -> StepResult:
     )
 
 
-def _ask(stage: Stage, question: Question, writing: WriteTransaction) -> Confirmation:
+def _ask(stage: Stage, question: StepQuestion, writing: WriteTransaction) -> Confirmation:
     """Return the open confirmation for exactly this question; any other becomes outdated."""
     return writing.add_confirmation(
         NewConfirmation(
@@ -301,7 +301,7 @@ def _ask(stage: Stage, question: Question, writing: WriteTransaction) -> Confirm
     )
 
 
-def _waiting(stage: Stage, question: Question, asked: Confirmation) -> StepResult:
+def _waiting(stage: Stage, question: StepQuestion, asked: Confirmation) -> StepResult:
     command = person_command(stage.step)
     message = notice(
         "Waiting for You",
@@ -327,7 +327,7 @@ def _done(
 ) -> Change[StepResult]:
     """Write everything that `plan` says, in this transaction."""
     context, now, author = stage.context, stage.now, via or stage.by
-    extra: list[FileChange] = []
+    extra: list[GuardedWrite] = []
 
     # The rows of the round come first: the documents below are composed from them.
     for (name, step), text in plan.keeps.items():

@@ -1,7 +1,6 @@
 """Under profile v1 the five Markdown sections are the form of a report; XML is not required."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from goop_mcp.server import create_server
 from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.settings import Settings
 from tests.cli.running import run
+from tests.growth import assert_linear
 from tests.hosts.hooks.hooks import Host
 from tests.protocols.goop_report.legacy_replies import SECTIONS
 from tests.requirements import requirement
@@ -161,18 +161,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_reading_takes_time_in_proportion_to_the_text(name: str) -> None:
-    def seconds(text: str) -> float:
-        begun = time.process_time()
-        judge(text)
-        return time.process_time() - begun
-
     text = HOSTILE[name]
-    judge(reply())
-    # A collection of garbage may fall into any of them.
-    part = max(0.01, *(seconds(text[: len(text) // 4]) for _ in range(3)))
-    whole = min(seconds(text) for _ in range(2))
 
-    assert whole < 12 * part
+    assert_linear(judge, lambda size: text[:size], sizes=(len(text) // 4, len(text)))
 
 
 def test_output_in_a_fence_belongs_to_its_check() -> None:

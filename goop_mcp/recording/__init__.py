@@ -1,0 +1,1 @@
+"""Recorded runs: what goop-mcp saw itself when a command ran."""
