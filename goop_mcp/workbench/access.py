@@ -116,7 +116,7 @@ class SignedValues:
 
 
 class Logins:
-    """Issues and verifies logins. `still_valid` tells whether the token of a login is known."""
+    """Issues and verifies logins. `still_valid` states whether the token of a login is known."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Tell open pages that the project has changed, over server-sent events.
+"""Notify open pages that the project has changed, over server-sent events.
 
 All pages of a tenant share one look at the revision and the files, twice a second, while at least
 one of them is open. A change by another process or a person is noticed like one of this server.

@@ -71,7 +71,7 @@ class LocalWorkbench:
 
 
 class _CodeDoor(Door):
-    """Lets in whoever brings a code that was printed on the terminal."""
+    """Admits whoever brings a code that was printed on the terminal."""
 
     def __init__(self, local: LocalWorkbench, logins: Logins, *, is_read_only: bool) -> None:
         self._local, self._logins = local, logins

@@ -20,8 +20,8 @@ def _symbols() -> dict[int, str]:
     """Return what is shown for each character that is invisible or changes how others are read."""
     shown = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
     shown[0x7F] = "\u2421"
-    # C1 controls, the marks that turn the direction of text, invisible signs, tags, and surrogates,
-    # which UTF-8 does not have.
+    # C1 controls, the marks that turn the direction of text, invisible characters, tags, and
+    # surrogates, which UTF-8 does not have.
     hidden = (
         *range(0x80, 0xA0),
         0xAD,
