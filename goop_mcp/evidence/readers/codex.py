@@ -32,7 +32,7 @@ _OWN: Final = frozenset(
 )
 """Tools of the host that run nothing; any other one comes from a server or a later version."""
 
-_CHANGES: Final[Mapping[object, FileAction]] = {
+_CHANGES: Final[Mapping[str, FileAction]] = {
     "add": "written",
     "update": "edited",
     "delete": "deleted",
@@ -133,9 +133,9 @@ def ends_with_report(content: bytes, report: str) -> bool:
             if entry.kind in {"call", "output", "user"}:
                 return False
 
-            said = _message(entry)
-            if said is not None:
-                return _bare(said) == _bare(report)
+            text = _message(entry)
+            if text is not None:
+                return _bare(text) == _bare(report)
 
     return False
 
@@ -190,7 +190,7 @@ def _parse(number: int, raw: bytes) -> _Entry | None:
     if not isinstance(payload, Mapping):
         return None
 
-    kind, inner = value.get("type"), payload.get("type")
+    kind, inner = value.get("type"), _word(payload, "type")
     if kind == "session_meta":
         return _Entry(number, "session", payload)
     if kind == "compacted":
@@ -204,7 +204,7 @@ def _parse(number: int, raw: bytes) -> _Entry | None:
     if kind != "response_item":
         return _Entry(number, "", payload)
     if inner == "message":
-        return _Entry(number, "said" if payload.get("role") == "assistant" else "", payload)
+        return _Entry(number, "message" if payload.get("role") == "assistant" else "", payload)
     if inner in {"function_call", "custom_tool_call", "local_shell_call"}:
         return _Entry(number, "call", payload)
     if inner in {"function_call_output", "custom_tool_call_output"}:
@@ -223,7 +223,7 @@ def _bare(text: str) -> str:
 
 def _message(entry: _Entry) -> str | None:
     """Return the text of a message of the agent, None for any other line."""
-    if entry.kind != "said":
+    if entry.kind != "message":
         return None
     text = text_of(entry.payload.get("content"))
     return text if text.strip() else None
@@ -234,8 +234,8 @@ def _find_report(
 ) -> int | None:
     wanted = _bare(report)
     for at in reversed(messages):
-        said = _bare(_message(entries[at]) or "")
-        if wanted and (said == wanted if whole else wanted in said):
+        text = _bare(_message(entries[at]) or "")
+        if wanted and (text == wanted if whole else wanted in text):
             return at
 
     return None
@@ -306,7 +306,7 @@ def _add(
         for path, change in list((changes if isinstance(changes, Mapping) else {}).items())[
             :_MOST_FILES
         ]:
-            how = change.get("type") if isinstance(change, Mapping) else None
+            how = _word(change, "type") if isinstance(change, Mapping) else ""
             _add_file(
                 builder, f"{id} {path}", path, _CHANGES.get(how, "edited"), source=source, ok=done
             )
@@ -372,8 +372,8 @@ def _outcome(item: Mapping[str, object] | None, output: str | None) -> tuple[boo
     if item is not None and "status" in item:
         result = item.get("result")
         failed = isinstance(result, Mapping) and result.get("isError") is True
-        said = text_of(result.get("content")) if isinstance(result, Mapping) else ""
-        return item.get("status") == "completed" and not failed, said
+        text = text_of(result.get("content")) if isinstance(result, Mapping) else ""
+        return item.get("status") == "completed" and not failed, text
     if output is not None and output.startswith(_UNKNOWN_TOOL):
         return False, output
     return None, ""

@@ -204,9 +204,7 @@ def _run(
             # Its configuration names the address of the model.
             write_home(sandbox, model, command="goop-mcp hook codex" if scene.hooks else "true")
             with (sandbox.home / ".codex" / "config.toml").open("a", encoding="utf-8") as file:
-                file.write(
-                    '[mcp_servers.goop]\ncommand = "goop-mcp"\nargs = ["serve"]\nstartup_timeout_sec = 60\n'
-                )
+                file.write(_SERVER_OF_CODEX)
             own = {"FAKE_KEY": "test-key"}
         else:
             own = {**opencode_environment(model), "KEPT_SESSION": str(event)}
