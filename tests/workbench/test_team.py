@@ -67,7 +67,7 @@ def test_a_token_logs_in_and_its_scopes_decide(tmp_path: Path) -> None:
     assert "Lock the specification …" in text_of(ann)
 
 
-def test_the_cookie_is_secure_behind_tls_and_ends_with_logging_out(tmp_path: Path) -> None:
+def test_the_cookie_is_secure_over_tls_and_ends_with_logging_out(tmp_path: Path) -> None:
     tokens = write_tokens(tmp_path, ann='["read", "write", "confirm"]')
     with served(tmp_path, tokens, origin="https://goop.example") as (_, client):
         entered = client.post("/login", data={"token": ANN}, follow_redirects=False)

@@ -100,7 +100,7 @@ class NetworkApplication:
         origins = network.allowed_origins
         if pages is not None:
             # Errors are pages there, and no other origin may read them.
-            app = _beside(app, pages(self))
+            app = _with_pages(app, pages(self))
             origins += network.own_origins
 
         guard = HostOriginCheck(app, hosts=network.allowed_hosts, origins=origins)
@@ -242,7 +242,7 @@ class NetworkApplication:
         )
 
 
-def _beside(app: ASGIApp, pages: ASGIApp) -> ASGIApp:
+def _with_pages(app: ASGIApp, pages: ASGIApp) -> ASGIApp:
     """Return what serves the addresses of programs by `app`, and all others by `pages`."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
