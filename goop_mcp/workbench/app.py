@@ -379,4 +379,4 @@ def _explained(status: int, detail: str) -> dict[str, object]:
     elif status not in (HTTPStatus.CONFLICT, HTTPStatus.SERVICE_UNAVAILABLE):
         detail = ""
 
-    return {"status": status, "title": title, "detail": redact(detail).text, "next": next_step}
+    return {"title": title, "detail": redact(detail).text, "next": next_step}
