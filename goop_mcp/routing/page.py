@@ -83,8 +83,8 @@ _STATES = """\
 
 `a2a_task` gives the A2A 1.0 task that ended with a reply: files and commits are artifacts; what A2A
 has no field for (memory, verification, confidence, next_action, the envelope itself) is in the
-metadata under `urn:goop-mcp:envelope:1`. `decision_state` gives the states, of an A2A task and of an
-MCP task, that the first action of a decision means.
+metadata under `urn:goop-mcp:envelope:1`. `decision_state` gives the states, of an A2A task and of
+an MCP task, that the first action of a decision means.
 
 ```python
 from goop_mcp import route, validate
