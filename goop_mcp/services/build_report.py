@@ -364,7 +364,7 @@ def _speckit_input(fields: Mapping[str, Any], expected: Expectations) -> str:
     read = _accepted("speckit", text, expected).envelope
     request = fields.get("user_request")
     if not isinstance(read, AgentInput) or not isinstance(request, str | None):
-        raise ReportFieldsError("user_request is no text; expected the request of the user as a text")
+        raise ReportFieldsError("user_request is no text; expected what the user asks for")
 
     try:
         return _family("speckit", expected).write(replace(read, user_request=request))
