@@ -9,35 +9,38 @@ import json
 import math
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from datetime import datetime
-from typing import Any, Final, Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Final, Literal
 
-from goop_mcp.delegation.expand import Edge, Expansion, RunSnapshot, TaskSnapshot
+from goop_mcp.delegation.changes import (
+    RunChange,
+    RunError,
+    as_json,
+    epoch,
+    find_run,
+    find_task,
+    kept_text,
+    key_of_gate,
+    step_of,
+    value_of,
+)
+from goop_mcp.delegation.expand import Expansion, RunSnapshot
 from goop_mcp.delegation.graph import Graph
-from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
-from goop_mcp.delegation.placeholders import INPUT, fill_in, placeholders_in
+from goop_mcp.delegation.parts import GraphGate, GraphTask
+from goop_mcp.delegation.placeholders import INPUT, fill_in
 from goop_mcp.delegation.processes import ThisProcess, boot_id, lives
 from goop_mcp.delegation.states import (
     ENDED,
     RUN_ENDED,
-    NeededStep,
-    may_move,
-    readiness,
-    state_of_run,
 )
 from goop_mcp.errors import GoopError
 from goop_mcp.redaction import redact
 from goop_mcp.retry.attempts import Attempt
 from goop_mcp.retry.replies import Message, Usage
 from goop_mcp.store.graph_rows import (
-    CircuitRow,
     GraphAttemptRow,
-    GraphEventRow,
-    GraphNeedRow,
     GraphRunRow,
     GraphTaskRow,
-    GraphWriter,
     RunnerRow,
 )
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
@@ -58,19 +61,9 @@ LEASE_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 10.0
 """How long after its lease a task of another host is left alone: its programs end meanwhile."""
 
-_FAILURES_THAT_OPEN: Final = 5
-_FIRST_PAUSE: Final = 30.0
-_LONGEST_PAUSE: Final = 600.0
-_KNOWN_USAGES: Final = 5
 _LOOKED_AT: Final = 200
 _OLD_RUNNERS: Final = 7 * 86_400.0
 _LONGEST_INPUT: Final = 1_000_000
-
-KeepOutput = Literal["none", "failed", "all"]
-
-
-class RunError(GoopError):
-    """Raised for what cannot be done with a run, such as an answer to a gate that is answered."""
 
 
 class LostTaskError(GoopError):
@@ -81,7 +74,7 @@ class LostTaskError(GoopError):
 
     def __init__(self, task: str, *, late: bool) -> None:
         self.task, self.late = task, late
-        super().__init__(f"task {task} is {'somebody else’s now' if late else 'cancelled'}")
+        super().__init__(f"task {task} is {'taken by another runner' if late else 'cancelled'}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,22 +137,22 @@ class Ledger:
                 f"the graph needs a value for {', '.join(missing)}; give it with"
                 f" --input {missing[0]}=…"
             )
-        written = _json(dict(input))
+        written = as_json(dict(input))
         if len(written) > _LONGEST_INPUT:
             raise RunError(f"the input has more than {_LONGEST_INPUT:,} characters; shorten it")
 
         run_id = f"run-{secrets.token_hex(4)}"
 
         def write(writing: WriteTransaction) -> None:
-            now = _epoch(writing.now())
+            now = epoch(writing.now())
             limit = graph.limits.deadline
             run = GraphRunRow(
                 id=run_id,
                 name=graph.name,
-                graph=_json(graph.to_dict()),
+                graph=as_json(graph.to_dict()),
                 graph_hash=graph.digest,
                 input=redact(written).text,
-                options=_json(dict(options or {})),
+                options=as_json(dict(options or {})),
                 edges="{}",
                 state="running",
                 created_at=writing.now(),
@@ -173,7 +166,7 @@ class Ledger:
                 last_seq=0,
             )
             writing.graphs.add(run)
-            change = _Change(writing, run, graph)
+            change = RunChange(writing, run, graph)
             change.event(None, "created", {"graph": graph.name, "tasks": len(graph.steps)})
             for step in graph.steps.values():
                 change.add_step(step, distance=graph.distance[step.id])
@@ -195,7 +188,7 @@ class Ledger:
 
     def run(self, id: str) -> GraphRunRow:
         """Return a run. Raises RunError if there is none."""
-        return self.store.read(lambda reading: _run(reading, id))
+        return self.store.read(lambda reading: find_run(reading, id))
 
     def change_graph(self, id: str, graph: Graph) -> list[str]:
         """Go on with another graph; return the accepted tasks that stay as they are.
@@ -205,9 +198,11 @@ class Ledger:
         """
 
         def write(writing: WriteTransaction) -> list[str]:
-            run = _run(writing, id)
+            run = find_run(writing, id)
             if writing.graphs.tasks(id, state="running"):
-                raise RunError(f"{id} has running tasks; cancel it or wait before its graph changes")
+                raise RunError(
+                    f"{id} has running tasks; cancel it or wait before its graph changes"
+                )
 
             rows = {row.id: row for row in writing.graphs.tasks(id)}
             kept = self._unchanged(run, graph, rows)
@@ -215,13 +210,13 @@ class Ledger:
             writing.graphs.remove_steps(id, but=kept)
             run = replace(
                 run,
-                graph=_json(graph.to_dict()),
+                graph=as_json(graph.to_dict()),
                 graph_hash=graph.digest,
                 edges="{}",
                 state="running",
                 ended_at=None,
             )
-            change = _Change(writing, run, graph)
+            change = RunChange(writing, run, graph)
             for step in graph.steps.values():
                 if step.id not in kept:
                     change.add_step(step, distance=graph.distance[step.id], again=rows.get(step.id))
@@ -241,7 +236,7 @@ class Ledger:
 
         def read(reading: ReadTransaction) -> list[str]:
             rows = {row.id: row for row in reading.graphs.tasks(id)}
-            return sorted(self._unchanged(_run(reading, id), graph, rows))
+            return sorted(self._unchanged(find_run(reading, id), graph, rows))
 
         return self.store.read(read)
 
@@ -257,7 +252,7 @@ class Ledger:
                 if row is None or row.state != "accepted" or not kept.issuperset(step.needs):
                     continue
                 if isinstance(step, GraphGate):
-                    key = _key_of_gate(step)
+                    key = key_of_gate(step)
                 else:
                     try:
                         prompt = fill_in(graph.prompt_of(step), values)
@@ -266,7 +261,7 @@ class Ledger:
                     key = graph.key_of(step, prompt, [keys[need] for need in step.needs])
                 if key == row.task_key:
                     kept.add(name)
-                    keys[name], values[name] = key, _value_of(row)
+                    keys[name], values[name] = key, value_of(row)
 
         return kept
 
@@ -278,7 +273,7 @@ class Ledger:
 
         def write(writing: WriteTransaction) -> list[str]:
             change = self._change(writing, id)
-            rows = writing.graphs.tasks(id) if task is None else [_task(writing, id, task)]
+            rows = writing.graphs.tasks(id) if task is None else [find_task(writing, id, task)]
             cancelled = []
             for row in rows:
                 if row.state in ENDED:
@@ -306,13 +301,13 @@ class Ledger:
 
         def write(writing: WriteTransaction) -> None:
             change = self._change(writing, id)
-            row = _task(writing, id, task)
+            row = find_task(writing, id, task)
             if row.state not in ENDED and row.state != "input_required":
                 raise RunError(f"{task} is {row.state}; only what has ended is run again")
             change.reopen()
             change.again(row, notes=None, fresh=fresh)
             for each in change.behind([task]):
-                behind = _task(writing, id, each)
+                behind = find_task(writing, id, each)
                 # What was left out because of it gets its turn in any case.
                 if downstream or behind.state == "skipped":
                     change.again(behind, notes=None, fresh=fresh)
@@ -328,7 +323,7 @@ class Ledger:
         """Add this process to the runners."""
 
         def write(writing: WriteTransaction) -> None:
-            now = _epoch(writing.now())
+            now = epoch(writing.now())
             writing.graphs.remove_runners(before=now - _OLD_RUNNERS)
             writing.graphs.add(RunnerRow(**asdict(runner), seen_at=now))
 
@@ -338,7 +333,7 @@ class Ledger:
         """Extend the leases of all tasks of this process; return their ids."""
 
         def write(writing: WriteTransaction) -> list[str]:
-            now = _epoch(writing.now())
+            now = epoch(writing.now())
             writing.graphs.set(RunnerRow(**asdict(runner), seen_at=now))
             return writing.graphs.renew_leases(runner.owner, until=now + self.lease_seconds)
 
@@ -356,11 +351,11 @@ class Ledger:
     def _claim(
         self, writing: WriteTransaction, id: str, runner: ThisProcess, parallel: int | None
     ) -> Claim | Nothing:
-        run = _run(writing, id)
+        run = find_run(writing, id)
         if run.state in RUN_ENDED:
             return Nothing(run.state)
 
-        change, now = _Change(writing, run, self.graph(run)), _epoch(writing.now())
+        change, now = RunChange(writing, run, self.graph(run)), epoch(writing.now())
         change.answer_late_gates(now)
         if run.deadline_at is not None and now > run.deadline_at:
             change.stop_all("deadline")
@@ -415,7 +410,7 @@ class Ledger:
 
     def _take_over(
         self,
-        change: "_Change",
+        change: "RunChange",
         row: GraphTaskRow,
         runner: ThisProcess,
         now: float,
@@ -429,7 +424,8 @@ class Ledger:
             return None
 
         step = step_of(row)
-        assert isinstance(step, GraphTask)  # a gate never runs
+        if not isinstance(step, GraphTask):
+            raise RunError(f"{row.id} is a gate, which never runs")
         unended = [
             each
             for each in change.writing.graphs.attempts(row.run, row.id, unended=True)
@@ -456,21 +452,21 @@ class Ledger:
 
     def _begin(
         self,
-        change: "_Change",
+        change: "RunChange",
         row: GraphTaskRow,
         step: GraphTask,
         runner: ThisProcess,
         now: float,
     ) -> Claim | None:
-        if row.prompt is None and (filled := change.fill(row, step)) is None:
+        filled = row if row.prompt is not None else change.fill(row, step)
+        if filled is None:
             return None
-        elif row.prompt is None:
-            row = filled
+        row = filled
         return self._claimed(change, change.take(row, runner, now + self.lease_seconds), step)
 
     def _claimed(
         self,
-        change: "_Change",
+        change: "RunChange",
         row: GraphTaskRow,
         step: GraphTask,
         *,
@@ -494,24 +490,24 @@ class Ledger:
 
     # Attempts
 
-    def begin_attempt(self, claim: Claim, message: Message) -> float:
+    def begin_attempt(self, claim: Claim, message: Message) -> tuple[int, float]:
         """Write down that `message` is about to be sent, and reserve its tokens.
 
-        Return 0 when it may be sent, else how many seconds to wait before asking again. Raises
+        Return its number, and 0; or 0, and for how many seconds to wait before the next try. Raises
         LostTaskError, and RunError where a limit of the run is used up.
         """
         return self.store.write(lambda writing: self._begin_attempt(writing, claim, message))
 
     def _begin_attempt(
         self, writing: WriteTransaction, claim: Claim, message: Message
-    ) -> float:
+    ) -> tuple[int, float]:
         row = self._ours(writing, claim)
         change = self._change(writing, row.run)
-        limits, run, now = change.graph.limits, change.run, _epoch(writing.now())
+        limits, run, now = change.graph.limits, change.run, epoch(writing.now())
         agent = change.graph.agent_named[claim.task.agent]
         circuit = writing.graphs.circuit(agent.name)
         if circuit is not None and max(circuit.open_until, circuit.next_call_at) > now:
-            return max(circuit.open_until, circuit.next_call_at) - now
+            return 0, max(circuit.open_until, circuit.next_call_at) - now
         if limits.max_calls is not None and run.spent_calls >= limits.max_calls:
             raise RunError(f"limits.max_calls is used up: {run.spent_calls:,} calls were made")
         if limits.max_cost is not None and run.spent_cost >= limits.max_cost:
@@ -524,20 +520,25 @@ class Ledger:
             # Before its first answer nobody knows what an agent uses: that call runs alone.
             wanted = max(usages) if usages else limits.max_tokens - run.spent_tokens
             if left < max(wanted, 1) and run.reserved_tokens:
-                return 0.2
+                return 0, 0.2
             if left <= 0:
                 raise RunError(f"limits.max_tokens is used up: {run.spent_tokens:,} were used")
             reserved = min(wanted, left)
 
+        # A message that a dead runner sent has its number too.
+        made = [
+            each for each in writing.graphs.attempts(row.run, row.id) if each.round == row.round
+        ]
+        number = len(made) + 1
         writing.graphs.add(
             GraphAttemptRow(
                 run=row.run,
                 task=row.id,
                 round=row.round,
-                number=message.attempt,
+                number=number,
                 fence=claim.fence,
                 way=message.way,
-                message=_kept(message.text, change.run, failed=True),
+                message=kept_text(message.text, change.run, failed=True),
                 outcome=None,
                 reserved=reserved,
                 began_at=writing.now(),
@@ -551,9 +552,9 @@ class Ledger:
             reserved_tokens=run.reserved_tokens + reserved,
             spent_calls=run.spent_calls + 1,
         )
-        change.event(row.id, "asked", {"attempt": message.attempt, "way": message.way})
+        change.event(row.id, "asked", {"attempt": number, "way": message.way})
         change.save()
-        return 0.0
+        return number, 0.0
 
     def set_program(self, claim: Claim, pid: int, started: str) -> None:
         """Keep which program works on the task, so that whoever takes it over can end it."""
@@ -567,10 +568,10 @@ class Ledger:
         self.store.write(write)
 
     def end_attempt(self, claim: Claim, number: int, attempt: Attempt) -> None:
-        """Write down what became of a message. Raises LostTaskError; the answer is then an event."""
+        """Write down what became of a message. Raises LostTaskError."""
 
         def write(writing: WriteTransaction) -> bool:
-            row = _task(writing, claim.row.run, claim.row.id)
+            row = find_task(writing, claim.row.run, claim.row.id)
             change = self._change(writing, row.run)
             if row.fence != claim.fence:
                 change.event(row.id, "late", _shown_attempt(number, attempt))
@@ -582,7 +583,7 @@ class Ledger:
                 for each in writing.graphs.attempts(row.run, row.id, unended=True)
                 if (each.round, each.number) == (row.round, number)
             ]
-            now = _epoch(writing.now())
+            now = epoch(writing.now())
             for each in found:
                 change.settle(each, attempt, agent=claim.task.agent, now=now)
             if attempt.conversation_id is not None:
@@ -597,7 +598,11 @@ class Ledger:
     # Ends
 
     def accept(
-        self, claim: Claim, *, result: Mapping[str, JsonValue], decide: Callable[[RunSnapshot], Expansion]
+        self,
+        claim: Claim,
+        *,
+        result: Mapping[str, JsonValue],
+        decide: Callable[[RunSnapshot], Expansion],
     ) -> Expansion:
         """Accept the report of a task, with all that follows: once, whoever comes late.
 
@@ -605,7 +610,7 @@ class Ledger:
         """
 
         def write(writing: WriteTransaction) -> Expansion | None:
-            row = _task(writing, claim.row.run, claim.row.id)
+            row = find_task(writing, claim.row.run, claim.row.id)
             change = self._change(writing, row.run)
             if row.fence != claim.fence or row.state != "running":
                 change.event(row.id, "late", {"accepted": True})
@@ -632,7 +637,7 @@ class Ledger:
         """End a task without an accepted report; with `person` it waits for a decision."""
 
         def write(writing: WriteTransaction) -> bool:
-            row = _task(writing, claim.row.run, claim.row.id)
+            row = find_task(writing, claim.row.run, claim.row.id)
             change = self._change(writing, row.run)
             if row.fence != claim.fence or row.state != "running":
                 change.event(row.id, "late", {"reason": reason})
@@ -649,7 +654,7 @@ class Ledger:
                 owner=None,
                 lease_until=None,
                 program_pid=None,
-                result=None if result is None else _json(result),
+                result=None if result is None else as_json(result),
             )
             change.after(row.id)
             change.save()
@@ -665,11 +670,11 @@ class Ledger:
         """
 
         def write(writing: WriteTransaction) -> None:
-            row = _task(writing, claim.row.run, claim.row.id)
+            row = find_task(writing, claim.row.run, claim.row.id)
             if row.fence != claim.fence or row.state != "running":
                 return
             change = self._change(writing, row.run)
-            now = _epoch(writing.now())
+            now = epoch(writing.now())
             for each in writing.graphs.attempts(row.run, row.id, unended=True):
                 change.settle(each, None, agent=claim.task.agent, now=now)
             change.move(row, "ready", owner=None, lease_until=None, program_pid=None)
@@ -681,7 +686,7 @@ class Ledger:
         """Keep the number under which the report of a task was recorded."""
 
         def write(writing: WriteTransaction) -> None:
-            row = _task(writing, run, task)
+            row = find_task(writing, run, task)
             change = self._change(writing, run)
             change.move(row, row.state, report=report)
             change.save()
@@ -708,7 +713,7 @@ class Ledger:
 
         def write(writing: WriteTransaction) -> None:
             change = self._change(writing, id)
-            row = _task(writing, id, task)
+            row = find_task(writing, id, task)
             if row.state != "input_required":
                 decided = f", decided as {row.decision!r}" if row.decision else ""
                 raise RunError(f"{task} does not wait for an answer: it is {row.state}{decided}")
@@ -730,7 +735,7 @@ class Ledger:
 
         def write(writing: WriteTransaction) -> Expansion:
             change = self._change(writing, id)
-            row = _task(writing, id, task)
+            row = find_task(writing, id, task)
             if row.state != "input_required":
                 raise RunError(f"{task} is {row.state}; nobody waits for its report")
             expansion = change.accept(row, result, decide)
@@ -740,12 +745,12 @@ class Ledger:
 
         return self.store.write(write)
 
-    def _change(self, writing: WriteTransaction, id: str) -> "_Change":
-        run = _run(writing, id)
-        return _Change(writing, run, self.graph(run))
+    def _change(self, writing: WriteTransaction, id: str) -> "RunChange":
+        run = find_run(writing, id)
+        return RunChange(writing, run, self.graph(run))
 
     def _ours(self, writing: WriteTransaction, claim: Claim) -> GraphTaskRow:
-        row = _task(writing, claim.row.run, claim.row.id)
+        row = find_task(writing, claim.row.run, claim.row.id)
         if row.fence != claim.fence or row.state != "running":
             raise LostTaskError(row.id, late=True)
         if row.cancel_requested:
@@ -774,455 +779,6 @@ class _Busy:
         )
 
 
-class _Change:
-    """Changes of one run within one transaction; `save` writes the run itself."""
-
-    def __init__(self, writing: WriteTransaction, run: GraphRunRow, graph: Graph) -> None:
-        self.writing, self.run, self.graph = writing, run, graph
-        self._was = run
-
-    @property
-    def _rows(self) -> GraphWriter:
-        return self.writing.graphs
-
-    def event(self, task: str | None, what: str, data: Mapping[str, JsonValue]) -> None:
-        """Append an event."""
-        self.run = replace(self.run, last_seq=self.run.last_seq + 1)
-        self._rows.add(
-            GraphEventRow(
-                run=self.run.id,
-                seq=self.run.last_seq,
-                at=self.writing.now(),
-                task=task,
-                what=what,
-                data=redact(_json(dict(data))).text,
-            )
-        )
-
-    def save(self) -> None:
-        """Write the run, with the state that follows from those of its tasks."""
-        if self.run == self._was:
-            return
-
-        if self.run.state not in RUN_ENDED:
-            state = state_of_run(
-                self._rows.task_counts(self.run.id),
-                failures=self._rows.failures(self.run.id),
-                cancelled=bool(json.loads(self.run.options).get("cancelled")),
-            )
-            if state != self.run.state:
-                ended = self.writing.now() if state in RUN_ENDED else None
-                self.run = replace(self.run, state=state, ended_at=ended)
-                self.event(None, "run", {"state": state})
-        self._rows.set(self.run)
-        self._was = self.run
-
-    def reopen(self) -> None:
-        """Let an ended run go on."""
-        options = json.loads(self.run.options)
-        options.pop("cancelled", None)
-        self.run = replace(self.run, state="running", ended_at=None, options=_json(options))
-
-    def add_step(
-        self,
-        step: GraphStep,
-        *,
-        distance: int,
-        parent: str | None = None,
-        depth: int = 0,
-        again: GraphTaskRow | None = None,
-    ) -> None:
-        """Add a step that waits; `again` is the row that it replaces, whose fence goes on."""
-        self._rows.add(
-            GraphTaskRow(
-                run=self.run.id,
-                id=step.id,
-                kind="task" if isinstance(step, GraphTask) else "gate",
-                round=0 if again is None else again.round + 1,
-                parent=parent,
-                depth=depth,
-                spec=_json(asdict(step)),
-                prompt=None,
-                notes=None,
-                optional=int(isinstance(step, GraphTask) and step.optional),
-                priority=step.priority if isinstance(step, GraphTask) else 0,
-                distance=distance,
-                state="waiting",
-                reason=None,
-                message=None,
-                ready_at=None,
-                deadline_at=None,
-                fence=0 if again is None else again.fence + 1,
-                owner=None,
-                lease_until=None,
-                cancel_requested=0,
-                session=None,
-                program_pid=None,
-                program_started=None,
-                task_key=None,
-                decision=None,
-                result=None,
-                report=None,
-            )
-        )
-        for need in step.needs:
-            self._rows.add(GraphNeedRow(run=self.run.id, task=step.id, need=need))
-
-    def move(self, row: GraphTaskRow, state: str, **values: Any) -> GraphTaskRow:  # noqa: ANN401
-        """Move a task to `state` and note that, in the transaction of this change."""
-        if state != row.state and not may_move(row.state, state):
-            raise RunError(f"{row.id} is {row.state}, which cannot become {state}")
-
-        moved = replace(row, state=state, **values)
-        self._rows.move_task(moved, was=row)
-        if state != row.state:
-            why = {"reason": moved.reason, "message": moved.message}
-            data = {"from": row.state, "to": state, **{k: v for k, v in why.items() if v}}
-            self.event(row.id, "state", data)
-        return moved
-
-    def take(self, row: GraphTaskRow, runner: ThisProcess, until: float) -> GraphTaskRow:
-        """Let `runner` work on a task until `until`."""
-        taken = self.move(
-            row,
-            "running",
-            fence=row.fence + 1,
-            owner=runner.owner,
-            lease_until=until,
-            reason=None,
-            message=None,
-            program_pid=None,
-            program_started=None,
-        )
-        self.event(row.id, "claimed", {"owner": runner.owner, "host": runner.host})
-        return taken
-
-    def begin(self, id: str) -> None:
-        """Let a step begin: a task is ready, a gate and a task of a person wait for an answer."""
-        row = _task(self.writing, self.run.id, id)
-        step = step_of(row)
-        if isinstance(step, GraphGate):
-            now = _epoch(self.writing.now())
-            self.move(
-                row,
-                "input_required",
-                reason="gate",
-                message=step.question,
-                deadline_at=None if step.timeout is None else now + step.timeout,
-                task_key=_key_of_gate(step),
-            )
-        elif self.graph.agent_named[step.agent].by_hand:
-            filled = self.fill(row, step)
-            if filled is not None:
-                agent = self.graph.agent_named[step.agent]
-                self.move(filled, "input_required", reason=agent.run, message=filled.prompt)
-        else:
-            self.move(row, "ready")
-
-    def fill(self, row: GraphTaskRow, step: GraphTask) -> GraphTaskRow | None:
-        """Put the values into the prompt of a task; without one of them it fails, and is None."""
-        sources = self._rows.needs(self.run.id, row.id)
-        prompt = step.prompt or (self.graph.prompt_of(step) if step.id in self.graph.steps else "")
-        named = {each.source for each in placeholders_in(prompt)} | set(sources)
-        values: dict[str, JsonValue] = {INPUT: json.loads(self.run.input)}
-        keys: list[str] = []
-        for name in sorted(named - {INPUT}):
-            found = self._rows.task(self.run.id, name)
-            if found is not None:
-                values[name] = _value_of(found)
-                keys += [found.task_key or ""] if name in sources else []
-
-        try:
-            filled = fill_in(prompt, values)
-        except ValueError as error:
-            # From waiting there is no way to failed: it was about to begin.
-            ready = row if row.state == "ready" else self.move(row, "ready")
-            self.move(ready, "failed", reason="prompt", message=excerpt(str(error), 500))
-            self.after(row.id)
-            return None
-
-        key = (
-            self.graph.key_of(step, filled, keys)
-            if step.id in self.graph.steps
-            else None
-        )
-        return self.move(row, row.state, prompt=filled, task_key=key)
-
-    def accept(
-        self,
-        row: GraphTaskRow,
-        result: Mapping[str, JsonValue],
-        decide: Callable[[RunSnapshot], Expansion],
-    ) -> Expansion:
-        """Accept the report of a task and carry out what it does to the graph."""
-        expansion = decide(self.snapshot())
-        kept = _json(_redacted(result))
-        ended = {"owner": None, "lease_until": None, "program_pid": None, "result": kept}
-        if expansion.state == "input_required":
-            path = " → ".join(expansion.path)
-            self.move(
-                row,
-                "input_required",
-                reason=expansion.reason,
-                message=excerpt(f"{expansion.message} ({path})" if path else expansion.message, 500),
-                decision=_json([asdict(each) for each in expansion.questions]) or None,
-                **ended,
-            )
-            return expansion
-
-        # A task that waits for what it sent back is done for now as well: it begins again later.
-        self.move(row, "accepted", reason=None, message=None, **ended)
-        for added in expansion.added:
-            self.add_step(added.task, distance=0, parent=added.parent, depth=added.depth)
-            self.event(added.task.id, "added", {"by": row.id, "agent": added.task.agent})
-        for need in expansion.needs:
-            self._rows.add(GraphNeedRow(run=self.run.id, task=row.id, need=need))
-        if expansion.again:
-            self._note_edges(row.id, expansion)
-            targets = [each.task for each in expansion.again]
-            behind = self.behind(targets)
-            for each in expansion.again:
-                target = _task(self.writing, self.run.id, each.task)
-                self.again(target, notes=each.message, fresh=False)
-            for name in behind:
-                if name not in targets:
-                    later = _task(self.writing, self.run.id, name)
-                    if later.state != "waiting":
-                        self.again(later, notes=None, fresh=False)
-            for each in expansion.again:
-                self.look_again(each.task)
-        for added in expansion.added:
-            self.look_again(added.task.id)
-        self.after(row.id)
-        return expansion
-
-    def again(self, row: GraphTaskRow, *, notes: str | None, fresh: bool) -> None:
-        """Let a task wait again, in its next round."""
-        if row.state == "running":
-            # Its runner finds its fence too old and stops.
-            self.event(row.id, "taken_back", {"round": row.round})
-        self.move(
-            row,
-            "waiting",
-            round=row.round + 1,
-            fence=row.fence + 1,
-            prompt=None,
-            notes=notes,
-            reason=None,
-            message=None,
-            owner=None,
-            lease_until=None,
-            program_pid=None,
-            cancel_requested=0,
-            decision=None,
-            session=None if fresh else row.session,
-        )
-
-    def behind(self, names: Sequence[str]) -> list[str]:
-        """Return everything that needs one of `names`, directly or not, without these."""
-        found = dict.fromkeys(names)
-        todo = list(names)
-        for name in todo:
-            for follower in self._rows.followers(self.run.id, name):
-                if follower not in found:
-                    found[follower] = None
-                    todo.append(follower)
-
-        return [name for name in found if name not in names]
-
-    def after(self, id: str) -> None:
-        """Look at what needs `id`, which has ended; what is left out because of it ends too."""
-        todo = [id]
-        for name in todo:
-            for follower in self._rows.followers(self.run.id, name):
-                if self.look_again(follower) == "skipped":
-                    todo.append(follower)
-
-    def look_again(self, id: str) -> str | None:
-        """Let a waiting step begin, or leave it out; return "ready", "waiting" or "skipped"."""
-        row = _task(self.writing, self.run.id, id)
-        if row.state != "waiting":
-            return None
-
-        needed = [NeededStep(*each) for each in self._rows.needed_states(self.run.id, id)]
-        found = readiness(step_of(row).when, needed)
-        if found == "ready":
-            self.begin(id)
-        elif found == "skipped":
-            self.move(row, "skipped", reason="needs", message="what it needs did not succeed")
-        return found
-
-    def answer(self, row: GraphTaskRow, answer: str, *, by: str, note: str) -> None:
-        """Carry out what a person decided about a gate or a task that waits."""
-        step = step_of(row)
-        self.event(row.id, "decided", {"answer": answer, "by": by, "note": note})
-        if isinstance(step, GraphGate):
-            if answer not in step.answers:
-                raise RunError(f"{answer!r} is no answer of {row.id}; expected one of"
-                               f" {', '.join(step.answers)}")
-            result = _json({"answer": answer, "note": note, "by": by})
-            state = "accepted" if answer == step.answers[0] else "skipped"
-            self.move(row, state, decision=answer, result=result, reason=None,
-                      message=f"{answer}, by {by}", deadline_at=None)
-        elif answer == "retry":
-            notes = note or "A person decided: go on."
-            self.again(row, notes=notes, fresh=False)
-            self.look_again(row.id)
-            return
-        elif answer == "accept" and row.result is not None:
-            self.move(row, "accepted", decision=answer, reason=None, message=f"accepted by {by}")
-        elif answer == "fail":
-            self.move(row, "failed", decision=answer, reason="person", message=note or f"by {by}")
-        else:
-            known = "retry, fail" if row.result is None else "retry, accept, fail"
-            raise RunError(f"{answer!r} cannot be decided about {row.id}; expected one of {known}")
-        self.after(row.id)
-
-    def answer_late_gates(self, now: float) -> None:
-        """Take the default of each gate that nobody answered in time."""
-        for row in self._rows.tasks(self.run.id, state="input_required"):
-            step = step_of(row)
-            if (
-                isinstance(step, GraphGate)
-                and step.default is not None
-                and row.deadline_at is not None
-                and now > row.deadline_at
-            ):
-                self.answer(row, step.default, by="timeout", note="nobody answered in time")
-
-    def stop_all(self, reason: str) -> None:
-        """End what has not begun, and tell what runs to stop."""
-        for row in self._rows.tasks(self.run.id):
-            if row.state == "running" and not row.cancel_requested:
-                self.move(row, "running", cancel_requested=1, reason=reason)
-            elif row.state not in ENDED and row.state != "running":
-                self.move(row, "cancelled", reason=reason, message=f"the {reason} passed")
-
-    def settle(
-        self, row: GraphAttemptRow, attempt: Attempt | None, *, agent: str, now: float
-    ) -> None:
-        """Give back what was reserved for a message, and count what it used.
-
-        None stands for a message whose end is not known: all that was reserved counts.
-        """
-        usage = attempt.usage if attempt is not None else None
-        tokens = usage.tokens if usage is not None and usage.tokens is not None else row.reserved
-        cost = usage.cost if usage is not None and usage.cost is not None else 0.0
-        self.run = replace(
-            self.run,
-            reserved_tokens=max(0, self.run.reserved_tokens - row.reserved),
-            spent_tokens=self.run.spent_tokens + tokens,
-            spent_cost=self.run.spent_cost + cost,
-        )
-        outcome = None if attempt is None else _json(_written(attempt, self.run))
-        self._rows.set(replace(row, outcome=outcome, ended_at=self.writing.now()))
-        if attempt is None:
-            return
-
-        found = self._rows.circuit(agent)
-        usages = json.loads(found.usages) if found is not None else []
-        if usage is not None and usage.tokens is not None and attempt.reply is not None:
-            usages = [*usages, usage.tokens][-_KNOWN_USAGES:]
-        failures = found.failures if found is not None else 0
-        failures = 0 if attempt.reply is not None else failures + int(attempt.repeatable)
-        pause = 0.0
-        if failures >= _FAILURES_THAT_OPEN:
-            pause = min(_FIRST_PAUSE * 2.0 ** (failures - _FAILURES_THAT_OPEN), _LONGEST_PAUSE)
-        known = _json(usages)
-        changed = found is None or (found.failures, found.usages) != (failures, known)
-        if changed and (failures or usages or found is not None):
-            self.set_circuit(
-                agent,
-                failures=failures,
-                open_until=now + pause if pause else 0.0,
-                usages=known,
-            )
-
-    def set_circuit(self, agent: str, **values: Any) -> None:  # noqa: ANN401
-        """Change what is known of the calls of an agent."""
-        found = self._rows.circuit(agent)
-        if found is None:
-            empty = CircuitRow(
-                agent=agent, failures=0, open_until=0.0, next_call_at=0.0, usages="[]"
-            )
-            self._rows.add(replace(empty, **values))
-        else:
-            self._rows.set(replace(found, **values))
-
-    def snapshot(self) -> RunSnapshot:
-        """Return what `expand` has to know."""
-        rows = self._rows.tasks(self.run.id)
-        tasks = {
-            row.id: TaskSnapshot(task=step, parent=row.parent, depth=row.depth)
-            for row in rows
-            if isinstance(step := step_of(row), GraphTask)
-        }
-        edges: dict[str, list[str]] = json.loads(self.run.edges)
-        reports = {Edge(*key.split(" ", 1)): tuple(each) for key, each in edges.items()}
-        return RunSnapshot(graph=self.graph, tasks=tasks, reports=reports)
-
-    def _note_edges(self, source: str, expansion: Expansion) -> None:
-        edges: dict[str, list[str]] = json.loads(self.run.edges)
-        for each in expansion.again:
-            edges.setdefault(f"{source} {each.task}", []).append(expansion.digest)
-        self.run = replace(self.run, edges=_json(edges))
-
-
-def step_of(row: GraphTaskRow) -> GraphStep:
-    """Return the task or gate of a row."""
-    values = json.loads(row.spec)
-    kind = GraphTask if row.kind == "task" else GraphGate
-    known = {each.name for each in fields(kind)}
-    return kind(
-        **{
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in values.items()
-            if name in known
-        }
-    )
-
-
-def _run(reading: ReadTransaction, id: str) -> GraphRunRow:
-    found = reading.graphs.run(id)
-    if found is None:
-        known = ", ".join(each.id for each in reading.graphs.runs(include_ended=True)[:5])
-        raise RunError(f"there is no run {id!r}; " + (f"known are {known}" if known else
-                       "goop-mcp delegate GRAPH starts one"))
-    return found
-
-
-def _task(reading: ReadTransaction, run: str, id: str) -> GraphTaskRow:
-    found = reading.graphs.task(run, id)
-    if found is None:
-        known = ", ".join(each.id for each in reading.graphs.tasks(run)[:12])
-        raise RunError(f"{run} has no task {id!r}; it has {known}")
-    return found
-
-
-def _value_of(row: GraphTaskRow) -> JsonValue:
-    """Return what prompts may take from a step: its envelope, or its answer; None without one."""
-    if row.state != "accepted" or row.result is None:
-        return None
-    result = json.loads(row.result)
-    return result.get("envelope") if row.kind == "task" else result
-
-
-def _key_of_gate(gate: GraphGate) -> str:
-    return _json([gate.question, list(gate.answers)])
-
-
-def _written(attempt: Attempt, run: GraphRunRow) -> dict[str, Any]:
-    """Return an attempt as it is stored: redacted, and without texts that are not to be kept."""
-    values = _redacted(attempt.to_dict())
-    values["message"] = _kept(str(values["message"]), run, failed=not attempt.accepted)
-    return values
-
-
-def _kept(text: str, run: GraphRunRow, *, failed: bool) -> str:
-    keep: KeepOutput = json.loads(run.options).get("keep_output", "all")
-    return redact(text).text if keep == "all" or (keep == "failed" and failed) else ""
-
-
 def _shown_attempt(number: int, attempt: Attempt) -> dict[str, JsonValue]:
     rules = sorted({rule for rule, _ in attempt.findings_key})
     usage: Usage | None = attempt.usage
@@ -1240,23 +796,5 @@ def _shown_attempt(number: int, attempt: Attempt) -> dict[str, JsonValue]:
     return shown
 
 
-def _redacted(values: Any) -> Any:  # noqa: ANN401 - JSON values, of the same shape as given
-    if isinstance(values, str):
-        return redact(values).text
-    if isinstance(values, Mapping):
-        return {key: _redacted(each) for key, each in values.items()}
-    if isinstance(values, list | tuple):
-        return [_redacted(each) for each in values]
-    return values
-
-
 def _with(options: str, **values: JsonValue) -> str:
-    return _json({**json.loads(options), **values})
-
-
-def _json(values: object) -> str:
-    return json.dumps(values, ensure_ascii=True, separators=(",", ":"))
-
-
-def _epoch(written: str) -> float:
-    return datetime.fromisoformat(written).timestamp()
+    return as_json({**json.loads(options), **values})

@@ -7,7 +7,7 @@ project follow each other, so that what was read in one cannot have changed befo
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Final, TypeVar, get_type_hints
@@ -290,6 +290,10 @@ _REMOVE_RUN: Final = tuple(
         (GraphRunRow, "id"),
     )
 )
+_REMOVE_STEP: Final = (
+    "DELETE FROM {goop}graph_needs WHERE {mine} AND run = :run AND task = :id RETURNING task",
+    "DELETE FROM {goop}graph_tasks WHERE {mine} AND run = :run AND id = :id RETURNING id",
+)
 _VALUE: Final = re.compile(r":([a-z_]+)")
 
 
@@ -425,6 +429,13 @@ class GraphWriter(GraphReader):
     def remove_runners(self, *, before: float) -> None:
         """Forget the runners that were not seen since."""
         self._ask(_REMOVE_RUNNERS, {"before": before})
+
+    def remove_steps(self, run: str, *, but: Collection[str]) -> None:
+        """Remove the tasks and gates of a run with what they need, except those in `but`."""
+        for row in self.tasks(run):
+            if row.id not in but:
+                for statement in _REMOVE_STEP:
+                    self._ask(statement, {"run": run, "id": row.id})
 
     def remove_run(self, run: str) -> None:
         """Remove a run with all that belongs to it."""
