@@ -38,10 +38,8 @@ def job(agent: Agent, policy: RetryPolicy = AT_ONCE) -> Job:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_call_cut_at_any_place_ends_as_if_it_had_never_been_cut(backend: str, seed: int) -> None:
     chance = random.Random(seed)
-    answers: list[str | Exception] = [
-        chance.choice([BAD_STATUS, BAD_AGENT, PROSE, GOOD, ConnectionError("gone")])
-        for _ in range(9)
-    ]
+    replies: list[str | Exception] = [BAD_STATUS, BAD_AGENT, PROSE, GOOD, ConnectionError("gone")]
+    answers = chance.choices(replies, k=9)
     four = replace(AT_ONCE, max_attempts=4)
     whole = Scripted(*answers)
     expected: Outcome = run(backend, RetryLoop(job(whole, four)).run)
