@@ -22,8 +22,6 @@ NOT_REACHED = {
     "protocols/speckit/model.py: by_severity",
     "protocols/speckit/writing.py: write_feedback_context",
     "protocols/speckit/writing.py: write_workflow_context",
-    "retry/attempts.py: attempts_without_usage",
-    "retry/attempts.py: joined_text",
     "routing/a2a.py: a2a_task",
     "routing/task_states.py: before_1_0",
     "routing/task_states.py: decision_state",

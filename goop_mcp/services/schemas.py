@@ -59,7 +59,7 @@ _SERIES = {
     # report.
     "hooks": _Series(title=".goopspec/hooks.json {version}", oldest=(1,), newest=(1,)),
     "options": _Series(
-        title="goop-mcp.toml, [tool.goop-mcp] in pyproject.toml {version}", oldest=(1,), newest=(1,)
+        title="goop-mcp.toml or [tool.goop-mcp] {version}", oldest=(1,), newest=(1,)
     ),
     "result": _Series(title="result.json of a session {version}", oldest=(1,), newest=(1,)),
     "speckit": _Series(title="Speckit agent response {version}", oldest=(1, 0), newest=(1, 0)),
