@@ -147,7 +147,7 @@ _IGNORE: Final = click.option(
 @click.option(
     "--transcript",
     metavar="FILE",
-    help="Compare the claims with the agent's session in FILE, of Claude Code or OpenCode.",
+    help="Compare the claims with the agent's session in FILE, of Claude Code, Codex or OpenCode.",
 )
 @click.option(
     "--require-evidence",
