@@ -149,7 +149,7 @@ def test_hooks_follow_the_options_of_the_project(tmp_path: Path) -> None:
     assert passes("goop-executor", "no report")
     assert passes("builder", bad.replace("<agent>goop-executor<", "<agent>builder<"))
 
-    # Both files name the agents: the options count, and whoever starts a session is told.
+    # Both files name the agents: the options count, and the start of a session names it.
     host.configure(agents=["reviewer"])
     assert passes("reviewer", "no report")
     assert "agents is also in goop-mcp.toml, line 8" in host.send("SessionStart").ended.err
