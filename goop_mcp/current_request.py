@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, NamedTuple
 
-__all__ = ["Request", "answering", "current_request", "request_id"]
+__all__ = ["ClientMessage", "answering", "current_request", "request_id"]
 
 _SHAPE: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 _NEW_BYTES = 8
 
 
-class Request(NamedTuple):
+class ClientMessage(NamedTuple):
     """A message of a client: its id, and the tool that it calls, None for any other message.
 
     `caller` is the name of the token that came with it, None when no tokens are required.
@@ -28,16 +28,16 @@ class Request(NamedTuple):
     caller: str | None = None
 
 
-_current: ContextVar[Request | None] = ContextVar("goop_mcp.current_request", default=None)
+_current: ContextVar[ClientMessage | None] = ContextVar("goop_mcp.current_request", default=None)
 
 
-def current_request() -> Request | None:
+def current_request() -> ClientMessage | None:
     """Return the request that the current code runs for, None outside of any request."""
     return _current.get()
 
 
 @contextmanager
-def answering(request: Request) -> Iterator[None]:
+def answering(request: ClientMessage) -> Iterator[None]:
     """Set `request` as the current request in the block."""
     token = _current.set(request)
     try:

@@ -3,6 +3,7 @@
     GoopError
     ├── UnknownNameError     a protocol, mode, rule, schema or prompt that does not exist
     ├── UnreadableFileError  a file that cannot be read as a reply
+    ├── ResultFileError      a result file of a test runner that cannot be read
     ├── NoClientError        standard input that held something else than an MCP client's messages
     ├── AssetMissingError    a schema, prompt or document of the package is missing
     ├── AssetBrokenError     a schema, prompt or document of the package cannot be used
@@ -63,6 +64,7 @@ __all__ = [
     "ProjectElsewhereError",
     "PromptArgumentError",
     "ReplyTypeError",
+    "ResultFileError",
     "RuleFailedError",
     "RuleRefusedError",
     "ScriptEndedError",
@@ -148,6 +150,10 @@ def _words(name: str) -> list[str]:
 
 class UnreadableFileError(GoopError, OSError):
     """Raised when a file that the user named cannot be read as a reply."""
+
+
+class ResultFileError(GoopError, ValueError):
+    """Raised when a result or coverage file is missing, too large, or not of its kind."""
 
 
 class NoClientError(GoopError, OSError):

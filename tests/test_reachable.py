@@ -45,7 +45,7 @@ NEUTRAL = {
     "overload",
     "singledispatch",
 }
-SURFACES = ("cli", "server", "hosts", "__main__.py", "testing")
+SURFACES = ("cli", "workbench", "server", "hosts", "__main__.py", "testing")
 
 
 def names_in(node: ast.AST) -> set[str]:

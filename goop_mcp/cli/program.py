@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "template": "Fill in a prompt for a common task.",
     "project": "Take a project through its phases and rounds.",
     "status": "Print the status of the project.",
+    "ui": "See and steer the work in a browser.",
     "stats": "Print statistics of the agents: failures, retries, adoption.",
     "reports": "Read recorded reports, or withdraw one.",
     "evidence": "Show what the claims of a recorded report rest on.",

@@ -13,14 +13,19 @@ from goop_mcp.evidence.activity import (
     ObservedMemory,
 )
 from goop_mcp.evidence.evidence import Evidence, EvidenceSource
+from goop_mcp.evidence.recorded_runs import KnownRuns, RecordedRun, RunCounts, WorkTree
 
 __all__ = [
     "NO_ACTIVITY",
     "AgentActivity",
     "Evidence",
     "EvidenceSource",
+    "KnownRuns",
     "ObservedCall",
     "ObservedCommand",
     "ObservedFile",
     "ObservedMemory",
+    "RecordedRun",
+    "RunCounts",
+    "WorkTree",
 ]

@@ -11,6 +11,7 @@ from goop_mcp.evidence.activity import (
     ObservedCommand,
     ObservedFile,
 )
+from goop_mcp.evidence.recorded_runs import RecordedRun, RunSource, WorkTree
 
 __all__ = ["Evidence", "EvidenceSource", "Observed", "activity_of"]
 
@@ -24,13 +25,17 @@ class Evidence:
     `activity` is what a reader made of a transcript. `commands` and `files` are for callers that
     ran the commands themselves, or have only lists of them; they are added to the activity, and
     without one they count as everything that the agent did. `base` is the id of the commit at which
-    the task began, None if unknown; `Expectations.base` counts first.
+    the task began, None if unknown; `Expectations.base` counts first. `runs` are runs of the
+    recorder, oldest first, and `tree` is the present state of the files; or `runs` is a function
+    that returns both for the checks of a report.
     """
 
     activity: AgentActivity | None = None
     commands: tuple[ObservedCommand, ...] = ()
     files: tuple[ObservedFile, ...] = ()
     base: str | None = None
+    runs: tuple[RecordedRun, ...] | RunSource = ()
+    tree: WorkTree | None = None
 
     def __post_init__(self) -> None:
         """Refuse values of the wrong type, which would blame the agent for the caller's mistake."""
@@ -38,6 +43,8 @@ class Evidence:
             ("activity", (self.activity,), (AgentActivity, type(None))),
             ("commands", self.commands, (ObservedCommand,)),
             ("files", self.files, (ObservedFile,)),
+            ("runs", () if callable(self.runs) else self.runs, (RecordedRun,)),
+            ("tree", (self.tree,), (WorkTree, type(None))),
         )
         for name, values, kinds in wanted:
             for value in values:

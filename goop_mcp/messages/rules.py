@@ -11,7 +11,7 @@ from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Finding, Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, RuleList, run_checks
 
-__all__ = ["VISUAL_STYLE_RULES", "Message", "check_message"]
+__all__ = ["VISUAL_STYLE_RULES", "RenderedMessage", "check_message"]
 
 _LONGEST_MESSAGE = 256 * 1024
 _MAIN_HEADING = re.compile(r"#{1,2}(?!#)\s*")
@@ -40,7 +40,7 @@ _SAMPLE = """\
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class RenderedMessage:
     """A rendered message; `lines` are those outside of fences, each with its number from 1."""
 
     lines: tuple[tuple[int, str], ...]
@@ -51,7 +51,7 @@ def check_message(text: str) -> tuple[Finding, ...]:
 
     Code in fences is not looked at, nor what lies beyond 256 KiB.
     """
-    message = Message(tuple(_outside_fences(text[:_LONGEST_MESSAGE])))
+    message = RenderedMessage(tuple(_outside_fences(text[:_LONGEST_MESSAGE])))
     findings = [
         Finding(
             rule=problem.rule.id,
@@ -117,7 +117,7 @@ VISUAL_STYLE_RULES = RuleList()
         reply=_SAMPLE,
     ),
 )
-def _header_form(message: Message, _expected: Expectations) -> list[Hit]:
+def _header_form(message: RenderedMessage, _expected: Expectations) -> list[Hit]:
     # "Always use `## 🔮 GoopSpec · [Context]` for main headers"
     written = [(number, line) for number, line in message.lines if line]
     hits = [
@@ -148,7 +148,7 @@ def _header_form(message: Message, _expected: Expectations) -> list[Hit]:
     requirements=("V-02", "V-17"),
     example=Example(good="\n\n---", bad="", reply=_SAMPLE),
 )
-def _divider_missing(message: Message, _expected: Expectations) -> Hit | None:
+def _divider_missing(message: RenderedMessage, _expected: Expectations) -> Hit | None:
     # "Use `---` to separate sections"
     written = [(number, line) for number, line in message.lines if line]
     if written and written[-1][1] == DIVIDER:
@@ -174,7 +174,7 @@ def _divider_missing(message: Message, _expected: Expectations) -> Hit | None:
     requirements=("V-17",),
     example=Example(good="Progress\n\n", bad="Progress\n", reply=_SAMPLE),
 )
-def _blank_line_missing(message: Message, _expected: Expectations) -> list[Hit]:
+def _blank_line_missing(message: RenderedMessage, _expected: Expectations) -> list[Hit]:
     # "Include blank lines between sections"
     # Lines within fences are missing here and count as blank: code next to a heading is accepted.
     texts = dict(message.lines)
@@ -207,7 +207,7 @@ def _blank_line_missing(message: Message, _expected: Expectations) -> list[Hit]:
     requirements=("V-06", "V-07", "V-17"),
     example=Example(good="- ✓ Task 2.1", bad="- ☑ Task 2.1", reply=_SAMPLE),
 )
-def _unknown_icon(message: Message, _expected: Expectations) -> list[Hit]:
+def _unknown_icon(message: RenderedMessage, _expected: Expectations) -> list[Hit]:
     # "Use ✓ ✗ ⏳ for status"
     return [
         _hit(
@@ -230,7 +230,7 @@ def _unknown_icon(message: Message, _expected: Expectations) -> list[Hit]:
     requirements=("V-17",),
     example=Example(good="→ `/goop-accept`", bad="Run: /goop-accept", reply=_SAMPLE),
 )
-def _arrow_missing(message: Message, _expected: Expectations) -> list[Hit]:
+def _arrow_missing(message: RenderedMessage, _expected: Expectations) -> list[Hit]:
     # 'Use → for "next step" callouts'
     hits = []
     heading = False
@@ -259,7 +259,7 @@ def _arrow_missing(message: Message, _expected: Expectations) -> list[Hit]:
     requirements=("V-16",),
     example=Example(good="### Completed\n", bad="+====+ GOOPSPEC > PLAN\n", reply=_SAMPLE),
 )
-def _box(message: Message, _expected: Expectations) -> list[Hit]:
+def _box(message: RenderedMessage, _expected: Expectations) -> list[Hit]:
     return [
         _hit(number, line, f"a box line stands in the message; expected the divider '{DIVIDER}'")
         for number, line in message.lines

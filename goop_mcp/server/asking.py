@@ -26,8 +26,8 @@ __all__ = [
     "QUESTION_SECONDS",
     "WAITING_SECONDS",
     "EarlierReply",
-    "Question",
-    "Reply",
+    "ElicitedQuestion",
+    "ElicitedReply",
     "ask",
     "can_ask",
     "earlier_reply",
@@ -50,7 +50,7 @@ _QUESTION: Final = "confirmation"
 _CHOICE: Final = "choice"
 
 
-class Reply(Enum):
+class ElicitedReply(Enum):
     """What came back for a question."""
 
     ACCEPTED = auto()
@@ -60,7 +60,7 @@ class Reply(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ElicitedQuestion:
     """What a person is asked: `lines` are shown, and one of the two choices has to be made."""
 
     lines: Sequence[str]
@@ -73,7 +73,7 @@ class EarlierReply:
     """The reply to a question that ended an earlier call; `about` is None if it is not known."""
 
     about: int | None
-    reply: Reply
+    reply: ElicitedReply
 
 
 def can_ask(ctx: Context[Any, Any]) -> bool:
@@ -89,8 +89,8 @@ def can_ask(ctx: Context[Any, Any]) -> bool:
 
 
 async def ask(
-    ctx: Context[Any, Any], question: Question, *, about: int
-) -> Reply | InputRequiredResult:
+    ctx: Context[Any, Any], question: ElicitedQuestion, *, about: int
+) -> ElicitedReply | InputRequiredResult:
     """Ask `question`; call it only if `can_ask`.
 
     A result is to be returned from the tool: `earlier_reply` then gives the reply in the call that
@@ -129,7 +129,7 @@ async def ask(
             )
         except (MCPError, ValidationError):
             # The client does not know the method, has gone, or sent something else.
-            return Reply.NOBODY
+            return ElicitedReply.NOBODY
 
     return _choice(reply, question.positive, question.negative)
 
@@ -143,14 +143,16 @@ def earlier_reply(ctx: Context[Any, Any]) -> EarlierReply | None:
     if ctx.request_state is None:
         # Replies without a valid state are nobody's: what was asked is not known.
         has_replies = ctx.input_responses is not None
-        return EarlierReply(about=None, reply=Reply.NOBODY) if has_replies else None
+        return EarlierReply(about=None, reply=ElicitedReply.NOBODY) if has_replies else None
 
     state = json.loads(ctx.request_state)
     given = (ctx.input_responses or {}).get(_QUESTION)
     reply = _choice(given, state["positive"], state["negative"])
 
     # The scope may have been taken away since the question was asked.
-    return EarlierReply(about=state["about"], reply=reply if _may_confirm(ctx) else Reply.NOBODY)
+    return EarlierReply(
+        about=state["about"], reply=reply if _may_confirm(ctx) else ElicitedReply.NOBODY
+    )
 
 
 def name_of_client(ctx: Context[Any, Any]) -> str | None:
@@ -198,11 +200,13 @@ def _may_confirm(ctx: Context[Any, Any]) -> bool:
     return isinstance(server, GoopServer) and CONFIRM in server.scopes_of_caller()
 
 
-def _choice(given: object, positive: str, negative: str) -> Reply:
+def _choice(given: object, positive: str, negative: str) -> ElicitedReply:
     if not isinstance(given, ElicitResult):
-        return Reply.NOBODY
+        return ElicitedReply.NOBODY
     if given.action == "decline":
-        return Reply.REFUSED
+        return ElicitedReply.REFUSED
 
     chosen = (given.content or {}).get(_CHOICE) if given.action == "accept" else None
-    return {positive: Reply.ACCEPTED, negative: Reply.REFUSED}.get(str(chosen), Reply.NOBODY)
+    return {positive: ElicitedReply.ACCEPTED, negative: ElicitedReply.REFUSED}.get(
+        str(chosen), ElicitedReply.NOBODY
+    )

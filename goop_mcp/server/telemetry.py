@@ -15,7 +15,7 @@ from mcp.types.methods import SPEC_CLIENT_METHODS, SPEC_CLIENT_NOTIFICATION_METH
 from opentelemetry import metrics, propagate, trace
 from opentelemetry.context import Context
 
-from goop_mcp.current_request import Request, answering, current_request, request_id
+from goop_mcp.current_request import ClientMessage, answering, current_request, request_id
 from goop_mcp.server.permissions import name_of_caller
 from goop_mcp.validation.findings import Severity
 from goop_mcp.workflow.agents import KNOWN_AGENTS, SPECIAL_NEXT_AGENTS
@@ -65,7 +65,7 @@ def identifying(is_known: IsKnown) -> ServerMiddleware[Any]:
         scope = getattr(ctx.request, "scope", None)
         given = scope.get(REQUEST_ID_KEY) if isinstance(scope, Mapping) else None
         tool = _target(ctx, is_known) if ctx.method == "tools/call" else None
-        with answering(Request(request_id(given), tool, name_of_caller())):
+        with answering(ClientMessage(request_id(given), tool, name_of_caller())):
             return await call_next(ctx)
 
     return identify

@@ -18,7 +18,7 @@ from goop_mcp.routing.adapters import ADAPTERS
 from goop_mcp.routing.counting import apply_changes, of_task, with_stored
 from goop_mcp.routing.views import ReportView, RequestView
 from goop_mcp.services.judgements import judgement_of, storable
-from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block
+from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, BlockedStop
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.records import NewJudgement, StoredReport
 from goop_mcp.validation.verdict import Verdict
@@ -124,7 +124,7 @@ def count_reply(
 def count_turn(
     store: Store,
     turn: AgentTurn,
-    outcome: Block | Allow,
+    outcome: BlockedStop | Allow,
     *,
     session: str | None,
     keeps_judgement: bool,

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from goop_mcp.redaction import redact
 from goop_mcp.store.interface import Store, WriteTransaction
-from goop_mcp.workspace.file_changes import FileChange
+from goop_mcp.workspace.file_changes import GuardedWrite
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import document_uri
 from goop_mcp.workspace.projections import (
@@ -41,7 +41,7 @@ class Change(Generic[T]):
 
     answer: T
     state: StatePlan | None = None
-    extra: tuple[FileChange, ...] = ()
+    extra: tuple[GuardedWrite, ...] = ()
     state_block: str | None = None
     documents: tuple[str, ...] = ()
     shows: bool = True
@@ -135,7 +135,7 @@ class ProjectContext:
         return made.answer, shown
 
 
-def _with_file(shown: Shown, change: FileChange, files: ProjectFiles) -> Shown:
+def _with_file(shown: Shown, change: GuardedWrite, files: ProjectFiles) -> Shown:
     if change.apply(files):
         return replace(shown, files=(*shown.files, change.path))
     remark = f"{change.path} was saved by somebody at this moment and is left as it is"

@@ -11,7 +11,7 @@ from goop_mcp.protocols import validate
 from goop_mcp.redaction import redact
 from goop_mcp.routing import Option, RoutingContext, route
 from goop_mcp.services.draft_request import draft_request
-from goop_mcp.workspace.documents.handoff import Handoff, NextTask, read_handoff
+from goop_mcp.workspace.documents.handoff import NextTask, SessionHandoff, read_handoff
 
 __all__ = ["blocker_values", "draft_values", "resume_values"]
 
@@ -48,7 +48,7 @@ def resume_values(text: str | None) -> Mapping[str, Any]:
     }
 
 
-def _lists(handoff: Handoff) -> list[tuple[str, list[str]]]:
+def _lists(handoff: SessionHandoff) -> list[tuple[str, list[str]]]:
     """Return the other lists of the handoff, each with a title, without empty ones."""
     commits = [f"{each.sha} {each.subject}" for each in handoff.commits]
     lists = [

@@ -43,7 +43,7 @@ from goop_mcp.workspace.checkpoints import checkpoint_id
 from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.document_lookup import has_session
 from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
-from goop_mcp.workspace.file_changes import FileChange, plan_checkpoint
+from goop_mcp.workspace.file_changes import GuardedWrite, plan_checkpoint
 from goop_mcp.workspace.layout import ADL, CHRONICLE, FOLDER, HANDOFF
 from goop_mcp.workspace.report_effects import entry_of_report, log_of_report, progress_of
 from goop_mcp.workspace.state import ProjectState
@@ -437,13 +437,13 @@ class _Recording:
 
     def _progress(
         self, writing: WriteTransaction, snapshot: ProjectSnapshot
-    ) -> tuple[StatePlan | None, tuple[FileChange, ...]]:
+    ) -> tuple[StatePlan | None, tuple[GuardedWrite, ...]]:
         """Return the change of the state that the report causes, and the files that follow it."""
         state = self._plan_state(writing, snapshot)
         if state is None:
             return None, ()
 
-        extra: tuple[FileChange, ...] = ()
+        extra: tuple[GuardedWrite, ...] = ()
         if state.planned.after.phase == "idle" != snapshot.phase:
             # The acceptance was confirmed by another program, which knows no rounds.
             context = self.project_context

@@ -7,7 +7,7 @@ from goop_mcp.services.session_handoff import handoff_event
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptStep, NewKeptDocument, RoundOutcome
 from goop_mcp.workspace.documents.spec_edits import set_lock
-from goop_mcp.workspace.file_changes import ARCHIVED, LEFT, FileChange, plan_archive, plan_spec
+from goop_mcp.workspace.file_changes import ARCHIVED, LEFT, GuardedWrite, plan_archive, plan_spec
 from goop_mcp.workspace.layout import (
     BLUEPRINT,
     CHRONICLE,
@@ -53,7 +53,7 @@ def close_round(
     *,
     outcome: RoundOutcome,
     now: str,
-) -> tuple[FileChange, ...]:
+) -> tuple[GuardedWrite, ...]:
     """Close the present round in this transaction; return the files to write after it.
 
     `snapshot` is the project before. Its documents are kept as the archive of the round, and what
@@ -72,7 +72,7 @@ def close_round(
 
     # The header of the contract says again that it may be changed.
     left = dict(project.sources)
-    changes: list[FileChange] = []
+    changes: list[GuardedWrite] = []
     if SPEC in left:
         left[SPEC] = set_lock(left[SPEC], locked=False, now=now)
         if left[SPEC] != project.sources[SPEC]:

@@ -13,7 +13,13 @@ from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.commands import usual_next_of_phase
 from goop_mcp.workspace.documents.blueprint import BlueprintTask
-from goop_mcp.workspace.documents.handoff import Commit, DoneTask, Handoff, NextTask, command_in
+from goop_mcp.workspace.documents.handoff import (
+    DoneTask,
+    HandoffCommit,
+    NextTask,
+    SessionHandoff,
+    command_in,
+)
 from goop_mcp.workspace.documents.status_markers import task_ids_in
 from goop_mcp.workspace.layout import READING_ORDER
 from goop_mcp.workspace.report_index import finishes_task
@@ -56,7 +62,7 @@ NOTHING_GIVEN = SessionFields()
 
 def compose_handoff(
     fields: SessionFields, sources: SessionSources, *, decided_command: str | None = None, now: str
-) -> Handoff:
+) -> SessionHandoff:
     """Return the handoff of `fields`, completed from `sources`, without secrets and envelopes.
 
     `decided_command` is that of the newest decision if it is not recorded yet. `now` is ISO 8601 in
@@ -83,7 +89,7 @@ def compose_handoff(
     waves = (len(blueprint.waves) if blueprint is not None else 0) or (
         state.total_waves if state is not None else 0
     )
-    handoff = Handoff(
+    handoff = SessionHandoff(
         generated=now,
         phase=_phase(sources),
         completed=tuple(_completed(reports, envelopes, without=named_again)),
@@ -98,7 +104,7 @@ def compose_handoff(
             for path in _texts(_parts(each, "artifacts", "files"), "path")
         ),
         commits=tuple(
-            Commit(sha, _text(each.get("message")) or "")
+            HandoffCommit(sha, _text(each.get("message")) or "")
             for envelope in envelopes
             for each in _parts(envelope, "artifacts", "commits")
             if (sha := _text(each.get("sha")))

@@ -19,7 +19,12 @@ from goop_mcp.services.session_contents import (
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import NewEvent
 from goop_mcp.validation.verdict import Verdict
-from goop_mcp.workspace.documents.handoff import Handoff, command_in, handoff_text, read_handoff
+from goop_mcp.workspace.documents.handoff import (
+    SessionHandoff,
+    command_in,
+    handoff_text,
+    read_handoff,
+)
 from goop_mcp.workspace.layout import HANDOFF, document_path
 from goop_mcp.workspace.projection_text import GIVEN_KIND
 
@@ -159,7 +164,7 @@ def given_event(fields: SessionFields, *, now: str) -> NewEvent:
     )
 
 
-def handoff_event(handoff: Handoff, *, author: str, now: str) -> NewEvent:
+def handoff_event(handoff: SessionHandoff, *, author: str, now: str) -> NewEvent:
     """Return the event that HANDOFF.md with `handoff` is built from."""
     return NewEvent(
         kind=HANDOFF_KIND,
@@ -170,7 +175,7 @@ def handoff_event(handoff: Handoff, *, author: str, now: str) -> NewEvent:
     )
 
 
-def judge_handoff(handoff: Handoff) -> Verdict:
+def judge_handoff(handoff: SessionHandoff) -> Verdict:
     """Return the verdict on the text of `handoff`, which must not contain an envelope.
 
     Raises SessionFieldsError if it does, or if parsing the text gives other values.

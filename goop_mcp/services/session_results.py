@@ -15,7 +15,7 @@ from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.sessions import list_sessions, read_sessions
 
-__all__ = ["SessionResult", "gather_results", "session_adoption"]
+__all__ = ["ReadSessionResult", "gather_results", "session_adoption"]
 
 _TEXTS = ("status", "summary")
 _LISTS = ("deliverables", "errors", "recommendations")
@@ -24,7 +24,7 @@ _MOST_SESSIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionResult:
+class ReadSessionResult:
     """The result of session `id`.
 
     `result` is None where there is none that can be read. `errors` say what is missing or has
@@ -48,7 +48,7 @@ class SessionResult:
 
 def gather_results(
     files: ProjectFiles, ids: Sequence[str] = (), *, text: str = ""
-) -> tuple[SessionResult, ...]:
+) -> tuple[ReadSessionResult, ...]:
     """Return the results of `ids` and of the sessions that `text` names; by default of all.
 
     Of all sessions, the newest 1,000. A missing result is an error of its session only (H-46).
@@ -59,7 +59,7 @@ def gather_results(
         wanted = list_sessions(files)[-_MOST_SESSIONS:]
 
     return tuple(
-        SessionResult(
+        ReadSessionResult(
             id=session.id,
             status=session.status,
             result=session.result,

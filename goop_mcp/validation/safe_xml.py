@@ -7,6 +7,7 @@ encoded here, so that no DOCTYPE, no foreign encoding and no entity declaration 
 import re
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Protocol, cast, overload
 
 from lxml import etree
 
@@ -18,7 +19,7 @@ from goop_mcp.validation.limits import Limits, utf8_length
 from goop_mcp.validation.markup import Grammar, TagPosition, XmlScan
 from goop_mcp.validation.rules import Problem
 
-__all__ = ["XmlEnvelope"]
+__all__ = ["XmlEnvelope", "strict_parser"]
 
 _DECLARATION_OR_HIDDEN = re.compile(r"<!(?:(DOCTYPE|ENTITY)\b|--|\[CDATA\[)", re.IGNORECASE)
 _DOCTYPE_BEFORE = re.compile(
@@ -41,10 +42,37 @@ _BEFORE_TEXT = re.compile(r"(?>(?:\s|<!\[CDATA\[|<!--(?>.*?-->))*)", re.DOTALL)
 def _parse(text: str) -> "etree._Element":
     """Parse `text`, which must begin with the root's start tag.
 
-    Raise XMLSyntaxError or UnicodeEncodeError if it is not well-formed. No other function of the
-    package builds a parser.
+    Raise XMLSyntaxError or UnicodeEncodeError if it is not well-formed.
     """
-    parser = etree.XMLParser(
+    return etree.fromstring(text.encode(), strict_parser())
+
+
+class EventParser(Protocol):
+    """A parser that takes a document in pieces and reports to its target."""
+
+    def feed(self, data: bytes, /) -> object:
+        """Parse the next piece."""
+
+    def close(self) -> object:
+        """End the document."""
+
+
+@overload
+def strict_parser() -> "etree.XMLParser": ...
+
+
+@overload
+def strict_parser(target: "etree.ParserTarget[None]") -> EventParser: ...
+
+
+def strict_parser(
+    target: "etree.ParserTarget[None] | None" = None,
+) -> "etree.XMLParser | EventParser":
+    """Return a parser that loads, expands and recovers nothing; it reports to `target`, if given.
+
+    No other function of the package builds one.
+    """
+    return etree.XMLParser(
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
@@ -56,8 +84,9 @@ def _parse(text: str) -> "etree._Element":
         remove_comments=True,
         remove_pis=True,
         recover=False,
+        # The type stubs have no target that may be None.
+        target=cast("etree.ParserTarget[None]", target),
     )
-    return etree.fromstring(text.encode(), parser)
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ __all__ = [
     "ARCHIVED",
     "CHECKPOINT",
     "LEFT",
-    "FileChange",
+    "GuardedWrite",
     "interrupted_files",
     "pending_spec",
     "plan_archive",
@@ -39,7 +39,7 @@ LEFT: Final[KeptStep] = "left"
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
+class GuardedWrite:
     """A text to write to `path`; `replaces` is the sha256 of the file, None to create it only."""
 
     path: str
@@ -63,7 +63,7 @@ class FileChange:
         return True
 
 
-def plan_spec(writing: WriteTransaction, *, path: str, before: str, after: str) -> FileChange:
+def plan_spec(writing: WriteTransaction, *, path: str, before: str, after: str) -> GuardedWrite:
     """Plan `after` in place of `before` in SPEC.md at `path`, and record it in this transaction.
 
     The caller keeps the text `after` in the same transaction, and writes the file if the folder is
@@ -73,13 +73,13 @@ def plan_spec(writing: WriteTransaction, *, path: str, before: str, after: str) 
     revision = writing.next_revision()
     writing.set_projection(Projection(path=path, revision=revision, sha256=old, pending_sha256=new))
 
-    return FileChange(path, after, replaces=old)
+    return GuardedWrite(path, after, replaces=old)
 
 
-def plan_archive(reading: ReadTransaction, *, round: int) -> tuple[FileChange, ...]:
+def plan_archive(reading: ReadTransaction, *, round: int) -> tuple[GuardedWrite, ...]:
     """Return the copies of the documents that were kept when `round` was closed."""
     return tuple(
-        FileChange(archived_document(kept.name, round=round), kept.text, replaces=None)
+        GuardedWrite(archived_document(kept.name, round=round), kept.text, replaces=None)
         for kept in reading.kept_documents(step=ARCHIVED, round=round)
         if kept.name.endswith(".md")
     )
@@ -92,7 +92,7 @@ def plan_checkpoint(
     task: str | None,
     note: str | None,
     now: str,
-) -> tuple[str, FileChange]:
+) -> tuple[str, GuardedWrite]:
     """Keep a checkpoint of `state` in this transaction; return its id, and the file to write.
 
     The caller sets activeCheckpointId.
@@ -111,10 +111,10 @@ def plan_checkpoint(
         )
     )
 
-    return id, FileChange(checkpoint_path(id), text, replaces=None)
+    return id, GuardedWrite(checkpoint_path(id), text, replaces=None)
 
 
-def pending_spec(reading: ReadTransaction, files: ProjectFiles) -> FileChange | None:
+def pending_spec(reading: ReadTransaction, files: ProjectFiles) -> GuardedWrite | None:
     """Return the text of SPEC.md that is recorded and that this folder does not have yet.
 
     A killed writer left it so, or a server without the folder. A file that somebody has changed
@@ -133,14 +133,14 @@ def pending_spec(reading: ReadTransaction, files: ProjectFiles) -> FileChange | 
 
         kept = reading.kept_document(SPEC)
         if kept is not None and kept.sha256 == row.pending_sha256:
-            return FileChange(row.path, kept.text, replaces=row.sha256)
+            return GuardedWrite(row.path, kept.text, replaces=row.sha256)
 
     return None
 
 
 def interrupted_files(
     reading: ReadTransaction, files: ProjectFiles, *, active_checkpoint: str | None
-) -> tuple[FileChange, ...]:
+) -> tuple[GuardedWrite, ...]:
     """Return the files of people that are recorded, and that this folder does not have yet.
 
     `active_checkpoint` is the id of the state as it counts, None where checkpoints are rows only.
@@ -160,6 +160,6 @@ def interrupted_files(
     if active_checkpoint is not None and not files.exists(checkpoint_path(active_checkpoint)):
         kept = reading.kept_document(active_checkpoint, step=CHECKPOINT)
         if kept is not None:
-            found.append(FileChange(checkpoint_path(kept.name), kept.text, replaces=None))
+            found.append(GuardedWrite(checkpoint_path(kept.name), kept.text, replaces=None))
 
     return tuple(found)

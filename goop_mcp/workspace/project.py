@@ -10,7 +10,7 @@ from goop_mcp.workspace.document_lookup import find_document, is_there
 from goop_mcp.workspace.document_templates import is_untouched
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.documents.chronicle import Chronicle, read_chronicle
-from goop_mcp.workspace.documents.handoff import Handoff, read_handoff
+from goop_mcp.workspace.documents.handoff import SessionHandoff, read_handoff
 from goop_mcp.workspace.documents.requirements import InterviewFacts, read_requirements
 from goop_mcp.workspace.documents.spec import Spec, read_spec
 from goop_mcp.workspace.files import ProjectFiles
@@ -61,7 +61,7 @@ class Project:
     spec: Spec | None = None
     blueprint: Blueprint | None = None
     chronicle: Chronicle | None = None
-    handoff: Handoff | None = None
+    handoff: SessionHandoff | None = None
     interview: InterviewFacts | None = None
     work: WorkRecords | None = None
     paths: Mapping[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from goop_mcp.errors import WorkspaceError
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.workspace.archive import ARCHIVE_FOLDER
-from goop_mcp.workspace.file_changes import FileChange, interrupted_files, pending_spec
+from goop_mcp.workspace.file_changes import GuardedWrite, interrupted_files, pending_spec
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import CHECKPOINTS_FOLDER, FOLDER, archived_document
 from goop_mcp.workspace.projections import (
@@ -26,7 +26,7 @@ from goop_mcp.workspace.state_writing import StatePlan, interrupted_change
 
 __all__ = ["Recovery", "complete", "recover"]
 
-_Plans: TypeAlias = tuple[StatePlan | None, tuple[FileChange, ...], ProjectionPlan]
+_Plans: TypeAlias = tuple[StatePlan | None, tuple[GuardedWrite, ...], ProjectionPlan]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ def complete(writing: WriteTransaction, files: ProjectFiles, *, is_shared: bool)
 
 def _interrupted(
     reading: ReadTransaction, files: ProjectFiles, *, is_shared: bool
-) -> tuple[StatePlan | None, tuple[FileChange, ...]]:
+) -> tuple[StatePlan | None, tuple[GuardedWrite, ...]]:
     """Return the change of state.json and the files of people that are recorded and not written."""
     if is_shared:
         return None, interrupted_files(reading, files, active_checkpoint=None)

@@ -7,7 +7,7 @@ from goop_mcp.hosts.frameworks import open_reviews
 from goop_mcp.hosts.frameworks.open_reviews import OpenReviews
 from goop_mcp.retry import Outcome
 from goop_mcp.services.stop_hooks.attempt_storage import AttemptsInMemory
-from goop_mcp.services.stop_hooks.attempts import Attempt
+from goop_mcp.services.stop_hooks.attempts import TurnState
 from tests.retry.agents import BAD_AGENT, BAD_STATUS, GOOD
 
 
@@ -26,8 +26,10 @@ def test_the_counts_of_1200_open_conversations_are_kept() -> None:
 def test_the_counts_of_1200_agents_of_one_server_are_kept() -> None:
     attempts = AttemptsInMemory()
     for number in range(1200):
-        attempts.change(str(number), lambda before: (Attempt(1, "", ""), before))
-    assert attempts.change("0", lambda before: (Attempt(2, "", ""), before)) == Attempt(1, "", "")
+        attempts.change(str(number), lambda before: (TurnState(1, "", ""), before))
+    assert attempts.change("0", lambda before: (TurnState(2, "", ""), before)) == TurnState(
+        1, "", ""
+    )
 
 
 def test_abandoned_conversations_are_reported_when_they_are_removed(

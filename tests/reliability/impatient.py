@@ -26,5 +26,6 @@ def _write_soon(
 
 
 if __name__ == "__main__":
-    SqliteStore.write = _write_soon  # type: ignore[method-assign, assignment] # the one thing that differs from the program
+    # The one thing that differs from the program.
+    SqliteStore.write = _write_soon  # type: ignore[method-assign, assignment]
     sys.exit(main())

@@ -129,7 +129,8 @@ def test_a_fallback_that_waits_for_a_person_ends_the_call_and_no_other_is_asked(
 
 def test_a_fallback_that_cannot_be_asked_is_refused_before_anybody_is_asked() -> None:
     agent = Scripted(BAD_STATUS)
-    policy = RetryPolicy(when_exhausted="fallback", fallback="planner")  # type: ignore[arg-type]  # wrong on purpose
+    # Wrong on purpose.
+    policy = RetryPolicy(when_exhausted="fallback", fallback="planner")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="the fallback is str"):
         ask(agent, policy=policy)
     assert agent.heard == []

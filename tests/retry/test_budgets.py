@@ -170,7 +170,8 @@ def test_a_failed_call_counts_with_the_usage_that_its_failure_carries() -> None:
         async def ask(self, _message: Message) -> Reply:
             self.calls += 1
             failure = ConnectionError("cut off")
-            failure.usage = THOUSAND  # type: ignore[attr-defined]  # as clients attach what was used
+            # As clients attach what was used.
+            failure.usage = THOUSAND  # type: ignore[attr-defined]
             raise failure
 
     agent = Failing()

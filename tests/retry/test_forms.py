@@ -126,7 +126,8 @@ def test_a_class_of_agents_is_not_taken_for_an_agent() -> None:
 def test_nothing_of_what_the_caller_passed_is_changed() -> None:
     terms = {"protocol": "goop_report", "policy": RetryPolicy()}
     kept = dict(terms)
-    agent = EnvelopedAgent(Scripted(BAD_STATUS, GOOD), **terms)  # type: ignore[arg-type]  # of two kinds
+    # Of two kinds.
+    agent = EnvelopedAgent(Scripted(BAD_STATUS, GOOD), **terms)  # type: ignore[arg-type]
     agent.sync("Do it.")
     assert terms == kept
 

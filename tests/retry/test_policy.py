@@ -67,7 +67,8 @@ def test_every_error_is_named_at_once() -> None:
 
 def test_a_list_of_the_callers_is_copied() -> None:
     ways, rules = ["fresh"], {"xml/unescaped"}
-    policy = RetryPolicy(ways=ways, rejected_repairs=rules)  # type: ignore[arg-type]  # taken all the same
+    # Taken all the same.
+    policy = RetryPolicy(ways=ways, rejected_repairs=rules)  # type: ignore[arg-type]
     ways.append("minimal")
     rules.clear()
     assert policy.ways == ("fresh",)

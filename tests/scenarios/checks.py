@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goop_mcp.cli.demo.full_player import Answer, PlayStep, Position, position_of
+from goop_mcp.cli.demo.full_player import PlayStep, ProjectPosition, ToolAnswer, position_of
 from goop_mcp.cli.demo.full_story import PEOPLES_NOTE
 from goop_mcp.context import AppContext
 from goop_mcp.services.project_status import project_status
@@ -60,7 +60,7 @@ def changed(before: Files, after: Files) -> set[str]:
     return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
 
 
-def check_changes(step: PlayStep, answer: Answer | None, before: Files, after: Files) -> None:
+def check_changes(step: PlayStep, answer: ToolAnswer | None, before: Files, after: Files) -> None:
     """Assert that the call changed only what the step may change and the answer names."""
     found = changed(before, after)
     unexpected = {
@@ -107,7 +107,7 @@ def _named_files(values: Mapping[str, Any]) -> Iterable[str]:
     return (each.removeprefix(f"{FOLDER}/").removeprefix(document_uri("")) for each in named)
 
 
-def check_documents(files: Files, position: Position, *, is_edited: bool) -> None:
+def check_documents(files: Files, position: ProjectPosition, *, is_edited: bool) -> None:
     """Assert that state.json, CHRONICLE.md and SPEC.md show `position`.
 
     `is_edited` is whether people changed documents since the last change of ours: CHRONICLE.md
@@ -140,7 +140,7 @@ def check_documents(files: Files, position: Position, *, is_edited: bool) -> Non
         _check_block(files["CHRONICLE.md"].decode(), position)
 
 
-def _check_block(chronicle: str, position: Position) -> None:
+def _check_block(chronicle: str, position: ProjectPosition) -> None:
     """Assert that the block at the top, which agents read first, shows `position`."""
     match = re.search(
         r"<!-- goop:state (\d+) [0-9a-f]+ -->\n(.*?)\n<!-- goop:end-state \1 -->",
@@ -182,7 +182,7 @@ def check_texts(files: Files, step: PlayStep) -> None:
             assert text in document, f"{path} does not show {text!r}"
 
 
-def check_handoff(text: str, position: Position) -> None:
+def check_handoff(text: str, position: ProjectPosition) -> None:
     """Assert that a handoff that was just written is true."""
     handoff = read_handoff(text)
     assert handoff.phase == position.phase
@@ -237,7 +237,7 @@ def _kept_copies(reading: ReadTransaction) -> dict[str, str]:
     return {path.removeprefix(f"{FOLDER}/"): text for path, text in copies.items()}
 
 
-def check_rows(settings: Settings, position: Position) -> None:
+def check_rows(settings: Settings, position: ProjectPosition) -> None:
     """Assert that the database holds what the position says."""
     with AppContext(settings) as application:
         if not application.store.exists():
@@ -265,7 +265,9 @@ def check_rows(settings: Settings, position: Position) -> None:
         assert set(last) == {*position.done, *position.failed, *position.open}
 
 
-def check_status(found: Mapping[str, Any], other: Mapping[str, Any], expected: Position) -> None:
+def check_status(
+    found: Mapping[str, Any], other: Mapping[str, Any], expected: ProjectPosition
+) -> None:
     """Assert that both readers, the server and another process, find `expected`."""
     check_position(found, expected)
     # Ages grow between two looks.
@@ -273,7 +275,7 @@ def check_status(found: Mapping[str, Any], other: Mapping[str, Any], expected: P
     assert not found["database"]["files_behind"]
 
 
-def check_position(found: Mapping[str, Any], expected: Position) -> None:
+def check_position(found: Mapping[str, Any], expected: ProjectPosition) -> None:
     """Assert that the status `found` is `expected`, and that nothing was in the way."""
     assert position_of(found) == expected
     for name in ("conflicts", "unreadable", "warnings"):

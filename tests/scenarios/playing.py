@@ -13,7 +13,14 @@ from mcp import Client, MCPError
 from mcp.client.session import ElicitationFnT
 from mcp.client.stdio import StdioServerParameters
 
-from goop_mcp.cli.demo.full_player import Answer, Confirm, Connect, Player, PlayStep, Position
+from goop_mcp.cli.demo.full_player import (
+    Confirm,
+    Connect,
+    Player,
+    PlayStep,
+    ProjectPosition,
+    ToolAnswer,
+)
 from goop_mcp.cli.demo.full_story import CHAPTERS
 from goop_mcp.settings import Settings
 from goop_mcp.workspace.layout import PEOPLES_DOCUMENTS
@@ -52,7 +59,7 @@ class Transcript:
     statuses: dict[str, str] = field(default_factory=dict)
     documents: dict[str, str] = field(default_factory=dict)
 
-    def add(self, step: PlayStep, answer: Answer | None, status: Mapping[str, Any]) -> None:
+    def add(self, step: PlayStep, answer: ToolAnswer | None, status: Mapping[str, Any]) -> None:
         """Add the answer of a step, and the status of the project after it."""
         if answer is not None:
             # The question of a person and its answer look different for each variant.
@@ -67,7 +74,7 @@ class Transcript:
         self.statuses[step.name] = normal(json.dumps(checks.without_ages(shown), indent=1))
 
 
-Call = Callable[[Player, PlayStep, Position], Awaitable[Answer | None]]
+Call = Callable[[Player, PlayStep, ProjectPosition], Awaitable[ToolAnswer | None]]
 """Makes the call of a step at a position; the answer is None if it is not known."""
 
 
@@ -114,7 +121,7 @@ async def play(
     it as soon as a step has judged it.
     """
     settings = settings or Settings(project=project)
-    reader, transcript, position = checks.Reader(settings), Transcript(), Position()
+    reader, transcript, position = checks.Reader(settings), Transcript(), ProjectPosition()
     files, edited = reader.documents(), set[str]()
 
     async with Player(project, connect, confirm=confirm) as player:
@@ -172,7 +179,7 @@ async def play(
     return transcript
 
 
-def check_answer(step: PlayStep, answer: Answer | None) -> None:
+def check_answer(step: PlayStep, answer: ToolAnswer | None) -> None:
     """Assert that the answer is the one that the orchestrator expects."""
     if answer is None:
         return

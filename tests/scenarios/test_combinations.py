@@ -15,7 +15,7 @@ import pytest
 from mcp import Client
 from mcp.client.session import ElicitationFnT
 
-from goop_mcp.cli.demo.full_player import Answer, Connect, Player, PlayStep, Position
+from goop_mcp.cli.demo.full_player import Connect, Player, PlayStep, ProjectPosition, ToolAnswer
 from goop_mcp.cli.demo.full_story import FIRST_WAVE, IDEA, PLAN, SECOND_WAVE
 from goop_mcp.settings import DatabaseUrl, Settings
 from tests.postgres import Database, Server
@@ -119,7 +119,7 @@ async def play_as(
         assert code == (0 if accept else 1), f"{command} ended with {code}"
         return accept
 
-    async def call(player: Player, step: PlayStep, _: Position) -> Answer | None:
+    async def call(player: Player, step: PlayStep, _: ProjectPosition) -> ToolAnswer | None:
         """Make the call where it can be made: in the checkout, or at the server elsewhere."""
         action = step.arguments.get("action")
         is_remote = combination.transport != "stdio"

@@ -13,7 +13,14 @@ from typing import Final, Literal
 import pytest
 from mcp import MCPError
 
-from goop_mcp.cli.demo.full_player import Answer, Connect, Player, PlayStep, Position, position_of
+from goop_mcp.cli.demo.full_player import (
+    Connect,
+    Player,
+    PlayStep,
+    ProjectPosition,
+    ToolAnswer,
+    position_of,
+)
 from goop_mcp.cli.demo.full_story import IDEA, PLAN
 from goop_mcp.context import AppContext
 from goop_mcp.settings import DatabaseUrl, Settings
@@ -50,7 +57,9 @@ class Recorder:
     points: dict[str, Sequence[Failpoint]] = field(default_factory=dict)
     rows: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
-    async def __call__(self, player: Player, step: PlayStep, _: Position) -> Answer | None:
+    async def __call__(
+        self, player: Player, step: PlayStep, _: ProjectPosition
+    ) -> ToolAnswer | None:
         self.orders.let_live()
         answer = await player.call(step)
         self.points[step.name] = self.orders.passed
@@ -74,7 +83,9 @@ class Killer:
     kills: Counter[Failpoint] = field(default_factory=Counter)
     completed: Counter[str] = field(default_factory=Counter)
 
-    async def __call__(self, player: Player, step: PlayStep, before: Position) -> Answer | None:
+    async def __call__(
+        self, player: Player, step: PlayStep, before: ProjectPosition
+    ) -> ToolAnswer | None:
         number = self._place(self.recorder.points[step.name])
         if number is not None and await self._is_killed_and_done(player, step, before, number):
             return None
@@ -99,7 +110,7 @@ class Killer:
         return last + turn * 5 % (len(points) - last)
 
     async def _is_killed_and_done(
-        self, player: Player, step: PlayStep, before: Position, number: int
+        self, player: Player, step: PlayStep, before: ProjectPosition, number: int
     ) -> bool:
         """Kill the server at the point, start another one, and return whether the step is done."""
         self.orders.kill_at(number)

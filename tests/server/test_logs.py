@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from goop_mcp.current_request import Request, answering, current_request, request_id
+from goop_mcp.current_request import ClientMessage, answering, current_request, request_id
 from goop_mcp.logs import LogFormat, configure_logging
 from goop_mcp.redaction import redact
 from goop_mcp.store.opening import open_store
@@ -20,7 +20,7 @@ from tests.repository import ROOT
 from tests.server.http.serving import environment
 
 SECRET = "ghp_" + "a1B2" * 9
-REQUEST = Request("request-1", "save_memory")
+REQUEST = ClientMessage("request-1", "save_memory")
 PATIENCE = 60
 log = logging.getLogger("goop_mcp.test")
 
@@ -136,12 +136,12 @@ def test_any_other_id_is_replaced_by_a_new_one(given: str | None) -> None:
 def test_the_request_is_known_in_worker_threads_and_in_the_writer_of_the_database(
     tmp_path: Path,
 ) -> None:
-    seen: list[Request | None] = []
+    seen: list[ClientMessage | None] = []
 
     async def serve(id: str) -> None:
         store = open_store(None, project=tmp_path / id)
         (tmp_path / id).mkdir()
-        with answering(Request(id)):
+        with answering(ClientMessage(id)):
             await anyio.to_thread.run_sync(lambda: seen.append(current_request()))
             await anyio.to_thread.run_sync(
                 lambda: store.write(lambda _: seen.append(current_request()))

@@ -20,7 +20,7 @@ from goop_mcp.server import create_server
 from goop_mcp.server.etags import ETags
 from goop_mcp.services.recorded_reports import withdraw_report
 from goop_mcp.settings import DatabaseUrl, Settings
-from goop_mcp.workspace.documents.handoff import Handoff, handoff_text
+from goop_mcp.workspace.documents.handoff import SessionHandoff, handoff_text
 from goop_mcp.workspace.files import MOST_BYTES
 from goop_mcp.workspace.layout import DOCUMENTS
 from tests.postgres import Database
@@ -242,7 +242,9 @@ def test_the_prompts_of_a_session_look_into_the_project(
     assert {"start_task", "resume_session"} <= {*names}
     assert "Your task: W2.T3" in project.prompt("start_task", task="W2.T3")
     assert project.prompt("resume_session").startswith("There is no `.goopspec/HANDOFF.md`")
-    handoff = Handoff(generated="2026-01-20T08:00:00Z", phase="execute", command="/goop-execute")
+    handoff = SessionHandoff(
+        generated="2026-01-20T08:00:00Z", phase="execute", command="/goop-execute"
+    )
     (tmp_path / ".goopspec" / "HANDOFF.md").write_text(handoff_text(handoff), encoding="utf-8")
     assert "5. Run `/goop-execute`." in project.prompt("resume_session")
     (tmp_path / ".goopspec" / "HANDOFF.md").write_bytes(b"\xff")

@@ -11,7 +11,7 @@ from mcp.types import RequestParamsMeta
 from opentelemetry import propagate, trace
 from opentelemetry.sdk.trace import ReadableSpan
 
-from goop_mcp.current_request import Request, current_request
+from goop_mcp.current_request import ClientMessage, current_request
 from goop_mcp.server import GoopServer, create_server
 from goop_mcp.server.middleware import log_timing
 from goop_mcp.settings import Settings
@@ -202,6 +202,6 @@ def test_a_worker_thread_knows_the_request_and_the_next_one_has_another(faulty: 
         for span in spans("tools/call whose")
         if span.kind is trace.SpanKind.SERVER
     ]
-    assert [first, second] == [str(Request(str(id), "whose")) for id in ids]
+    assert [first, second] == [str(ClientMessage(str(id), "whose")) for id in ids]
     assert first != second
     assert current_request() is None

@@ -27,7 +27,7 @@ from goop_mcp.services.prompts import (
     render_prompt,
 )
 from goop_mcp.validation.samples import COMPLETE_REPLY
-from goop_mcp.workspace.documents.handoff import DoneTask, Handoff, NextTask, handoff_text
+from goop_mcp.workspace.documents.handoff import DoneTask, NextTask, SessionHandoff, handoff_text
 from goop_mcp.workspace.files import ProjectFiles
 from tests.requirements import requirement
 
@@ -371,7 +371,7 @@ def test_an_agent_or_phase_that_no_report_could_name_starts_nothing(
         render_prompt("start_task", arguments)
 
 
-HANDOFF = Handoff(
+HANDOFF = SessionHandoff(
     generated="2026-01-20T08:00:00Z",
     phase="execute",
     completed=(DoneTask("W1.T1 Model", "a1b2c3d"),),
@@ -387,7 +387,7 @@ HANDOFF = Handoff(
 )
 
 
-def resumed(project: Path, handoff: Handoff) -> str:
+def resumed(project: Path, handoff: SessionHandoff) -> str:
     (project / ".goopspec").mkdir()
     (project / ".goopspec" / "HANDOFF.md").write_text(handoff_text(handoff), encoding="utf-8")
     return resume(project)

@@ -464,7 +464,8 @@ def test_the_state_that_another_program_wrote_meanwhile_is_not_moved_on(tmp_path
 
                 return store.write(change, then=later)  # type: ignore[arg-type] # as above
 
-        other = replace(project_context, store=Interrupted())  # type: ignore[arg-type] # it passes on what a store has
+        # It passes on what a store has.
+        other = replace(project_context, store=Interrupted())  # type: ignore[arg-type]
         recorded = record(other, report(phase="accept"))
         assert (recorded.status, recorded.written.state) == ("recorded", None)
         assert state_of(project_context).phase == "execute"

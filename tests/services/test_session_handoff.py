@@ -21,7 +21,7 @@ from goop_mcp.services.session_handoff import (
 )
 from goop_mcp.settings import DatabaseUrl, Settings
 from goop_mcp.store.records import NewEvent
-from goop_mcp.workspace.documents.handoff import Handoff, read_handoff
+from goop_mcp.workspace.documents.handoff import SessionHandoff, read_handoff
 from tests.postgres import Database
 from tests.services.redaction_samples import AWS_KEY, PASSWORD
 from tests.services.reporting import record, report, working_in
@@ -42,7 +42,7 @@ def built(project_context: ProjectContext, *, write: bool, **fields: object) -> 
     return build_session_handoff(session_fields(fields), project_context, write=write, now=LATER)
 
 
-def read(project_context: ProjectContext, **fields: object) -> Handoff:
+def read(project_context: ProjectContext, **fields: object) -> SessionHandoff:
     return read_handoff(built(project_context, write=False, **fields).text)
 
 

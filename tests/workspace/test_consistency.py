@@ -10,7 +10,7 @@ from goop_mcp.store.records import StoredReport
 from goop_mcp.validation.findings import Severity
 from goop_mcp.workflow.gates import GateName, judge_gate
 from goop_mcp.workspace.consistency import find_drift, gate_facts, project_facts
-from goop_mcp.workspace.documents.handoff import Handoff, handoff_text
+from goop_mcp.workspace.documents.handoff import SessionHandoff, handoff_text
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import READING_ORDER
 from goop_mcp.workspace.project import Project, read_project
@@ -171,7 +171,7 @@ def test_tasks_done_here_and_open_there_and_tasks_of_no_plan_are_drift(files: Pr
 def test_a_handoff_older_than_the_last_report_is_stale(
     files: ProjectFiles, generated: str, stale: bool
 ) -> None:
-    text = handoff_text(Handoff(generated=generated, phase="execute"))
+    text = handoff_text(SessionHandoff(generated=generated, phase="execute"))
     (files.root / ".goopspec" / "HANDOFF.md").write_text(text, encoding="utf-8")
 
     assert ("drift-handoff-stale" in drift_of(files, read_records([report("W1.T1")]))) is stale

@@ -16,7 +16,7 @@ from goop_mcp.workspace.document_templates import (
     read_document_template,
 )
 from goop_mcp.workspace.documents.blueprint import read_blueprint
-from goop_mcp.workspace.documents.handoff import Handoff, handoff_text, read_handoff
+from goop_mcp.workspace.documents.handoff import SessionHandoff, handoff_text, read_handoff
 from goop_mcp.workspace.documents.requirements import InterviewFacts, read_requirements
 from goop_mcp.workspace.documents.spec import read_spec
 from goop_mcp.workspace.files import ProjectFiles
@@ -76,7 +76,7 @@ def test_the_template_of_a_handoff_has_the_headings_of_a_real_one() -> None:
     read = read_handoff(text)
 
     assert HEADING.findall(text) == HEADING.findall(
-        handoff_text(Handoff(generated=NOW, phase="execute"))
+        handoff_text(SessionHandoff(generated=NOW, phase="execute"))
     )
     assert read is not None
     assert (read.generated, read.blockers) == (NOW, ())

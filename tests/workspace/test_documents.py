@@ -16,10 +16,10 @@ from goop_mcp.workspace.documents.entries import (
     read_adl,
 )
 from goop_mcp.workspace.documents.handoff import (
-    Commit,
     DoneTask,
-    Handoff,
+    HandoffCommit,
     NextTask,
+    SessionHandoff,
     handoff_text,
     read_handoff,
 )
@@ -38,7 +38,7 @@ READERS: dict[Callable[[str], object], type] = {
     read_spec: Spec,
     read_blueprint: Blueprint,
     read_chronicle: Chronicle,
-    read_handoff: Handoff,
+    read_handoff: SessionHandoff,
     read_requirements: InterviewFacts,
     read_adl: tuple,
 }
@@ -463,7 +463,7 @@ def test_an_entry_of_the_log_of_decisions_is_read_as_it_was_written() -> None:
 
 # HANDOFF.md
 
-HANDOFF = Handoff(
+HANDOFF = SessionHandoff(
     generated=NOW,
     phase="execute",
     session="todo-3",
@@ -474,7 +474,7 @@ HANDOFF = Handoff(
     wave="2/3",
     task="W2.T2",
     files_modified=("src/http/items.ts",),
-    commits=(Commit("a1b2c3d", "feat: items"),),
+    commits=(HandoffCommit("a1b2c3d", "feat: items"),),
     command="/goop-execute",
     files_to_read=(".goopspec/SPEC.md", "src/http/items.ts"),
     context="Wave 2 is half done. The error handler is next.",
@@ -521,7 +521,7 @@ def test_a_handoff_has_every_heading_and_is_read_as_it_was_written() -> None:
 
 
 def test_a_handoff_of_nothing_has_every_heading_too() -> None:
-    empty = Handoff(generated=NOW, phase="idle")
+    empty = SessionHandoff(generated=NOW, phase="idle")
 
     assert [section.title for section in read_markdown(handoff_text(empty)).walk()] == HEADINGS
     assert read_handoff(handoff_text(empty)) == empty
@@ -529,7 +529,7 @@ def test_a_handoff_of_nothing_has_every_heading_too() -> None:
 
 @given(st.text(max_size=80))
 def test_an_agents_words_never_make_a_heading_of_a_handoff(text: str) -> None:
-    handoff = Handoff(
+    handoff = SessionHandoff(
         generated=NOW,
         phase="plan",
         outcomes=(text,),

@@ -36,7 +36,8 @@ def state_of(case: str) -> ProjectState:
 def changed(text: str, **values: object) -> str:
     state = parse_state(text)
     assert isinstance(state, ProjectState)
-    return plan_change(state, StateChange(**values), now=NOW).after.text  # type: ignore[arg-type]  # any change
+    # Any change.
+    return plan_change(state, StateChange(**values), now=NOW).after.text  # type: ignore[arg-type]
 
 
 def test_version_1_is_read_with_all_that_counts() -> None:

@@ -9,7 +9,7 @@ from goop_mcp.errors import DocumentUnreadableError
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import NewEvent
-from goop_mcp.workspace.documents.handoff import Handoff, handoff_text
+from goop_mcp.workspace.documents.handoff import SessionHandoff, handoff_text
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.projections import ProjectionPlan, plan_projections
 from goop_mcp.workspace.virtual_documents import render_document, render_documents
@@ -33,7 +33,7 @@ def event(document: str, text: str) -> NewEvent:
 
 def handoff(generated: str) -> str:
     return handoff_text(
-        Handoff(generated=generated, phase="execute", context=f"That of {generated}.")
+        SessionHandoff(generated=generated, phase="execute", context=f"That of {generated}.")
     )
 
 

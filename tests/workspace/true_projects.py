@@ -99,7 +99,8 @@ def memory_of(folder: Path, *titles: str) -> Store:
             fingerprint=title,
             created_at="2026-01-15T10:30:00Z",
         )
-        store.write(lambda writing, new=new: writing.add_memory(new))  # type: ignore[misc] # mypy infers no default
+        # Mypy infers no default.
+        store.write(lambda writing, new=new: writing.add_memory(new))  # type: ignore[misc]
 
     return store
 

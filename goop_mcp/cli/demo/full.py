@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from goop_mcp import __version__
-from goop_mcp.cli.demo.full_player import Answer, Player, PlayStep, Position
+from goop_mcp.cli.demo.full_player import Player, PlayStep, ProjectPosition, ToolAnswer
 from goop_mcp.cli.demo.full_story import CHAPTERS
 from goop_mcp.cli.demo.stage import DemoTerminal
 from goop_mcp.cli.demo.story import server_of
@@ -42,9 +42,9 @@ class PlayedStep:
     """A step that was played: the answer, None without a call, and where the project is then."""
 
     step: PlayStep
-    answer: Answer | None
-    position: Position
-    expected: Position
+    answer: ToolAnswer | None
+    position: ProjectPosition
+    expected: ProjectPosition
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ async def play_full(steps: list[PlayedStep], stage: DemoTerminal | None) -> None
             return Client(server_of(project), elicitation_callback=answer, client_info=name)
 
         async with Player(Path(project), connect) as player:
-            position = Position()
+            position = ProjectPosition()
             for number, chapter in enumerate(CHAPTERS, 1):
                 if stage is not None:
                     stage.begin(number, chapter.title)
@@ -122,7 +122,7 @@ async def play_full(steps: list[PlayedStep], stage: DemoTerminal | None) -> None
                 stage.add(_item(f"{excerpt(each.description, 200)} {each.action}"))
 
 
-def _shown(played: PlayedStep, before: Position) -> RenderableType:
+def _shown(played: PlayedStep, before: ProjectPosition) -> RenderableType:
     """Return a step as its title, and below it what came of it."""
     lines: list[RenderableType] = [_item(played.step.title)]
     answer = played.answer
@@ -148,7 +148,7 @@ def _below(text: Text) -> Padding:
     return Padding(text, (0, 0, 0, 4))
 
 
-def _reason(answer: Answer, position: Position, before: Position) -> str:
+def _reason(answer: ToolAnswer, position: ProjectPosition, before: ProjectPosition) -> str:
     """Return why a call was refused, or what it led to."""
     decision = answer.values.get("decision")
     if isinstance(decision, Mapping):
@@ -169,7 +169,7 @@ def _reason(answer: Answer, position: Position, before: Position) -> str:
     return "".join(f", {effect}" for effect in effects if effect)
 
 
-def _summary(position: Position) -> str:
+def _summary(position: ProjectPosition) -> str:
     parts = [
         f"round {position.round}{'' if position.is_open else ', closed'}",
         f"phase {position.phase}",

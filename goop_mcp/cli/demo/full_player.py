@@ -14,13 +14,13 @@ from mcp.types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 from pydantic import JsonValue
 
 __all__ = [
-    "Answer",
     "Chapter",
     "Confirm",
     "Connect",
     "PlayStep",
     "Player",
-    "Position",
+    "ProjectPosition",
+    "ToolAnswer",
     "position_of",
 ]
 
@@ -29,7 +29,7 @@ _NEGATIVE: Final = "do not "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
+class ProjectPosition:
     """Where a project is: what every reader must find after a step.
 
     `gates` are the gates that are passed, `planned` the ids of the plan; `done`, `failed` and
@@ -85,7 +85,7 @@ class PlayStep:
     after: Mapping[str, Any] = field(default_factory=dict)
     new_session: bool = False
 
-    def position(self, before: Position) -> Position:
+    def position(self, before: ProjectPosition) -> ProjectPosition:
         """Return the position after this step, which began at `before`."""
         return replace(before, **self.after)
 
@@ -99,7 +99,7 @@ class Chapter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ToolAnswer:
     """The answer of a tool: its text, and the same as JSON values; `asked` are the questions."""
 
     text: str
@@ -188,7 +188,7 @@ class Player:
                 raise ValueError(f"{path} has {text.count(old)} times {old!r}; expected once")
             await target.write_text(text.replace(old, new), encoding="utf-8")
 
-    async def call(self, step: PlayStep) -> Answer | None:
+    async def call(self, step: PlayStep) -> ToolAnswer | None:
         """Make the call of this step, with the person's answer; None without a call."""
         if step.tool is None:
             return None
@@ -203,15 +203,15 @@ class Player:
 
         return replace(answer, asked=tuple(self._asked))
 
-    async def ask(self, tool: str, arguments: Mapping[str, JsonValue]) -> Answer:
+    async def ask(self, tool: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         """Call a tool."""
         result = await self.client.call_tool(tool, dict(arguments))
         text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
-        return Answer(
+        return ToolAnswer(
             text=text, values=result.structured_content or {}, is_error=bool(result.is_error)
         )
 
-    async def position(self) -> Position:
+    async def position(self) -> ProjectPosition:
         """Return where the server says the project is."""
         return position_of((await self.ask("project_status", {})).values)
 
@@ -228,14 +228,14 @@ class Player:
         return ElicitResult(action="accept", content={name: self._choice})
 
 
-def position_of(status: Mapping[str, Any]) -> Position:
+def position_of(status: Mapping[str, Any]) -> ProjectPosition:
     """Return the position in the structured answer of project_status."""
     tasks = [task for wave in status["waves"] for task in wave["tasks"]]
     ids = {
         state: tuple(task["id"] for task in tasks if task["status"] == state)
         for state in ("done", "failed", "open")
     }
-    return Position(
+    return ProjectPosition(
         exists=status["exists"],
         phase=status["phase"],
         round=status["round"]["number"],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import Evidence, EvidenceSource
     from goop_mcp.hosts.hooks.in_project import InProject
     from goop_mcp.services.stop_hooks.attempt_storage import AttemptFile, DecisionFile
-    from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block, Judge
+    from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, BlockedStop, Judge
     from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
 
@@ -235,7 +235,7 @@ def _in_project(session: _Session) -> "InProject":
     )
 
 
-def _keep(session: _Session, turn: "AgentTurn", outcome: "Block | Allow") -> _Remarks:
+def _keep(session: _Session, turn: "AgentTurn", outcome: "BlockedStop | Allow") -> _Remarks:
     """Keep the reply of a subagent, so that nobody has to write it out again to have it recorded.
 
     Also one that is sent back: it is the agent's last reply if no other follows.
@@ -256,7 +256,7 @@ def _keep(session: _Session, turn: "AgentTurn", outcome: "Block | Allow") -> _Re
 
 
 def _record(
-    session: _Session, turn: "AgentTurn", outcome: "Block | Allow", *, verified: bool
+    session: _Session, turn: "AgentTurn", outcome: "BlockedStop | Allow", *, verified: bool
 ) -> tuple[Answer, _Remarks]:
     """Record an accepted report if the project configures it, and count any other one.
 

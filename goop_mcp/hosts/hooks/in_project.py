@@ -12,7 +12,7 @@ from goop_mcp.errors import GoopError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.messages.quoting import line
 from goop_mcp.services.check_workspace import check_workspace
-from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, Block
+from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, BlockedStop
 from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS, StopPolicy
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.validation.expectations import Expectations
@@ -119,7 +119,7 @@ class InProject:
             )
 
     def record(
-        self, turn: AgentTurn, outcome: Block | Allow, *, session: str | None, verified: bool
+        self, turn: AgentTurn, outcome: BlockedStop | Allow, *, session: str | None, verified: bool
     ) -> RecordOutcome:
         """Record an accepted report, count any other one if the project has a database.
 
@@ -150,7 +150,7 @@ class InProject:
     def _record(
         self,
         turn: AgentTurn,
-        outcome: Block | Allow,
+        outcome: BlockedStop | Allow,
         application: AppContext,
         judged: "Judged",
         *,

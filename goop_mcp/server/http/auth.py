@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from goop_mcp.current_request import Request, answering, current_request, request_id
+from goop_mcp.current_request import ClientMessage, answering, current_request, request_id
 from goop_mcp.server.http.error_responses import refusal
 from goop_mcp.server.http.principal import Caller, address_of, limited_as
 from goop_mcp.server.http.rate_limit import RateLimiter
@@ -158,7 +158,7 @@ class BearerAuth:
         user = scope["user"] = AuthenticatedUser(caller)
         before = auth_context_var.set(user)
         try:
-            request = current_request() or Request(request_id())
+            request = current_request() or ClientMessage(request_id())
             with answering(request._replace(caller=name_of_caller())):
                 await self._app(scope, receive, send)
         finally:

@@ -5,7 +5,7 @@ from typing import Final
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from goop_mcp.current_request import Request, answering, request_id
+from goop_mcp.current_request import ClientMessage, answering, request_id
 from goop_mcp.server.telemetry import REQUEST_ID_KEY
 
 __all__ = ["HEADER", "RequestIds"]
@@ -39,5 +39,5 @@ class RequestIds:
                 message["headers"] = [*message.get("headers", ()), header]
             await send(message)
 
-        with answering(Request(id)):
+        with answering(ClientMessage(id)):
             await self._app({**scope, REQUEST_ID_KEY: id}, receive, send_with_id)

@@ -10,9 +10,11 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
 
 import anyio
 import uvicorn
+from starlette.types import Receive, Scope, Send
 from uvicorn.server import HANDLED_SIGNALS
 
 from goop_mcp.server.http.application import NetworkApplication
@@ -24,7 +26,7 @@ from goop_mcp.server.server import GoopServer
 from goop_mcp.server.telemetry_export import start_exporting
 from goop_mcp.settings import Settings
 
-__all__ = ["serve_network"]
+__all__ = ["Served", "run_server", "serve_network"]
 
 _GRACE = 5
 _LAST_GRACE = 1
@@ -61,6 +63,41 @@ def serve_network(
     allow_many_sockets(_MOST_CONNECTIONS)
     exporting = start_exporting(os.environ, with_page=True)
     application = NetworkApplication(settings, network, extend=extend, metrics=exporting.page)
+    addresses = _addresses(listening.getsockname()[1], network)
+
+    try:
+        run_server(
+            application,
+            listening,
+            ready=lambda: _announce(addresses, as_record=settings.log_format == "json"),
+        )
+    finally:
+        exporting.finish()
+
+    return 0
+
+
+class Served(Protocol):
+    """An ASGI application that can be stopped."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        ...
+
+    async def drain(self, within: float) -> None:
+        """Refuse new requests, let calls end for `within` seconds, then end open streams."""
+        ...
+
+    def reload_tokens(self) -> None:
+        """Read again what a SIGHUP says has changed."""
+        ...
+
+
+def run_server(application: Served, listening: socket.socket, *, ready: Callable[[], None]) -> None:
+    """Serve `application` on a bound socket until a signal comes, which is raised again.
+
+    `ready` is called once clients can connect.
+    """
     config = uvicorn.Config(
         application,
         http=TimedProtocol,
@@ -75,49 +112,36 @@ def serve_network(
         timeout_graceful_shutdown=_LAST_GRACE,
         h11_max_incomplete_event_size=_LONGEST_HEAD,
     )
-    server = _Server(
-        config,
-        application,
-        addresses=_addresses(listening.getsockname()[1], network),
-        as_record=settings.log_format == "json",
-    )
+    anyio.run(_Server(config, application, ready=ready).serve, [listening])
 
-    try:
-        anyio.run(server.serve, [listening])
-    finally:
-        exporting.finish()
 
-    return 0
+def _announce(addresses: str, *, as_record: bool) -> None:
+    if as_record:
+        # Handled directly, whatever the level is: programs that start the server wait for this
+        # record.
+        record = _logger.makeRecord(
+            _logger.name, logging.INFO, "", 0, "serving %s", (addresses,), None
+        )
+        _logger.handle(record)
+        return
+
+    sys.stderr.write(f"goop-mcp: serving {addresses}\n")
+    sys.stderr.flush()
 
 
 class _Server(uvicorn.Server):
-    """Prints its addresses once it serves, and lets calls end before streams."""
+    """Reports when it serves, and lets calls end before streams."""
 
     def __init__(
-        self,
-        config: uvicorn.Config,
-        application: NetworkApplication,
-        *,
-        addresses: str,
-        as_record: bool,
+        self, config: uvicorn.Config, application: Served, *, ready: Callable[[], None]
     ) -> None:
         super().__init__(config)
-        self._application, self._addresses, self._as_record = application, addresses, as_record
+        self._application, self._ready = application, ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and print the addresses."""
+        """Start, and report that clients can connect."""
         await super().startup(sockets)
-        if self._as_record:
-            # Handled directly, whatever the level is: programs that start the server wait for this
-            # record.
-            record = _logger.makeRecord(
-                _logger.name, logging.INFO, "", 0, "serving %s", (self._addresses,), None
-            )
-            _logger.handle(record)
-            return
-
-        sys.stderr.write(f"goop-mcp: serving {self._addresses}\n")
-        sys.stderr.flush()
+        self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no new connections, let calls end, then close everything."""

@@ -11,7 +11,14 @@ from goop_mcp import services
 from goop_mcp.errors import ProjectElsewhereError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import step_answer
-from goop_mcp.server.asking import Question, Reply, ask, can_ask, earlier_reply, name_of_client
+from goop_mcp.server.asking import (
+    ElicitedQuestion,
+    ElicitedReply,
+    ask,
+    can_ask,
+    earlier_reply,
+    name_of_client,
+)
 from goop_mcp.server.models import StepModel
 from goop_mcp.server.permissions import name_of_caller
 from goop_mcp.workspace.layout import FOLDER
@@ -133,7 +140,11 @@ class StepTools:
         by, via = f"{client}{token}", f"elicitation {client}{token}"
 
         earlier = earlier_reply(ctx)
-        if earlier is not None and earlier.about is not None and earlier.reply is not Reply.NOBODY:
+        if (
+            earlier is not None
+            and earlier.about is not None
+            and earlier.reply is not ElicitedReply.NOBODY
+        ):
             return step_answer(await self._answer(earlier.about, earlier.reply, via=via))
 
         # Somebody who did not reply is not asked again by the same call.
@@ -141,11 +152,11 @@ class StepTools:
         result = await self._take(step, by=by, can_ask=asks)
         if asks and result.confirmation is not None and result.choices is not None:
             positive, negative = result.choices
-            question = Question(lines=result.question, positive=positive, negative=negative)
+            question = ElicitedQuestion(lines=result.question, positive=positive, negative=negative)
             reply = await ask(ctx, question, about=result.confirmation.id)
             if isinstance(reply, InputRequiredResult):
                 return reply
-            if reply is not Reply.NOBODY:
+            if reply is not ElicitedReply.NOBODY:
                 return step_answer(await self._answer(result.confirmation.id, reply, via=via))
 
             # A decision is recorded without a person if nobody can be asked.
@@ -174,12 +185,12 @@ class StepTools:
 
         return await anyio.to_thread.run_sync(take)
 
-    async def _answer(self, id: int, reply: Reply, *, via: str) -> "StepResult":
+    async def _answer(self, id: int, reply: ElicitedReply, *, via: str) -> "StepResult":
         def answer() -> "StepResult":
             return services.project_steps.answer_confirmation(
                 self._application.writing_context(),
                 id,
-                accept=reply is Reply.ACCEPTED,
+                accept=reply is ElicitedReply.ACCEPTED,
                 via=via,
                 now=written(utc_now()),
             )

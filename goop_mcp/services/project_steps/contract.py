@@ -6,8 +6,8 @@ from goop_mcp.messages.rendering import gate_blocked, gate_passed, notice, warni
 from goop_mcp.services.project_steps.model import (
     NotDone,
     Plan,
-    Question,
     Stage,
+    StepQuestion,
     question_lines,
 )
 from goop_mcp.services.project_steps.refusals import closed_gate, untraced, without_folder
@@ -21,7 +21,7 @@ from goop_mcp.store.records import KeptStep
 from goop_mcp.workflow.gates import GateName
 from goop_mcp.workspace.consistency import changed_lines
 from goop_mcp.workspace.documents.spec_edits import add_amendment, set_lock
-from goop_mcp.workspace.file_changes import FileChange
+from goop_mcp.workspace.file_changes import GuardedWrite
 from goop_mcp.workspace.layout import BLUEPRINT, REQUIREMENTS, SPEC
 from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.state_changes import StateChange
@@ -136,7 +136,7 @@ def lock_spec(stage: Stage) -> Plan | NotDone:
         entry=f"specification locked ({digest[:_DIGITS]})",
         log=f"SPEC.md was locked in round {stage.round}, digest {digest}.",
         change=StateChange(values={"specLocked": True}),
-        asks=Question(
+        asks=StepQuestion(
             lines=question_lines(
                 f"Lock the specification of {name}?",
                 f"SPEC.md {digest[:_DIGITS]}: {must_haves} must-haves, all traced to tasks.",
@@ -167,7 +167,7 @@ def unlock_spec(stage: Stage) -> Plan | NotDone:
         entry="specification unlocked",
         log=f"SPEC.md was unlocked in round {stage.round}, digest {digest}.",
         change=StateChange(values={"specLocked": False}),
-        asks=Question(
+        asks=StepQuestion(
             lines=question_lines(
                 f"Unlock SPEC.md {digest[:_DIGITS]}?",
                 "Work on it stops until it is locked again.",
@@ -236,7 +236,7 @@ def amend_spec(stage: Stage) -> Plan | NotDone:
         else {}
     )
 
-    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+    def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
         retire_reports(writing, retired, reason="replanned")
         return ()
 
@@ -251,7 +251,7 @@ def amend_spec(stage: Stage) -> Plan | NotDone:
         entry=f"specification amended ({size}): {reason}",
         log=f"SPEC.md was amended: {size}, digest {digest}. Reason: {reason}",
         change=StateChange(values=values),
-        asks=Question(
+        asks=StepQuestion(
             lines=question_lines(
                 f"Amend the locked specification: {size}?",
                 f"SPEC.md {digest[:_DIGITS]}; read it in {project.paths[SPEC]}",

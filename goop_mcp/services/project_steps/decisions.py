@@ -7,9 +7,9 @@ from goop_mcp.services.project_steps.model import (
     MOST_OF_A_REASON,
     NotDone,
     Plan,
-    Question,
     Stage,
     StepArgumentError,
+    StepQuestion,
     digest_of,
     question_lines,
 )
@@ -17,7 +17,7 @@ from goop_mcp.services.project_steps.replanning import reset_counters
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.task_ids import normal_task_id
-from goop_mcp.workspace.file_changes import FileChange
+from goop_mcp.workspace.file_changes import GuardedWrite
 
 __all__ = ["decide"]
 
@@ -69,7 +69,7 @@ def decide(stage: Stage) -> Plan | NotDone:
     )
     what = excerpt(questions[0].text if questions else blocked[key].text, 300)
 
-    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+    def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
         # What was tried before the decision says nothing about what is tried after it.
         reset_counters(writing, [key])
         return ()
@@ -82,7 +82,7 @@ def decide(stage: Stage) -> Plan | NotDone:
         ),
         entry=f"decision for {key}: {answer}",
         log=f"{key}: {what} Decision: {answer}.{comment}",
-        asks=Question(
+        asks=StepQuestion(
             lines=question_lines(f"{key}: {what}", f"Decide: {answer}"),
             choices=("decide", "do not decide"),
             subject=digest_of(key, blocked[key].text, answer),

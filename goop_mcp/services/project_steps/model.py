@@ -15,7 +15,7 @@ from goop_mcp.validation.findings import Finding, excerpt
 from goop_mcp.workflow.gates import GateFacts, GateName, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import checkpoint_id
 from goop_mcp.workspace.documents.blueprint import Blueprint
-from goop_mcp.workspace.file_changes import FileChange
+from goop_mcp.workspace.file_changes import GuardedWrite
 from goop_mcp.workspace.replacing import sha256
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_changes import StateChange
@@ -26,10 +26,10 @@ __all__ = [
     "NotDone",
     "Plan",
     "ProjectStep",
-    "Question",
     "Restored",
     "Stage",
     "StepArgumentError",
+    "StepQuestion",
     "StepResult",
     "digest_of",
     "person_command",
@@ -144,7 +144,7 @@ class StepResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class StepQuestion:
     """What a person confirms: `subject` identifies exactly what, `key` separates equal actions."""
 
     lines: tuple[str, ...]
@@ -167,11 +167,11 @@ class Plan:
     entry: str
     log: str | None = None
     change: StateChange = field(default_factory=StateChange)
-    asks: Question | None = None
+    asks: StepQuestion | None = None
     undo: str | None = None
     spec: str | None = None
     keeps: Mapping[tuple[str, KeptStep], str] = field(default_factory=dict)
-    then: Callable[[WriteTransaction], tuple[FileChange, ...]] | None = None
+    then: Callable[[WriteTransaction], tuple[GuardedWrite, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,9 @@ from goop_mcp.services.project_steps.model import (
     QUESTION_WIDTH,
     NotDone,
     Plan,
-    Question,
     Stage,
     StepArgumentError,
+    StepQuestion,
     digest_of,
     question_lines,
 )
@@ -27,7 +27,7 @@ from goop_mcp.workflow.commands import usual_next_of_phase
 from goop_mcp.workflow.gates import GATES, GateName, judge_gate
 from goop_mcp.workflow.phases import MOVES, PHASES, Move, MoveKind, weigh_move
 from goop_mcp.workflow.task_ids import parse_task_id
-from goop_mcp.workspace.file_changes import FileChange
+from goop_mcp.workspace.file_changes import GuardedWrite
 from goop_mcp.workspace.layout import BLUEPRINT
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_changes import StateChange
@@ -77,7 +77,7 @@ def start_phase(stage: Stage) -> Plan | NotDone:
 
     opens = state.phase == "idle" and not stage.snapshot.round.is_open
 
-    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+    def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
         if opens:
             writing.open_round(name=stage.step.name, opened_at=stage.now)
         retire_reports(writing, retired, reason="replanned")
@@ -106,7 +106,7 @@ def start_phase(stage: Stage) -> Plan | NotDone:
             forced=forced,
             reason=stage.reason() if forced else None,
         ),
-        asks=Question(
+        asks=StepQuestion(
             lines=question_lines(
                 f"Force the phase from {state.phase} to {target}?",
                 "The gates between are not asked; it is logged in ADL.md.",
@@ -200,7 +200,7 @@ def skip_gate(stage: Stage) -> Plan | NotDone:
         message=notice("Gate Check", f"The gate {wanted} is skipped in round {stage.round}."),
         entry=f"gate {wanted} skipped",
         log=f"The gate {wanted} was skipped. {missing}. Reason: {reason}",
-        asks=Question(
+        asks=StepQuestion(
             lines=question_lines(
                 f"Skip the gate {wanted} in round {stage.round}?",
                 missing if len(missing) <= QUESTION_WIDTH else several,
@@ -221,7 +221,7 @@ def confirm_merge(stage: Stage) -> Plan | NotDone:
         message=notice("Gate Check", f"The merge of round {stage.round} is confirmed."),
         entry="merge confirmed",
         log=f"The merge of round {stage.round} was confirmed.",
-        asks=Question(
+        asks=StepQuestion(
             lines=question_lines(f"Merge the work of round {stage.round}?"),
             choices=("merge", "do not merge"),
             subject=digest_of("merge", str(stage.round)),

@@ -25,7 +25,7 @@ from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.records import KeptDocument, NewEvent
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.checkpoints import Checkpoint, read_checkpoint, read_checkpoints
-from goop_mcp.workspace.file_changes import CHECKPOINT, FileChange, plan_checkpoint
+from goop_mcp.workspace.file_changes import CHECKPOINT, GuardedWrite, plan_checkpoint
 from goop_mcp.workspace.json_text import JsonDefect, parse_object
 from goop_mcp.workspace.layout import HANDOFF, STATE, document_path
 from goop_mcp.workspace.projection_text import RESUMED_KIND
@@ -46,7 +46,7 @@ def checkpoint(stage: Stage) -> Plan | NotDone:
         None,
     )
 
-    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+    def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
         # Given as other callers give a summary, the note stands before what is known from records,
         # and every handoff until a session resumes says it again.
         if note is not None:
@@ -103,7 +103,7 @@ def resume(stage: Stage) -> Plan | NotDone:
     command = next_command(snapshot.project, gate_ahead(snapshot.project, snapshot.facts))
     lines.append(f"Read {document_path(HANDOFF)}." + (f" Next: {command}" if command else ""))
 
-    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+    def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
         event = NewEvent(
             kind=RESUMED_KIND,
             author=stage.by,

@@ -10,9 +10,9 @@ from goop_mcp.services.project_steps.model import (
     MOST_OF_A_REASON,
     NotDone,
     Plan,
-    Question,
     Stage,
     StepArgumentError,
+    StepQuestion,
     digest_of,
     question_lines,
 )
@@ -25,7 +25,7 @@ from goop_mcp.workflow.agents import VERIFIERS
 from goop_mcp.workflow.gates import GateName
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.spec_edits import set_lock
-from goop_mcp.workspace.file_changes import ARCHIVED, LEFT, FileChange
+from goop_mcp.workspace.file_changes import ARCHIVED, LEFT, GuardedWrite
 from goop_mcp.workspace.layout import SPEC, STATE, archived_document
 from goop_mcp.workspace.state_changes import StateChange
 
@@ -81,7 +81,7 @@ def accept(stage: Stage) -> Plan | NotDone:
 
     project = stage.snapshot.project
 
-    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+    def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
         return close_round(
             writing,
             stage.context,
@@ -102,7 +102,7 @@ def accept(stage: Stage) -> Plan | NotDone:
         entry=f"round {stage.round} closed: {words}",
         log=f"Round {stage.round} was closed: {words}, {verified}. {comment}".rstrip(),
         change=StateChange(phase="idle"),
-        asks=Question(
+        asks=StepQuestion(
             lines=question_lines(
                 f"Close round {stage.round} of {project.name or 'the project'}: {words}?",
                 f"All {len(project.spec.must_haves) if project.spec else 0} must-haves passed,"
@@ -131,14 +131,14 @@ def _rejection(stage: Stage, *, subject: str, verified: str, comment: str) -> Pl
             missing=tuple(f"task {each} in BLUEPRINT.md" for each in unknown),
         )
 
-    retired = [
-        each
-        for each in stage.reading.reports(round=stage.round)
-        if each.agent in VERIFIERS
-        or (each.task_id is not None and normal_task_id(each.task_id) in wanted)
-    ]
-
-    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+    def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
+        # Read only now: surfaces plan this step just to show that it is possible.
+        retired = [
+            each
+            for each in writing.reports(round=stage.round)
+            if each.agent in VERIFIERS
+            or (each.task_id is not None and normal_task_id(each.task_id) in wanted)
+        ]
         retire_reports(writing, retired, reason="rejected")
         return ()
 
@@ -161,7 +161,7 @@ def _rejection(stage: Stage, *, subject: str, verified: str, comment: str) -> Pl
             if stage.blueprint is not None
             else {},
         ),
-        asks=Question(
+        asks=StepQuestion(
             lines=question_lines(
                 f"Reject round {stage.round} and go back to execution?",
                 verified,
@@ -189,7 +189,7 @@ def start_round(stage: Stage) -> Plan | NotDone:
 
     number = stage.round + 1
 
-    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+    def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
         writing.open_round(name=stage.step.name, opened_at=stage.now)
         return ()
 
@@ -234,7 +234,7 @@ def reopen_round(stage: Stage) -> Plan | NotDone:
             kept[SPEC].text if source == left.text else set_lock(source, locked=True, now=stage.now)
         )
 
-    def then(writing: WriteTransaction) -> tuple[FileChange, ...]:
+    def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
         reopened = writing.reopen_round()
         if spec is not None:
             # Servers without the folder show the contract as kept last.
@@ -254,7 +254,7 @@ def reopen_round(stage: Stage) -> Plan | NotDone:
         change=StateChange(
             phase="accept", values=values, forced=True, reason=f"round {closed.number} was reopened"
         ),
-        asks=Question(
+        asks=StepQuestion(
             lines=question_lines(
                 f"Reopen round {closed.number}?",
                 f"It was closed at {closed.closed_at}; the project goes back to phase accept.",

@@ -9,7 +9,7 @@ from goop_mcp.errors import StateCorruptError, StateReadOnlyError, UnknownNameEr
 from goop_mcp.messages.rendering import notice, warning
 from goop_mcp.redaction import redact_structure
 from goop_mcp.services.project_context import Change, ProjectContext
-from goop_mcp.services.project_snapshot import snapshot_in
+from goop_mcp.services.project_snapshot import ProjectSnapshot, snapshot_in
 from goop_mcp.services.project_steps.contract import (
     amend_spec,
     complete_interview,
@@ -22,9 +22,10 @@ from goop_mcp.services.project_steps.model import (
     NotDone,
     Plan,
     ProjectStep,
-    Question,
+    Restored,
     Stage,
     StepArgumentError,
+    StepQuestion,
     StepResult,
     person_command,
     step_from_json,
@@ -44,7 +45,7 @@ from goop_mcp.workflow.commands import KNOWN_COMMANDS
 from goop_mcp.workflow.phases import Move
 from goop_mcp.workflow.rules import MOVE_RULES
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text
-from goop_mcp.workspace.file_changes import FileChange, plan_spec
+from goop_mcp.workspace.file_changes import GuardedWrite, plan_spec
 from goop_mcp.workspace.layout import ADL, CHRONICLE, SPEC, STATE
 from goop_mcp.workspace.projection_text import HIDDEN_KINDS
 from goop_mcp.workspace.projections import PROJECTED
@@ -52,7 +53,7 @@ from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_changes import StateChange, writable_state
 from goop_mcp.workspace.state_writing import plan_state
 
-__all__ = ["ACTIONS", "STEPS", "answer_confirmation", "take_step"]
+__all__ = ["ACTIONS", "STEPS", "answer_confirmation", "stage_for", "take_step"]
 
 STEPS: Final[Mapping[str, Callable[[Stage], Plan | NotDone]]] = {
     "start_phase": start_phase,
@@ -217,6 +218,23 @@ def _stage(
         restored = restore_state(context, writing, step.id, now=now)
         snapshot = snapshot_in(context, writing)
 
+    return stage_for(context, writing, snapshot, step, by=by, now=now, restored=restored)
+
+
+def stage_for(
+    context: ProjectContext,
+    reading: ReadTransaction,
+    snapshot: ProjectSnapshot,
+    step: ProjectStep,
+    *,
+    by: str,
+    now: str,
+    restored: Restored | None = None,
+) -> Stage | StepResult:
+    """Return the project of `snapshot` for a step, or the result that says that there is none.
+
+    Raises StateCorruptError and StateReadOnlyError for a state that no step may change.
+    """
     project = snapshot.project
     if project.state is None and project.state_defect is None:
         return StepResult(
@@ -243,7 +261,7 @@ def _stage(
     return Stage(
         step=step,
         context=context,
-        reading=writing,
+        reading=reading,
         snapshot=snapshot.with_state(state),
         state=state,
         by=by,
@@ -285,7 +303,7 @@ def _refused(stage: Stage, no: NotDone) -> StepResult:
     )
 
 
-def _ask(stage: Stage, question: Question, writing: WriteTransaction) -> Confirmation:
+def _ask(stage: Stage, question: StepQuestion, writing: WriteTransaction) -> Confirmation:
     """Return the open confirmation for exactly this question; any other becomes outdated."""
     return writing.add_confirmation(
         NewConfirmation(
@@ -301,7 +319,7 @@ def _ask(stage: Stage, question: Question, writing: WriteTransaction) -> Confirm
     )
 
 
-def _waiting(stage: Stage, question: Question, asked: Confirmation) -> StepResult:
+def _waiting(stage: Stage, question: StepQuestion, asked: Confirmation) -> StepResult:
     command = person_command(stage.step)
     message = notice(
         "Waiting for You",
@@ -327,7 +345,7 @@ def _done(
 ) -> Change[StepResult]:
     """Write everything that `plan` says, in this transaction."""
     context, now, author = stage.context, stage.now, via or stage.by
-    extra: list[FileChange] = []
+    extra: list[GuardedWrite] = []
 
     # The rows of the round come first: the documents below are composed from them.
     for (name, step), text in plan.keeps.items():

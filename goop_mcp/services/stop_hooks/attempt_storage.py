@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Final, TypeVar
 
-from goop_mcp.services.stop_hooks.attempts import Attempt, requests_of
+from goop_mcp.services.stop_hooks.attempts import TurnState, requests_of
 from goop_mcp.services.stop_hooks.small_files import read_whole
 from goop_mcp.store.file_locks import take_lock_if_free
 
@@ -126,7 +126,7 @@ class AttemptFile:
         """Use the file in `folder`, which is created when an attempt is stored."""
         self._file = EntryFile(folder, NAME, now=now)
 
-    def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
+    def change(self, key: str, decide: Callable[[TurnState | None], tuple[TurnState, _T]]) -> _T:
         """Replace the attempt at `key` by the first result of `decide`, and return the second."""
         with self._file.changing() as entries:
             attempt, result = decide(_attempt(entries.get(key)))
@@ -195,10 +195,10 @@ def _open(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _attempt(value: object) -> Attempt | None:
+def _attempt(value: object) -> TurnState | None:
     match value:
         case [int() as asked, str() as reply, str() as findings, bool() as over]:
-            return Attempt(asked, reply, findings, over)
+            return TurnState(asked, reply, findings, over)
         case _:
             return None
 
@@ -208,10 +208,10 @@ class AttemptsInMemory:
 
     def __init__(self) -> None:
         """Begin without any."""
-        self._kept: dict[str, Attempt] = {}
+        self._kept: dict[str, TurnState] = {}
         self._lock = Lock()
 
-    def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
+    def change(self, key: str, decide: Callable[[TurnState | None], tuple[TurnState, _T]]) -> _T:
         """Replace the attempt at `key` by the first result of `decide`, and return the second."""
         with self._lock:
             # Removed and added again, so that the order of the dictionary is that of last use.

@@ -7,10 +7,10 @@ same reply or the same errors show.
 from enum import StrEnum
 from typing import NamedTuple
 
-__all__ = ["Attempt", "Outcome", "Rejection", "requests_of", "weigh"]
+__all__ = ["Rejection", "RetryDecision", "TurnState", "requests_of", "weigh"]
 
 
-class Outcome(StrEnum):
+class RetryDecision(StrEnum):
     """The decision on a rejected report: ask again, or the reason to allow it."""
 
     ASK = "ask"
@@ -19,7 +19,7 @@ class Outcome(StrEnum):
     SAME_FINDINGS = "same findings"
 
 
-class Attempt(NamedTuple):
+class TurnState(NamedTuple):
     """The state between two checks: the number of requests, and the digests of the last rejection.
 
     `over` states that the agent ended its turn with a report that is not accepted.
@@ -42,7 +42,9 @@ class Rejection(NamedTuple):
     again: bool
 
 
-def weigh(before: Attempt | None, rejection: Rejection, *, limit: int) -> tuple[Attempt, Outcome]:
+def weigh(
+    before: TurnState | None, rejection: Rejection, *, limit: int
+) -> tuple[TurnState, RetryDecision]:
     """Return the new state and the decision, given the state `before`, None without one.
 
     An agent whose report was allowed is asked again only in its next turn.
@@ -50,20 +52,20 @@ def weigh(before: Attempt | None, rejection: Rejection, *, limit: int) -> tuple[
     if before is not None and before.over and not rejection.again:
         before = None
 
-    outcome = Outcome.ASK
+    outcome = RetryDecision.ASK
     if limit == 0 or (before is not None and (before.over or before.asked >= limit)):
-        outcome = Outcome.LIMIT
+        outcome = RetryDecision.LIMIT
     elif before is not None and before.reply == rejection.reply:
-        outcome = Outcome.SAME_REPLY
+        outcome = RetryDecision.SAME_REPLY
     elif before is not None and before.findings == rejection.findings:
-        outcome = Outcome.SAME_FINDINGS
+        outcome = RetryDecision.SAME_FINDINGS
 
     asked = before.asked if before is not None else 0
-    asks = outcome is Outcome.ASK
+    asks = outcome is RetryDecision.ASK
 
-    return Attempt(asked + asks, rejection.reply, rejection.findings, over=not asks), outcome
+    return TurnState(asked + asks, rejection.reply, rejection.findings, over=not asks), outcome
 
 
-def requests_of(attempt: Attempt | None) -> int:
+def requests_of(attempt: TurnState | None) -> int:
     """Return how often the agent was asked in its turn; 0 after the end of a turn."""
     return 0 if attempt is None or attempt.over else attempt.asked

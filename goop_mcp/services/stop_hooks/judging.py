@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVa
 from zlib import crc32
 
 from goop_mcp.protocols import FAMILIES, validate
-from goop_mcp.services.stop_hooks.attempts import Attempt, Outcome, Rejection, weigh
+from goop_mcp.services.stop_hooks.attempts import Rejection, RetryDecision, TurnState, weigh
 from goop_mcp.services.stop_hooks.policy import StopPolicy
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.feedback import for_last_message
@@ -26,7 +26,7 @@ __all__ = [
     "AgentTurn",
     "Allow",
     "Attempts",
-    "Block",
+    "BlockedStop",
     "Judge",
     "describe_errors",
     "hook_answer",
@@ -38,14 +38,14 @@ __all__ = [
 _T = TypeVar("_T")
 _MOST_NAMED = 3
 _WHY: Final = {
-    Outcome.LIMIT: "it was asked {asked}",
-    Outcome.SAME_REPLY: "it sent the same reply again after it was asked {asked}",
-    Outcome.SAME_FINDINGS: "the same is wrong again after it was asked {asked}",
+    RetryDecision.LIMIT: "it was asked {asked}",
+    RetryDecision.SAME_REPLY: "it sent the same reply again after it was asked {asked}",
+    RetryDecision.SAME_FINDINGS: "the same is wrong again after it was asked {asked}",
 }
 _ENDED: Final = {
-    Outcome.LIMIT: "attempts",
-    Outcome.SAME_REPLY: "no_progress",
-    Outcome.SAME_FINDINGS: "no_progress",
+    RetryDecision.LIMIT: "attempts",
+    RetryDecision.SAME_REPLY: "no_progress",
+    RetryDecision.SAME_FINDINGS: "no_progress",
 }
 
 
@@ -77,7 +77,7 @@ class AgentTurn(NamedTuple):
         return Expectations(agent=named, agents=self.agents, profile=self.profile)
 
 
-class Block(NamedTuple):
+class BlockedStop(NamedTuple):
     """The agent must continue, with `feedback` on its reply `number` of this turn, from 1.
 
     `message` is for the person, None for none.
@@ -106,7 +106,7 @@ class Allow(NamedTuple):
 class Attempts(Protocol):
     """A storage of attempts; raises OSError if it cannot be used."""
 
-    def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
+    def change(self, key: str, decide: Callable[[TurnState | None], tuple[TurnState, _T]]) -> _T:
         """Replace the attempt at `key` by the first result of `decide`, and return the second."""
         ...  # pragma: no cover
 
@@ -146,7 +146,7 @@ def judge_turn(
     judge: Judge | None = None,
     rules: "Sequence[Rule]" = (),
     evidence: "EvidenceSource | None" = None,
-) -> Block | Allow:
+) -> BlockedStop | Allow:
     """Return whether the turn of an agent that must report may end.
 
     `judge` returns the verdict; the default judges the text alone, by the built-in rules, the
@@ -187,8 +187,8 @@ def judge_turn(
         reply=_digest(turn.text), findings=_digest(repr(errors)), again=turn.again
     )
     asked, outcome, error = _count(turn, rejection, policy, attempts)
-    if outcome is Outcome.ASK:
-        return Block(for_last_message(verdict.feedback or ""), verdict, asked, message=error)
+    if outcome is RetryDecision.ASK:
+        return BlockedStop(for_last_message(verdict.feedback or ""), verdict, asked, message=error)
 
     times = {0: "not at all", 1: "once", 2: "twice"}.get(asked, f"{asked} times")
     name = excerpt(plain_agent_name(turn.agent), 100) if turn.agent else "the main agent"
@@ -202,9 +202,13 @@ def judge_turn(
     return Allow(verdict, message, asked + 1, _ENDED[outcome])
 
 
-def hook_answer(outcome: Block | Allow) -> dict[str, str]:
+def hook_answer(outcome: BlockedStop | Allow) -> dict[str, str]:
     """Return `outcome` in the form of the hooks of Claude Code; {} ends the turn silently."""
-    answer = {"decision": "block", "reason": outcome.feedback} if isinstance(outcome, Block) else {}
+    answer = (
+        {"decision": "block", "reason": outcome.feedback}
+        if isinstance(outcome, BlockedStop)
+        else {}
+    )
     return {**answer, "systemMessage": outcome.message} if outcome.message else answer
 
 
@@ -241,17 +245,19 @@ def describe_errors(verdict: Verdict) -> str:
 
 def _count(
     turn: AgentTurn, rejection: Rejection, policy: StopPolicy, attempts: Attempts
-) -> tuple[int, Outcome, str | None]:
+) -> tuple[int, RetryDecision, str | None]:
     """Return the number of requests, the decision, and a message if the number cannot be stored."""
 
-    def decide(before: Attempt | None) -> tuple[Attempt, tuple[int, Outcome]]:
+    def decide(before: TurnState | None) -> tuple[TurnState, tuple[int, RetryDecision]]:
         after, outcome = weigh(before, rejection, limit=policy.ask_again)
         return after, (after.asked, outcome)
 
     try:
         asked, outcome = attempts.change(turn.key, decide)
     except OSError as error:
-        outcome = Outcome.ASK if policy.ask_again and not rejection.again else Outcome.LIMIT
+        outcome = (
+            RetryDecision.ASK if policy.ask_again and not rejection.again else RetryDecision.LIMIT
+        )
         why = str(error.strerror or error).lower()
         return (
             1,

@@ -11,10 +11,10 @@ from goop_mcp.workspace.documents.status_markers import without_checkbox
 
 __all__ = [
     "NOTES_TITLE",
-    "Commit",
     "DoneTask",
-    "Handoff",
+    "HandoffCommit",
     "NextTask",
+    "SessionHandoff",
     "command_in",
     "handoff_text",
     "read_handoff",
@@ -50,7 +50,7 @@ class DoneTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class HandoffCommit:
     """A commit: its sha and the first line of its message."""
 
     sha: str
@@ -68,7 +68,7 @@ class NextTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handoff:
+class SessionHandoff:
     """A session handoff.
 
     `generated` is ISO 8601. `spec_locked` is None if unknown; wave and task are texts. `notes` are
@@ -85,7 +85,7 @@ class Handoff:
     wave: str | None = None
     task: str | None = None
     files_modified: tuple[str, ...] = ()
-    commits: tuple[Commit, ...] = ()
+    commits: tuple[HandoffCommit, ...] = ()
     command: str | None = None
     files_to_read: tuple[str, ...] = ()
     context: str = ""
@@ -97,7 +97,7 @@ class Handoff:
     notes: tuple[str, ...] = ()
 
 
-def handoff_text(handoff: Handoff) -> str:
+def handoff_text(handoff: SessionHandoff) -> str:
     """Return the text of HANDOFF.md with every heading of the form; unknown values are "None".
 
     Each text of an agent is put on one line and cannot begin a heading, a tag, an image or an
@@ -132,7 +132,7 @@ def handoff_text(handoff: Handoff) -> str:
     return _JSON_OBJECT.sub("❴", inert(document))
 
 
-def _accomplished(handoff: Handoff) -> str:
+def _accomplished(handoff: SessionHandoff) -> str:
     done = [
         f"✓ {line(each.name)}" + (f" (`{code(each.commit)}`)" if each.commit else "")
         for each in handoff.completed
@@ -147,7 +147,7 @@ def _accomplished(handoff: Handoff) -> str:
     )
 
 
-def _state(handoff: Handoff) -> str:
+def _state(handoff: SessionHandoff) -> str:
     locked = {True: "🔒 Yes", False: "🔓 No", None: "Unknown"}[handoff.spec_locked]
     rows = [
         ("Phase", handoff.phase),
@@ -177,7 +177,7 @@ def _state(handoff: Handoff) -> str:
     )
 
 
-def _instructions(handoff: Handoff) -> str:
+def _instructions(handoff: SessionHandoff) -> str:
     command = f"`{code(handoff.command)}`" if handoff.command else _NONE
     read_first = [
         f"{number}. `{code(path)}`" for number, path in enumerate(handoff.files_to_read, start=1)
@@ -231,7 +231,7 @@ def command_in(text: str) -> str | None:
     return match[0] if match else None
 
 
-def read_handoff(text: str) -> Handoff:
+def read_handoff(text: str) -> SessionHandoff:
     """Read HANDOFF.md tolerantly: any order, any case, missing parts. Never raises."""
     document = read_markdown(text)
     head = next((section for section in document.walk() if section.level == 1), document)
@@ -240,7 +240,7 @@ def read_handoff(text: str) -> Handoff:
     command = _lines(document, "command to run", "next session instructions")
     context = prose(_lines(document, "context summary")).removeprefix("\\")
 
-    return Handoff(
+    return SessionHandoff(
         generated=found.get("generated", ""),
         phase=(found.get("phase") or position.get("phase") or "").lower(),
         session=_known(found.get("session")),
@@ -284,9 +284,9 @@ def _done_task(item: str) -> DoneTask:
     return DoneTask(match[1] if match else item, sha[1] if sha else None)
 
 
-def _commit(item: str) -> Commit:
+def _commit(item: str) -> HandoffCommit:
     sha = _SHA.search(item)
-    return Commit(sha[1] if sha else "", _SHA.sub("", item).strip() if sha else item)
+    return HandoffCommit(sha[1] if sha else "", _SHA.sub("", item).strip() if sha else item)
 
 
 def _locked(text: str) -> bool | None:

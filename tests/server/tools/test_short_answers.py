@@ -15,7 +15,7 @@ import pytest
 from mcp.types import CallToolResult
 from pydantic import JsonValue
 
-from goop_mcp.cli.demo.full_player import Answer, Player
+from goop_mcp.cli.demo.full_player import Player, ToolAnswer
 from goop_mcp.cli.demo.full_story import CHAPTERS
 from goop_mcp.server.app import create_server
 from goop_mcp.server.short_answers import TRUST
@@ -85,7 +85,7 @@ class Listening(Player):
         super().__init__(folder, stdio("--project", str(folder)))
         self.heard: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
 
-    async def ask(self, tool: str, arguments: Mapping[str, JsonValue]) -> Answer:
+    async def ask(self, tool: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         answer = await super().ask(tool, arguments)
         self.heard[tool].append((answer.text, dict(answer.values)))
         return answer

@@ -1,0 +1,382 @@
+"""The workbench as an ASGI application: logins, headers, CSRF tokens, pages and live changes."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import parse_qs, quote
+from weakref import WeakKeyDictionary
+
+import anyio
+import anyio.to_thread
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
+
+from goop_mcp.context import AppContext
+from goop_mcp.errors import GoopError, StoreError
+from goop_mcp.redaction import redact
+from goop_mcp.server.http.concurrency import ConcurrencyLimiter
+from goop_mcp.server.http.principal import limited_as
+from goop_mcp.server.http.rate_limit import RateLimiter
+from goop_mcp.server.scopes import CONFIRM, READ, SCOPES
+from goop_mcp.workbench.access import LOGIN_SECONDS, Login, Logins
+from goop_mcp.workbench.live import LiveChanges
+from goop_mcp.workbench.pages import ROUTES
+from goop_mcp.workbench.rendering import StaticFiles, Templates
+from goop_mcp.workbench.visits import NOTE, Form, Visit, WorkbenchAction, WorkbenchPage
+
+__all__ = ["CONTENT_SECURITY_POLICY", "Door", "Workbench"]
+
+CONTENT_SECURITY_POLICY: Final = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self';"
+    " form-action 'self'; frame-ancestors 'none'"
+)
+
+_HEADERS: Final = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+# A reply of 2 MiB, of which each byte may take three in a form, and the other fields.
+_MOST_OF_A_BODY: Final = 8 * 1024 * 1024
+_MOST_FIELDS: Final = 2_000
+_LONGEST_QUERY: Final = 8_192
+_MOST_WORKERS: Final = 8
+_MOST_LIVE: Final = 400
+_MOST_LIVE_OF_A_LOGIN: Final = 40
+_FORM: Final = "application/x-www-form-urlencoded"
+
+_logger = logging.getLogger(__name__)
+
+Opened = Callable[[str], AbstractAsyncContextManager[AppContext]]
+
+
+class Door:
+    """How people log in; each kind of workbench has one."""
+
+    template = "login_code.html"
+    """The page for whoever is not logged in."""
+
+    routes: Sequence[Route] = ()
+    """Addresses of its own, which need no login."""
+
+    is_read_only = False
+    """Whether nobody can change anything here."""
+
+
+class Workbench:
+    """The pages for all tenants.
+
+    `door` lets people in, `logins` knows those who are, `opened` yields the application of a tenant
+    for the time of a request. `rates` limits how often a person or an address may ask.
+    """
+
+    def __init__(
+        self,
+        door: Door,
+        logins: Logins,
+        opened: Opened,
+        *,
+        rates: RateLimiter,
+        traffic: ConcurrencyLimiter,
+        lifespan: Lifespan[Starlette] | None = None,
+    ) -> None:
+        self._door, self._logins, self._opened, self._rates = door, logins, opened, rates
+        self._templates, self._static = Templates(), StaticFiles()
+        self._live: WeakKeyDictionary[AppContext, LiveChanges] = WeakKeyDictionary()
+        # Pages read the database; calls of agents on the same server keep their own threads.
+        self._workers = anyio.CapacityLimiter(_MOST_WORKERS)
+        self._navigation = [
+            (each.path, each.label)
+            for each in ROUTES
+            if isinstance(each, WorkbenchPage) and each.label is not None
+        ]
+        routes = [
+            Route("/static/{name}", self._file, methods=["GET"]),
+            Route("/live", _LiveEndpoint(self), methods=["GET"]),
+            Route("/logout", self._logout, methods=["POST"]),
+            *door.routes,
+            *(self._route(each) for each in ROUTES),
+        ]
+        app = Starlette(
+            routes=routes,
+            exception_handlers={HTTPException: self._refused, Exception: self._failed},
+            lifespan=lifespan,
+        )
+        app.router.redirect_slashes = False
+        self._pages, self._app = app, _with_headers(traffic.limited(app))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        app = self._app if scope["type"] == "http" else self._pages
+        await app(scope, receive, send)
+
+    def login_of(self, request: Request) -> Login | None:
+        """Return who asks, None for nobody who is logged in."""
+        return self._logins.find(request.cookies)
+
+    def enter(self, login: Login, cookie: str, *, is_secure: bool) -> Response:
+        """Return the redirect to the first page, with the cookie of a new login."""
+        response = RedirectResponse("/", status_code=303)
+        response.set_cookie(
+            self._logins.values.name,
+            cookie,
+            max_age=LOGIN_SECONDS,
+            httponly=True,
+            secure=is_secure,
+            samesite="strict",
+        )
+        _logger.info("%s logged in to the workbench", login.name)
+        return response
+
+    def login_page(self, *, status: int = 401, error: str = "") -> Response:
+        """Return the page for somebody who is not logged in; `error` says what went wrong."""
+        values = {**self._layout(None, "/"), "error": error}
+        return HTMLResponse(self._templates.render(self._door.template, values), status)
+
+    def limit(self, request: Request, login: Login | None) -> None:
+        """Raise HTTPException if this person, or this address, asks too often."""
+        client = (
+            limited_as(request.scope) if login is None else f"workbench {login.tenant} {login.id}"
+        )
+        if wait := self._rates.wait(client):
+            raise HTTPException(429, headers={"Retry-After": str(int(wait) + 1)})
+
+    async def live(self, request: Request, send: Send) -> None:
+        """Serve the stream of changes of one page."""
+        login = self.login_of(request)
+        self.limit(request, login)
+        if login is None:
+            raise HTTPException(401)
+
+        async with self._opened(login.tenant) as application:
+            changes = self._changes(application)
+            if changes.pages >= _MOST_LIVE:
+                raise HTTPException(503, headers={"Retry-After": "10"})
+
+            known = request.query_params.get("stamp", "")[:64]
+            await changes.serve(
+                known, request.receive, send, is_valid=lambda: self._logins.is_valid(login)
+            )
+
+    def _changes(self, application: AppContext) -> LiveChanges:
+        if application not in self._live:
+            self._live[application] = LiveChanges(application)
+        return self._live[application]
+
+    def _route(self, each: WorkbenchPage | WorkbenchAction) -> Route:
+        method = "GET" if isinstance(each, WorkbenchPage) else "POST"
+
+        async def serve(request: Request) -> Response:
+            login = self.login_of(request)
+            self.limit(request, login)
+            if login is None:
+                return self.login_page(
+                    error="" if self._logins.values.find(request.cookies) is None else "expired"
+                )
+
+            form = Form({})
+            if isinstance(each, WorkbenchAction):
+                form = await self._checked_form(request, login, each.scope)
+            async with self._opened(login.tenant) as application:
+                changes = self._changes(application)
+                return await anyio.to_thread.run_sync(
+                    self._answer, each, request, login, form, changes, limiter=self._workers
+                )
+
+        return Route(each.path, serve, methods=[method])
+
+    def _answer(
+        self,
+        each: WorkbenchPage | WorkbenchAction,
+        request: Request,
+        login: Login,
+        form: Form,
+        changes: LiveChanges,
+    ) -> Response:
+        """Return the answer of a page or action; runs on a worker thread."""
+        address = each.of or each.path if isinstance(each, WorkbenchPage) else each.path
+        note = self._note(request, login)
+        # Read before the page is made: a change in between then counts as one after it.
+        stamp = changes.read_stamp()
+        visit = Visit(
+            application=changes.application,
+            login=login,
+            address=_address(request),
+            params={name: str(value) for name, value in request.path_params.items()},
+            query=Form(_fields(request.scope["query_string"])),
+            form=form,
+            templates=self._templates,
+            values=self._logins.values,
+            layout={**self._layout(login, address), "note": note, "stamp": stamp},
+        )
+        try:
+            response = each.show(visit) if isinstance(each, WorkbenchPage) else each.take(visit)
+        except GoopError as error:
+            _logger.warning("a page could not be made: %s", error)
+            status = 503 if isinstance(error, StoreError) else 409
+            response = visit.show("error.html", status=status, **_explained(status, str(error)))
+
+        if note is not None:
+            response.delete_cookie(f"{self._logins.values.name}{NOTE}")
+        return response
+
+    def _note(self, request: Request, login: Login) -> Mapping[str, object] | None:
+        """Return the note that the last change left for the next page, None without one."""
+        text = self._logins.values.find(request.cookies, NOTE)
+        values = self._logins.values.open(NOTE, text) if text else None
+        # Nobody sees the note of somebody who was logged in here before.
+        return values if values is not None and values.get("jti") == login.id else None
+
+    def _layout(self, login: Login | None, address: str) -> dict[str, object]:
+        return {
+            "navigation": self._navigation,
+            "address": address,
+            "login": login,
+            "csrf": self._csrf(login) if login is not None else "",
+            "version": self._static.version,
+            "note": None,
+            "stamp": "",
+            "is_read_only": self._door.is_read_only,
+        }
+
+    def _csrf(self, login: Login) -> str:
+        return self._logins.values.mark("csrf", login.id)
+
+    async def _checked_form(self, request: Request, login: Login, scope: str) -> Form:
+        """Return the form of a request that may do what needs `scope`. Raises HTTPException."""
+        if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
+            raise HTTPException(415)
+
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > _MOST_OF_A_BODY:
+                raise HTTPException(413)
+
+        form = Form(await anyio.to_thread.run_sync(_fields, bytes(body), limiter=self._workers))
+        if not self._logins.values.is_mark("csrf", login.id, form.text("csrf")):
+            raise HTTPException(403, "csrf")
+        if scope not in login.scopes:
+            raise HTTPException(403, scope)
+        return form
+
+    async def _file(self, request: Request) -> Response:
+        found = self._static.files.get(request.path_params["name"])
+        if found is None:
+            raise HTTPException(404)
+        is_current = request.query_params.get("v") == self._static.version
+        keep = "private, max-age=31536000, immutable" if is_current else "no-cache"
+        return Response(found[0], media_type=found[1], headers={"Cache-Control": keep})
+
+    async def _logout(self, request: Request) -> Response:
+        login = self.login_of(request)
+        self.limit(request, login)
+        if login is not None:
+            await self._checked_form(request, login, READ)
+            self._logins.end(login)
+        response = self.login_page(status=200, error="out")
+        response.delete_cookie(self._logins.values.name)
+        return response
+
+    async def _refused(self, request: Request, error: Exception) -> Response:
+        refused = error if isinstance(error, HTTPException) else HTTPException(500)
+        if refused.status_code == HTTPStatus.UNAUTHORIZED:
+            return self.login_page()
+        login = self.login_of(request)
+        values = {**self._layout(login, ""), **_explained(refused.status_code, refused.detail)}
+        text = self._templates.render("error.html", values)
+        return HTMLResponse(text, refused.status_code, headers=refused.headers)
+
+    async def _failed(self, request: Request, _: Exception) -> Response:
+        # Starlette raises the error again after this answer, so that it is logged.
+        return await self._refused(request, HTTPException(500))
+
+
+class _LiveEndpoint:
+    """The stream of changes; no response of Starlette, as it watches for the page to close."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._workbench = workbench
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._workbench.live(Request(scope, receive), send)
+
+
+def _with_headers(app: ASGIApp) -> ASGIApp:
+    """Return `app` with the headers of each answer that keep pages of others and scripts out."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        await app(scope, receive, send_with)
+
+    return serve
+
+
+def _fields(text: bytes) -> Mapping[str, list[str]]:
+    """Return the fields of a form or a query. Raises HTTPException for too many."""
+    try:
+        return parse_qs(
+            text.decode("ascii", "replace"),
+            keep_blank_values=True,
+            errors="replace",
+            max_num_fields=_MOST_FIELDS,
+        )
+    except ValueError:
+        raise HTTPException(400) from None
+
+
+def _address(request: Request) -> str:
+    """Return path and query of a request, to come back to."""
+    query = request.url.query[:_LONGEST_QUERY]
+    return quote(request.url.path) + (f"?{query}" if query else "")
+
+
+_EXPLAINED: Final[Mapping[int, tuple[str, str]]] = {
+    400: ("The form cannot be read", "Go back, reload the page and send it again."),
+    403: ("Not allowed", "Go back, reload the page and send it again."),
+    404: ("There is no such page", "The navigation has all pages."),
+    405: ("Not possible here", "Use the buttons of the page."),
+    409: ("That is not possible", ""),
+    413: ("That is too large", "A reply has at most 2 MiB."),
+    415: ("The form cannot be read", "Use the forms of the pages."),
+    429: ("Too many requests", "Wait some seconds, then reload the page."),
+    500: ("The server made an error", "Its log says more. Nothing else is affected; try again."),
+    503: ("The database does not answer", "What you see is not lost. Reload the page in a moment."),
+}
+
+
+def _explained(status: int, detail: str) -> dict[str, object]:
+    """Return what the error page shows: what happened, why, and what to do."""
+    title, next_step = _EXPLAINED.get(status, ("That did not work", "Try again."))
+    if status == HTTPStatus.FORBIDDEN and detail == "csrf":
+        next_step = (
+            "The form was made for another login, or by another page. Go back, reload the page, and"
+            " send it again."
+        )
+        detail = ""
+    elif status == HTTPStatus.FORBIDDEN and detail in SCOPES:
+        next_step = f"Your login lacks the scope {detail}: it can only be used to look." + (
+            " Only a person may confirm." if detail == CONFIRM else ""
+        )
+        detail = ""
+    elif status not in (HTTPStatus.CONFLICT, HTTPStatus.SERVICE_UNAVAILABLE):
+        detail = ""
+
+    return {"title": title, "detail": redact(detail).text, "next": next_step}

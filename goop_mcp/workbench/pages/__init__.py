@@ -1,0 +1,11 @@
+"""The pages of the workbench, in the order of the navigation."""
+
+from typing import Final
+
+from goop_mcp.workbench.pages import now
+from goop_mcp.workbench.visits import WorkbenchAction, WorkbenchPage
+
+__all__ = ["ROUTES"]
+
+ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (*now.ROUTES,)
+"""Every page and action. A page with a label is in the navigation, in this order."""

@@ -1,0 +1,138 @@
+"""What a page of the workbench is, and what it knows of the request that asks for it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from goop_mcp.context import AppContext
+from goop_mcp.memory.times import utc_now, written
+from goop_mcp.server.scopes import READ
+from goop_mcp.workbench.access import Login, SignedValues
+from goop_mcp.workbench.rendering import Templates
+
+__all__ = ["NOTE", "Form", "NoteKind", "Visit", "WorkbenchAction", "WorkbenchPage", "whole_number"]
+
+NoteKind = Literal["done", "refused", "waiting"]
+
+NOTE: Final = "_note"
+_NOTE_SECONDS: Final = 60
+_MOST_DIGITS: Final = 18
+# A cookie has 4,096 bytes, and the signature with its base64 takes its part.
+_LONGEST_NOTE: Final = 1_500
+
+
+def whole_number(text: str) -> int | None:
+    """Return `text` as a whole number of at most 18 digits, None if it is not one."""
+    # No database has longer numbers, and Python takes long to read very long ones.
+    is_number = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    return int(text) if is_number else None
+
+
+class Form:
+    """The fields of a form or of a query; what was not sent is empty."""
+
+    def __init__(self, fields: Mapping[str, list[str]]) -> None:
+        self._fields = fields
+
+    def text(self, name: str) -> str:
+        """Return the first value of the field `name`, "" without one."""
+        return next(iter(self._fields.get(name, ())), "")
+
+    def texts(self, name: str) -> list[str]:
+        """Return all values of the field `name` in the order in which they were sent."""
+        return list(self._fields.get(name, ()))
+
+    def number(self, name: str) -> int | None:
+        """Return the field as a whole number of at most 18 digits, None if it is not one."""
+        return whole_number(self.text(name).strip())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A request of a person who is logged in.
+
+    `application` is that of the person's tenant. `params` are the parts of the address that the
+    page's path names in braces. `form` is empty for a page, `query` for most actions.
+    """
+
+    application: AppContext
+    login: Login
+    address: str
+    params: Mapping[str, str]
+    query: Form
+    form: Form
+    templates: Templates
+    values: SignedValues
+    layout: Mapping[str, object]
+
+    @property
+    def now(self) -> str:
+        """The time of this machine in ISO 8601, UTC, as the services take it."""
+        return written(utc_now())
+
+    def show(self, template: str, *, status: int = 200, **values: object) -> Response:
+        """Return the page that `template` makes of `values` in the layout of the workbench."""
+        text = self.templates.render(template, {**self.layout, **values})
+        return HTMLResponse(text, status_code=status)
+
+    def part(self, template: str, **values: object) -> Response:
+        """Return a part of a page, for forms with `data-preview`."""
+        return HTMLResponse(self.templates.render(template, {**self.layout, **values}))
+
+    def go(self, to: str, note: str = "", *, kind: NoteKind = "done", clears: str = "") -> Response:
+        """Return the redirect that follows a change, with a note for the next page.
+
+        `clears` is the `data-keep` of the form whose kept input is used up now.
+        """
+        response = RedirectResponse(to, status_code=303)
+        if note or clears:
+            text = note if len(note) <= _LONGEST_NOTE else f"{note[:_LONGEST_NOTE]} …"
+            signed = self.values.sign(
+                NOTE,
+                {"text": text, "kind": kind, "clears": clears, "jti": self.login.id},
+                expires=utc_now().timestamp() + _NOTE_SECONDS,
+            )
+            response.set_cookie(
+                f"{self.values.name}{NOTE}",
+                signed,
+                max_age=_NOTE_SECONDS,
+                httponly=True,
+                samesite="strict",
+            )
+
+        return response
+
+
+Handler = Callable[[Visit], Response]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkbenchPage:
+    """A page: its address, in which `{name}` stands for a part, and what shows it.
+
+    `label` is its name in the navigation, None for a page that others lead to; `of` is the address
+    of the page that is marked in the navigation then. `show` runs on a worker thread and may wait
+    for the database.
+    """
+
+    path: str
+    show: Handler
+    label: str | None = None
+    of: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkbenchAction:
+    """What a form is sent to. `scope` is what the person needs: READ if nothing is changed.
+
+    The form has had its CSRF token checked. An action that changes something ends with `go`.
+    """
+
+    path: str
+    take: Handler
+    scope: str = READ

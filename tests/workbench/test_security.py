@@ -1,0 +1,156 @@
+"""Who gets in, and what a page may load, send and change."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from goop_mcp.workbench.access import (
+    CODE_SECONDS,
+    LOGIN_SECONDS,
+    Logins,
+    OneTimeCodes,
+    SignedValues,
+)
+from goop_mcp.workbench.app import CONTENT_SECURITY_POLICY
+from goop_mcp.workbench.rendering import visible
+from tests.workbench.browsing import browse, text_of
+
+KEY = "k" * 32
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_code_logs_in_once_and_sets_a_strict_cookie(tmp_path: Path) -> None:
+    with browse(tmp_path, enters=False) as browser:
+        code = browser.local.codes.make()
+        first = browser.client.get(f"/login/{code}", follow_redirects=False)
+        cookie = first.headers["set-cookie"].lower()
+        browser.client.cookies.clear()
+        second = browser.get(f"/login/{code}")
+
+    assert (first.status_code, first.headers["location"]) == (303, "/")
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert first.headers["referrer-policy"] == "no-referrer"
+    assert second.status_code == 401
+    assert "used already" in text_of(second)
+
+
+def test_looking_at_the_address_of_a_code_does_not_use_it(tmp_path: Path) -> None:
+    with browse(tmp_path, enters=False) as browser:
+        code = browser.local.codes.make()
+        browser.client.head(f"/login/{code}")
+        assert browser.get(f"/login/{code}").status_code == 200
+
+
+def test_a_code_is_good_for_five_minutes() -> None:
+    clock = Clock()
+    codes = OneTimeCodes(clock=clock)
+    late, good = codes.make(), codes.make()
+    clock.now += CODE_SECONDS - 1
+    assert codes.use(good)
+    clock.now += 2
+    assert not codes.use(late)
+    assert not codes.use("")
+
+
+def test_a_login_ends_after_half_a_day_by_logging_out_and_with_other_keys() -> None:
+    clock = Clock()
+    logins = Logins(SignedValues([KEY]), clock=clock)
+    login, cookie = logins.issue(name="ann", scopes=frozenset({"read"}), tenant="")
+    cookies = {logins.values.name: cookie}
+    # PyJWT looks at the clock of the machine, which is before the one of this test.
+    found = logins.find(cookies)
+    assert found is not None
+    assert (found.name, found.scopes, found.via) == ("ann", frozenset({"read"}), "workbench ann")
+
+    other = Logins(SignedValues(["x" * 32]), clock=clock)
+    assert other.find({other.values.name: cookie}) is None
+    rotated = Logins(SignedValues(["n" * 32, KEY]), clock=clock)
+    assert rotated.find(cookies) is not None
+
+    logins.end(login)
+    assert logins.find(cookies) is None
+    clock.now += LOGIN_SECONDS
+    assert rotated.find(cookies) is None
+
+
+@pytest.mark.parametrize("address", ["/", "/login/wrong", "/live", "/nowhere"])
+def test_nothing_is_shown_to_whoever_is_not_logged_in(tmp_path: Path, address: str) -> None:
+    (tmp_path / ".goopspec").mkdir()
+    with browse(tmp_path, enters=False) as browser:
+        page = browser.get(address)
+
+    assert page.status_code in (401, 404)
+    assert tmp_path.name not in page.text
+
+
+@pytest.mark.parametrize("address", ["/", "/static/workbench.js", "/nowhere", "/login/wrong"])
+def test_every_answer_has_the_headers(tmp_path: Path, address: str) -> None:
+    with browse(tmp_path) as browser:
+        headers = browser.get(address).headers
+
+    assert headers["content-security-policy"] == CONTENT_SECURITY_POLICY
+    assert CONTENT_SECURITY_POLICY.startswith("default-src 'none'; style-src 'self';")
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "cache-control" in headers
+
+
+def test_static_files_have_their_types_and_are_kept_by_version(tmp_path: Path) -> None:
+    with browse(tmp_path) as browser:
+        page = browser.get("/").text
+        addresses = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
+        types = {each: browser.get(each).headers["content-type"] for each in addresses}
+        kept = browser.get(addresses[0]).headers["cache-control"]
+        outside = browser.get("/static/..%2fapp.py")
+
+    assert {name.partition("?")[0]: kind.partition(";")[0] for name, kind in types.items()} == {
+        "/static/icon.svg": "image/svg+xml",
+        "/static/workbench.css": "text/css",
+        "/static/workbench.js": "text/javascript",
+    }
+    assert "immutable" in kept
+    assert outside.status_code == 404
+
+
+def test_foreign_hosts_and_origins_are_refused(tmp_path: Path) -> None:
+    with browse(tmp_path) as browser:
+        host = browser.client.get("/", headers={"Host": "evil.example"})
+        origin = browser.client.post(
+            "/logout", headers={"Origin": "http://evil.example"}, data={"csrf": browser.csrf()}
+        )
+
+    assert (host.status_code, origin.status_code) == (421, 403)
+
+
+def test_a_form_without_the_token_of_its_login_changes_nothing(tmp_path: Path) -> None:
+    with browse(tmp_path) as browser:
+        stale = browser.csrf()
+        browser.log_in()
+        refused = [browser.post("/logout", {}, csrf=each) for each in ("", "x" * 32, stale, "é")]
+        as_json = browser.client.post("/logout", json={"csrf": browser.csrf()})
+        still_in = browser.get("/")
+        out = browser.post("/logout", {})
+        after = browser.get("/")
+
+    assert [each.status_code for each in refused] == [403] * 4
+    assert as_json.status_code == 415
+    assert still_in.status_code == 200
+    assert (out.status_code, after.status_code) == (200, 401)
+
+
+def test_invisible_characters_are_shown() -> None:
+    assert visible("a\u202eb\x1b[31m\x00\ud800\r\nc\td") == "a⟦U+202E⟧b␛[31m␀⟦U+D800⟧\nc\td"
+
+
+def test_the_own_script_is_small() -> None:
+    script = Path("goop_mcp/workbench/static/workbench.js")
+    assert len(script.read_bytes()) < 10_000
