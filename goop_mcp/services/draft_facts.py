@@ -148,7 +148,7 @@ _FILES_WITHOUT_EXTENSION: Final = frozenset({"dockerfile", "makefile", "license"
 class Fact(NamedTuple):
     """A value for a field of a request; `quote` is what proves it, in `line`, counted from 1.
 
-    `task_id` is a field of no request: such a fact tells which tasks of the plan are named.
+    `task_id` is a field of no request: such a fact shows which tasks of the plan are named.
     """
 
     field: str
@@ -458,7 +458,7 @@ def _read_short(name: str, title: str, entry: _Entry, found: Extraction) -> bool
     elif name in ("estimated_duration", "timeout"):
         values, expected = [_duration(text)], "a duration such as 30m or 2h"
     else:
-        # Several agents are told of a result; one asks and one is asked.
+        # Several agents hear of a result; one asks and one is asked.
         named = text.split(",") if name == "notify_on_completion" else [text]
         values = [_agent_name(each) for each in named]
         expected = "the name of an agent, such as backend-agent"
@@ -675,10 +675,10 @@ def _ask_about_conflicts(found: Extraction) -> None:
             kept.append(first)
             continue
 
-        said = " and ".join(
+        given = " and ".join(
             f"{_quote(str(fact.value))!r} (line {fact.line})" for fact in (first, *others[:2])
         )
-        question = f"The description gives {name} as {said}. Which of them holds?"
+        question = f"The description gives {name} as {given}. Which of them holds?"
         found.gaps.append(Gap(name, question, others[0].line))
 
     found.facts = kept
