@@ -109,7 +109,7 @@ _Signature: TypeAlias = dict[str, tuple[int, int, int] | None]
 @click.option(
     "--transcript",
     metavar="FILE",
-    help="Compare the claims with the agent's session in FILE, of Claude Code or OpenCode.",
+    help="Compare the claims with the agent's session in FILE, of Claude Code, Codex or OpenCode.",
 )
 @click.option(
     "--require-evidence",

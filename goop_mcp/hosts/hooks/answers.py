@@ -172,14 +172,16 @@ def _evidence(
     It is read with the judgement: a message without an envelope claims nothing.
     """
     event = session.event
-    # The transcripts of Codex have another form, and its events no session.
-    readable = event.session_work is not None or (transcript and session.host == "claude-code")
+    # Only the plugin of OpenCode sends the session, the other hosts write a file.
+    readable = event.session_work is not None or (transcript and session.host != "opencode")
     if session.policy.evidence == "off" or not readable:
         return None
 
     def observe() -> "Evidence":
         base = stop_hooks.task_bases.base_of(state_folder(session.environment), agent_id or "")
-        return hooks.transcript.observe(event.session_work, transcript, report, base=base)
+        return hooks.transcript.observe(
+            event.session_work, transcript, report, host=session.host, base=base
+        )
 
     return observe
 
