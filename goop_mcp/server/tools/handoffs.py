@@ -251,7 +251,9 @@ class HandoffTools:
         if kind == "session":
             handoffs = services.session_handoff
             project_context = here.writing_context() if write else here.project_context
-            values = handoffs.session_fields({name: given[name] for name in handoffs.SESSION_FIELDS})
+            values = handoffs.session_fields(
+                {name: given[name] for name in handoffs.SESSION_FIELDS}
+            )
             built = handoffs.build_session_handoff(
                 values, project_context, write=write, now=written(utc_now())
             )
