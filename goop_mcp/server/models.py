@@ -225,19 +225,33 @@ class PromptSizeModel(BaseModel):
     )
 
 
+class GapModel(BaseModel):
+    """A question that a description leaves open."""
+
+    field: str = Field(description="The argument of build_handoff that answers it.")
+    question: str = Field(description="What to ask a person.")
+    line: int | None = Field(default=None, description="The line it is about, from 1.")
+    required: bool = Field(description="false: the handoff is valid without an answer.")
+
+
 class HandoffModel(BaseModel):
     """A handoff, ready to be sent or read."""
 
     kind: Literal["agent_request", "session"] = Field(description="What was built.")
     text: str | None = Field(default=None, description="The whole prompt or document, in Markdown.")
     path: str | None = Field(
+        default=None,
         description=(
             "Where it belongs, relative to the project, and with write=true stands; null: no file"
             " is written."
-        )
+        ),
     )
     verdict: VerdictModel = Field(
-        description="The verdict on the text in strict mode; always accepted."
+        description="The verdict on the text in strict mode; accepted unless there are gaps."
+    )
+    gaps: list[GapModel] = Field(
+        default=[],
+        description="Questions to answer before the draft is valid; nothing is written with them.",
     )
     revision: int | None = Field(
         default=None, description="Of the recording; null: nothing was recorded."
@@ -553,4 +567,4 @@ class RulePageModel(BaseModel):
     bad: str = Field(description="An example that breaks the rule.")
     good: str = Field(description="The same example as it should be.")
     fix: str = Field(description="What the agent should do about a violation.")
-    requirements: list[str] = Field(description="Ids of the requirements for the rule.")
+    requirements: list[str] = Field(default=[], description="Ids of the requirements for the rule.")
