@@ -65,7 +65,7 @@ class RunChange:
 
     def __init__(self, writing: WriteTransaction, run: GraphRunRow, graph: Graph) -> None:
         self.writing, self.run, self.graph = writing, run, graph
-        self._was = run
+        self._was, self._has_moved = run, False
 
     @property
     def _rows(self) -> GraphWriter:
@@ -90,10 +90,10 @@ class RunChange:
         if self.run == self._was:
             return
 
-        if self.run.state not in RUN_ENDED:
+        if self._has_moved and self.run.state not in RUN_ENDED:
             state = state_of_run(
                 self._rows.task_counts(self.run.id),
-                failures=self._rows.failures(self.run.id),
+                failures=lambda: self._rows.failures(self.run.id),
                 cancelled=bool(json.loads(self.run.options).get("cancelled")),
             )
             if state != self.run.state:
@@ -162,6 +162,7 @@ class RunChange:
         moved = replace(row, state=state, **values)
         self._rows.move_task(moved, was=row)
         if state != row.state:
+            self._has_moved = True
             why = {"reason": moved.reason, "message": moved.message}
             data = {"from": row.state, "to": state, **{k: v for k, v in why.items() if v}}
             self.event(row.id, "state", data)
@@ -237,7 +238,7 @@ class RunChange:
         decide: Callable[[RunSnapshot], Expansion],
     ) -> Expansion:
         """Accept the report of a task and carry out what it does to the graph."""
-        expansion = decide(self.snapshot())
+        expansion = decide(self._snapshot(row))
         kept = as_json(_redacted(result))
         ended = {"owner": None, "lease_until": None, "program_pid": None, "result": kept}
         if expansion.state == "input_required":
@@ -266,15 +267,15 @@ class RunChange:
         if expansion.again:
             self._note_edges(row.id, expansion)
             targets = [each.task for each in expansion.again]
-            behind = self.behind(targets)
+            later = self.dependants(targets)
             for each in expansion.again:
                 target = find_task(self.writing, self.run.id, each.task)
                 self.again(target, notes=each.message, fresh=False)
-            for name in behind:
+            for name in later:
                 if name not in targets:
-                    later = find_task(self.writing, self.run.id, name)
-                    if later.state != "waiting":
-                        self.again(later, notes=None, fresh=False)
+                    dependant = find_task(self.writing, self.run.id, name)
+                    if dependant.state != "waiting":
+                        self.again(dependant, notes=None, fresh=False)
             for each in expansion.again:
                 self.look_again(each.task)
         for added in expansion.added:
@@ -304,7 +305,7 @@ class RunChange:
             session=None if fresh else row.session,
         )
 
-    def behind(self, names: Sequence[str]) -> list[str]:
+    def dependants(self, names: Sequence[str]) -> list[str]:
         """Return everything that needs one of `names`, directly or not, without these."""
         found = dict.fromkeys(names)
         todo = list(names)
@@ -386,7 +387,7 @@ class RunChange:
                 self.answer(row, step.default, by="timeout", note="nobody answered in time")
 
     def stop_all(self, reason: str) -> None:
-        """End what has not begun, and tell what runs to stop."""
+        """End what has not begun, and ask what runs to stop."""
         for row in self._rows.tasks(self.run.id):
             if row.state == "running" and not row.cancel_requested:
                 self.move(row, "running", cancel_requested=1, reason=reason)
@@ -444,13 +445,21 @@ class RunChange:
         else:
             self._rows.set(replace(found, **values))
 
-    def snapshot(self) -> RunSnapshot:
-        """Return what `expand` has to know."""
-        rows = self._rows.tasks(self.run.id)
+    def _snapshot(self, row: GraphTaskRow) -> RunSnapshot:
+        """Return what `expand` has to know to judge the report of `row`."""
+        step = step_of(row)
+        rows = [row]
+        if isinstance(step, GraphTask) and (step.expands or step.feedback_to):
+            rows = self._rows.tasks(self.run.id)
+        else:
+            # The report changes nobody else: a thousand plain tasks need not read a thousand rows.
+            while rows[-1].parent is not None:
+                rows.append(find_task(self.writing, self.run.id, rows[-1].parent))
+
         tasks = {
-            row.id: TaskSnapshot(task=step, parent=row.parent, depth=row.depth)
-            for row in rows
-            if isinstance(step := step_of(row), GraphTask)
+            each.id: TaskSnapshot(task=task, parent=each.parent, depth=each.depth)
+            for each in rows
+            if isinstance(task := step_of(each), GraphTask)
         }
         edges: dict[str, list[str]] = json.loads(self.run.edges)
         reports = {Edge(*key.split(" ", 1)): tuple(each) for key, each in edges.items()}

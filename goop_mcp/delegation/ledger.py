@@ -268,7 +268,7 @@ class Ledger:
     def cancel(self, id: str, task: str | None = None, *, by: str) -> list[str]:
         """Cancel a run, or one task and what needs it; return the ids of what was cancelled.
 
-        Running tasks are told to stop; their runner, or the next one, ends their programs.
+        Running tasks are asked to stop; their runner, or the next one, ends their programs.
         """
 
         def write(writing: WriteTransaction) -> list[str]:
@@ -306,11 +306,11 @@ class Ledger:
                 raise RunError(f"{task} is {row.state}; only what has ended is run again")
             change.reopen()
             change.again(row, notes=None, fresh=fresh)
-            for each in change.behind([task]):
-                behind = find_task(writing, id, each)
+            for each in change.dependants([task]):
+                dependant = find_task(writing, id, each)
                 # What was left out because of it gets its turn in any case.
-                if downstream or behind.state == "skipped":
-                    change.again(behind, notes=None, fresh=fresh)
+                if downstream or dependant.state == "skipped":
+                    change.again(dependant, notes=None, fresh=fresh)
             change.event(task, "again", {"downstream": downstream})
             change.look_again(task)
             change.save()

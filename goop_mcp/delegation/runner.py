@@ -291,7 +291,10 @@ class Runner:
             folder = worktree.folder
 
         caller = _Caller(self, claim, folder)
-        loop = RetryLoop(self._job(graph, claim, caller))
+        remark = None
+        if claim.interrupted is not None and claim.task.on_crash == "resume":
+            remark = _INTERRUPTED.format(number=claim.interrupted)
+        loop = RetryLoop(self._job(graph, claim, caller), attempts=claim.attempts, remark=remark)
         self._loops[claim.row.id] = (claim, loop)
         if await self._stored(self._ledger.is_cancelled, claim):
             loop.cancel()
@@ -317,7 +320,6 @@ class Runner:
             policy=policy,
             hooks=Hooks(after_attempt=caller.after_attempt),
             agent_name=claim.task.agent,
-            attempts=claim.attempts,
         )
 
     async def _end(self, claim: Claim, outcome: Outcome, caller: "_Caller") -> None:
@@ -400,7 +402,6 @@ class _Caller:
 
     def __init__(self, runner: Runner, claim: Claim, folder: Path) -> None:
         self._runner, self._claim, self._folder = runner, claim, folder
-        self._asked = 0
         self._agents: dict[str, Callable[[Message], Awaitable[Reply]]] = {}
         self._number = 0
         self.limit: str | None = None
@@ -414,11 +415,6 @@ class _Caller:
     async def send(self, name: str, message: Message) -> Reply:
         """Write `message` down and send it to the agent `name`."""
         claim, runner = self._claim, self._runner
-        self._asked += 1
-        if claim.interrupted is not None and self._asked == 1 and claim.task.on_crash == "resume":
-            note = _INTERRUPTED.format(number=claim.interrupted)
-            message = replace(message, text=f"{note}\n\n{message.text}")
-
         while True:
             try:
                 number, seconds = await runner._stored(runner._ledger.begin_attempt, claim, message)
