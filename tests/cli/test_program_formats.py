@@ -138,6 +138,7 @@ def test_sarif_describes_every_rule_that_was_violated() -> None:
             "shortDescription": {"text": RULES[rule["id"]].catches},
             "fullDescription": {"text": RULES[rule["id"]].why},
             "help": {"text": RULES[rule["id"]].fix},
+            "helpUri": f"{PAGE_OF_RULES}#{rule['id'].replace('/', '-')}",
             "defaultConfiguration": {"level": LEVELS[RULES[rule["id"]].lenient]},
         }
 
