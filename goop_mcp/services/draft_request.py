@@ -24,7 +24,7 @@ from goop_mcp.services.draft_facts import Extraction, Fact, Gap, extract_facts
 from goop_mcp.validation import pipeline
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["MOST_CHARACTERS", "Draft", "draft_request"]
+__all__ = ["MOST_CHARACTERS", "Draft", "draft_of_fields", "draft_request"]
 
 MOST_CHARACTERS: Final = 65_536
 """Length of the longest description."""
@@ -106,7 +106,31 @@ def draft_request(
             f"the description gives more than {MOST_FACTS} facts and questions; divide the task"
         )
 
-    fields = {**_fields_of(found), **answers}
+    return _drafted(
+        found,
+        {**_fields_of(found), **answers},
+        answers,
+        redactions=redacted.count + removed,
+        now=now,
+    )
+
+
+def draft_of_fields(fields: Mapping[str, object], *, now: datetime | None = None) -> Draft:
+    """Return the draft of a handoff from `fields` alone, as an unfinished form has them."""
+    answers, removed = redact_structure(
+        {name: value for name, value in fields.items() if value not in (None, "", [])}
+    )
+    return _drafted(Extraction(), dict(answers), answers, redactions=removed, now=now)
+
+
+def _drafted(
+    found: Extraction,
+    fields: dict[str, Any],
+    answers: Mapping[str, Any],
+    *,
+    redactions: int,
+    now: datetime | None,
+) -> Draft:
     gaps = [
         *(gap for gap in found.gaps if gap.field not in answers),
         *_missing(fields, found),
@@ -134,7 +158,7 @@ def draft_request(
         gaps=tuple(sorted(gaps, key=lambda gap: (not gap.required, gap.line or 0))),
         text=prompt,
         verdict=verdict,
-        redactions=redacted.count + removed,
+        redactions=redactions,
     )
 
 
