@@ -139,6 +139,8 @@ def verdict_answer(verdict: Verdict, detail: Detail = "short") -> CallToolResult
 
     if tiers := verdict.tiers:
         lines.append(field("claims", ", ".join(f"{count} {tier}" for tier, count in tiers.items())))
+    if verdict.changed_severities:
+        lines.append(field("severities changed by the project", *verdict.changed_severities))
     if (omitted := short.values["omitted"]) and detail == "short":
         lines.append(field("omitted", f"{omitted} findings"))
 

@@ -128,16 +128,19 @@ class VerdictModel(BaseModel):
         description="All errors and remarks at once, in order of position."
     )
     repairs: list[RepairModel] = Field(
-        description="What lenient reading changed; empty in strict mode."
+        default=[], description="What lenient reading changed; empty in strict mode."
     )
-    candidates: list[CandidateModel] = Field(description="Every envelope-like block that was seen.")
+    candidates: list[CandidateModel] = Field(
+        default=[], description="Every envelope-like block that was seen."
+    )
     envelope: AnyObject | None = Field(
         description=(
             "The envelope as JSON, also of a rejected reply; null when it could not be read."
         )
     )
     repaired_text: str | None = Field(
-        description="The envelope written again, well-formed, when there were repairs; else null."
+        default=None,
+        description="The envelope written again, well-formed, when there were repairs; else null.",
     )
     feedback: str | None = Field(
         description=(
@@ -153,6 +156,9 @@ class VerdictModel(BaseModel):
     )
     claims: dict[str, int] | None = Field(
         default=None, description="In a short answer: how many claims rest on what."
+    )
+    changed_severities: list[str] = Field(
+        default=[], description="Rules with another severity in this project."
     )
     left_out: LeftOut = []
 

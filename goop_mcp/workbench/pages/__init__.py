@@ -2,13 +2,14 @@
 
 from typing import Final
 
-from goop_mcp.workbench.pages import check, handoff, memory, now
+from goop_mcp.workbench.pages import check, handoff, memory, now, reports
 from goop_mcp.workbench.visits import WorkbenchAction, WorkbenchPage
 
 __all__ = ["ROUTES"]
 
 ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (
     *now.ROUTES,
+    *reports.ROUTES,
     *check.ROUTES,
     *handoff.ROUTES,
     *memory.ROUTES,
