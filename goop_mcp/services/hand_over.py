@@ -30,6 +30,7 @@ __all__ = [
     "hand_over_request",
     "parse_fields",
     "read_handoff",
+    "type_errors",
 ]
 
 _REQUIRED = ("original_intent", "current_task_summary", "task_details", "deliverables")
@@ -96,7 +97,7 @@ def hand_over_request(
             if name not in REQUEST_FIELDS:
                 raise UnknownNameError("field", name, REQUEST_FIELDS)
 
-    errors = [error for name, value in present.items() if (error := _type_error(name, value))]
+    errors = type_errors(present)
     if template is None:
         errors += [f"{name} is missing" for name in _REQUIRED if name not in present]
 
@@ -176,6 +177,11 @@ def parse_fields(text: str, name: str) -> Mapping[str, object]:
         return RequestFieldsError(f"{excerpt(key, 60)!r} is given twice; give each field once")
 
     return parse_object(text, name, holds="the fields", doubled=given_twice)
+
+
+def type_errors(fields: Mapping[str, object]) -> list[str]:
+    """Return a message for each field of a wrong type, such as a text instead of a number."""
+    return [error for name, value in fields.items() if (error := _type_error(name, value))]
 
 
 def _type_error(name: str, value: object) -> str | None:

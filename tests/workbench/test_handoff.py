@@ -84,7 +84,7 @@ def test_what_is_missing_is_named_while_the_form_is_filled_in(tmp_path: Path) ->
     assert part.text.count(">missing<") == 3
     assert "<mark" in part.text
     assert "leads out of the workspace" in wrong.text
-    assert "max_retries is many" in number.text
+    assert "max_retries is a text; expected a whole number" in number.text
 
 
 def test_a_handoff_is_written_and_opened_again(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_who_may_only_read_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_handoff_begins_with_the_decision_on_a_report(tmp_path: Path) -> None:
-    play_until(tmp_path, "W1.T1")
+    play_until(tmp_path, "rule_4")
     with browse(tmp_path) as browser:
         page = browser.get("/handoff?report=1")
         missing = browser.get("/handoff?report=999")
