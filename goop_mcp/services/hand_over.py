@@ -11,6 +11,7 @@ from goop_mcp.redaction import redact_structure
 from goop_mcp.services.build_request import BuiltRequest, RequestFieldsError, build_request
 from goop_mcp.services.fill_template import fill_template
 from goop_mcp.services.json_objects import kind_of, parse_object
+from goop_mcp.services.templates import REQUEST_ARGUMENTS
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.replacing import place_file
@@ -22,7 +23,6 @@ _REQUIRED = ("original_intent", "current_task_summary", "task_details", "deliver
 _LISTS = {"constraints", "deliverables", "notify_on_completion", "depends_on"}
 _NUMBERS = {"max_retries"}
 _FLAGS = {"xsd_compat"}
-_OF_TEMPLATES = ("session_id", "parent_agent", "target_agent")
 
 REQUEST_FIELDS = (
     "mode",
@@ -56,14 +56,16 @@ def hand_over_request(
     write: bool,
     now: datetime,
     template: str | None = None,
+    reads_own_templates: bool = True,
 ) -> BuiltRequest:
     """Return the prompt built from `fields`; with `write`, create its session below `project`.
 
     With `template`, the fields are the values of its slots, and session_id, parent_agent and
-    target_agent. None stands for an absent field; secrets are removed first. Without a session id
-    there is no path; with `write` the id is built from `now` and the title. Raises UnknownNameError
-    for an unknown field or template, RequestFieldsError for a missing one or a wrong type,
-    PathRefusedError, UnwritableFileError, and what `build_request` raises.
+    target_agent; the templates in `project` count only with `reads_own_templates`. None stands for
+    an absent field; secrets are removed first. Without a session id there is no path; with `write`
+    the id is built from `now` and the title. Raises UnknownNameError for an unknown field or
+    template, RequestFieldsError for a missing one or a wrong type, PathRefusedError,
+    UnwritableFileError, and what `build_request` and `fill_template` raise.
     """
     present: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     if template is None:
@@ -85,8 +87,9 @@ def hand_over_request(
     if template is None:
         built = build_request(**given, now=began)
     else:
-        agents = {name: given.pop(name) for name in _OF_TEMPLATES if name in given}
-        built = fill_template(template, given, **agents, now=began)
+        agents = {name: given.pop(name) for name in REQUEST_ARGUMENTS if name in given}
+        own = project if reads_own_templates else None
+        built = fill_template(template, given, project=own, **agents, now=began)
 
     built = replace(built, redactions=redactions)
     if write and built.path is not None:

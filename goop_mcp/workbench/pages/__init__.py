@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from goop_mcp.workbench.pages import now
+from goop_mcp.workbench.pages import now, reports
 from goop_mcp.workbench.visits import WorkbenchAction, WorkbenchPage
 
 __all__ = ["ROUTES"]
 
-ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (*now.ROUTES,)
+ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (*now.ROUTES, *reports.ROUTES)
 """Every page and action. A page with a label is in the navigation, in this order."""

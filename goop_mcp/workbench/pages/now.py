@@ -62,6 +62,7 @@ def _show(visit: Visit) -> Response:
         now=status,
         phases=phases,
         offers=offers,
+        blocked={each.task for each in offers.blocked},
         outcomes=[each.step.outcome for each in accepts],
         steps=[(_label(each.step), each) for each in steps if each not in rare],
         rare=[(_label(each.step), each) for each in rare],
@@ -97,8 +98,8 @@ def _take(visit: Visit) -> Response:
         reason=given("reason"),
         note=given("note"),
         task=given("task"),
-        # The field for an own answer counts if no option was chosen.
-        choice=given("choice") or given("other"),
+        # An option may be chosen already when the page opens: an own answer counts before it.
+        choice=given("other") or given("choice"),
         comment=given("comment"),
         outcome=given("outcome"),
         tasks=tuple(form.texts("tasks")) if form.text("outcome") == "reject" else (),
