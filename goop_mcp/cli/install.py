@@ -64,8 +64,8 @@ def install(
 ) -> int:
     """Register the server in each host, with hooks or a plugin where the host has them.
 
-    Everything else in the files of hosts is kept, including comments; each changed file is backed up. Installing again changes nothing.
-    `goop-mcp uninstall HOST` removes everything.
+    Everything else in the files of hosts is kept, including comments; each changed file is backed
+    up. Installing again changes nothing. `goop-mcp uninstall HOST` removes everything.
 
     Exit code: 0 done, 1 a file cannot be changed safely, in which case none of that host is.
     """

@@ -21,6 +21,7 @@ from goop_mcp.cli.rendering.program_formats import (
 from goop_mcp.cli.rendering.text import render_text
 from goop_mcp.protocols import RULES, validate
 from goop_mcp.services.check_files import CheckedFile, FileVerdicts, UnreadFile
+from goop_mcp.services.rule_pages import PAGE_OF_RULES
 from tests.cli.running import ACCEPTED, CASES, REJECTED, REPAIRABLE, run
 
 NAMES = st.binary(min_size=1).map(os.fsdecode).filter(lambda name: "\0" not in name)

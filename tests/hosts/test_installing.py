@@ -589,7 +589,7 @@ def test_a_dry_run_reports_that_nothing_was_written(machine: Machine) -> None:
 def test_a_second_install_reports_that_there_was_nothing_to_do(machine: Machine) -> None:
     done(machine, "install", "opencode")
     output = done(machine, "install", "opencode")
-    assert output.startswith("Nothing had to be changed.\n")
+    assert "\nNothing had to be changed.\n" in output
     assert output.endswith("`goop-mcp doctor` checks the connection.\n")
     assert "starts it as" not in output
 
