@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from goop_mcp.errors import GoopError
+from goop_mcp.errors import GoopError, UnknownNameError
 from goop_mcp.protocols.agent_request import AGENT_REQUEST, Request
 from goop_mcp.protocols.agent_request.model import (
     Deliverable,
@@ -21,10 +21,11 @@ from goop_mcp.protocols.agent_request.writing import normal_text, write_prompt
 from goop_mcp.redaction import redact, redact_structure
 from goop_mcp.services.build_request import RequestFieldsError, build_request
 from goop_mcp.services.draft_facts import Extraction, Fact, Gap, extract_facts
+from goop_mcp.services.hand_over import REQUEST_FIELDS, type_errors
 from goop_mcp.validation import pipeline
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["MOST_CHARACTERS", "Draft", "draft_request"]
+__all__ = ["MOST_CHARACTERS", "Draft", "draft_of_fields", "draft_request"]
 
 MOST_CHARACTERS: Final = 65_536
 """Length of the longest description."""
@@ -86,7 +87,8 @@ def draft_request(
 
     `given` are answers: fields of a request, which count instead of what the description says.
     `now` is for the id of a session, as in `build_request`. Raises RequestFieldsError for an empty
-    description, one of more than 65,536 characters, and one with more than 400 facts and questions.
+    description, one of more than 65,536 characters, and one with more than 400 facts and questions,
+    and UnknownNameError for an answer to no field.
     """
     if not text.strip():
         raise RequestFieldsError("the description is empty; write what is to be done")
@@ -94,6 +96,10 @@ def draft_request(
         raise RequestFieldsError(
             f"the description has {len(text):,} characters; expected at most {MOST_CHARACTERS:,}"
         )
+
+    for name in given or ():
+        if name not in REQUEST_FIELDS:
+            raise UnknownNameError("field", name, REQUEST_FIELDS)
 
     # Secrets go first, so that none reaches a fact, a question or the prompt.
     redacted = redact(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
@@ -106,7 +112,31 @@ def draft_request(
             f"the description gives more than {MOST_FACTS} facts and questions; divide the task"
         )
 
-    fields = {**_fields_of(found), **answers}
+    return _drafted(
+        found,
+        {**_fields_of(found), **answers},
+        answers,
+        redactions=redacted.count + removed,
+        now=now,
+    )
+
+
+def draft_of_fields(fields: Mapping[str, object], *, now: datetime | None = None) -> Draft:
+    """Return the draft of a handoff from `fields` alone, as an unfinished form has them."""
+    answers, removed = redact_structure(
+        {name: value for name, value in fields.items() if value not in (None, "", [])}
+    )
+    return _drafted(Extraction(), dict(answers), answers, redactions=removed, now=now)
+
+
+def _drafted(
+    found: Extraction,
+    fields: dict[str, Any],
+    answers: Mapping[str, Any],
+    *,
+    redactions: int,
+    now: datetime | None,
+) -> Draft:
     gaps = [
         *(gap for gap in found.gaps if gap.field not in answers),
         *_missing(fields, found),
@@ -115,9 +145,11 @@ def draft_request(
     prompt, verdict, refusal = "", None, None
     if not any(gap.required for gap in gaps):
         try:
+            if errors := type_errors(fields):
+                raise RequestFieldsError("; ".join(errors))
             built = build_request(**fields, now=now)
             prompt, verdict = built.text, built.verdict
-        except (GoopError, TypeError) as error:
+        except GoopError as error:
             # The fields are there and do not fit together; the validator says where.
             refusal = Gap("task_details", f"The draft is refused: {error} What is meant instead?")
             gaps.append(refusal)
@@ -134,7 +166,7 @@ def draft_request(
         gaps=tuple(sorted(gaps, key=lambda gap: (not gap.required, gap.line or 0))),
         text=prompt,
         verdict=verdict,
-        redactions=redacted.count + removed,
+        redactions=redactions,
     )
 
 

@@ -10,7 +10,12 @@ from pathlib import Path
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols.agent_request import AGENT_REQUEST, Request
-from goop_mcp.services.build_request import BuiltRequest, RequestFieldsError, build_request
+from goop_mcp.services.build_request import (
+    BuiltRequest,
+    RequestFieldsError,
+    build_request,
+    prose_of,
+)
 from goop_mcp.services.templates import SLOT, Slot, Template, TemplateError, find_template
 from goop_mcp.validation import pipeline
 
@@ -98,9 +103,6 @@ def fill_template(
         # In one pass, so that a value which looks like a slot stays what it is.
         return SLOT.sub(lambda slot: values[slot[1]].strip(), text or "")
 
-    # The prose after the fence belongs to the prompt as well. Its first line ends the fence.
-    rest = template.text.rpartition("</agent_request>")[2].lstrip().partition("\n")[2]
-
     return build_request(
         title=fill(template.heading),
         mode=str(request.mode),
@@ -123,6 +125,6 @@ def fill_template(
         max_retries=request.max_retries,
         notify_on_completion=request.notify_on_completion,
         depends_on=request.depends_on,
-        context=fill(rest),
+        context=fill(prose_of(template.text)),
         now=now,
     )
