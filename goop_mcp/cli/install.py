@@ -24,6 +24,7 @@ from goop_mcp.hosts.launch import Launch, current_environment, find_launch
 from goop_mcp.hosts.records import InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError
 from goop_mcp.services.prompts import render_prompt
+from goop_mcp.services.stop_hooks.policy import FILE, read_policy
 
 __all__ = ["install"]
 
@@ -40,6 +41,11 @@ _CHECK = "`goop-mcp doctor` checks the connection.\n"
     is_flag=True,
     help="Also put the rules into the host's AGENTS.md or CLAUDE.md.",
 )
+@click.option(
+    "--tasks",
+    is_flag=True,
+    help="Also check tasks that Claude Code calls completed, see docs/gates.md.",
+)
 @click.option("--replace", is_flag=True, help="Overwrite entries that were written by hand.")
 @click.option(
     "--command",
@@ -54,6 +60,7 @@ def install(
     *,
     dry_run: bool,
     instructions: bool,
+    tasks: bool,
     replace: bool,
     words: str | None,
     project: str | None,
@@ -65,12 +72,18 @@ def install(
 
     Exit code: 0 done, 1 a file cannot be changed safely, in which case none is.
     """
-    registration, records = find_registration(host, scope, project), InstallRecords()
+    registration = find_registration(host, scope, project, tasks=tasks)
+    records = InstallRecords()
     launch = _launch(words, portable=registration.scope is Scope.PROJECT)
     if instructions and registration.instructions() is None:
         raise WrongCallError(
             f"{registration.host.title} has no file of instructions for {registration.scope} scope;"
             " leave out --instructions"
+        )
+
+    if tasks and not registration.host.task_hooks:
+        raise WrongCallError(
+            f"{registration.host.title} has no hook on its tasks; leave out --tasks"
         )
 
     block = render_prompt(_BLOCK, {}) if instructions else None
@@ -92,6 +105,9 @@ def install(
         show(f"Nothing had to be changed. {_CHECK}")
     else:
         show(_next_steps(registration, launch, instructions=instructions))
+
+    if tasks and not read_policy(str(registration.project))[0].tasks:
+        show(f'The check of tasks begins with "tasks": true in {FILE}.\n')
 
     plugins = (
         find_plugins(registration.project, registration.environment)

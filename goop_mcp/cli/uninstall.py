@@ -33,7 +33,8 @@ def uninstall(host: str, scope: str, *, dry_run: bool, project: str | None) -> i
 
     Exit code: 0 done or nothing to do, 1 a file cannot be changed safely, in which case none is.
     """
-    registration, records = find_registration(host, scope, project), InstallRecords()
+    registration = find_registration(host, scope, project, tasks=True)
+    records = InstallRecords()
     try:
         if dry_run:
             show_plan(changes := plan_uninstall(registration, records))

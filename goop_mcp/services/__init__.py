@@ -29,6 +29,7 @@ __all__ = [
     "session_handoff",
     "stats",
     "stats_page",
+    "task_gate",
     "transcripts",
 ]
 
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         session_handoff,
         stats,
         stats_page,
+        task_gate,
         transcripts,
     )
 else:
