@@ -110,6 +110,15 @@ class Host:
     parts: Mapping[Scope, tuple[ServerEntry | Element | Asset, ...]]
     task_hooks: Mapping[Scope, tuple[Element, ...]] = field(default_factory=dict)
 
+    @property
+    def judges(self) -> bool:
+        """Whether what is installed judges reports by itself: hooks, or a plugin."""
+        return any(
+            isinstance(part, Element) or (isinstance(part, Asset) and not part.is_command)
+            for parts in self.parts.values()
+            for part in parts
+        )
+
 
 def find_host(name: str) -> Host:
     """Return the host called `name`; raise UnknownNameError, which suggests the nearest name."""

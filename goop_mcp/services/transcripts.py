@@ -9,7 +9,7 @@ from goop_mcp.evidence.activity import AgentActivity
 from goop_mcp.evidence.readers.claude_code import read_claude_code
 from goop_mcp.evidence.readers.codex import is_rollout, read_codex
 from goop_mcp.evidence.readers.opencode import read_opencode_export
-from goop_mcp.services.stop_hooks.small_files import read_end
+from goop_mcp.services.small_files import read_end
 
 __all__ = ["Transcript", "TranscriptError", "open_transcript"]
 

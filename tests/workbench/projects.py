@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from goop_mcp.cli.demo.full_player import PlayStep
@@ -16,6 +17,7 @@ from goop_mcp.settings import Settings
 
 __all__ = ["NOW", "opened", "play_until"]
 
+_PLAYED: dict[str, dict[Path, bytes]] = {}
 NOW = "2026-01-20T08:00:00.000Z"
 
 
@@ -27,7 +29,27 @@ def opened(folder: Path) -> Iterator[ProjectContext]:
 
 
 def play_until(folder: Path, last: str) -> None:
-    """Play the story in `folder`, the step named `last` included."""
+    """Play the story in `folder`, the step named `last` included.
+
+    Each part of it is played once and copied from then on, as it takes a second.
+    """
+    with TemporaryDirectory() as kept:
+        ready = Path(kept)
+        if last not in _PLAYED:
+            _play(ready, last)
+            _PLAYED[last] = {
+                path.relative_to(ready): path.read_bytes()
+                for path in ready.rglob("*")
+                if path.is_file()
+            }
+
+    for path, content in _PLAYED[last].items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+
+
+def _play(folder: Path, last: str) -> None:
     with opened(folder) as project:
         for step in (step for chapter in CHAPTERS for step in chapter.steps):
             _write(folder, step)

@@ -14,8 +14,8 @@ from goop_mcp.errors import GoopError, RuleFailedError, RuleRefusedError
 from goop_mcp.hosts import hooks
 from goop_mcp.hosts.hooks.events import HookEvent
 from goop_mcp.services import stop_hooks
+from goop_mcp.services.small_files import read_whole
 from goop_mcp.services.stop_hooks.policy import read_policy
-from goop_mcp.services.stop_hooks.small_files import read_whole
 from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         key=_agent_key(event, event.agent_id or "main") + (event.prompt_id or "")[:_LONGEST_ID],
         agents=policy.agents,
         profile=session.profile,
+        severities=policy.severities,
     )
     if not judging.must_report(turn, policy):
         return {}, remarks
@@ -481,6 +482,7 @@ def _unaccepted(
         key="",
         agents=session.policy.agents,
         profile=session.profile,
+        severities=session.policy.severities,
     )
     verdict = stop_hooks.judging.judge_text(turn, session.policy, rules=session.rules)
     remarks: _Remarks = ()

@@ -11,7 +11,7 @@ from goop_mcp.evidence import readers
 from goop_mcp.evidence.activity import NO_ACTIVITY, AgentActivity
 from goop_mcp.evidence.evidence import Evidence
 from goop_mcp.evidence.readers.claude_code import HOST, holds_report, read_claude_code
-from goop_mcp.services.stop_hooks.small_files import read_end
+from goop_mcp.services.small_files import read_end
 
 __all__ = ["MOST_BYTES", "last_message", "observe", "read_activity"]
 

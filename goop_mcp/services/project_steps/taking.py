@@ -324,7 +324,7 @@ def _waiting(stage: Stage, question: StepQuestion, asked: Confirmation) -> StepR
     message = notice(
         "Waiting for You",
         *question.lines,
-        f'Waiting for a person: run "{command}" in a terminal.',
+        f'Waiting for a person: run "{command}" in a terminal, or open "goop-mcp ui".',
     )
     return StepResult(
         status="waiting",
