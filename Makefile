@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean deployment \
-  e2e record-hosts conformance inspector scenarios
+  e2e record-hosts conformance inspector scenarios ui-test ui-pictures
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -30,6 +30,8 @@ help:
 	@echo "make lowest  run the tests with the lowest versions allowed by pyproject.toml; installs them into .cache"
 	@echo "make soak    run hostile and normal clients together against one server; 15 minutes"
 	@echo "make scenarios  play a whole project over each transport and database, and with a server killed in each step"
+	@echo "make ui-test  use the workbench in Chromium: scenes of people, accessibility; npm installs axe-core into .cache"
+	@echo "make ui-pictures  take the pictures of the pages of the workbench again"
 	@echo "make fuzz    validate a million randomly changed replies, for at most 20 minutes"
 	@echo "make compare-memory  compare how many acknowledged saves survive, here and in the reference memory server"
 	@echo "make frameworks  test the adapters with the real agent frameworks; installs 2 GB the first time"
@@ -116,6 +118,14 @@ soak: $(STAMP)
 # Arguments: make scenarios SCENARIOS="-k terminal"
 scenarios: $(STAMP)
 	$(PYTHON) -m pytest -q -rs -m scenarios tests/scenarios $(SCENARIOS)
+
+# Needs Chromium and npm, and fails without them: nothing would have been tested.
+# Arguments: make ui-test UI="-k keyboard"
+ui-test: $(STAMP)
+	$(PYTHON) -m pytest -q -rs tests/ui $(UI)
+
+ui-pictures: $(STAMP)
+	$(PYTHON) -m tests.ui.pictures
 
 # Arguments: make fuzz FUZZ="--inputs 1000000 --seconds 1200 --seed 2"
 fuzz: $(STAMP)

@@ -10,6 +10,7 @@ from goop_mcp.cli.options import (
     DATABASE,
     PROJECT,
     PROJECT_ID,
+    TENANT,
     WrongCallError,
     opened_application,
 )
@@ -54,6 +55,7 @@ def _time(_context: click.Context, _option: click.Parameter, given: str | None) 
 @PROJECT
 @DATABASE
 @PROJECT_ID
+@TENANT
 @click.option(
     "--format",
     "form",

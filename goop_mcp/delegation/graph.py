@@ -238,7 +238,9 @@ def _digest(values: object) -> str:
     return hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
 
 
-def _changed(part: GraphLimits | GraphAgent | GraphStep, *without: str) -> dict[str, Any]:
+def _changed(
+    part: GraphLimits | GraphRetry | GraphAgent | GraphStep, *without: str
+) -> dict[str, Any]:
     """Return the fields of `part` whose values are not the default, as JSON values."""
     changed: dict[str, Any] = {}
     for each in fields(part):
@@ -246,11 +248,7 @@ def _changed(part: GraphLimits | GraphAgent | GraphStep, *without: str) -> dict[
         if each.name in without or (each.default is not MISSING and value == each.default):
             continue
         if isinstance(value, GraphRetry):
-            value = {
-                one.name: getattr(value, one.name)
-                for one in fields(value)
-                if getattr(value, one.name) != one.default
-            }
+            value = _changed(value)
         changed[each.name] = list(value) if isinstance(value, tuple) else value
 
     return changed

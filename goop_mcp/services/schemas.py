@@ -55,8 +55,9 @@ _SERIES = {
         oldest=(0, 1, 4),
         newest=(0, 2, 9),
     ),
-    # No protocols: the settings of a project, and the file that a spawned agent leaves next to its
-    # report.
+    # No protocols: the file that `goop-mcp delegate` carries out, settings of a project, and the
+    # file that a spawned agent leaves next to its report.
+    "graph": _Series(title="Delegation graph {version}", oldest=(1,), newest=(1,)),
     "hooks": _Series(title=".goopspec/hooks.json {version}", oldest=(1,), newest=(1,)),
     "options": _Series(
         title="goop-mcp.toml or [tool.goop-mcp] {version}", oldest=(1,), newest=(1,)
