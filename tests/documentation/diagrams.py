@@ -128,7 +128,7 @@ def render_diagram(diagram: Diagram) -> str:
 def _points(start: Box, end: Box, around: str) -> list[tuple[float, float]]:
     (x1, y1), (x2, y2) = start.middle, end.middle
     if around:
-        # From edge to edge outside of the boxes, a little beside the middle: a straight arrow may
+        # From edge to edge outside of the boxes, a little off the middle: a straight arrow may
         # end there.
         down = around == "below"
         outer = (
