@@ -370,7 +370,11 @@ class PostgresReadTransaction:
 
     def statistics(self, wanted: StatisticsFilter) -> Statistics:
         """Return the statistics of attempts, judgements and reports."""
-        bound = self._mine | {"since": wanted.since, "agent": wanted.agent}
+        bound = self._mine | {
+            "since": wanted.since,
+            "until": wanted.until,
+            "agent": wanted.agent,
+        }
 
         def ask(statement: str) -> list[tuple[Any, ...]]:
             if self._connection is None:

@@ -87,7 +87,10 @@ _LONGEST_TITLE: Final = 1000
 _ALL: Final = -1
 _DIALECT: Final = Dialect(
     schema="",
-    wanted="(:since IS NULL OR created_at >= :since) AND (:agent IS NULL OR agent = :agent)",
+    wanted=(
+        "(:since IS NULL OR created_at >= :since) AND (:until IS NULL OR created_at < :until)"
+        " AND (:agent IS NULL OR agent = :agent)"
+    ),
     week="strftime('%G-W%V', created_at)",
     each_rule="JOIN json_each(replies.rules) AS broken",
     rule="broken.value",
@@ -458,7 +461,7 @@ class SqliteReadTransaction:
 
     def statistics(self, wanted: StatisticsFilter) -> Statistics:
         """Return the statistics of attempts, judgements and reports."""
-        bindings = {"since": wanted.since, "agent": wanted.agent}
+        bindings = {"since": wanted.since, "until": wanted.until, "agent": wanted.agent}
         return gather_statistics(
             lambda statement: self._connection.execute(statement, bindings).fetchall(), _DIALECT
         )
