@@ -16,7 +16,6 @@ from benchmarks import (
     hook,
     imports,
     linear,
-    live_pages,
     memories,
     memory,
     memory_servers,
@@ -50,7 +49,6 @@ BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
     "history": history.run,
     "tokens": tokens.run,
     "workbench": workbench.run,
-    "live_pages": live_pages.run,
 }
 
 
