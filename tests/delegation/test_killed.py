@@ -23,7 +23,7 @@ def has_ended(place: Place, count: int) -> bool:
 
 
 def play(place: Place, tasks: int, parallel: int, seed: int) -> dict[str, float]:
-    """Let two runners be killed in the middle and a third one finish; return figures."""
+    """Let two runners be killed in the middle and a third one finish; return metrics."""
     chance = random.Random(seed)
     run = place.ledger.create(one_wave(tasks, parallel=parallel), input={})
     before = place.count("begin")
@@ -64,12 +64,12 @@ def test_two_kills_in_mid_flight_lose_nothing(any_place: Place) -> None:
 def test_twenty_runs_with_two_kills_each(
     place: Place, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
-    figures = [play(place, tasks=50, parallel=10, seed=seed) for seed in range(20)]
-    waits = sorted(each["restart to first task"] for each in figures)
+    metrics = [play(place, tasks=50, parallel=10, seed=seed) for seed in range(20)]
+    waits = sorted(each["restart to first task"] for each in metrics)
     with capsys.disabled():
         sys.stderr.write(
             f"\n{request.node.name}: 20 runs, 40 kills; begun again"
-            f" {sum(each['begun again'] for each in figures):.0f}; restart to first task"
+            f" {sum(each['begun again'] for each in metrics):.0f}; restart to first task"
             f" {waits[10] * 1000:.0f} ms (max {waits[-1] * 1000:.0f})\n"
         )
 

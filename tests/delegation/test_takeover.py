@@ -1,4 +1,4 @@
-"""What a runner leaves behind when it dies or stands still, another one takes over."""
+"""What a runner leaves when it dies or stands still, another one takes over."""
 
 import json
 import signal
@@ -69,7 +69,7 @@ def test_late_answers_of_a_runner_that_stood_still_change_nothing(place: Place) 
     assert place.accepted_times(run) == accepted
     events = place.store.read(lambda reading: reading.graphs.events(run))
     assert {each.task for each in events if each.what == "late"} <= set(accepted)
-    # It came back with all its answers, or was told before it had them that the tasks are lost.
+    # It came back with all its answers, or found before it had them that the tasks are lost.
     assert place.count("end") in (3, 6)
 
 
