@@ -127,6 +127,7 @@ scenarios: $(STAMP)
 # Arguments: make ui-test UI="-k keyboard"
 ui-test: $(STAMP)
 	$(PYTHON) -m pytest -q -rs tests/ui $(UI)
+	$(PYTHON) -m tests.ui.first_step
 
 ui-pictures: $(STAMP)
 	$(PYTHON) -m tests.ui.pictures
