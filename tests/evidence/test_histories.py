@@ -153,7 +153,7 @@ def test_any_part_of_an_honest_history_accuses_nobody(form: str) -> None:
         assert accepted(read_history(messages[:at], tools=TOOLS, report=CLAIMING))
 
 
-def test_a_failure_of_an_earlier_task_is_not_held_against_the_agent() -> None:
+def test_a_failure_of_an_earlier_task_is_not_used_against_the_agent() -> None:
     again = [{"role": "user", "content": "I fixed it. Report again."}]
     messages = openai_chat([run(FAILED)])
     activity = read_history([*messages[:-1], *again, messages[-1]], tools=TOOLS, report=CLAIMING)

@@ -32,7 +32,7 @@ class HistoryTools:
     `commands` maps the name of a tool to the argument that holds its shell line (or list of
     arguments), `writes` and `edits` map one to the argument that holds the path. `harmless` are
     tools that run nothing and delegate nothing: any other tool may have run a check, so that no
-    failure is held against the agent. `status` returns the exit status from what a command's tool
+    failure is used against the agent. `status` returns the exit status from what a command's tool
     returned, None if it is unknown; without it, a number under `exit_code`, `returncode` or the
     like in a mapping or JSON object counts, and nothing else does.
     """
