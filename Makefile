@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean deployment \
-  e2e record-hosts conformance inspector scenarios ui-test ui-pictures
+  e2e gates record-hosts conformance inspector scenarios ui-test ui-pictures
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -26,6 +26,7 @@ help:
 	@echo "make record-hosts  record the transcripts of tests/cases again, with the real clients"
 	@echo "make conformance  run the official MCP conformance suite against the server; npm installs it into .cache"
 	@echo "make inspector  use the server with the MCP Inspector over every transport; npm installs it into .cache"
+	@echo "make gates   run the recipes of docs/gates.md with git and OpenSpec; npm installs it into .cache"
 	@echo "make faults  kill writers, fill disks, overload the database; 15 minutes"
 	@echo "make lowest  run the tests with the lowest versions allowed by pyproject.toml; installs them into .cache"
 	@echo "make soak    run hostile and normal clients together against one server; 15 minutes"
@@ -93,6 +94,9 @@ conformance: $(STAMP)
 inspector: $(STAMP)
 	$(PYTHON) -m tests.inspector
 
+gates: $(STAMP)
+	$(PYTHON) -m tests.gates
+
 # Arguments: make faults FAULTS="--kills 5000 --seed 7"
 faults: $(STAMP)
 	$(PYTHON) -m tests.store.fault_injection $(FAULTS)
@@ -123,6 +127,7 @@ scenarios: $(STAMP)
 # Arguments: make ui-test UI="-k keyboard"
 ui-test: $(STAMP)
 	$(PYTHON) -m pytest -q -rs tests/ui $(UI)
+	$(PYTHON) -m tests.ui.first_step
 
 ui-pictures: $(STAMP)
 	$(PYTHON) -m tests.ui.pictures

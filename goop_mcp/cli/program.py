@@ -23,7 +23,7 @@ COMMANDS: Final = {
     "status": "Print the status of the project.",
     "ui": "See and steer the work in a browser.",
     "stats": "Print statistics of the agents: failures, retries, adoption.",
-    "reports": "Read recorded reports, withdraw or build one.",
+    "reports": "Read recorded reports, record or build one.",
     "evidence": "Show what the claims of a recorded report rest on.",
     "init": "Create the documents of a project.",
     "memory": "Save, find and forget what agents learned.",

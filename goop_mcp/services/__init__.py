@@ -32,6 +32,7 @@ __all__ = [
     "session_handoff",
     "stats",
     "stats_page",
+    "task_gate",
     "transcripts",
 ]
 
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
         session_handoff,
         stats,
         stats_page,
+        task_gate,
         transcripts,
     )
 else:
