@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean deployment \
-  e2e gates record-hosts conformance inspector scenarios ui-test ui-pictures
+  e2e gates record-hosts conformance inspector scenarios delegation ui-test ui-pictures
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -33,6 +33,7 @@ help:
 	@echo "make scenarios  play a whole project over each transport and database, and with a server killed in each step"
 	@echo "make ui-test  use the workbench in Chromium: scenes of people, accessibility; npm installs axe-core into .cache"
 	@echo "make ui-pictures  take the pictures of the pages of the workbench again"
+	@echo "make delegation  kill the runners of delegation graphs at every statement and in mid-flight, on both databases"
 	@echo "make fuzz    validate a million randomly changed replies, for at most 20 minutes"
 	@echo "make compare-memory  compare how many acknowledged saves survive, here and in the reference memory server"
 	@echo "make frameworks  test the adapters with the real agent frameworks; installs 2 GB the first time"
@@ -127,10 +128,13 @@ scenarios: $(STAMP)
 # Arguments: make ui-test UI="-k keyboard"
 ui-test: $(STAMP)
 	$(PYTHON) -m pytest -q -rs tests/ui $(UI)
-	$(PYTHON) -m tests.ui.first_step
 
 ui-pictures: $(STAMP)
 	$(PYTHON) -m tests.ui.pictures
+
+# Arguments: make delegation DELEGATION="-k killed"
+delegation: $(STAMP)
+	$(PYTHON) -m pytest -q -rs -m "delegation or not delegation" tests/delegation $(DELEGATION)
 
 # Arguments: make fuzz FUZZ="--inputs 1000000 --seconds 1200 --seed 2"
 fuzz: $(STAMP)

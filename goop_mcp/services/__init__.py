@@ -10,6 +10,7 @@ from goop_mcp.on_demand import modules_on_demand
 __all__ = [
     "build_report",
     "check_workspace",
+    "claimed_symbols",
     "counters",
     "draft_request",
     "fill_template",
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from goop_mcp.services import (
         build_report,
         check_workspace,
+        claimed_symbols,
         counters,
         draft_request,
         fill_template,
