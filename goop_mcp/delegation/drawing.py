@@ -110,7 +110,7 @@ def _edge(start: tuple[float, float], end: tuple[float, float]) -> str:
 def _feedback(start: tuple[float, float], end: tuple[float, float]) -> str:
     """Return a dashed line from the top of a task up to the bottom of an earlier one.
 
-    A quarter of a box beside the line between them that goes down.
+    It keeps a quarter of a box away from the line that goes down between them.
     """
     x1, y1 = start[0] + _WIDTH * 3 / 4, start[1]
     x2, y2 = end[0] + _WIDTH * 3 / 4, end[1] + _HEIGHT + 2
