@@ -338,7 +338,9 @@ def test_a_merge_conflict_has_the_content_on_disk(work: Work) -> None:
     work.git("checkout", "-q", "main")
     work.write("README.md", "ours\n")
     work.commit("ours")
-    subprocess.run(["git", "merge", "-q", "side"], cwd=work.folder, capture_output=True, check=False)  # noqa: S607
+    subprocess.run(
+        ["git", "merge", "-q", "side"], cwd=work.folder, capture_output=True, check=False
+    )  # noqa: S607
     before = digest(work.folder)
     work.write("README.md", "resolved\n")
     assert digest(work.folder) != before
