@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from threading import Timer
 from typing import Final, NamedTuple
@@ -82,7 +83,7 @@ class _Place(NamedTuple):
     """Where a repository is; `head` and `head_tree` are "" on a branch without a commit."""
 
     top: Path
-    index: Path
+    index_file: Path
     objects: Path
     common: Path
     git: Path
@@ -95,7 +96,7 @@ class _Listing(NamedTuple):
 
     `changed` are files on disk that differ or are untracked, `repositories` the folders of nested
     repositories and submodules. `is_clean` is whether the index describes the disk, and
-    `has_state` whether it has files of .goopspec.
+    `has_state` whether git sees files of .goopspec, tracked or not.
     """
 
     changed: Sequence[str]
@@ -183,7 +184,7 @@ def _digest(
     git: "_Git", place: _Place, folder: Path, room: Path, scopes: Sequence[tuple[str, ...]]
 ) -> WorkTree:
     index = room / "index"
-    _copy_index(place.index, index)
+    _copy_index(place.index_file, index)
     inside = folder.relative_to(place.top).as_posix()
     state = _STATE if inside == "." else f"{inside}/{_STATE}"
     git = git.at(place.top, index=index, objects=place.objects, room=room)
@@ -193,8 +194,7 @@ def _digest(
     _refuse_dirty_repositories(git, place.top, listing.repositories)
 
     if not listing.is_clean:
-        # Without the exclusion, the database would be hashed at each run where it is not ignored.
-        git.run("add", "-A", "--sparse", "--", ":/", f":(top,exclude,literal){state}")
+        _add(git, state if listing.has_state else None)
     if listing.has_state:
         git.run("rm", "-f", "-r", "-q", "--sparse", "--cached", "--ignore-unmatch", "--",
                 f":(top,literal){state}")  # fmt: skip
@@ -210,6 +210,19 @@ def _digest(
         changes_whole=len(changes) <= MOST_CHANGES,
         scopes=parts,
     )
+
+
+def _add(git: "_Git", state: str | None) -> None:
+    """Bring the index up to the files on disk; `state` is removed from it afterwards."""
+    everything = ("add", "-A", "--sparse", "--", ":/")
+    if state is not None:
+        # The database need not be hashed only to be left out. Git refuses to exclude a folder that
+        # is ignored although files in it are tracked.
+        with suppress(_NoTreeError):
+            git.run(*everything, f":(top,exclude,literal){state}")
+            return
+
+    git.run(*everything)
 
 
 def _copy_index(source: Path, target: Path) -> None:
@@ -244,7 +257,7 @@ def _list(git: "_Git", state: str) -> _Listing:
         del tab
         name = os.fsdecode(path)
         if name.startswith(f"{state}/"):
-            has_state = has_state or tag != b"?"
+            has_state = True
             continue
 
         if tag == b"?":
@@ -345,9 +358,6 @@ def _shown(path: bytes) -> str:
 
 
 def _scope(git: "_Git", folder: Path, paths: Sequence[str]) -> str:
-    # Loaded here: most projects name no part.
-    from hashlib import sha256  # noqa: PLC0415
-
     within = folder.relative_to(git.folder).as_posix()
     named = [
         f":(top,literal){path if within == '.' else f'{within}/{path}'}".rstrip("/")

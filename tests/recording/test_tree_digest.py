@@ -176,6 +176,27 @@ def test_our_folder_does_not_count_whether_tracked_or_not(work: Work) -> None:
     assert tree.changes == ()
 
 
+@pytest.mark.parametrize("ignored", [".goopspec", ".goopspec/", ".goopspec/*", "*.db"])
+@pytest.mark.parametrize("tracked", [False, True])
+def test_our_folder_does_not_count_however_it_is_ignored(
+    work: Work, ignored: str, tracked: bool
+) -> None:
+    work.write(".gitignore", f"{ignored}\n")
+    before = digest(work.folder)
+    work.write(".goopspec/goop.db", "rows\n")
+    work.write(".goopspec/state.json", "{}\n")
+    assert digest(work.folder) == before
+    if tracked:
+        work.git("add", "--force", ".goopspec/state.json")
+        assert digest(work.folder) == before
+
+    work.write("README.md", "changed\n")
+    changed = digest(work.folder)
+    assert changed != before
+    work.write(".goopspec/state.json", "{ }\n")
+    assert digest(work.folder) == changed
+
+
 # Repositories in the repository
 
 

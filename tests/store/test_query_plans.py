@@ -146,7 +146,7 @@ POSTGRES_QUERIES: dict[str, tuple[SQL | Composed, dict[str, object], str]] = {
         "kept_replies_by_agent",
     ),
     "a recorded run": (statements.KEPT_RUN, {"run": RUN.run}, "recorded_runs_by_run"),
-    "the newest recorded runs": (statements.KEPT_RUNS, {"limit": 5}, "recorded_runs_kept"),
+    "the newest recorded runs": (statements.KEPT_RUNS, {"limit": 5}, "recorded_runs_pkey"),
     "counters": (statements.COUNTERS, {"round": 2, "task": "W1.T1"}, "counters_pkey"),
 }
 

@@ -374,10 +374,7 @@ class SqliteReadTransaction:
 
     def kept_runs(self, *, before_id: int | None = None, limit: int) -> list[KeptRun]:
         """Return recorded runs that were not removed, newest first."""
-        asked = (
-            "WHERE content <> '' AND (:before IS NULL OR id < :before) ORDER BY id DESC"
-            " LIMIT :limit"
-        )
+        asked = "WHERE content <> '' AND id < coalesce(:before, 9e15) ORDER BY id DESC LIMIT :limit"
         return self._select(KeptRun, asked, {"before": before_id, "limit": limit})
 
     def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:

@@ -196,6 +196,7 @@ def _fill(rows: WriteTransaction) -> None:
     rows.keep_document(SPEC)
     rows.set_counters(round=1, task="", values={})
     rows.keep_reply(REPLY)
+    rows.keep_run(RUN)
 
 
 def test_a_statement_that_forgets_its_filter_sees_nothing_of_others(

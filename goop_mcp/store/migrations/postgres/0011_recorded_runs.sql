@@ -11,7 +11,6 @@ CREATE TABLE goop.recorded_runs (
     PRIMARY KEY (tenant, project, id)
 );
 CREATE UNIQUE INDEX recorded_runs_by_run ON goop.recorded_runs (tenant, project, run);
-CREATE INDEX recorded_runs_kept ON goop.recorded_runs (tenant, project, id) WHERE content <> '';
 
 ALTER TABLE goop.meta ADD COLUMN run_id bigint NOT NULL DEFAULT 0;
 

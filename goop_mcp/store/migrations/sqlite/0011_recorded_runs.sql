@@ -9,4 +9,3 @@ CREATE TABLE recorded_runs (
 ) STRICT;
 
 CREATE UNIQUE INDEX recorded_runs_by_run ON recorded_runs (run);
-CREATE INDEX recorded_runs_kept ON recorded_runs (id) WHERE content <> '';

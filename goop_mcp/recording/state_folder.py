@@ -1,0 +1,39 @@
+"""Where this user's machine keeps what belongs to no project; cheap, because hooks ask."""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from goop_mcp.validation.claims import CheckClaim
+
+__all__ = ["may_be_recorded", "recorder_folder", "state_folder"]
+
+# platformdirs knows these folders too, but loading it takes too long for a hook.
+_FOLDERS: Final = {
+    "win32": ("LOCALAPPDATA", ("AppData", "Local")),
+    "darwin": ("", ("Library", "Application Support")),
+}
+_OTHER: Final = ("XDG_STATE_HOME", (".local", "state"))
+
+
+def state_folder(environment: Mapping[str, str]) -> str:
+    """Return the absolute path of the folder, which may not exist."""
+    variable, parts = _FOLDERS.get(sys.platform, _OTHER)
+    named = environment.get(variable)
+    # pathlib is slow to load.
+    home = named or os.path.join(os.path.expanduser("~"), *parts)  # noqa: PTH111, PTH118
+
+    return os.path.join(home, "goop-mcp")  # noqa: PTH118
+
+
+def recorder_folder() -> str:
+    """Return the path of the folder with the key of recorded runs and what a person trusts."""
+    return f"{state_folder(os.environ)}/recorder"
+
+
+def may_be_recorded(checks: "Iterable[CheckClaim]") -> bool:
+    """Return whether looking for recorded runs of `checks` can find any."""
+    # The first run creates the key.
+    return any(check.run for check in checks) or os.access(f"{recorder_folder()}/key", os.F_OK)

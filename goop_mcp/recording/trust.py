@@ -1,0 +1,78 @@
+"""Files of a repository that run programs, and the person who trusts them.
+
+Such a file is code that anybody with write access changes, an agent included. So nothing in it runs
+before a person has trusted exactly this content; the digests of what is trusted are in the state
+folder of the user, outside of every project.
+"""
+
+import json
+import os
+import secrets
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from goop_mcp.errors import GoopError
+from goop_mcp.recording.state_folder import recorder_folder
+
+__all__ = ["TrustError", "content_digest", "is_trusted", "trust"]
+
+_FILE: Final = "trusted.json"
+_MOST_FILES: Final = 1_000
+_MOST_BYTES: Final = 1024 * 1024
+_OTHERS_WRITE: Final = 0o022
+
+
+class TrustError(GoopError):
+    """Raised when what is trusted cannot be read or written; the text says what to do."""
+
+
+def content_digest(content: bytes) -> str:
+    """Return the SHA-256 of `content` in hexadecimal digits, as it is trusted."""
+    return sha256(content).hexdigest()
+
+
+def is_trusted(file: Path, digest: str) -> bool:
+    """Return whether a person trusted `file` with exactly this digest. Raises TrustError."""
+    return _read().get(str(file.resolve())) == digest
+
+
+def trust(file: Path, digest: str) -> None:
+    """Trust `file` with this digest, in place of an earlier one. Raises TrustError."""
+    trusted = _read()
+    # Written last, so that the oldest are the first to be forgotten.
+    trusted.pop(str(file.resolve()), None)
+    trusted[str(file.resolve())] = digest
+    kept = dict(list(trusted.items())[-_MOST_FILES:])
+
+    path = Path(recorder_folder()) / _FILE
+    temporary = path.with_name(f".{_FILE}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+            json.dump(kept, opened, indent=1)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise TrustError(
+            f"{path} cannot be written ({(error.strerror or str(error)).lower()}), so nothing is"
+            " trusted"
+        ) from None
+
+
+def _read() -> dict[str, str]:
+    path = Path(recorder_folder()) / _FILE
+    try:
+        with path.open("rb") as file:
+            if hasattr(os, "getuid") and os.fstat(file.fileno()).st_mode & _OTHERS_WRITE:
+                raise TrustError(f"others may write {path}, so it is not believed; remove it")
+            found = json.loads(file.read(_MOST_BYTES))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError):
+        raise TrustError(f"{path} cannot be read; remove it, and trust the files again") from None
+
+    if not isinstance(found, dict):
+        raise TrustError(f"{path} cannot be read; remove it, and trust the files again")
+    return {str(name): str(digest) for name, digest in found.items()}
