@@ -92,7 +92,8 @@ def run(
     files = ((junit, "junit"), (ctrf, "ctrf"))
     results = tuple((Path(file).absolute(), kind) for file, kind in files if file)
     if by_name:
-        request = services.run_check.request_of_named(folder, words[0])
+        checks = services.named_checks
+        request = checks.request_of(folder, checks.trusted_check(folder, words[0]))
         request = request._replace(
             timeout=timeout or request.timeout, results=results or request.results
         )

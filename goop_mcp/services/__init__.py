@@ -29,10 +29,12 @@ __all__ = [
     "report_pages",
     "route_reply",
     "run_check",
+    "run_statements",
     "session_handoff",
     "stats",
     "stats_page",
     "transcripts",
+    "verify_runs",
 ]
 
 if TYPE_CHECKING:
@@ -58,10 +60,12 @@ if TYPE_CHECKING:
         report_pages,
         route_reply,
         run_check,
+        run_statements,
         session_handoff,
         stats,
         stats_page,
         transcripts,
+        verify_runs,
     )
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from goop_mcp.errors import GoopError
+from goop_mcp.recording.commands import RunRequest
 from goop_mcp.recording.trust import content_digest, is_trusted, trust
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "NamedChecks",
     "UntrustedFileError",
     "read_checks",
+    "request_of",
     "trust_checks",
     "trusted_check",
 ]
@@ -113,6 +115,22 @@ def trusted_check(project: Path, name: str) -> NamedCheck:
         )
 
     return found.checks[name]
+
+
+def request_of(project: Path, check: NamedCheck) -> RunRequest:
+    """Return what to run for `check` of `project`."""
+    files = ((check.junit, "junit"), (check.ctrf, "ctrf"))
+
+    return RunRequest(
+        argv=check.command,
+        project=project,
+        cwd=project,
+        name=check.name,
+        timeout=check.timeout,
+        results=tuple((project / file, kind) for file, kind in files if file),
+        pinned=True,
+        paths=check.paths,
+    )
 
 
 def _check(name: str, values: object) -> NamedCheck:

@@ -34,6 +34,8 @@ __all__ = [
     "MOST_LISTED",
     "RunNotFoundError",
     "RunSelection",
+    "TreeComparison",
+    "compare_tree",
     "find_run",
     "folder_of_project",
     "keep_run",
@@ -179,6 +181,32 @@ def list_runs(store: "Store", *, limit: int = LISTED, name: str | None = None) -
     wanted = [each for each in kept if name is None or each.name == name]
 
     return [_opened(each, key) for each in wanted[: max(0, min(limit, MOST_LISTED))]]
+
+
+class TreeComparison(NamedTuple):
+    """Whether a run is about the present files; `why` says why that is not known, "" if it is."""
+
+    same: bool = False
+    changed: tuple[str, ...] = ()
+    why: str = ""
+
+
+def compare_tree(run: RecordedRun, project: Path) -> TreeComparison:
+    """Compare the files of `run` with the present ones."""
+    if run.tree_moved:
+        return TreeComparison(why="files changed while it ran, so it proves neither state")
+    if not run.after.digest:
+        return TreeComparison(why=f"it is bound to no state of the files: {run.after.why}")
+
+    now = digest_work_tree(project, scopes=[run.paths] if run.paths else [])
+    if not now.digest:
+        return TreeComparison(why=f"the present files have no state: {now.why}")
+    if run.paths:
+        same = run.after.scopes.get(run.paths) == now.scopes.get(run.paths)
+    else:
+        same = run.after.digest == now.digest
+
+    return TreeComparison(same, () if same else files_changed_since(project, run, now))
 
 
 def remove_runs(store: "Store", selection: RunSelection) -> int:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import goop_mcp
@@ -11,9 +10,8 @@ from goop_mcp.errors import GoopError
 from goop_mcp.evidence.recorded_runs import RecordedRun
 from goop_mcp.recording.commands import RunRequest
 from goop_mcp.recording.recorder import record_run
-from goop_mcp.services.named_checks import trusted_check
 
-__all__ = ["LONGEST_NAME", "CheckRun", "request_of_named", "run_check", "summary_line"]
+__all__ = ["LONGEST_NAME", "CheckRun", "run_check", "summary_line"]
 
 LONGEST_NAME: Final = 60
 
@@ -34,26 +32,6 @@ class CheckRun(NamedTuple):
     run: RecordedRun
     exit_code: int
     problem: str = ""
-
-
-def request_of_named(project: Path, name: str) -> RunRequest:
-    """Return what to run for the check `name` of the trusted checks.toml.
-
-    Raises CheckFileError and TrustError.
-    """
-    check = trusted_check(project, name)
-    files = ((check.junit, "junit"), (check.ctrf, "ctrf"))
-
-    return RunRequest(
-        argv=check.command,
-        project=project,
-        cwd=project,
-        name=check.name,
-        timeout=check.timeout,
-        results=tuple((project / file, kind) for file, kind in files if file),
-        pinned=True,
-        paths=check.paths,
-    )
 
 
 def run_check(
