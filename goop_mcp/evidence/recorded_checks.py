@@ -210,9 +210,10 @@ class _Judge:
             shows = here and run.outcome in _DECIDED
             return before._replace(item=self._item(run, _result(run))) if shows else before
 
-        what = f"{self._name} is reported as passed; the recorded run {run.id} of {run.program!r}"
+        # Feedback cuts messages: the run has to be named at the beginning.
+        what = f"{self._name} is reported as passed; run {run.id}"
         if run.outcome == "vacuous":
-            message = f"{what} proves nothing: {why}"
+            message = f"{what} of {without_secrets(run.program)!r} proves nothing: {why}"
             return self._with(before, self._problem(VACUOUS_COMMAND, message, self._fix()), run=run)
         if run.outcome == "unknown" and not cited:
             return self._with(before, run=run)
@@ -223,10 +224,10 @@ class _Judge:
             return self._with(before, run=run)
 
         rule = NOTHING_EXECUTED if run.outcome == "nothing" else CHECK_FAILED
-        counts = run.counts
-        failed = f" ({counts.failed} failed)" if counts.failed else ""
-        message = f"{what} did not pass{failed}: {why}"
-        fix = f"Fix it, run {self._command(run)} again and report that run, or report PARTIAL."
+        shown = {"failed": "failed", "nothing": "executed no test"}.get(run.outcome)
+        counts = f", {run.counts.failed} failed" if run.counts.failed else ""
+        message = f"{what} {shown or 'did not pass'}{counts}: {without_secrets(run.program)}, {why}"
+        fix = f"Fix it, run {self._command(run)} again, or report PARTIAL."
         return self._with(before, self._problem(rule, message, fix), run=run)
 
     def _elsewhere(self, before: JudgedCheck, run: RecordedRun, *, cited: bool) -> JudgedCheck:

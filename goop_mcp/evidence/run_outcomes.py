@@ -111,10 +111,14 @@ def _counts(summary: Summary | None) -> RunCounts:
 
     result = summary.result
     executed = None
-    if result.passed is not None:
-        executed = result.passed + (result.failed or 0) + (result.errors or 0)
+    ran = (result.passed, result.failed, result.errors)
+    if any(each is not None for each in ran):
+        # A summary leaves out what there is none of: "2 failed in 0.1s".
+        executed = sum(each or 0 for each in ran)
     elif result.total is not None:
         executed = result.total - (result.skipped or 0)
+    elif result.skipped is not None:
+        executed = 0
 
     return RunCounts(
         executed, result.passed, result.failed, result.skipped, result.errors, "output"
