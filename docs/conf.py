@@ -27,8 +27,6 @@ html_theme = "furo"
 html_title = "goop-mcp"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-# Pages of their own, copied as they are.
-html_extra_path = ["_pages"]
 # The pages for agents are made of the sources.
 html_copy_source = True
 html_show_sourcelink = False

@@ -12,6 +12,7 @@ from goop_mcp.workspace.layout import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from goop_mcp.services.project_context import ProjectContext
     from goop_mcp.settings import Settings
@@ -89,6 +90,11 @@ class AppContext:
         return services.project_context.ProjectContext(
             store=self.store, files=self.files, writes_files=self.settings.writes_files
         )
+
+    @property
+    def own_templates(self) -> "Path | None":
+        """The folder whose own templates callers may use, None for callers on other machines."""
+        return self.settings.project if self.settings.keeps_files else None
 
     @property
     def recorded(self) -> "Store | None":

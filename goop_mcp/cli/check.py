@@ -4,11 +4,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from goop_mcp import services
 from goop_mcp.cli.options import (
@@ -19,7 +19,6 @@ from goop_mcp.cli.options import (
     PROTOCOL,
     REPORT,
     RULES,
-    WORKSPACE,
     WrongCallError,
     completing,
     judging,
@@ -36,11 +35,24 @@ from goop_mcp.cli.rendering.program_formats import (
 )
 from goop_mcp.cli.rendering.text import Detail, render_text
 from goop_mcp.cli.streams import complain, emit, show, standard_input, terminal_width, wants_colour
+from goop_mcp.errors import UnknownNameError
+from goop_mcp.protocols import RULES as BUILT_IN
+from goop_mcp.protocols import rules_with
 from goop_mcp.services.check_files import FileVerdicts, check_files, files_below
+from goop_mcp.services.options_file import (
+    CANNOT_BE_LOWERED,
+    OptionsFile,
+    merged_severities,
+    read_options,
+    read_severities,
+    remarks_on_rules,
+)
 from goop_mcp.services.project_expectations import expect_of_project
 from goop_mcp.services.user_files import STDIN, write_file
 from goop_mcp.validation.expectations import Expectations, Profile
+from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.severities import NO_CHANGES, Severities
 from goop_mcp.validation.verdict import TIERS, Tier
 from goop_mcp.workflow.agents import KNOWN_AGENTS
 from goop_mcp.workflow.phases import PHASES
@@ -49,7 +61,6 @@ if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
     from goop_mcp.evidence import AgentActivity
-    from goop_mcp.services.transcripts import Transcript
 
 __all__ = ["check"]
 
@@ -67,13 +78,40 @@ _WATCH_PAUSE: Final = 0.3
 
 _Signature: TypeAlias = dict[str, tuple[int, int, int] | None]
 """Time of change, size and number of each file; None for one that does not exist."""
+_ValueT = TypeVar("_ValueT")
+
+
+def _rules_and_families() -> list[str]:
+    return [*dict.fromkeys(rule.family for rule in BUILT_IN.values()), *BUILT_IN]
+
+
+_SELECT: Final = click.option(
+    "--select",
+    multiple=True,
+    metavar="RULES",
+    shell_complete=completing(_rules_and_families),
+    help="Apply only these rules or families, such as goop_report. Repeat, or divide by commas.",
+)
+_IGNORE: Final = click.option(
+    "--ignore",
+    multiple=True,
+    metavar="RULES",
+    shell_complete=completing(_rules_and_families),
+    help="Do not apply these rules or families. What is unreadable or untrue stays an error.",
+)
 
 
 @click.command(short_help="Validate the envelope in each reply.")
 @click.argument("files", nargs=-1, metavar="[FILE…|FOLDER…|-]")
 @REPORT
 @PROTOCOL
-@click.option("--strict", is_flag=True, help="Report every error of form instead of repairing it.")
+@click.option(
+    "--strict/--lenient",
+    default=False,
+    help="Report every error of form, or repair it (the default).",
+)
+@_SELECT
+@_IGNORE
 @click.option(
     "--agent",
     metavar="NAME",
@@ -109,7 +147,7 @@ _Signature: TypeAlias = dict[str, tuple[int, int, int] | None]
 @click.option(
     "--transcript",
     metavar="FILE",
-    help="Compare the claims with the agent's session in FILE, of Claude Code or OpenCode.",
+    help="Compare the claims with the agent's session in FILE, of Claude Code, Codex or OpenCode.",
 )
 @click.option(
     "--require-evidence",
@@ -122,7 +160,11 @@ _Signature: TypeAlias = dict[str, tuple[int, int, int] | None]
     ),
 )
 @RULES
-@WORKSPACE
+@click.option(
+    "--workspace/--no-workspace",
+    default=False,
+    help="Verify what the reply claims about the project: files, commits, tasks, state.",
+)
 @PROJECT
 @DATABASE
 @PROJECT_ID
@@ -144,12 +186,16 @@ _Signature: TypeAlias = dict[str, tuple[int, int, int] | None]
     "--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C is pressed."
 )
 @COLOUR
+@click.pass_context
 def check(
+    context: click.Context,
     files: tuple[str, ...],
     report: int | None,
     protocol: str,
     *,
     strict: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
     agent: str | None,
     phase: str | None,
     files_changed: bool | None,
@@ -186,73 +232,60 @@ def check(
         watch=watch,
         recorded=report is not None,
     )
-    detail: Detail = "quiet" if quiet else "verbose" if verbose else "normal"
+    options = read_options(str(project_folder(project)))
+    chosen = _Chosen(context, options)
+    severities = _severities(options, select, ignore, rules)
     expected = Expectations(
         agent=agent,
         phase=phase,
         files_changed=files_changed,
         memory_saved=memory_saved,
         checks_run=checks_run,
-        profile=profile,
+        profile=chosen("profile", profile),
         base=base,
+        severities=severities,
     )
+    given: Mode = "strict" if strict else "lenient"
+    mode = chosen("mode", given, parameter="strict")
+    verifies = chosen("workspace", workspace)
+    require = chosen("require_evidence", require_evidence)
+    protocol = chosen("protocol", protocol)
+    detail: Detail = "quiet" if quiet else "verbose" if verbose else "normal"
+
     texts = None
     if report is not None:
         text = text_of_report(report, project=project, database=database, project_id=project_id)
         texts = {named[0]: text}
-
-    read = None
-    if transcript is not None:
-        read = services.transcripts.open_transcript(transcript)
-    not_compared: list[str] = []
-
-    def activity_until(reply: str, *, of: "Transcript") -> "AgentActivity":
-        activity = of.activity_until(reply)
-        if not activity.complete and activity.why_incomplete not in not_compared:
-            not_compared.append(activity.why_incomplete)
-        return activity
+    compared = _Compared(transcript) if transcript is not None else None
 
     def judge() -> FileVerdicts:
         found, unread = files_below(named) if texts is None else (list(named), [])
         opened = opened_workspace(
-            project, database=database, project_id=project_id, wanted=workspace
+            project, database=database, project_id=project_id, wanted=verifies
         )
         with opened as (folder, store), judging(), _progress_bar(found) as each:
             outcome = check_files(
                 each,
                 protocol=protocol,
-                mode="strict" if strict else "lenient",
+                mode=mode,
                 expected=expect_of_project(project_folder(project), expected),
                 project=folder,
                 store=store,
                 stdin=standard_input(),
                 rules=rules,
                 texts=texts,
-                evidence=partial(activity_until, of=read) if read else None,
-                require=require_evidence,
+                evidence=compared.activity_until if compared is not None else None,
+                require=require,
             )
         return replace(outcome, unread=(*unread, *outcome.unread))
 
-    def present(outcome: FileVerdicts) -> int:
-        width = None if output is not None else terminal_width()
-        if format != "text":
-            document = _FOR_PROGRAMS[format](outcome)
-        else:
-            document = render_text(outcome, width=width, detail=detail)
-
-        if output is not None:
-            # A lone surrogate becomes its escape, as on standard output.
-            plain = click.unstyle(document).encode("utf-8", "backslashreplace").decode()
-            write_file(output, [plain], force=True)
-        elif format == "text":
-            show(document, colour=wants_colour(colour))
-        else:
-            emit(document)
+    def judge_and_present() -> int:
+        outcome = judge()
+        _write_verdicts(outcome, format=format, output=output, detail=detail, colour=colour)
         for unread in outcome.unread:
             complain(unread.message)
-        for why in not_compared:
-            complain(f"a reply was not compared with {transcript!r}: {why}")
-        not_compared.clear()
+        if compared is not None:
+            compared.print_reasons()
 
         if outcome.unread:
             return 2
@@ -260,11 +293,113 @@ def check(
 
     # Looked at before the first check: what changes while it runs is checked again.
     known = _signature(named) if watch else {}
-    code = present(judge())
+    code = judge_and_present()
     if not watch:
         return code
 
-    return _watch(named, lambda: present(judge()), code, known=known)
+    return _watch(named, judge_and_present, code, known=known)
+
+
+class _Chosen:
+    """The values of options: as given on the command line, else as in the project's options."""
+
+    def __init__(self, context: click.Context, options: OptionsFile) -> None:
+        # A typing error here would change what is judged, so nothing is judged before it is fixed.
+        if remark := next(iter(options.remarks), None):
+            raise WrongCallError(remark)
+        self._context, self._table = context, options.table("check")
+
+    def __call__(self, key: str, value: _ValueT, *, parameter: str | None = None) -> _ValueT:
+        """Return `value`, or that of `key` in the file if the command line did not give it."""
+        source = self._context.get_parameter_source(parameter or key)
+        if source is not ParameterSource.DEFAULT:
+            return value
+        # The reader of the file has checked that the value is one of the option.
+        found: _ValueT = self._table.get(key, value)
+        return found
+
+
+def _severities(
+    options: OptionsFile,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    rules: Sequence[Rule],
+) -> Severities:
+    """Return the severities that the project and the command line choose.
+
+    Raises UnknownNameError for a rule that does not exist, and WrongCallError for one whose
+    severity cannot be lowered.
+    """
+    named = _split(select), _split(ignore)
+    chosen = read_severities(options)
+    if chosen is NO_CHANGES and not any(named):
+        return NO_CHANGES
+
+    # Listing every rule loads every protocol, which only those who name rules pay for.
+    book = rules_with(rules)
+    if remark := next(remarks_on_rules(options, book), None):
+        raise WrongCallError(remark)
+    families = {rule.family for rule in book.values()}
+    for name in (*named[0], *named[1]):
+        if name not in book and name not in families:
+            raise UnknownNameError("rule or family", name, (*families, *book))
+    for name in named[1]:
+        if name in book and Severities.is_fixed(name, book[name].lenient):
+            raise WrongCallError(f"--ignore {name}: {CANNOT_BE_LOWERED}; leave it out")
+
+    chosen = merged_severities(chosen, select=named[0], source="--select")
+    return merged_severities(chosen, ignore=named[1], source="--ignore")
+
+
+def _split(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of an option that may be repeated and may hold several, with commas."""
+    return tuple(name.strip() for each in names for name in each.split(",") if name.strip())
+
+
+class _Compared:
+    """The transcript that replies are compared with, and why some could not be.
+
+    Raises what `open_transcript` raises.
+    """
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._transcript = services.transcripts.open_transcript(file)
+        self._not_compared: dict[str, None] = {}
+
+    def activity_until(self, reply: str) -> "AgentActivity":
+        """Return what the agent did up to `reply`."""
+        activity = self._transcript.activity_until(reply)
+        if not activity.complete:
+            self._not_compared.setdefault(activity.why_incomplete)
+        return activity
+
+    def print_reasons(self) -> None:
+        """Print each reason once; with --watch, the next look begins without any."""
+        for why in self._not_compared:
+            complain(f"a reply was not compared with {self._file!r}: {why}")
+        self._not_compared.clear()
+
+
+def _write_verdicts(
+    outcome: FileVerdicts, *, format: str, output: str | None, detail: Detail, colour: str
+) -> None:
+    """Write the verdicts in `format` to the file `output`, or to stdout if it is None."""
+    if format != "text":
+        document = _FOR_PROGRAMS[format](outcome)
+    else:
+        # A file is as wide as its lines; only a terminal wraps them.
+        width = None if output is not None else terminal_width()
+        document = render_text(outcome, width=width, detail=detail)
+
+    if output is not None:
+        # A lone surrogate becomes its escape, as on standard output.
+        plain = click.unstyle(document).encode("utf-8", "backslashreplace").decode()
+        write_file(output, [plain], force=True)
+    elif format == "text":
+        show(document, colour=wants_colour(colour))
+    else:
+        emit(document)
 
 
 def _named(files: tuple[str, ...], report: int | None) -> tuple[str, ...]:

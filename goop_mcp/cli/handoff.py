@@ -10,26 +10,25 @@ from goop_mcp.cli.options import (
     PROJECT,
     PROJECT_ID,
     WrongCallError,
-    completing,
     opened_application,
     read_fields,
 )
 from goop_mcp.cli.program import Subcommands
-from goop_mcp.cli.streams import complain, emit, emit_json, show
+from goop_mcp.cli.streams import complain, emit, emit_json, show, standard_input
+from goop_mcp.cli.template import REFUSED, show_request
 from goop_mcp.errors import GoopError, PathRefusedError, StoreError, UnreadableFileError
 from goop_mcp.memory.times import utc_now, written
+from goop_mcp.services.draft_request import draft_request
 from goop_mcp.services.gate import Adoption
 from goop_mcp.services.hand_over import hand_over_request, parse_fields
 from goop_mcp.services.session_handoff import build_session_handoff, session_fields
 from goop_mcp.services.session_results import gather_results, session_adoption
-from goop_mcp.services.templates import template_names
+from goop_mcp.services.user_files import read_reply
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.session_archive import archive_session, finished_sessions
 
 __all__ = ["handoff"]
-
-REFUSED = 1
 
 
 class _Kinds(Subcommands):
@@ -54,12 +53,6 @@ def handoff() -> None:
     help="Create the folder of the session in the project and print only the prompt's path.",
 )
 @click.option(
-    "--template",
-    metavar="NAME",
-    shell_complete=completing(template_names),
-    help="Fill in this template; the fields are then the values of its slots.",
-)
-@click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
 @click.option(
@@ -67,17 +60,15 @@ def handoff() -> None:
     metavar="DIR",
     help="Project folder for --write; the default is the current folder.",
 )
-def agent_request(
-    source: str | None, *, write: bool, template: str | None, form: str, project: str | None
-) -> int:
+def agent_request(source: str | None, *, write: bool, form: str, project: str | None) -> int:
     """Build the prompt for a task from its fields, validate it in strict mode, and print it.
 
     The fields are one JSON object. Required are original_intent, current_task_summary, task_details
     and deliverables, a list of objects with kind (file, decision or report), path, required and
     text. Optional are mode, workflow, constraints, backlog_notes, session_id, parent_agent,
     target_agent, priority, estimated_duration, timeout, max_retries, notify_on_completion,
-    depends_on, title, context and xsd_compat. With --template they are the slots of the
-    template, which `goop-mcp prompt --list` describes, session_id, parent_agent and target_agent.
+    depends_on, title, context and xsd_compat. `goop-mcp template fill` needs fewer of them, and
+    `goop-mcp handoff draft` finds them in a description.
 
     Exit code: 0 built, 1 the fields make no valid prompt, or it cannot be written, 2 the fields
     could not be read, or a usage error.
@@ -92,7 +83,6 @@ def agent_request(
             project=settings.project,
             write=write,
             now=datetime.now().astimezone(),
-            template=template,
         )
     except UnreadableFileError:
         raise
@@ -100,17 +90,69 @@ def agent_request(
         complain(str(error))
         return REFUSED
 
-    for finding in built.verdict.findings:
-        complain(f"{finding.severity}: {finding.message}")
+    show_request(built, written=write, form=form)
+    return 0
+
+
+@handoff.command("draft", short_help="A draft from a description in prose.")
+@click.argument("description", metavar="FILE|-")
+@click.option(
+    "--json",
+    "source",
+    metavar="FILE",
+    help="Answers: fields as one JSON object, which count instead of the description.",
+)
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Create the folder of the session and print only the prompt's path, if nothing is asked.",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+@PROJECT
+def draft(
+    description: str, *, source: str | None, write: bool, form: str, project: str | None
+) -> int:
+    """Draft the prompt for a task from its description in prose, and ask for what is missing.
+
+    Only what the description proves becomes a field: values under labels and headings such as Goal,
+    Task, Steps, Constraints, Deliverables or Priority, paths, task ids, prohibitions. Questions are
+    printed on standard error; the draft has a slot at each gap and is not valid before all are
+    answered. The answers are fields of `goop-mcp handoff agent-request`.
+
+    Exit code: 0 nothing is missing, 1 something is missing, or the draft cannot be written, 2 a
+    file could not be read, or a usage error.
+    """
+    settings = read_settings(os.environ, project=project)
+    text = read_reply(description, stdin=standard_input()).removeprefix("\ufeff")
+    try:
+        given = {} if source is None else parse_fields(*read_fields(source))
+        drafted = draft_request(text, given)
+        if drafted.is_complete:
+            built = hand_over_request(
+                drafted.fields,
+                project=settings.project,
+                write=write,
+                now=datetime.now().astimezone(),
+            )
+            if form == "text":
+                show_request(built, written=write, form=form)
+    except UnreadableFileError:
+        raise
+    except GoopError as error:
+        complain(str(error))
+        return REFUSED
 
     if form == "json":
-        emit_json(built.to_dict())
-    elif write:
-        show(f"{built.path}\n")
-    else:
-        emit(built.text)
+        emit_json(drafted.to_dict())
+    elif not drafted.is_complete:
+        emit(drafted.text)
 
-    return 0
+    for gap in drafted.gaps:
+        complain(f"{'missing' if gap.required else 'may be missing'}: {gap.field}: {gap.question}")
+
+    return REFUSED * (not drafted.is_complete)
 
 
 @handoff.command("session", short_help="HANDOFF.md for the next session.")

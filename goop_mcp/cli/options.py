@@ -31,7 +31,6 @@ __all__ = [
     "PROTOCOL",
     "REPORT",
     "RULES",
-    "WORKSPACE",
     "WORKSPACE_BY_PROJECT",
     "WrongCallError",
     "completing",
@@ -170,11 +169,6 @@ PROTOCOL = click.option(
         "auto (the default) detects it; known are:"
         f" {', '.join(family.name for family in FAMILIES)}."
     ),
-)
-WORKSPACE = click.option(
-    "--workspace",
-    is_flag=True,
-    help="Verify what the reply claims about the project: files, commits, tasks, state.",
 )
 WORKSPACE_BY_PROJECT = click.option(
     "--workspace/--no-workspace",

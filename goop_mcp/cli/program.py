@@ -17,6 +17,8 @@ COMMANDS: Final = {
     "gate": "Check whether an agent may be started with a prompt.",
     "route": "Decide what happens next after a reply.",
     "handoff": "Build what one agent hands to another, or a session to the next.",
+    "template": "Fill in a prompt for a common task.",
+    "delegate": "Have agents carry out a graph of tasks.",
     "project": "Take a project through its phases and rounds.",
     "status": "Print the status of the project.",
     "ui": "See and steer the work in a browser.",

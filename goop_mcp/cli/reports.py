@@ -171,6 +171,7 @@ def build(*, protocol: str, source: str | None, form: str, project: str | None) 
     (name, passed, evidence), blockers, next_agent, next_command, files_to_read, ready,
     suggest_new_session, spec_locked and interview_complete. Those of an agent_request are the ones
     of `goop-mcp handoff agent-request`; speckit and factory have the fields of their JSON.
+    What a speckit agent is given is built from workflow_context, feedback_context, user_request.
 
     Exit code: 0 built, 1 the fields make no accepted envelope, 2 the fields could not be read, or a
     usage error.

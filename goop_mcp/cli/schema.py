@@ -33,6 +33,8 @@ def _protocols() -> list[str]:
 def schema(protocol: str | None, version: str | None, *, install: bool, project: str | None) -> int:
     """List the schemas, or print the one of PROTOCOL for use with tools such as xmllint.
 
+    Our own files have schemas, too: options for goop-mcp.toml, hooks for .goopspec/hooks.json.
+
     `goop-mcp schema agent_request --install` writes to .claude/schemas in the project.
     """
     if install and (protocol is None or version is not None):

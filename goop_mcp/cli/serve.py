@@ -13,11 +13,11 @@ from types import FrameType
 
 import click
 
-from goop_mcp import services
+from goop_mcp import services, workbench
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
 from goop_mcp.cli.streams import start_log
 from goop_mcp.server.http.options import Options
-from goop_mcp.settings import ALL_TOOLS, Settings, read_settings
+from goop_mcp.settings import ALL_TOOLS, Settings, SettingsError, read_settings
 
 __all__ = ["serve"]
 
@@ -95,6 +95,7 @@ _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
     show_default=True,
     help="Tools to offer: core, for agents that only work and report, all, or names with commas.",
 )
+@click.option("--ui", is_flag=True, help="Also serve the workbench, to people with a token.")
 @click.option("--hook-tool", is_flag=True, help="Offer hook_check, for hooks of type mcp_tool.")
 def serve(
     transport: str,
@@ -104,6 +105,7 @@ def serve(
     project_id: str | None,
     goopspec_aliases: bool,
     hook_tool: bool,
+    ui: bool,
     tools: str,
     rules: tuple[str, ...],
     host: str | None,
@@ -137,7 +139,11 @@ def serve(
         stateless=stateless,
     )
     if transport != "stdio":
-        return _run_network(settings, options, transport=transport)
+        return _run_network(settings, options, transport=transport, ui=ui)
+    if ui:
+        raise WrongCallError(
+            "--ui is for a network; give --transport http as well, or run goop-mcp ui"
+        )
     if given := options.given():
         raise WrongCallError(
             f"{given[0]} is for a network; give --transport http as well, or leave it out"
@@ -152,12 +158,18 @@ def serve(
     return serve_stdio(settings)
 
 
-def _run_network(settings: Settings, options: Options, *, transport: str) -> int:
+def _run_network(settings: Settings, options: Options, *, transport: str, ui: bool) -> int:
     """Serve until a signal comes, finish the open requests, and end as the signal would have."""
     # stdio works without these modules.
     from goop_mcp.server.http.settings import read_network_settings  # noqa: PLC0415
 
     network = read_network_settings(os.environ, settings, options, transport=transport)
+    if ui and not network.asks_for_tokens:
+        raise SettingsError(
+            "--ui lets people log in with a token, and none is set; set GOOP_TOKEN or --token-file,"
+            " or run goop-mcp ui for this machine alone"
+        )
+
     start_log(settings)
     _exit_on_signals()
     with _loading():
@@ -165,7 +177,11 @@ def _run_network(settings: Settings, options: Options, *, transport: str) -> int
 
     # With a database server, the database is all there is to keep: replicas on other machines do
     # not see the files of this one.
-    return serve_network(replace(settings, keeps_files=settings.database_in_a_file), network)
+    return serve_network(
+        replace(settings, keeps_files=settings.database_in_a_file),
+        network,
+        pages=workbench.team.team_pages if ui else None,
+    )
 
 
 @contextmanager

@@ -91,8 +91,10 @@ def visual_style_markdown() -> str:
             _table(("icon", "means"), icons),
             _table(("icon", "phase"), phases),
             (
-                "## Rules\n\n`goop_mcp.messages.check_message` finds what is not in the style; all"
-                " are warnings.\n"
+                "## Rules\n\n`check_message` finds what is not in the style; all are warnings.\n\n"
+                "```python\nfrom goop_mcp.messages import check_message\n\n"
+                "for finding in check_message(message):\n"
+                "    print(finding.line, finding.rule, finding.message)\n```\n"
             ),
             _table(("rule", "catches"), rules),
         ]

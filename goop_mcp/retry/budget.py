@@ -79,6 +79,15 @@ class Budget:
         if self._outer is not None:
             self._outer.count_call()
 
+    def count_earlier(self, usage: Usage | None) -> None:
+        """Count a call that another process made for the same job, here only.
+
+        What the calls around this one may take was given to them, not to that process.
+        """
+        with _reserving:
+            self._called += 1
+            self._count(usage or Usage())
+
     def spend(self, usage: Usage) -> None:
         """Count what an answer without a reservation used, here and outside.
 

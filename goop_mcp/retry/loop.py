@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import Final, TypeVar
 
@@ -68,13 +69,28 @@ _logger = logging.getLogger(__name__)
 class RetryLoop:
     """One call: run it once with `run`; `attempts` and `outcome` may be read at any time.
 
-    `clock` gives seconds that never go back; the limits of the policy count from the beginning of
-    `run`. Works under asyncio and trio. Raises TypeError for what cannot be asked.
+    `attempts` are those that an earlier process made for the same job, all of them and in order:
+    nothing that was answered is asked again, and they count in `max_attempts`, `max_calls`,
+    `max_tokens` and `max_cost` of the policy. `remark` stands before the first message that is
+    sent, such as for an agent that was interrupted. `clock` gives seconds that never go back; a
+    deadline counts from the beginning of `run`. Works under asyncio and trio. Raises TypeError for
+    what cannot be asked.
     """
 
-    def __init__(self, job: Job, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        job: Job,
+        *,
+        attempts: Iterable[Attempt] = (),
+        remark: str | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         check_type("the job", job, Job, "Job(agent, prompt, ...)")
-        self.attempts: list[Attempt] = []
+        self.attempts: list[Attempt] = list(attempts)
+        for each in self.attempts:
+            check_type("one of attempts", each, Attempt, "Attempt.from_dict(...)")
+
+        self._remark = remark
         self.outcome: Outcome | None = None
         self._job = job
         self._agent, self._key = job.agent, key_of(job.agent)
@@ -115,6 +131,9 @@ class RetryLoop:
             raise RuntimeError("this call was run before; make another RetryLoop to ask again")
 
         self._budget = Budget(self._job.policy, self._clock)
+        for each in self.attempts:
+            self._budget.count_earlier(each.usage)
+
         self._counts_usage = self._budget.counts_usage
         self._scope = anyio.CancelScope()
         # `cancel` came before there was a scope to cancel.
@@ -140,7 +159,9 @@ class RetryLoop:
 
     async def _run_attempts(self) -> StoppedBecause:
         because = await self._ask_until_stopped()
-        for agent, call in self._fallbacks:
+        # Each fallback has one attempt, so those made by an earlier process say which are left.
+        asked = sum(each.fallback for each in self.attempts)
+        for agent, call in self._fallbacks[asked:]:
             if because in ("accepted", "interrupted") or self._budget.used_up() is not None:
                 return because
 
@@ -162,7 +183,12 @@ class RetryLoop:
 
     async def _ask_until_stopped(self) -> StoppedBecause:
         while True:
-            step = next_step(self._job.prompt, self.attempts, self._job.policy)
+            if self.attempts and self.attempts[-1].accepted:
+                return "accepted"
+
+            # A fallback is never asked again: what it sent says nothing about the first agent.
+            own = [each for each in self.attempts if not each.fallback]
+            step = next_step(self._job.prompt, own, self._job.policy)
             if isinstance(step, Stop):
                 return step.because
             if (limit := self._budget.used_up()) is not None:
@@ -201,6 +227,10 @@ class RetryLoop:
         """
         # A call that was cancelled must not send anything, nor reserve what others could use.
         await checkpoint_if_cancelled()
+        if self._remark is not None:
+            message = replace(message, text=f"{self._remark}\n\n{message.text}")
+            self._remark = None
+
         if self._counts_usage and (limit := await self._reserve()) is not None:
             return limit
 

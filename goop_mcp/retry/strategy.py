@@ -7,7 +7,7 @@ returned.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from goop_mcp.retry.attempts import Attempt, StoppedBecause
+from goop_mcp.retry.attempts import Attempt, RecordedError, StoppedBecause
 from goop_mcp.retry.calls import AgentInterruptedError, DeadlinePassedError
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.prompts import ask_again
@@ -69,13 +69,20 @@ def _after_failure(attempts: Sequence[Attempt], policy: RetryPolicy) -> Ask | St
         failures += 1
 
     last = attempts[-1]
-    if isinstance(last.failure, DeadlinePassedError):
+    if _is(last.failure, DeadlinePassedError):
         return Stop("deadline")
-    if isinstance(last.failure, AgentInterruptedError):
+    if _is(last.failure, AgentInterruptedError):
         return Stop("interrupted")
     if not last.repeatable or failures > policy.call_retries:
         return Stop("agent_error")
     return Ask(Message(last.message, last.way, len(attempts) + 1), failures)
+
+
+def _is(failure: Exception | None, kind: type[Exception]) -> bool:
+    """Whether it is of the kind, also where it was recorded and read again."""
+    return isinstance(failure, kind) or (
+        isinstance(failure, RecordedError) and failure.kind == kind.__name__
+    )
 
 
 def _times_stuck(replies: Sequence[Attempt]) -> int:

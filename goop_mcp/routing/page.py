@@ -81,10 +81,21 @@ the stored and the given ones counts. Callers of `route` and `route_next_action`
 _STATES = """\
 ## Task states
 
-`goop_mcp.routing.task_states` gives the state of an A2A 1.0 task or an MCP task.
-`goop_mcp.routing.a2a` gives the whole A2A task: files and commits are artifacts; what A2A has no
-field for (memory, verification, confidence, next_action, the envelope itself) is in the metadata
-under `urn:goop-mcp:envelope:1`.
+`a2a_task` gives the A2A 1.0 task that ended with a reply: files and commits are artifacts; what A2A
+has no field for (memory, verification, confidence, next_action, the envelope itself) is in the
+metadata under `urn:goop-mcp:envelope:1`. `decision_state` gives the states, of an A2A task and of
+an MCP task, that the first action of a decision means.
+
+```python
+from goop_mcp import route, validate
+from goop_mcp.routing.a2a import a2a_task
+from goop_mcp.routing.task_states import decision_state
+
+verdict = validate(reply)
+task = a2a_task(verdict)
+state = decision_state(route(verdict))
+print(task["status"]["state"], state.a2a, state.mcp)
+```
 """
 
 _TITLES = {"any": "All protocols"}

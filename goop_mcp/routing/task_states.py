@@ -44,11 +44,6 @@ class A2AState(StrEnum):
     REJECTED = "TASK_STATE_REJECTED"
     CANCELED = "TASK_STATE_CANCELED"
 
-    @property
-    def before_1_0(self) -> str:
-        """The name in releases before 1.0: lower case with hyphens."""
-        return self.value.removeprefix("TASK_STATE_").lower().replace("_", "-")
-
 
 class McpTask(StrEnum):
     """The states of an MCP task."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from goop_mcp.routing.views import Question
     from goop_mcp.services.build_report import BuiltReport
     from goop_mcp.services.build_request import BuiltRequest
+    from goop_mcp.services.draft_request import Draft
     from goop_mcp.services.project_status import ProjectStatus
     from goop_mcp.services.project_steps import StepResult
     from goop_mcp.services.record_report import RecordedReport
@@ -39,6 +40,7 @@ __all__ = [
     "answer",
     "cap",
     "decision_answer",
+    "draft_answer",
     "handoff_answer",
     "recorded_answer",
     "report_answer",
@@ -137,6 +139,8 @@ def verdict_answer(verdict: Verdict, detail: Detail = "short") -> CallToolResult
 
     if tiers := verdict.tiers:
         lines.append(field("claims", ", ".join(f"{count} {tier}" for tier, count in tiers.items())))
+    if verdict.changed_severities:
+        lines.append(field("severities changed by the project", *verdict.changed_severities))
     if (omitted := short.values["omitted"]) and detail == "short":
         lines.append(field("omitted", f"{omitted} findings"))
 
@@ -293,6 +297,24 @@ def handoff_answer(
         lines = [f"not written; {place}the prompt:", *lines, *fenced(built.text, "markdown")]
 
     return _detailed(lines, full, short_handoff(full, is_written=written), detail)
+
+
+def draft_answer(drafted: "Draft", detail: Detail = "short") -> CallToolResult:
+    """Return a draft with gaps: its questions, then the prompt with a slot at each gap."""
+    full = drafted.to_dict()
+    lines = [
+        "not valid yet and not written: ask the person, then call build_handoff again with the same"
+        " from_text and the answers as its other arguments; invent nothing",
+        *_secrets(drafted.redactions),
+    ]
+    lines += [
+        f"{'question' if gap.required else 'optional'}: {gap.field}: {line(gap.question)}"
+        for gap in drafted.gaps
+    ]
+    lines += ["the draft:", *fenced(drafted.text, "markdown")]
+    values = {name: full[name] for name in ("kind", "text", "verdict", "gaps", "redactions")}
+
+    return _detailed(lines, values, short_handoff(values, is_written=False), detail)
 
 
 def _secrets(redactions: int) -> list[str]:

@@ -111,6 +111,7 @@ def create_server(
         server,
         application.rule_book,
         answers={each.tool.name: each.answer_schema for each in offered},
+        project=application.own_templates,
     )
     add_project_resources(server, application)
     add_prompts(server, application)

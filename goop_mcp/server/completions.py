@@ -52,7 +52,6 @@ _NAMES: Mapping[tuple[str, str], Callable[[_Known], Iterable[str]]] = {
         if known.get("protocol") in (None, schema.protocol)
     ),
     ("goop://docs/{protocol}", "protocol"): lambda _: list_documents(),
-    ("goop://templates/{name}", "name"): lambda _: (*template_names(), *document_template_names()),
     ("goop://project/{name}", "name"): lambda _: DOCUMENTS,
     ("repair_report", "protocol"): lambda _: (family.name for family in FAMILIES),
     ("resolve_blocker", "protocol"): lambda _: (family.name for family in FAMILIES),
@@ -89,6 +88,10 @@ def add_completions(server: MCPServer, application: "AppContext") -> None:
             and (of_rules := _NAMES_OF_RULES.get(argument.name)) is not None
         ):
             return _completion(of_rules(known, application.rule_book), argument.value)
+
+        if (of, argument.name) == ("goop://templates/{name}", "name"):
+            templates = await anyio.to_thread.run_sync(template_names, application.own_templates)
+            return _completion((*templates, *document_template_names()), argument.value)
 
         names = _NAMES.get((of, argument.name))
 

@@ -128,16 +128,19 @@ class VerdictModel(BaseModel):
         description="All errors and remarks at once, in order of position."
     )
     repairs: list[RepairModel] = Field(
-        description="What lenient reading changed; empty in strict mode."
+        default=[], description="What lenient reading changed; empty in strict mode."
     )
-    candidates: list[CandidateModel] = Field(description="Every envelope-like block that was seen.")
+    candidates: list[CandidateModel] = Field(
+        default=[], description="Every envelope-like block that was seen."
+    )
     envelope: AnyObject | None = Field(
         description=(
             "The envelope as JSON, also of a rejected reply; null when it could not be read."
         )
     )
     repaired_text: str | None = Field(
-        description="The envelope written again, well-formed, when there were repairs; else null."
+        default=None,
+        description="The envelope written again, well-formed, when there were repairs; else null.",
     )
     feedback: str | None = Field(
         description=(
@@ -153,6 +156,9 @@ class VerdictModel(BaseModel):
     )
     claims: dict[str, int] | None = Field(
         default=None, description="In a short answer: how many claims rest on what."
+    )
+    changed_severities: list[str] = Field(
+        default=[], description="Rules with another severity in this project."
     )
     left_out: LeftOut = []
 
@@ -219,19 +225,33 @@ class PromptSizeModel(BaseModel):
     )
 
 
+class GapModel(BaseModel):
+    """A question that a description leaves open."""
+
+    field: str = Field(description="The argument of build_handoff that answers it.")
+    question: str = Field(description="What to ask a person.")
+    line: int | None = Field(default=None, description="The line it is about, from 1.")
+    required: bool = Field(description="false: the handoff is valid without an answer.")
+
+
 class HandoffModel(BaseModel):
     """A handoff, ready to be sent or read."""
 
     kind: Literal["agent_request", "session"] = Field(description="What was built.")
     text: str | None = Field(default=None, description="The whole prompt or document, in Markdown.")
     path: str | None = Field(
+        default=None,
         description=(
             "Where it belongs, relative to the project, and with write=true stands; null: no file"
             " is written."
-        )
+        ),
     )
     verdict: VerdictModel = Field(
-        description="The verdict on the text in strict mode; always accepted."
+        description="The verdict on the text in strict mode; accepted unless there are gaps."
+    )
+    gaps: list[GapModel] = Field(
+        default=[],
+        description="Questions to answer before the draft is valid; nothing is written with them.",
     )
     revision: int | None = Field(
         default=None, description="Of the recording; null: nothing was recorded."
@@ -547,4 +567,4 @@ class RulePageModel(BaseModel):
     bad: str = Field(description="An example that breaks the rule.")
     good: str = Field(description="The same example as it should be.")
     fix: str = Field(description="What the agent should do about a violation.")
-    requirements: list[str] = Field(description="Ids of the requirements for the rule.")
+    requirements: list[str] = Field(default=[], description="Ids of the requirements for the rule.")

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 
 from mcp.server.mcpserver.resources import FunctionResource
 from pydantic import JsonValue
@@ -44,11 +45,16 @@ _OTHER_DOCUMENTS = {
 
 
 def add_resources(
-    server: GoopServer, book: RuleBook, *, answers: Mapping[str, Mapping[str, JsonValue]]
+    server: GoopServer,
+    book: RuleBook,
+    *,
+    answers: Mapping[str, Mapping[str, JsonValue]],
+    project: Path | None,
 ) -> None:
     """Offer all resources of `server`; the rules are those in `book`.
 
-    `answers` are the schemas of the structured answers by the names of their tools.
+    `answers` are the schemas of the structured answers by the names of their tools. `project` is
+    the folder whose own templates are read, None on a server that keeps no files.
     """
     server.resource(
         "goop://rules",
@@ -83,7 +89,7 @@ def add_resources(
             )
         )
 
-    _add_patterns(server, book, answers)
+    _add_patterns(server, book, answers, project)
 
 
 def _schema_resource(schema: Schema) -> FunctionResource:
@@ -129,7 +135,10 @@ def _template_resource(
 
 
 def _add_patterns(
-    server: GoopServer, book: RuleBook, answers: Mapping[str, Mapping[str, JsonValue]]
+    server: GoopServer,
+    book: RuleBook,
+    answers: Mapping[str, Mapping[str, JsonValue]],
+    project: Path | None,
 ) -> None:
     @server.resource(
         "goop://rules/{protocol}/{name}",
@@ -185,12 +194,12 @@ def _add_patterns(
         name="template",
         title="One template",
         description=(
-            "A whole prompt for a common task, or the form of a document; its slots are listed at"
-            " the top."
+            "A whole prompt for a common task, also one of the project's own, or the form of a"
+            " document; its slots are listed at the top."
         ),
         mime_type=_MARKDOWN,
     )
     def template(name: str) -> str:
         if name in document_template_names():
             return read_document_template(name)
-        return read_template(name)
+        return read_template(name, project=project)

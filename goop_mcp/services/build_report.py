@@ -6,7 +6,7 @@ gets it: the fields make an accepted envelope, or an error names the field.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, Final
 from goop_mcp.errors import GoopError, NotWritableError, UnknownNameError
 from goop_mcp.protocols import families_of, validate
 from goop_mcp.protocols.goop_report.model import FileAction, MemoryType, Phase, Report, Status
+from goop_mcp.protocols.speckit.model import AgentInput
 from goop_mcp.redaction import redact_structure
 from goop_mcp.services.hand_over import REQUEST_FIELDS, hand_over_request
 from goop_mcp.services.json_objects import kind_of
@@ -53,10 +54,26 @@ _LISTS: Final[Mapping[str, Mapping[str, type]]] = {
     "files_to_read": {},
 }
 
+# What a speckit agent is given; an orchestrator builds it, as agents build their answers.
+_INPUT_FIELDS: Final = ("workflow_context", "feedback_context", "user_request")
+_REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
+    "goop_report": ("status", "agent", "phase", "summary", "next_action"),
+    "speckit": ("agent", "status"),
+    "factory": ("status",),
+}
+
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "goop_report": (*_TEXTS, *_FLAGS, *_LISTS),
     "agent_request": REQUEST_FIELDS,
-    "speckit": ("agent", "status", "timestamp", "execution_time_ms", "result", "error"),
+    "speckit": (
+        "agent",
+        "status",
+        "timestamp",
+        "execution_time_ms",
+        "result",
+        "error",
+        *_INPUT_FIELDS,
+    ),
     "factory": (
         "status",
         "confidence",
@@ -184,11 +201,7 @@ def _require_size(fields: Mapping[str, object]) -> None:
 
 def _goop_report(fields: Mapping[str, Any], expected: Expectations) -> str:
     errors = [error for name, value in fields.items() for error in _type_errors(name, value)]
-    errors += [
-        f"{name} is missing"
-        for name in ("status", "agent", "phase", "summary", "next_action")
-        if name not in fields
-    ]
+    errors += _missing("goop_report", fields)
     if errors:
         raise ReportFieldsError("; ".join(errors[:_MOST_ERRORS]))
 
@@ -326,10 +339,49 @@ def _request(fields: Mapping[str, Any], project: Path) -> str:
         raise ReportFieldsError(str(error)) from error
 
 
+def _missing(protocol: str, fields: Mapping[str, Any]) -> Sequence[str]:
+    return [f"{name} is missing" for name in _REQUIRED[protocol] if name not in fields]
+
+
+def _speckit_input(fields: Mapping[str, Any], expected: Expectations) -> str:
+    """Return the text with contexts that a speckit agent is given."""
+    if others := [name for name in fields if name not in _INPUT_FIELDS]:
+        raise ReportFieldsError(
+            f"{others[0]} belongs to an answer, and {', '.join(_INPUT_FIELDS)} to what an agent is"
+            " given; give those of one of them"
+        )
+
+    contexts = [name for name in _INPUT_FIELDS[:-1] if name in fields]
+    if not contexts:
+        raise ReportFieldsError("workflow_context is missing")
+
+    for name in contexts:
+        if not isinstance(fields[name], Mapping):
+            raise ReportFieldsError(f"{name} is {kind_of(fields[name])}; expected an object")
+
+    # Read first: the reader of the family judges each field of the objects.
+    text = "\n\n".join(f"{name.upper()}:\n{json.dumps(fields[name])}" for name in contexts)
+    read = _accepted("speckit", text, expected).envelope
+    request = fields.get("user_request")
+    if not isinstance(read, AgentInput) or not isinstance(request, str | None):
+        raise ReportFieldsError("user_request is no text; expected what the user asks for")
+
+    try:
+        return _family("speckit", expected).write(replace(read, user_request=request))
+    except NotWritableError as error:
+        raise ReportFieldsError(str(error)) from error
+
+
 def _json_answer(
     protocol: str, fields: Mapping[str, Any], expected: Expectations, *, now: str
 ) -> str:
     """Return the answer as its family writes it, from the values as they would be read."""
+    if protocol == "speckit" and not fields.keys().isdisjoint(_INPUT_FIELDS):
+        return _speckit_input(fields, expected)
+    # Without these the text is not recognised as an answer, and no finding would name a field.
+    if errors := _missing(protocol, fields):
+        raise ReportFieldsError("; ".join(errors))
+
     values = {"timestamp": now, **fields} if protocol == "speckit" else fields
     verdict = _accepted(protocol, json.dumps(values), expected)
     if verdict.envelope is None:

@@ -27,7 +27,14 @@ from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.paths import PathBounds, read_path
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["HANDOFF_AGENTS", "BuiltRequest", "RequestFieldsError", "build_request"]
+__all__ = [
+    "HANDOFF_AGENTS",
+    "BuiltRequest",
+    "RequestFieldsError",
+    "build_request",
+    "fields_of_prompt",
+    "prose_of",
+]
 
 T = TypeVar("T", RequestMode, RequestWorkflow, Priority)
 
@@ -155,6 +162,52 @@ def build_request(
     path = f"{SESSIONS_FOLDER}/{own_id}/prompt.md" if own_id is not None else None
 
     return BuiltRequest(text=text, path=path, verdict=_judged(text), size=size)
+
+
+def prose_of(prompt: str) -> str:
+    """Return the prose after the request of a prompt; the first line there ends the fence."""
+    return prompt.rpartition("</agent_request>")[2].lstrip().partition("\n")[2].strip()
+
+
+def fields_of_prompt(prompt: str) -> dict[str, Any]:
+    """Return the fields from which `build_request` builds `prompt`, as JSON values.
+
+    Raises RequestFieldsError for a text without a request that can be read.
+    """
+    request = pipeline.validate(prompt, (AGENT_REQUEST,), protocol="agent_request").envelope
+    if not isinstance(request, Request):
+        raise RequestFieldsError("the text holds no agent_request that can be read")
+
+    title = next((line[8:] for line in prompt.split("\n") if line.startswith("# Task: ")), "")
+    durations = {"estimated_duration": request.estimated_duration, "timeout": request.timeout}
+    values: dict[str, Any] = {
+        name: getattr(request, name)
+        for name in (
+            "original_intent",
+            "current_task_summary",
+            "task_details",
+            "backlog_notes",
+            "session_id",
+            "parent_agent",
+            "target_agent",
+            "max_retries",
+        )
+    }
+    values |= {
+        name: None if (word := getattr(request, name)) is None else str(word)
+        for name in ("mode", "workflow", "priority")
+    }
+    values |= {name: None if each is None else each.text for name, each in durations.items()}
+    values |= {
+        name: list(getattr(request, name) or ())
+        for name in ("constraints", "notify_on_completion", "depends_on")
+    }
+    values["deliverables"] = [
+        {"kind": each.kind, "path": each.path, "required": each.required, "text": each.text}
+        for each in request.deliverables or ()
+    ]
+
+    return {**values, "title": title.strip(), "context": prose_of(prompt)}
 
 
 def _text(name: str, value: object) -> str:

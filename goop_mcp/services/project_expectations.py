@@ -20,13 +20,16 @@ __all__ = ["expect_of_project", "judge_text"]
 def expect_of_project(project: Path, expected: Expectations) -> Expectations:
     """Return `expected` completed from the folder `project`, if that contains a project.
 
-    The profile v1 of the caller takes precedence, and its names of agents are kept.
+    The profile v1 of the caller takes precedence, its names of agents are kept, and so are the
+    severities that it chose.
     """
     policy, _ = read_policy(str(project))
     profile = expected.profile if expected.profile == "v1" else read_profile(str(project))
     names = tuple(dict.fromkeys((*expected.agents, *policy.agents)))
 
-    return replace(expected, profile=profile, agents=names)
+    severities = expected.severities if expected.severities.notes else policy.severities
+
+    return replace(expected, profile=profile, agents=names, severities=severities)
 
 
 def judge_text(

@@ -18,6 +18,7 @@ from goop_mcp.store.records import Round
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.workflow.gates import GATES, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import Checkpoints, read_checkpoints
+from goop_mcp.workspace.documents.blueprint import BlueprintTask
 from goop_mcp.workspace.goopspec_database import Verification
 from goop_mcp.workspace.history import HistoryEvent, read_history
 from goop_mcp.workspace.layout import FOLDER
@@ -46,12 +47,14 @@ _ELSEWHERE = (
 class TaskStanding:
     """A task of the plan, with its id in our spelling.
 
-    `status` is done, failed, open or pending; pending means not reported yet.
+    `status` is done, failed, open or pending; pending means not reported yet. `waits_for` are the
+    tasks that it depends on and that are not done; () for a task that is done.
     """
 
     id: str
     name: str
     status: str
+    waits_for: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as JSON values."""
@@ -404,14 +407,21 @@ def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
             number=number,
             name=names.get(number, ""),
             tasks=tuple(
-                TaskStanding(
-                    id=str(task.id), name=task.name, status=standing.get(str(task.id), "pending")
-                )
-                for task in blueprint.tasks
-                if task.id.wave == number
+                _task_standing(task, standing) for task in blueprint.tasks if task.id.wave == number
             ),
         )
         for number in numbers
+    )
+
+
+def _task_standing(task: BlueprintTask, standing: Mapping[str, str]) -> TaskStanding:
+    status = standing.get(str(task.id), "pending")
+    before = dict.fromkeys(map(str, task.depends_on)) if status != "done" else {}
+    return TaskStanding(
+        id=str(task.id),
+        name=task.name,
+        status=status,
+        waits_for=tuple(each for each in before if standing.get(each) != "done"),
     )
 
 

@@ -1,14 +1,19 @@
-"""Collect the values of the prompts resume_session and resolve_blocker; each text is one line."""
+"""Collect the values of prompts: resume_session, resolve_blocker and draft_handoff.
+
+Each text is one line, but for the description that is drafted from.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goop_mcp.messages.quoting import code, line
+from goop_mcp.messages.quoting import code, fenced, line
 from goop_mcp.protocols import validate
+from goop_mcp.redaction import redact
 from goop_mcp.routing import Option, RoutingContext, route
+from goop_mcp.services.draft_request import draft_request
 from goop_mcp.workspace.documents.handoff import NextTask, SessionHandoff, read_handoff
 
-__all__ = ["blocker_values", "resume_values"]
+__all__ = ["blocker_values", "draft_values", "resume_values"]
 
 _MOST_LISTED = 20
 _LOCKED = {True: "locked", False: "not locked", None: "locked or not is unknown"}
@@ -105,6 +110,38 @@ def blocker_values(text: str, protocol: str = "auto") -> Mapping[str, Any]:
             for each in decision.questions
         ],
         "for_user": any(each.rule == _ARCHITECTURE for each in decision.questions),
+    }
+
+
+def draft_values(text: str) -> Mapping[str, Any]:
+    """Return the values of the prompt draft_handoff for the description `text`.
+
+    Without a description, it is what has to be asked. Raises RequestFieldsError for one that is too
+    long.
+    """
+    if not text.strip():
+        asked = {"field": "from_text", "question": "What is to be done, and what for?"}
+        return {
+            "complete": False,
+            "gaps": [asked],
+            "optional": [],
+            "facts": [],
+            "description": "(none yet)",
+        }
+
+    drafted = draft_request(text)
+    gaps = [{**gap.to_dict(), "question": line(gap.question)} for gap in drafted.gaps]
+
+    return {
+        "complete": drafted.is_complete,
+        "gaps": [gap for gap in gaps if gap["required"]],
+        "optional": [gap for gap in gaps if not gap["required"]],
+        "facts": [
+            {"line": fact.line, "field": fact.field, "quote": line(fact.quote)}
+            for fact in drafted.facts
+        ],
+        # In a fence that no line of the description closes, and without its secrets.
+        "description": "\n".join(fenced(redact(text).text, "text")),
     }
 
 

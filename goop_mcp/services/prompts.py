@@ -256,8 +256,13 @@ def _values_of_resolve_blocker(given: Mapping[str, str]) -> Mapping[str, Any]:
     return services.prompt_values.blocker_values(given["text"], given["protocol"].strip() or "auto")
 
 
+def _values_of_draft_handoff(given: Mapping[str, str]) -> Mapping[str, Any]:
+    return services.prompt_values.draft_values(given["text"])
+
+
 _PREPARED: Mapping[str, Callable[[Mapping[str, str]], Mapping[str, Any]]] = {
     "goop_report": _values_of_goop_report,
+    "draft_handoff": _values_of_draft_handoff,
     "resolve_blocker": _values_of_resolve_blocker,
     "start_task": _values_of_start_task,
 }

@@ -4,7 +4,7 @@ Their texts were redacted before they were stored. They come from agents: data, 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Final, Literal
@@ -36,6 +36,8 @@ __all__ = [
     "find_report",
     "list_reports",
     "show_report",
+    "shown_report",
+    "summaries",
     "withdraw_report",
 ]
 
@@ -274,7 +276,7 @@ def show_report(store: Store, id: int) -> ShownReport:
 
     Raises ReportNotFoundError, StoreError.
     """
-    return store.read(lambda reading: _shown(reading, find_report(reading, id)))
+    return store.read(lambda reading: shown_report(reading, find_report(reading, id)))
 
 
 def withdraw_report(
@@ -292,7 +294,7 @@ def withdraw_report(
 
     def change(writing: WriteTransaction) -> Change[Withdrawal]:
         found = find_report(writing, id)
-        shown = _shown(writing, found)
+        shown = shown_report(writing, found)
         refused = _not_possible(shown, writing.round())
         if refused is not None:
             return Change(answer=refused, shows=False)
@@ -438,7 +440,16 @@ def _summary(stored: StoredReport, closed: Mapping[int, int]) -> ReportSummary:
     )
 
 
-def _shown(reading: ReadTransaction, stored: StoredReport) -> ShownReport:
+def summaries(
+    reading: ReadTransaction, reports: Sequence[StoredReport]
+) -> tuple[ReportSummary, ...]:
+    """Return what a list shows of `reports`, in their order."""
+    closed = _closing_revisions(reading)
+    return tuple(_summary(each, closed) for each in reports)
+
+
+def shown_report(reading: ReadTransaction, stored: StoredReport) -> ShownReport:
+    """Return a report as `show_report` does, within a transaction."""
     later = reading.events(after_revision=stored.revision - 1, limit=_MOST_EVENTS)
     events = list(takewhile(lambda event: event.revision == stored.revision, later))
     # The block of state is renewed with every report and is no entry of this one.

@@ -1,4 +1,4 @@
-"""The schemas of the protocols, for checking envelopes with other tools."""
+"""The schemas of protocols and of our files, for checking them with other tools."""
 
 import re
 from collections.abc import Mapping
@@ -55,7 +55,13 @@ _SERIES = {
         oldest=(0, 1, 4),
         newest=(0, 2, 9),
     ),
-    # No protocol: the file that a spawned agent leaves next to its report.
+    # No protocols: the file that `goop-mcp delegate` carries out, settings of a project, and the
+    # file that a spawned agent leaves next to its report.
+    "graph": _Series(title="Delegation graph {version}", oldest=(1,), newest=(1,)),
+    "hooks": _Series(title=".goopspec/hooks.json {version}", oldest=(1,), newest=(1,)),
+    "options": _Series(
+        title="goop-mcp.toml or [tool.goop-mcp] {version}", oldest=(1,), newest=(1,)
+    ),
     "result": _Series(title="result.json of a session {version}", oldest=(1,), newest=(1,)),
     "speckit": _Series(title="Speckit agent response {version}", oldest=(1, 0), newest=(1, 0)),
 }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from goop_mcp.errors import UnknownNameError
+from goop_mcp.validation.severities import NO_CHANGES, Severities
 
 __all__ = ["NOTHING_EXPECTED", "Expectations", "Markdown", "Profile"]
 
@@ -30,7 +31,8 @@ class Expectations:
     known session to those that must be completed before it (H-68). `agents` are patterns with `*`
     and `?` of the names of the project's own agents, which may sign reports in addition to those of
     GoopSpec (D-97). `base` is the id of the commit at which the task began: a file reported as
-    modified must have changed since (D-94).
+    modified must have changed since (D-94). `severities` are those that the project chose instead
+    of the usual ones.
     """
 
     agent: str | None = None
@@ -47,6 +49,7 @@ class Expectations:
     markdown: Markdown = "allow"
     sessions: Mapping[str, Collection[str]] | None = None
     base: str | None = None
+    severities: Severities = NO_CHANGES
 
     def __post_init__(self) -> None:
         """Refuse values of the wrong type, which would blame the agent for the caller's mistake."""
@@ -68,7 +71,7 @@ _KINDS: Mapping[type, tuple[str, ...]] = {
     str: ("agent", "phase", "workspace", "session_folder", "session_id", "base"),
     bool: ("files_changed", "memory_saved", "checks_run"),
     Mapping: ("sessions",),
-    tuple: ("agents",),
+    tuple: ("agents", "severities"),
 }
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "profile": get_args(Profile),

@@ -87,6 +87,8 @@ class Verdict:
     repaired its form. `feedback` is None exactly if the reply is accepted. `span` is the place of
     the envelope in `read_text`, in characters: the text as given, or before a host escaped it.
     `evidence` says what each claim rests on; it is empty where the caller gave no evidence.
+    `changed_severities` names the rules that a project or a person gave another severity, such as
+    "goop_report/unknown-status: warning (goop-mcp.toml)", whether or not one was violated.
     """
 
     verdict: Literal["accepted", "rejected"]
@@ -101,6 +103,7 @@ class Verdict:
     feedback: str | None = None
     omitted: int = 0
     evidence: tuple[EvidenceItem, ...] = ()
+    changed_severities: tuple[str, ...] = ()
     span: tuple[int, int] | None = None
     read_text: str = ""
 
@@ -135,8 +138,8 @@ class Verdict:
         return {tier: count for tier, count in counts.items() if count}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as JSON values; `evidence` is in it where there is any."""
-        values = {
+        """Return the verdict as JSON values; `evidence` and `changed_severities` only if any."""
+        values: dict[str, Any] = {
             "verdict": self.verdict,
             "protocol": self.protocol,
             "version": self.version,
@@ -161,6 +164,8 @@ class Verdict:
         # Without evidence the JSON is what it was before there was any.
         if self.evidence:
             values["evidence"] = [item.to_dict() for item in self.evidence]
+        if self.changed_severities:
+            values["changed_severities"] = [*self.changed_severities]
 
         return values
 

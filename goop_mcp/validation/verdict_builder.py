@@ -21,6 +21,7 @@ from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.selection import Selection
+from goop_mcp.validation.severities import NO_CHANGES, Severities
 from goop_mcp.validation.template_text import one_per_value
 from goop_mcp.validation.verdict import Candidate, Verdict
 
@@ -40,6 +41,8 @@ def build_verdict(
     problems: Sequence[Problem] = _remarks(extraction, parsed) + parsed.problems
     if len(problems) > 1:
         problems = one_per_value(problems)
+    if expected.severities is not NO_CHANGES:
+        problems = _changed(problems, expected.severities, mode)
 
     rejected = False
     for problem in problems:
@@ -86,9 +89,28 @@ def build_verdict(
         repaired_text=repaired,
         feedback=feedback,
         omitted=len(problems) - len(listed),
+        changed_severities=expected.severities.notes,
         span=(chosen.start, chosen.end) if chosen is not None else None,
         read_text=source.read,
     )
+
+
+def _changed(problems: Sequence[Problem], severities: Severities, mode: Mode) -> list[Problem]:
+    """Return the problems that count, each with a rule of the severity that was chosen for it."""
+    changed: list[Problem] = []
+    for problem in problems:
+        usual = problem.rule.severity(mode)
+        chosen = severities.of(problem.rule.id, usual)
+        if chosen is None and problem.hit.before is not None:
+            # A repair is never silent: who reads the envelope has to see what was changed in it.
+            chosen = Severity.INFO
+        if chosen is usual:
+            changed.append(problem)
+        elif chosen is not None:
+            rule = replace(problem.rule, lenient=chosen, strict=chosen)
+            changed.append(Problem(rule, problem.hit))
+
+    return changed
 
 
 def _findings_and_repairs(

@@ -19,6 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
 
 from goop_mcp.context import AppContext
+from goop_mcp.current_request import ClientMessage, answering, current_request, request_id
 from goop_mcp.errors import GoopError, StoreError
 from goop_mcp.redaction import redact
 from goop_mcp.server.http.concurrency import ConcurrencyLimiter
@@ -31,7 +32,7 @@ from goop_mcp.workbench.pages import ROUTES
 from goop_mcp.workbench.rendering import StaticFiles, Templates
 from goop_mcp.workbench.visits import NOTE, Form, Visit, WorkbenchAction, WorkbenchPage
 
-__all__ = ["CONTENT_SECURITY_POLICY", "Door", "Workbench"]
+__all__ = ["CONTENT_SECURITY_POLICY", "Door", "Workbench", "form_of"]
 
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self';"
@@ -187,11 +188,15 @@ class Workbench:
             form = Form({})
             if isinstance(each, WorkbenchAction):
                 form = await self._checked_form(request, login, each.scope)
+            # For the log, and for the record of who wrote each revision.
+            message = current_request() or ClientMessage(request_id())
+            message = message._replace(caller=login.name, tool="workbench")
             async with self._opened(login.tenant) as application:
                 changes = self._changes(application)
-                return await anyio.to_thread.run_sync(
-                    self._answer, each, request, login, form, changes, limiter=self._workers
-                )
+                with answering(message):
+                    return await anyio.to_thread.run_sync(
+                        self._answer, each, request, login, form, changes, limiter=self._workers
+                    )
 
         return Route(each.path, serve, methods=[method])
 
@@ -254,16 +259,7 @@ class Workbench:
 
     async def _checked_form(self, request: Request, login: Login, scope: str) -> Form:
         """Return the form of a request that may do what needs `scope`. Raises HTTPException."""
-        if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
-            raise HTTPException(415)
-
-        body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _MOST_OF_A_BODY:
-                raise HTTPException(413)
-
-        form = Form(await anyio.to_thread.run_sync(_fields, bytes(body), limiter=self._workers))
+        form = await form_of(request, most=_MOST_OF_A_BODY)
         if not self._logins.values.is_mark("csrf", login.id, form.text("csrf")):
             raise HTTPException(403, "csrf")
         if scope not in login.scopes:
@@ -310,6 +306,21 @@ class _LiveEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._workbench.live(Request(scope, receive), send)
+
+
+async def form_of(request: Request, *, most: int) -> Form:
+    """Return the form of a request with a body of at most `most` bytes. Raises HTTPException."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
+        raise HTTPException(415)
+
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise HTTPException(413)
+
+    # In a thread: a reply of 2 MiB takes a while, and other requests must not wait for it.
+    return Form(await anyio.to_thread.run_sync(_fields, bytes(body)))
 
 
 def _with_headers(app: ASGIApp) -> ASGIApp:
@@ -379,4 +390,4 @@ def _explained(status: int, detail: str) -> dict[str, object]:
     elif status not in (HTTPStatus.CONFLICT, HTTPStatus.SERVICE_UNAVAILABLE):
         detail = ""
 
-    return {"status": status, "title": title, "detail": redact(detail).text, "next": next_step}
+    return {"title": title, "detail": redact(detail).text, "next": next_step}

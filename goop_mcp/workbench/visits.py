@@ -12,7 +12,7 @@ from goop_mcp.server.scopes import READ
 from goop_mcp.workbench.access import Login, SignedValues
 from goop_mcp.workbench.rendering import Templates
 
-__all__ = ["NOTE", "Form", "NoteKind", "Visit", "WorkbenchAction", "WorkbenchPage"]
+__all__ = ["NOTE", "Form", "NoteKind", "Visit", "WorkbenchAction", "WorkbenchPage", "whole_number"]
 
 NoteKind = Literal["done", "refused", "waiting"]
 
@@ -21,6 +21,13 @@ _NOTE_SECONDS: Final = 60
 _MOST_DIGITS: Final = 18
 # A cookie has 4,096 bytes, and the signature with its base64 takes its part.
 _LONGEST_NOTE: Final = 1_500
+
+
+def whole_number(text: str) -> int | None:
+    """Return `text` as a whole number of at most 18 digits, None if it is not one."""
+    # No database has longer numbers, and Python takes long to read very long ones.
+    is_number = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    return int(text) if is_number else None
 
 
 class Form:
@@ -39,9 +46,7 @@ class Form:
 
     def number(self, name: str) -> int | None:
         """Return the field as a whole number of at most 18 digits, None if it is not one."""
-        text = self.text(name).strip()
-        is_number = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
-        return int(text) if is_number else None
+        return whole_number(self.text(name).strip())
 
     def __contains__(self, name: str) -> bool:
         return name in self._fields

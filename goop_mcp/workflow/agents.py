@@ -19,7 +19,6 @@ __all__ = [
     "may_report_as",
     "plain_agent_name",
     "same_agent",
-    "stand_in",
 ]
 
 _TYPES = (
@@ -120,11 +119,3 @@ def same_agent(one: str, other: str) -> bool:
         NEXT_AGENT_ALIASES.get(name, name).removeprefix("goop-") for name in (first, second)
     )
     return first == second
-
-
-def stand_in(agent: str, phase: str, available: Collection[str]) -> str | None:
-    """Return `agent` if it is `available`, else its substitute in `phase`; None without one."""
-    if agent in available:
-        return agent
-    other = STAND_INS.get(phase, {}).get(agent)
-    return other if other in available else None

@@ -1,18 +1,16 @@
 """Rules about a whole project: unreadable state.json, missing documents, inconsistent sources.
 
-An example is a JSON object with the facts of a project; `project_facts_from_json` reads it.
+An example is a JSON object with the facts of a project; what it does not name keeps the default.
 """
 
-import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
 from goop_mcp.validation.rules import CheckT, Example, RuleList
 
-__all__ = ["PROJECT_RULES", "ProjectFacts", "project_facts_from_json"]
+__all__ = ["PROJECT_RULES", "ProjectFacts"]
 
 _MOST_UNKNOWN_TASKS = 20
 
@@ -63,18 +61,6 @@ class ProjectFacts:
     locked_spec_change: tuple[int, ...] = ()
     plan_has_no_tasks: bool = False
     closed_round: int | None = None
-
-
-def project_facts_from_json(text: str) -> ProjectFacts:
-    """Return the facts of an example; what it does not name keeps the default."""
-    values = json.loads(text)
-    known: dict[str, Any] = {
-        each.name: tuple(value) if isinstance(value := values[each.name], list) else value
-        for each in fields(ProjectFacts)
-        if each.name in values
-    }
-
-    return ProjectFacts(**known)
 
 
 def _and(names: Iterable[str]) -> str:

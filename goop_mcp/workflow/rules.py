@@ -1,10 +1,7 @@
 """Rules about the workflow that can be judged on plain facts: gates and changes of phase.
 
-An example is a JSON object with the facts; `facts_from_json` and `move_from_json` read it.
+An example is a JSON object with the facts; what it does not name keeps the default.
 """
-
-import json
-from dataclasses import fields
 
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
@@ -12,7 +9,7 @@ from goop_mcp.validation.rules import Check, Example, RuleList
 from goop_mcp.workflow.gates import GATES, GateFacts, GateName, judge_gate
 from goop_mcp.workflow.phases import MOVES, Move, MoveKind, weigh_move
 
-__all__ = ["GATE_RULES", "MOVE_RULES", "WORKFLOW_RULES", "facts_from_json", "move_from_json"]
+__all__ = ["GATE_RULES", "MOVE_RULES", "WORKFLOW_RULES"]
 
 _OPEN_FACTS = """\
 {
@@ -28,19 +25,6 @@ _OPEN_FACTS = """\
 }
 """
 _ONWARDS = '{"profile": "0.x", "start": "idle", "target": "plan"}'
-
-
-def facts_from_json(text: str) -> GateFacts:
-    """Return the facts of an example; what it does not name keeps the default."""
-    values = json.loads(text)
-    return GateFacts(
-        **{each.name: values[each.name] for each in fields(GateFacts) if each.name in values}
-    )
-
-
-def move_from_json(text: str) -> Move:
-    """Return the move of an example."""
-    return Move(**json.loads(text))
 
 
 def _gate_check(name: GateName) -> Check:

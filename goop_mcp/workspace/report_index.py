@@ -12,7 +12,7 @@ from goop_mcp.workflow.agents import VERIFIERS
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.status_markers import must_haves_in
 
-__all__ = ["Blocker", "Records", "ReportIndex", "finishes_task", "read_records"]
+__all__ = ["Blocker", "Records", "ReportIndex", "finishes_task"]
 
 _COMPLETE = "COMPLETE"
 
@@ -165,14 +165,6 @@ class ReportIndex:
             phase=self._phase,
             last_at=self.newest.created_at if self.newest is not None else None,
         )
-
-
-def read_records(reports: Iterable[StoredReport]) -> Records:
-    """Return `reports`, newest first, combined.
-
-    The newest of each task, agent and phase are sufficient: older ones do not count.
-    """
-    return ReportIndex().with_reports(reversed(list(reports)), revision=0).records
 
 
 def finishes_task(report: StoredReport, envelope: Mapping[str, JsonValue]) -> bool:

@@ -17,7 +17,7 @@ def check(record: Recorded, folder: Path, *options: str, reply: str | None = Non
     return run("check", str(file), "--transcript", str(record.file), *options)
 
 
-@pytest.mark.parametrize("host", ["claude-code", "opencode"])
+@pytest.mark.parametrize("host", ["claude-code", "codex", "opencode"])
 def test_a_contradicted_claim_is_rejected_and_an_honest_one_accepted(
     host: str, tmp_path: Path
 ) -> None:

@@ -204,3 +204,38 @@ def test_on_a_terminal_the_fields_are_asked_for() -> None:
     ended = run_on_terminal("handoff", "agent-request")
     assert ended.code == 2
     assert "no fields are given; name a file with --json, or pipe one JSON object in" in ended.out
+
+
+@requirement("H-69")
+def test_a_description_becomes_a_draft_and_with_the_answers_a_handoff(tmp_path: Path) -> None:
+    prose = b"Goal: Let users log in\nPriority: urgent\n\nAdd a login. Do not change the schema.\n"
+    drafted = run("handoff", "draft", "-", stdin=prose, cwd=tmp_path)
+    assert drafted.code == 1
+    assert "<original_intent>Let users log in</original_intent>" in drafted.out
+    assert "<constraint>Do not change the schema</constraint>" in drafted.out
+    asked = [line.split(": ")[2] for line in drafted.err.splitlines() if ": missing: " in line]
+    assert asked == ["current_task_summary", "deliverables", "priority"]
+    assert "Line 2 says Priority 'urgent'" in drafted.err
+    assert run("gate", "-", "--strict", stdin=drafted.out.encode(), cwd=tmp_path).code == 1
+
+    answers = {
+        "current_task_summary": "Add POST /login and its tests",
+        "deliverables": [{"kind": "report", "text": "What was done"}],
+        "priority": "high",
+    }
+    (tmp_path / "prose.md").write_bytes(prose)
+    (tmp_path / "answers.json").write_text(json.dumps(answers), encoding="utf-8")
+    given = ("prose.md", "--json", "answers.json")
+    written = run("handoff", "draft", *given, "--write", cwd=tmp_path)
+    assert written.code == 0
+    prompt = (tmp_path / written.out.strip()).read_bytes()
+    assert run("gate", "-", "--strict", stdin=prompt, cwd=tmp_path).code == 0
+
+
+def test_a_draft_with_gaps_is_never_written(tmp_path: Path) -> None:
+    ended = run("handoff", "draft", "-", "--write", stdin=b"make it nice", cwd=tmp_path)
+    assert ended.code == 1
+    assert list(tmp_path.iterdir()) == []
+    shown = run("handoff", "draft", "-", "--format", "json", stdin=b"make it nice", cwd=tmp_path)
+    assert json.loads(shown.out)["complete"] is False
+    assert run("handoff", "draft", "nothing.md", cwd=tmp_path).code == 2

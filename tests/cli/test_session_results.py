@@ -132,28 +132,6 @@ def test_adoption_is_counted_from_the_folders(tmp_path: Path) -> None:
     assert (expanded.code, "expanded is not reached" in expanded.out) == (1, True)
 
 
-def test_a_template_is_filled_in_by_the_command(tmp_path: Path) -> None:
-    refused = run(
-        "handoff", "agent-request", "--template", "research-spike", stdin=b"{}", cwd=tmp_path
-    )
-    assert refused.code == 1
-    assert "slots that are not filled in: " in refused.err
-    slots = refused.err.strip().removesuffix(".").rpartition(": ")[2].split(", ")
-    values = {slot: f"Text & more for {slot}" for slot in slots}
-
-    ended = run(
-        "handoff",
-        "agent-request",
-        "--template",
-        "research-spike",
-        stdin=json.dumps(values).encode(),
-        cwd=tmp_path,
-    )
-    assert (ended.code, ended.err) == (0, "")
-    assert "Text &amp; more for" in ended.out
-    assert run("gate", "-", "--strict", stdin=ended.out.encode(), cwd=tmp_path).code == 0
-
-
 @requirement("H-14")
 def test_all_attributes_of_a_session_can_be_written(tmp_path: Path) -> None:
     attributes: dict[str, Any] = {

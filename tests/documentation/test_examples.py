@@ -9,8 +9,10 @@ import pytest
 
 from goop_mcp import RoutingContext, Severity, Verdict, route, validate
 from goop_mcp.protocols import RULES
+from goop_mcp.protocols.speckit.samples import FEEDBACK_INPUT
 from tests.cli.test_documentation import EXAMPLE, output_on_terminal
 from tests.documentation.pages import fences, read_page
+from tests.protocols.agent_request.prompts import read_case
 from tests.retry.agents import GOOD, Scripted
 
 WHITE = re.compile(r"\s+")
@@ -67,6 +69,22 @@ def test_the_python_of_the_readme_runs() -> None:
 
     assert defined["verdict"].accepted
     assert (accepted, why, text, len(attempts)) == (True, "accepted", GOOD, 2)
+
+
+def test_the_python_of_the_pages_of_protocols_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    given = names_of("docs/protocols/speckit.md", text=FEEDBACK_INPUT)
+    assert [each.severity for each in given["worst_first"]] == ["HIGH"]
+    assert validate(given["same_text"], protocol="speckit").envelope == given["given"]
+
+    names_of("docs/protocols/agent_request.md", text=read_case("in_the_wild_spawns"))
+    assert "'workflow', 'deliverables')" in capsys.readouterr().out
+
+    routed = names_of("docs/routing.md", reply=GOOD)
+    assert routed["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
+    assert "TASK_STATE_COMPLETED" in capsys.readouterr().out
+
+    names_of("docs/protocols/visual_style.md", message="+--+\nRun: x")
+    assert "visual_style/" in capsys.readouterr().out
 
 
 def test_the_python_of_the_library_page_runs(tmp_path: Path) -> None:

@@ -66,7 +66,6 @@ def pages_of(site: Path) -> list[Path]:
 def test_every_page_of_the_folder_is_in_the_site(site: Path) -> None:
     wanted = {path.relative_to(DOCS).with_suffix(".html").as_posix() for path in DOCS.rglob("*.md")}
     assert wanted <= {path.relative_to(site).as_posix() for path in pages_of(site)}
-    assert (site / "handoff-editor.html").is_file()
 
 
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:

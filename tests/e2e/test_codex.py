@@ -1,12 +1,14 @@
 import pytest
 
+from goop_mcp import ask_until_accepted_sync
+from goop_mcp.hosts.frameworks.command_line import codex
 from goop_mcp.validation.feedback import OPENING
 from tests.e2e.clients import CODEX, Ended, Sandbox
 from tests.e2e.codex import final_text, handed_back, run_codex, write_home
 from tests.e2e.conversation import Conversation
 from tests.e2e.pace import patience
-from tests.e2e.script import BAD_REPORTS, DONE
-from tests.e2e.scripted_model import ScriptedModel
+from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT
+from tests.e2e.scripted_model import ScriptedModel, scripted_model
 
 REPAIRED = "<status>COMPLETE</status>"
 
@@ -87,3 +89,25 @@ def test_a_hook_that_cannot_be_started_does_not_stop_the_session(
     assert_ended_well(ended)
     assert BAD_REPORTS[0] in handed_back(model)
     assert final_text(ended) == DONE
+
+
+def test_codex_as_an_agent_is_asked_again_in_the_same_thread(sandbox: Sandbox) -> None:
+    reports = iter((BAD_REPORTS[1], GOOD_REPORT))
+    with scripted_model(lambda _conversation: next(reports)) as model:
+        write_home(sandbox, model, command="true")
+        agent = codex(
+            "--skip-git-repo-check",
+            program=str(CODEX.path),
+            folder=sandbox.project,
+            environment=sandbox.environment({"FAKE_KEY": "test-key"}),
+        )
+        outcome = ask_until_accepted_sync(agent, "Add the login endpoint.", protocol="goop_report")
+
+    assert outcome.accepted, outcome.attempts
+    first, second = outcome.attempts
+    assert first.conversation_id == second.conversation_id == agent.session
+    assert second.usage is not None
+    assert second.usage.input_tokens
+    asked = model.conversations[-1].text_of("user")
+    assert "Add the login endpoint." in asked
+    assert OPENING in asked

@@ -6,17 +6,17 @@ from contextlib import contextmanager
 import pytest
 
 from goop_mcp.validation.feedback import OPENING
-from tests.e2e import claude_code, opencode
-from tests.e2e.clients import CLAUDE_CODE, OPENCODE, Ended, Sandbox
+from tests.e2e import claude_code, codex, opencode
+from tests.e2e.clients import CLAUDE_CODE, CODEX, OPENCODE, Ended, Sandbox
 from tests.e2e.conversation import Conversation
 from tests.e2e.pace import patience
-from tests.e2e.recording.hosts import prepare
+from tests.e2e.recording.hosts import prepare, write_profile
 from tests.e2e.recording.playing import play
 from tests.e2e.recording.scenes import BROKEN, claiming, failing
 from tests.e2e.recording.steps import Edit, Read, Scene, Shell
 from tests.e2e.scripted_model import ScriptedModel, scripted_model
 
-CLIENTS = {"claude-code": CLAUDE_CODE, "opencode": OPENCODE}
+CLIENTS = {"claude-code": CLAUDE_CODE, "codex": CODEX, "opencode": OPENCODE}
 _RUN = Shell("pytest -q", status=1)
 
 CAUGHT = Scene(
@@ -64,6 +64,10 @@ def playing(scene: Scene, sandbox: Sandbox, host: str) -> Iterator[ScriptedModel
         if host == "claude-code":
             claude_code.write_project(sandbox, settings=claude_code.hook_settings())
             ended = claude_code.run_claude(sandbox, model, "GOOP-MAIN delegate")
+        elif host == "codex":
+            write_profile(sandbox)
+            codex.write_home(sandbox, model)
+            ended = codex.run_codex(sandbox, "GOOP-MAIN delegate")
         else:
             opencode.write_project(sandbox)
             opencode.install(sandbox)
@@ -86,6 +90,8 @@ def subagent(model: ScriptedModel) -> Conversation:
 
 def handed_back(model: ScriptedModel) -> str:
     main = [each for each in model.conversations if "GOOP-MAIN" in each.first_text]
+    if main[-1].form == "responses":
+        return codex.handed_back(model)
     return main[-1].text_of("user", "tool", "system")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from goop_mcp.evidence.activity import AgentActivity
 from goop_mcp.evidence.readers.claude_code import read_claude_code
+from goop_mcp.evidence.readers.codex import read_codex
 from goop_mcp.evidence.readers.opencode import read_opencode_export
 from tests.repository import ROOT
 
@@ -39,6 +40,8 @@ class Recorded:
         content = self.file.read_bytes()
         if self.host == "opencode":
             return read_opencode_export(content, report=self.report)
+        if self.host == "codex":
+            return read_codex(content, report=self.report, any_version=any_version)
         return read_claude_code(content, report=self.report, any_version=any_version)
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from goop_mcp import validate
 from goop_mcp.evidence.readers.claude_code import read_claude_code
+from goop_mcp.evidence.readers.codex import read_codex
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.verdict import Verdict
 from tests.evidence.recorded import RECORDED, Recorded
@@ -56,14 +57,16 @@ def test_every_contradiction_is_found(record: Recorded) -> None:
 
 @each_report
 def test_a_part_of_a_transcript_never_accuses_an_honest_agent(record: Recorded) -> None:
-    if not record.truth["honest"] or record.host != "claude-code":
+    if not record.truth["honest"] or record.host == "opencode":
         return
+
+    read = read_codex if record.host == "codex" else read_claude_code
     lines = record.file.read_bytes().splitlines(keepends=True)
     for at in range(1, len(lines), 3):
         for part in (lines[:at], lines[at:]):
             verdict = validate(
                 record.report or "",
                 protocol="goop_report",
-                evidence=read_claude_code(b"".join(part), report=record.report),
+                evidence=read(b"".join(part), report=record.report),
             )
             assert verdict.accepted, (record.name, at, verdict.feedback)

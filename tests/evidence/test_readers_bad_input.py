@@ -9,6 +9,7 @@ import pytest
 
 from goop_mcp.evidence.activity import ENTRIES, AgentActivity
 from goop_mcp.evidence.readers.claude_code import holds_report, read_claude_code
+from goop_mcp.evidence.readers.codex import ends_with_report, is_rollout, read_codex
 from goop_mcp.evidence.readers.opencode import read_opencode, read_opencode_export
 from tests.evidence.recorded import RECORDED, Recorded, recorded
 from tests.growth import assert_linear
@@ -64,7 +65,12 @@ def test_a_transcript_that_is_cut_off_anywhere_is_not_complete(record: Recorded)
     content = record.file.read_bytes().rstrip()
     chance = random.Random(7)
     known = [(each["line"], each["status"]) for each in record.truth["commands"]]
-    reader = read_claude_code if record.host == "claude-code" else read_opencode_export
+    readers = {
+        "claude-code": read_claude_code,
+        "codex": read_codex,
+        "opencode": read_opencode_export,
+    }
+    reader = readers[record.host]
     reported = content.find(b"<goop_report")
 
     for end in [0, 1, *(chance.randrange(len(content)) for _ in range(12))]:
@@ -308,3 +314,94 @@ def test_a_hostile_transcript_takes_time_in_proportion_to_its_size(
         lambda size: _filled(kind, size),
         sizes=(500_000, 4_000_000),
     )
+
+
+ROLLOUT = recorded("failed-fixed", "codex")
+
+
+def rollout(change: Callable[[list[Line]], None]) -> AgentActivity:
+    """Return what is read of the rollout after a change of its lines."""
+    lines = [json.loads(line) for line in ROLLOUT.file.read_text(encoding="utf-8").splitlines()]
+    change(lines)
+    content = "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in lines)
+    return read_codex(content.encode(), report=ROLLOUT.report)
+
+
+def call_of(line: Line) -> str:
+    return str(line["payload"].get("call_id") or line["payload"].get("item", {}).get("id"))
+
+
+def test_a_rollout_with_other_versions_repeated_calls_or_hidden_work_is_not_complete() -> None:
+    assert rollout(lambda _: None).complete
+
+    def other_version(lines: list[Line]) -> None:
+        lines[0]["payload"]["cli_version"] = "0.170.0"
+
+    def two_versions(lines: list[Line]) -> None:
+        meta = {"type": "session_meta", "payload": {"cli_version": "0.1.0"}}
+        lines.insert(5, meta)
+
+    def repeated(lines: list[Line]) -> None:
+        (first, *_) = [each for each in lines if each["payload"].get("type") == "function_call"]
+        lines.insert(lines.index(first) + 1, first)
+
+    def typed(lines: list[Line]) -> None:
+        (first, *_) = [each for each in lines if each["payload"].get("type") == "function_call"]
+        first["payload"]["name"] = "write_stdin"
+        first["payload"]["arguments"] = json.dumps({"session_id": 1, "chars": "pytest\n"})
+
+    def delegated(lines: list[Line]) -> None:
+        (first, *_) = [each for each in lines if each["payload"].get("type") == "function_call"]
+        first["payload"]["name"] = "spawn_agent"
+        lines[:] = [each for each in lines if each is first or call_of(each) != call_of(first)]
+
+    def without_task(lines: list[Line]) -> None:
+        lines[:] = [
+            each for each in lines if each["payload"].get("item", {}).get("type") != "UserMessage"
+        ]
+
+    for change in (other_version, two_versions, repeated, typed, delegated, without_task):
+        activity = rollout(change)
+        assert not activity.complete, change
+        assert activity.why_incomplete
+
+
+def test_a_rollout_without_outcomes_or_with_impossible_ones_knows_no_status() -> None:
+    def without_items(lines: list[Line]) -> None:
+        lines[:] = [
+            each
+            for each in lines
+            if each["payload"].get("item", {}).get("type") != "CommandExecution"
+        ]
+
+    assert {each.status for each in rollout(without_items).commands} == {None}
+
+    for status in (-1, 124, 137, 300, True, "1", 1e9, None):
+
+        def changed(lines: list[Line], status: object = status) -> None:
+            for each in lines:
+                if each["payload"].get("item", {}).get("type") == "CommandExecution":
+                    each["payload"]["item"]["exit_code"] = status
+
+        assert {each.status for each in rollout(changed).commands} == {None}, status
+
+
+def test_values_of_other_types_in_a_rollout_raise_nothing() -> None:
+    values = [None, 7, True, "x", [], {}, [1], {"type": "x"}, "[" * 5000]
+    lines = [json.loads(line) for line in ROLLOUT.file.read_text(encoding="utf-8").splitlines()]
+    chance = random.Random(13)
+
+    for _ in range(300):
+        line = json.loads(json.dumps(chance.choice(lines)))
+        payload = line["payload"]
+        place = payload.get("item") if chance.random() < 0.5 and "item" in payload else payload
+        if place:
+            place[chance.choice(list(place))] = chance.choice(values)
+        changed = [*lines[:9], line, *lines[9:]]
+        content = "".join(f"{json.dumps(each)}\n" for each in changed).encode()
+        read_codex(content, report=ROLLOUT.report)
+        ends_with_report(content, ROLLOUT.report or "")
+
+    assert not is_rollout(b"")
+    assert not is_rollout(BASE.file.read_bytes())
+    assert is_rollout(ROLLOUT.file.read_bytes())

@@ -37,7 +37,7 @@ def names() -> dict[str, Any]:
 
 
 def test_every_example_is_found() -> None:
-    assert len(EXAMPLES) == 9
+    assert len(EXAMPLES) == 10
 
 
 def test_the_line_around_an_agent_call_gives_the_summary() -> None:

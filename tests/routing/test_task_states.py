@@ -166,7 +166,3 @@ def test_the_first_action_of_a_decision_counts() -> None:
     manual = routed(case("speckit/concrete_error_constitution.json"), "speckit")
     assert decision_state(manual).mcp is McpTask.COMPLETED
     assert decision_state(manual, tasks_are_extension=False).mcp is McpTask.FAILED
-
-
-def test_releases_before_1_0_have_lower_case_names() -> None:
-    assert A2AState.INPUT_REQUIRED.before_1_0 == "input-required"

@@ -46,7 +46,7 @@ from tests.server.test_stdio_process import SERVE, running
 NOW = "2026-11-22T12:00:00.000Z"
 MERGE: dict[str, Any] = {"choice": "merge"}
 NOT_MERGE: dict[str, Any] = {"choice": "do not merge"}
-COMMAND = 'Waiting for a person: run "goop-mcp project merge" in a terminal.'
+COMMAND = 'Waiting for a person: run "goop-mcp project merge" in a terminal, or open "goop-mcp ui".'
 PERSON, AGENT = "token-of-the-person", "token-of-the-agent"
 TOKENS = f"""\
 [tokens.ann]

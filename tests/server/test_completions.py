@@ -43,7 +43,10 @@ def test_what_begins_so_comes_before_what_holds_it(connection: Connection) -> No
     ("of", "expected"),
     [
         ("goop://docs/{protocol}", [*list_documents()]),
-        ("goop://schemas/{protocol}/{version}", [*PROTOCOLS, "result"]),
+        (
+            "goop://schemas/{protocol}/{version}",
+            ["graph", *PROTOCOLS, "hooks", "options", "result"],
+        ),
         ("repair_report", PROTOCOLS),
         ("resolve_blocker", PROTOCOLS),
         (

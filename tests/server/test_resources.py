@@ -1,14 +1,19 @@
+from pathlib import Path
+
 import pytest
 from mcp import MCPError
 
 from goop_mcp.protocols import FAMILIES, RULES
+from goop_mcp.server import create_server
 from goop_mcp.services.protocol_pages import list_documents, read_document
 from goop_mcp.services.rule_pages import rule_page, rules_markdown
 from goop_mcp.services.schemas import find_schema, list_schemas
 from goop_mcp.services.templates import list_templates, read_template
+from goop_mcp.settings import Settings
 from goop_mcp.workspace.document_templates import document_template_names, read_document_template
+from tests.cli.test_template import OWN, own
 from tests.requirements import requirement
-from tests.server.connections import Connection
+from tests.server.connections import Connection, connect
 
 
 def unknown(connection: Connection, uri: str) -> str:
@@ -135,6 +140,15 @@ def test_every_template_can_be_read_with_what_goes_into_its_slots(connection: Co
             slot.description in contents.text and f"{{{{{slot.name}}}}}" in contents.text
             for slot in template.slots
         )
+
+
+@requirement("H-65")
+def test_a_template_of_the_project_is_completed_and_read(tmp_path: Path) -> None:
+    text = OWN.replace("release-notes", "our-own")
+    own(tmp_path, text, name="our-own")
+    with connect(create_server(Settings(project=tmp_path)), "auto") as opened:
+        assert opened.read("goop://templates/our-own").text == text
+        assert "did you mean" in unknown(opened, "goop://templates/our-ovn")
 
 
 @requirement("P-15")

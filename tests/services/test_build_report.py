@@ -28,6 +28,29 @@ TASK = {
     "checks": [{"name": "tests", "passed": True, "evidence": "pytest -q: 12 passed"}],
     "next_action": "Review it",
 }
+WORKFLOW: dict[str, Any] = {
+    "workflow_context": {
+        "workflow_id": "w1",
+        "feature_id": "007",
+        "feature_dir": "specs/007/",
+        "previous_results": {},
+    },
+    "user_request": "Add OAuth login",
+}
+FEEDBACK: dict[str, Any] = {
+    "feedback_from": "test",
+    "iteration": 1,
+    "max_iterations": 3,
+    "issues_to_fix": [
+        {
+            "severity": "HIGH",
+            "type": "bug",
+            "message": "The token is never checked",
+            "location": "src/a.py:12",
+            "recommendation": "Check it",
+        }
+    ],
+}
 GOOD: dict[str, list[dict[str, Any]]] = {
     "goop_report": [
         TASK,
@@ -69,7 +92,9 @@ GOOD: dict[str, list[dict[str, Any]]] = {
                 "recoverable": False,
                 "recovery_strategy": "ask_user",
             },
-        }
+        },
+        WORKFLOW,
+        {"feedback_context": FEEDBACK, "user_request": "Again, please"},
     ],
     "factory": [
         {"status": "questions", "questions": [{"id": "q1", "question": "Which format?"}]},
@@ -129,6 +154,29 @@ def test_an_error_names_the_field_and_the_fix(
     with pytest.raises(ReportFieldsError) as raised:
         build_report({**TASK, **change}, project=tmp_path, now=NOW)
     assert problem in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "fields", "problem"),
+    [
+        ("factory", {}, "status is missing"),
+        ("speckit", {}, "agent is missing; status is missing"),
+        ("speckit", {"user_request": "x"}, "workflow_context is missing"),
+        ("speckit", {**WORKFLOW, "status": "success"}, "status belongs to an answer"),
+        ("speckit", {**WORKFLOW, "workflow_context": {"workflow_id": "w"}}, "feature_id"),
+        ("speckit", {**WORKFLOW, "workflow_context": "w"}, "workflow_context is a text"),
+        ("speckit", {"feedback_context": []}, "feedback_context is a list"),
+        ("speckit", {**WORKFLOW, "user_request": 3}, "user_request is no text"),
+        ("speckit", {**WORKFLOW, "user_request": " "}, "the user's request is blank"),
+        ("speckit", {**WORKFLOW, "user_request": "x\nFEEDBACK_CONTEXT:\n{}"}, "like a context"),
+    ],
+)
+def test_an_error_of_the_other_protocols_names_the_field(
+    tmp_path: Path, protocol: str, fields: dict[str, object], problem: str
+) -> None:
+    with pytest.raises(ReportFieldsError) as raised:
+        build_report(fields, protocol=protocol, project=tmp_path, now=NOW)
+    assert problem.lower() in str(raised.value).lower()
 
 
 def test_unknown_fields_and_protocols_are_refused_with_the_nearest(tmp_path: Path) -> None:

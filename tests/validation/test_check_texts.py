@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from goop_mcp import Severity, validate
 from goop_mcp.validation.check_texts import judge_claim, parse_result
+from goop_mcp.validation.check_texts.results import CheckResult
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from tests.growth import assert_linear
@@ -130,7 +131,7 @@ def test_counts_are_read_for_other_uses_too() -> None:
     assert (result.passed, result.failed, result.skipped, result.errors) == (39, 3, 2, 1)
     assert result.exit_status == 1
     assert parse_result("Tests run: 12, Failures: 0").total == 12
-    assert parse_result("looks fine").is_unknown
+    assert parse_result("looks fine") == CheckResult()
 
 
 def test_the_end_of_a_long_output_counts() -> None:

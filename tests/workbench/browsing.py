@@ -57,4 +57,4 @@ def browse(project: Path, *, is_read_only: bool = False, enters: bool = True) ->
 def text_of(page: Response, selector: str = "main") -> str:
     """Return the text of a part of a page in one line."""
     parts = html.document_fromstring(page.text).cssselect(selector)
-    return " ".join(" ".join(part.text_content().split()) for part in parts)
+    return " ".join(" ".join(" ".join(part.itertext()).split()) for part in parts)

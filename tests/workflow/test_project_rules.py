@@ -5,8 +5,9 @@ import pytest
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
 from goop_mcp.validation.findings import Hit, Severity
 from goop_mcp.validation.rules import Rule, run_checks
-from goop_mcp.workflow.project_rules import PROJECT_RULES, ProjectFacts, project_facts_from_json
+from goop_mcp.workflow.project_rules import PROJECT_RULES, ProjectFacts
 from tests.requirements import load_ledger, requirement
+from tests.workflow.rule_facts import project_facts_in
 
 every_rule = pytest.mark.parametrize("rule", PROJECT_RULES, ids=lambda rule: rule.id)
 SEVERITIES = {
@@ -30,7 +31,7 @@ def messages(facts: ProjectFacts) -> list[str]:
 
 @every_rule
 def test_bad_example_breaks_this_rule(rule: Rule) -> None:
-    ids = {id for id, _ in broken(project_facts_from_json(rule.example.bad_reply))}
+    ids = {id for id, _ in broken(project_facts_in(rule.example.bad_reply))}
 
     assert ids == {rule.id} | (
         {"workflow/drift-unknown-task"} if "W9" in rule.example.bad else set()
@@ -39,7 +40,7 @@ def test_bad_example_breaks_this_rule(rule: Rule) -> None:
 
 @every_rule
 def test_good_example_breaks_no_rule(rule: Rule) -> None:
-    assert broken(project_facts_from_json(rule.example.reply)) == []
+    assert broken(project_facts_in(rule.example.reply)) == []
     assert rule.example.reply.count(rule.example.good) == 1
 
 

@@ -7,20 +7,15 @@ from goop_mcp.validation.findings import Hit, Severity
 from goop_mcp.validation.rules import Rule, run_checks
 from goop_mcp.workflow.gates import GateFacts
 from goop_mcp.workflow.phases import Move
-from goop_mcp.workflow.rules import (
-    GATE_RULES,
-    MOVE_RULES,
-    WORKFLOW_RULES,
-    facts_from_json,
-    move_from_json,
-)
+from goop_mcp.workflow.rules import GATE_RULES, MOVE_RULES, WORKFLOW_RULES
 from tests.requirements import load_ledger, requirement
+from tests.workflow.rule_facts import gate_facts_in, move_in
 
 every_rule = pytest.mark.parametrize("rule", WORKFLOW_RULES, ids=lambda rule: rule.id)
 
 
 def broken(rule: Rule, text: str) -> list[tuple[str, Hit]]:
-    model: GateFacts | Move = move_from_json(text) if rule in MOVE_RULES else facts_from_json(text)
+    model: GateFacts | Move = move_in(text) if rule in MOVE_RULES else gate_facts_in(text)
     rules = MOVE_RULES if rule in MOVE_RULES else GATE_RULES
     return [
         (problem.rule.id, problem.hit) for problem in run_checks(rules, model, NOTHING_EXPECTED)

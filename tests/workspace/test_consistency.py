@@ -14,7 +14,7 @@ from goop_mcp.workspace.documents.handoff import SessionHandoff, handoff_text
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import READING_ORDER
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.report_index import Records, ReportIndex, read_records
+from goop_mcp.workspace.report_index import Records, ReportIndex
 from tests.requirements import requirement
 from tests.workspace.projects import CASES, NOW, copied
 
@@ -43,6 +43,10 @@ def report(
         task_id=task,
         status=status,
     )
+
+
+def records_of(newest_first: list[StoredReport]) -> Records:
+    return ReportIndex().with_reports(newest_first[::-1], revision=0).records
 
 
 def drift_of(files: ProjectFiles, records: Records = NOTHING) -> dict[str, list[str]]:
@@ -117,7 +121,7 @@ def test_a_project_whose_sides_agree_has_no_drift(files: ProjectFiles) -> None:
         files, "BLUEPRINT.md", "Files: src/http/errors.ts", "Covers: MH2\nFiles: src/http/errors.ts"
     )
 
-    assert list(drift_of(files, read_records([report("W1.T1"), report("Task 1.2")]))) == [
+    assert list(drift_of(files, records_of([report("W1.T1"), report("Task 1.2")]))) == [
         "context-file-missing"
     ]
 
@@ -125,7 +129,7 @@ def test_a_project_whose_sides_agree_has_no_drift(files: ProjectFiles) -> None:
 def test_a_phase_that_the_diary_has_not_noticed_is_drift(files: ProjectFiles) -> None:
     edited(files, "state.json", '"phase": "execute",\n    "mode"', '"phase": "accept",\n    "mode"')
 
-    assert drift_of(files, read_records([report("W1.T1")]))["drift-phase"] == [
+    assert drift_of(files, records_of([report("W1.T1")]))["drift-phase"] == [
         "state.json says phase accept, CHRONICLE.md execute and the last report execute; state.json"
         " counts"
     ]
@@ -149,7 +153,7 @@ def test_a_wave_that_the_plan_lacks_is_drift(files: ProjectFiles) -> None:
 
 
 def test_tasks_done_here_and_open_there_and_tasks_of_no_plan_are_drift(files: ProjectFiles) -> None:
-    found = drift_of(files, read_records([report("W2.T1"), report("W9.T1")]))
+    found = drift_of(files, records_of([report("W2.T1"), report("W9.T1")]))
 
     assert found["drift-task-status"] == [
         "task W2.T1 is done in the reports and open in CHRONICLE.md; the reports count"
@@ -174,7 +178,7 @@ def test_a_handoff_older_than_the_last_report_is_stale(
     text = handoff_text(SessionHandoff(generated=generated, phase="execute"))
     (files.root / ".goopspec" / "HANDOFF.md").write_text(text, encoding="utf-8")
 
-    assert ("drift-handoff-stale" in drift_of(files, read_records([report("W1.T1")]))) is stale
+    assert ("drift-handoff-stale" in drift_of(files, records_of([report("W1.T1")]))) is stale
 
 
 def test_a_broken_state_is_an_error_at_its_place_and_stops_no_other_document() -> None:
@@ -215,7 +219,7 @@ def test_where_there_is_no_folder_there_is_no_drift(tmp_path: Path) -> None:
 def test_only_the_last_report_of_a_task_counts() -> None:
     newest_first = [report("2.1", status="PARTIAL"), report("W2.T1"), report("W1.T1")]
 
-    records = read_records(newest_first)
+    records = records_of(newest_first)
 
     assert (records.done, records.open) == (("W1.T1",), ("W2.T1",))
 
@@ -236,11 +240,11 @@ def test_reports_that_are_added_one_by_one_say_what_all_of_them_say_together() -
     report_index = ReportIndex()
     for number, each in enumerate(oldest_first, 1):
         report_index = report_index.with_reports([each], revision=number)
-        assert report_index.records == read_records(oldest_first[:number][::-1])
+        assert report_index.records == records_of(oldest_first[:number][::-1])
 
 
 def test_many_tasks_that_no_plan_has_are_named_in_part(files: ProjectFiles) -> None:
-    found = drift_of(files, read_records([report(f"W9.T{number}") for number in range(1, 200)]))[
+    found = drift_of(files, records_of([report(f"W9.T{number}") for number in range(1, 200)]))[
         "drift-unknown-task"
     ]
 
@@ -249,7 +253,7 @@ def test_many_tasks_that_no_plan_has_are_named_in_part(files: ProjectFiles) -> N
 
 
 def test_a_failed_check_keeps_a_task_open() -> None:
-    records = read_records([report("W1.T1", checks={"tests": False, "lint": True})])
+    records = records_of([report("W1.T1", checks={"tests": False, "lint": True})])
 
     assert (records.done, records.open, records.failed) == ((), ("W1.T1",), ("W1.T1",))
 
@@ -257,8 +261,8 @@ def test_a_failed_check_keeps_a_task_open() -> None:
 def test_a_blocker_is_active_until_the_task_is_reported_again() -> None:
     blocked = report("W1.T1", status="BLOCKED")
 
-    assert read_records([blocked]).blockers == ("no database",)
-    assert read_records([report("W1.T1"), blocked]).blockers == ()
+    assert records_of([blocked]).blockers == ("no database",)
+    assert records_of([report("W1.T1"), blocked]).blockers == ()
 
 
 # gates
@@ -274,9 +278,9 @@ def test_the_gates_open_one_after_the_other(files: ProjectFiles) -> None:
     verified = report(None, agent="goop-verifier", checks={"MH1": True, "MH2": True, "MH3": True})
 
     assert passed(read_project(files), NOTHING) == ["Discovery", "Spec"]
-    assert passed(read_project(files), read_records(done)) == ["Discovery", "Spec", "Execution"]
+    assert passed(read_project(files), records_of(done)) == ["Discovery", "Spec", "Execution"]
     edited(files, "state.json", '"acceptanceConfirmed": false', '"acceptanceConfirmed": true')
-    assert passed(read_project(files), read_records([verified, *done])) == [
+    assert passed(read_project(files), records_of([verified, *done])) == [
         "Discovery",
         "Spec",
         "Execution",
@@ -286,7 +290,7 @@ def test_the_gates_open_one_after_the_other(files: ProjectFiles) -> None:
 
 def test_the_execution_gate_counts_what_is_left_in_the_first_open_wave(files: ProjectFiles) -> None:
     facts = gate_facts(
-        read_project(files), read_records([report("W1.T1"), report("W1.T2"), report("W2.T1")])
+        read_project(files), records_of([report("W1.T1"), report("W1.T2"), report("W2.T1")])
     )
 
     assert (facts.open_wave, facts.open_tasks, facts.open_tasks_in_all, facts.total_tasks) == (

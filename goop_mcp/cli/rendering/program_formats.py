@@ -88,12 +88,24 @@ def render_sarif(outcome: FileVerdicts) -> str:
         for checked in outcome.checked
         if checked.verdict.evidence
     }
-    if evidence:
-        run = {**run, "properties": {"evidence": evidence}}
+    properties: dict[str, Json] = {"evidence": evidence} if evidence else {}
+    if notes := _changed_severities(outcome):
+        properties["changedSeverities"] = [*notes]
+    if properties:
+        run = {**run, "properties": properties}
 
     document: Json = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
 
     return json_text(document)
+
+
+def _changed_severities(outcome: FileVerdicts) -> list[str]:
+    """Return which severities differ from the usual ones, each once for all verdicts."""
+    return list(
+        dict.fromkeys(
+            note for checked in outcome.checked for note in checked.verdict.changed_severities
+        )
+    )
 
 
 def _evidence_of(verdict: Verdict, finding: Finding) -> dict[str, Json]:
@@ -155,6 +167,8 @@ def render_github(outcome: FileVerdicts) -> str:
             message = _escape(f"{finding.message}\n{finding.fix}")
             lines.append(f"::{_GITHUB_COMMANDS[finding.severity]} {properties}::{message}\n")
 
+    if notes := _changed_severities(outcome):
+        lines.append(f"::notice title=severities changed here::{_escape('; '.join(notes))}\n")
     for unread in outcome.unread:
         properties = _properties(unread.file, title="unreadable file")
         lines.append(f"::error {properties}::{_escape(unread.message)}\n")
@@ -235,6 +249,11 @@ def render_junit(outcome: FileVerdicts) -> str:
         f"<testsuites {counts}>",
         f'  <testsuite name="goop-mcp" {counts}>',
     ]
+    if notes := _changed_severities(outcome):
+        value = _attribute("; ".join(notes))
+        lines.append(
+            f'    <properties><property name="changed_severities" value={value}/></properties>'
+        )
 
     for checked in outcome.checked:
         errors = checked.verdict.of_severity(Severity.ERROR)

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 import click
 
 from goop_mcp.cli.rendering.finding import counted, file_name, render_findings
+from goop_mcp.cli.rendering.source_line import shown
 from goop_mcp.services.check_files import CheckedFile, FileVerdicts
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
@@ -40,6 +41,13 @@ def render_text(
 
     if files > 1 and detail != "quiet":
         blocks.append(_total(outcome, files, detail))
+    if detail != "quiet":
+        # One project judges all of them, so that each verdict has the same.
+        notes = dict.fromkeys(
+            note for checked in outcome.checked for note in checked.verdict.changed_severities
+        )
+        if notes:
+            blocks.append(f"Severities changed here: {'; '.join(map(shown, notes))}\n")
 
     return "\n".join(blocks)
 

@@ -6,6 +6,8 @@ from contextlib import suppress
 from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError, StoreError, StoreVersionError
 from goop_mcp.hosts.doctor.checks import DoctorCheck, failure, ok, warning
+from goop_mcp.protocols import RULES
+from goop_mcp.services.options_file import read_options, read_severities, remarks_on_rules
 from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.settings import SettingsError
 from goop_mcp.validation.findings import excerpt
@@ -25,11 +27,16 @@ def check_project(application: AppContext) -> Iterator[DoctorCheck]:
     files = application.files
     if files.kind(FOLDER) is not FileKind.FOLDER:
         yield ok("project", f"{files.root} has no {FOLDER}; it is created when something is saved")
-        return
+    else:
+        yield _check_state(files, _stored_state(application))
 
-    yield _check_state(files, _stored_state(application))
-    for remark in read_policy(str(files.root))[1]:
+    # The options of a project need no folder .goopspec.
+    options = read_options(str(files.root))
+    unusable = (*read_policy(str(files.root))[1], *remarks_on_rules(options, RULES))
+    for remark in unusable:
         yield warning("project", remark, "fix the file, or remove it")
+    for note in read_severities(options).notes:
+        yield ok("project", f"severity changed by the project: {note}")
 
 
 def check_database(application: AppContext) -> Iterator[DoctorCheck]:

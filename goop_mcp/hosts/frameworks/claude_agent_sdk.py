@@ -13,7 +13,7 @@ from goop_mcp.hosts.hooks.events import is_busy
 from goop_mcp.protocols import validate
 from goop_mcp.retry.jobs import DEFAULT_POLICY
 from goop_mcp.retry.review import ReviewOptions
-from goop_mcp.services.stop_hooks.small_files import read_end
+from goop_mcp.services.small_files import read_end
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 
 with needing("claude_agent_sdk", extra="claude-agent-sdk"):

@@ -14,8 +14,8 @@ from goop_mcp.hosts import hooks
 from goop_mcp.hosts.hooks.events import HookEvent
 from goop_mcp.recording.state_folder import state_folder as own_state_folder
 from goop_mcp.services import stop_hooks
+from goop_mcp.services.small_files import read_whole
 from goop_mcp.services.stop_hooks.policy import read_policy
-from goop_mcp.services.stop_hooks.small_files import read_whole
 from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         key=_agent_key(event, event.agent_id or "main") + (event.prompt_id or "")[:_LONGEST_ID],
         agents=policy.agents,
         profile=session.profile,
+        severities=policy.severities,
     )
     if not judging.must_report(turn, policy):
         return {}, remarks
@@ -165,14 +166,16 @@ def _evidence(
     It is read with the judgement: a message without an envelope claims nothing.
     """
     event = session.event
-    # The transcripts of Codex have another form, and its events no session.
-    readable = event.session_work is not None or (transcript and session.host == "claude-code")
+    # Only the plugin of OpenCode sends the session, the other hosts write a file.
+    readable = event.session_work is not None or (transcript and session.host != "opencode")
     if session.policy.evidence == "off" or not readable:
         return None
 
     def observe() -> "Evidence":
         base = stop_hooks.task_bases.base_of(state_folder(session.environment), agent_id or "")
-        return hooks.transcript.observe(event.session_work, transcript, report, base=base)
+        return hooks.transcript.observe(
+            event.session_work, transcript, report, host=session.host, base=base
+        )
 
     return observe
 
@@ -437,6 +440,7 @@ def _unaccepted(
         key="",
         agents=session.policy.agents,
         profile=session.profile,
+        severities=session.policy.severities,
     )
     verdict = stop_hooks.judging.judge_text(turn, session.policy, rules=session.rules)
     remarks: _Remarks = ()

@@ -11,7 +11,7 @@ from goop_mcp.evidence import readers
 from goop_mcp.evidence.activity import NO_ACTIVITY, AgentActivity
 from goop_mcp.evidence.evidence import Evidence
 from goop_mcp.evidence.readers.claude_code import HOST, holds_report, read_claude_code
-from goop_mcp.services.stop_hooks.small_files import read_end
+from goop_mcp.services.small_files import read_end
 
 __all__ = ["MOST_BYTES", "last_message", "observe", "read_activity"]
 
@@ -31,34 +31,40 @@ def observe(
     path: str | None,
     report: str | None,
     *,
+    host: str = HOST,
     base: str | None,
 ) -> Evidence:
     """Return what the agent did until its `report`, from the session of OpenCode or else a file.
 
-    `base` is the id of the commit at which the agent began, None if unknown.
+    `host` is "claude-code" or "codex", which wrote the file at `path`. `base` is the id of the
+    commit at which the agent began, None if unknown.
     """
     if session is not None:
         activity = readers.opencode.read_opencode(session, report=report)
     else:
-        activity = read_activity(path, report) if path else NO_ACTIVITY
+        activity = read_activity(path, report, host=host) if path else NO_ACTIVITY
 
     return Evidence(activity=activity, base=base)
 
 
-def read_activity(path: str, report: str | None) -> AgentActivity:
-    """Return what the agent did until it sent `report`, from a transcript of Claude Code.
+def read_activity(path: str, report: str | None, *, host: str = HOST) -> AgentActivity:
+    """Return what the agent did until it sent `report`, from a transcript of `host`.
 
     Without `report` the transcript is read to its end. The host ends a turn before it has written
     the last lines of it, so that this waits for them, at most half a second. Never raises: an
     activity that is not complete says why.
     """
+    read, ends = read_claude_code, holds_report
+    if host == readers.codex.HOST:
+        read, ends = readers.codex.read_codex, readers.codex.ends_with_report
+
     give_up = time.monotonic() + _LATE_SECONDS
     expected = report or ""
     tail = min(_TAIL_BYTES + _BYTES_AS_JSON * len(expected.encode("utf-8", "replace")), MOST_BYTES)
     try:
         while True:
             try:
-                late = bool(expected) and not holds_report(read_end(path, most=tail), expected)
+                late = bool(expected) and not ends(read_end(path, most=tail), expected)
             except FileNotFoundError:
                 late = True
             if not late or time.monotonic() >= give_up:
@@ -69,9 +75,9 @@ def read_activity(path: str, report: str | None) -> AgentActivity:
         content = read_end(path, most=MOST_BYTES + 1)
     except OSError as error:
         reason = error.strerror or error
-        return AgentActivity(host=HOST, why_incomplete=f"the transcript cannot be read ({reason})")
+        return AgentActivity(host=host, why_incomplete=f"the transcript cannot be read ({reason})")
 
-    return read_claude_code(content, report=report, from_start=len(content) <= MOST_BYTES)
+    return read(content, report=report, from_start=len(content) <= MOST_BYTES)
 
 
 def last_message(path: str) -> str | None:

@@ -3,10 +3,8 @@
 from goop_mcp.protocols.speckit.family import SPECKIT
 from goop_mcp.protocols.speckit.model import AgentInput, FeedbackContext, Response, WorkflowContext
 from goop_mcp.protocols.speckit.writing import (
-    write_feedback_context,
     write_input,
     write_response,
-    write_workflow_context,
 )
 
 __all__ = [
@@ -15,8 +13,6 @@ __all__ = [
     "FeedbackContext",
     "Response",
     "WorkflowContext",
-    "write_feedback_context",
     "write_input",
     "write_response",
-    "write_workflow_context",
 ]

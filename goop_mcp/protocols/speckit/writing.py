@@ -11,11 +11,10 @@ from goop_mcp.protocols.speckit.model import (
     FeedbackContext,
     Response,
     Values,
-    WorkflowContext,
 )
 from goop_mcp.validation.safe_json import JsonValue
 
-__all__ = ["write_feedback_context", "write_input", "write_response", "write_workflow_context"]
+__all__ = ["write_input", "write_response"]
 
 
 def write_response(response: Response) -> str:
@@ -38,22 +37,6 @@ def write_response(response: Response) -> str:
         },
         response.extensions,
     )
-
-
-def write_workflow_context(context: WorkflowContext, *, user_request: str | None = None) -> str:
-    """Return the text about the workflow for an agent, and the user's request (S-01).
-
-    Raises NotWritableError as `write_response` does.
-    """
-    return write_input(AgentInput(workflow_context=context, user_request=user_request))
-
-
-def write_feedback_context(context: FeedbackContext) -> str:
-    """Return the text that explains a repeated call; the issues keep their order (S-05).
-
-    Raises NotWritableError as `write_response` does.
-    """
-    return write_input(AgentInput(feedback_context=context))
 
 
 def write_input(given: AgentInput) -> str:

@@ -52,6 +52,7 @@ _TOO_MANY_TENANTS = (
     " replica"
 )
 _METHODS = ("GET", "POST", "DELETE")
+_FOR_PROGRAMS = frozenset({"/mcp", "/sse", "/messages/", "/health", "/ready", "/metrics"})
 _EXPOSED = ("Mcp-Session-Id", "MCP-Protocol-Version", "Retry-After", "WWW-Authenticate", REQUEST_ID)
 
 
@@ -65,17 +66,21 @@ class NetworkApplication:
         *,
         extend: Callable[[GoopServer], None] | None = None,
         metrics: Callable[[], bytes] | None = None,
+        pages: "Callable[[NetworkApplication], ASGIApp] | None" = None,
     ) -> None:
-        """Call `extend` with each new server, before it serves; `metrics` writes /metrics."""
+        """Call `extend` with each new server, before it serves; `metrics` writes /metrics.
+
+        `pages` makes what serves the addresses that MCP does not have, for people.
+        """
         self._metrics = metrics
         self._settings, self._network, self._extend = settings, network, extend
-        self._rates = RateLimiter(network.rate)
-        self._traffic = ConcurrencyLimiter()
+        self.rates = RateLimiter(network.rate)
+        self.traffic = ConcurrencyLimiter()
         self._static = StaticTokens(network.tokens) if network.tokens is not None else None
         self._reloading = threading.Lock()
-        self._verifier = _verifier(self._static, network)
+        self.verifier = _verifier(self._static, network)
         # A tenant may be closed and started again while one of its questions is open.
-        self._state_keys = network.state_keys or (secrets.token_hex(),)
+        self.state_keys = network.state_keys or (secrets.token_hex(),)
         self.tenants = Tenants(
             settings, self._server, stateless=network.stateless, body_bytes=BODY_BYTES
         )
@@ -92,7 +97,13 @@ class NetworkApplication:
                 expose_headers=_EXPOSED,
             )
 
-        guard = HostOriginCheck(app, hosts=network.allowed_hosts, origins=network.allowed_origins)
+        origins = network.allowed_origins
+        if pages is not None:
+            # Errors are pages there, and no other origin may read them.
+            app = _with_pages(app, pages(self))
+            origins += network.own_origins
+
+        guard = HostOriginCheck(app, hosts=network.allowed_hosts, origins=origins)
         self._app = RequestIds(guard)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,7 +112,12 @@ class NetworkApplication:
 
     async def drain(self, within: float) -> None:
         """Refuse new requests, let calls end for `within` seconds, then end open streams."""
-        await self._traffic.drain(within)
+        await self.traffic.drain(within)
+
+    def knows(self, holder: str, is_token: Callable[[str], bool]) -> bool:
+        """Whether the tokens have one of `holder` for whose digest, in hex, `is_token` is true."""
+        known = self._static.holders if self._static is not None else ()
+        return any(each.name == holder and is_token(each.digest.hex()) for each in known)
 
     def reload_tokens(self) -> None:
         """Read the file of tokens again; if it cannot be used, keep the tokens from before.
@@ -129,8 +145,8 @@ class NetworkApplication:
             application.settings,
             application=application,
             without_token=frozenset() if self._network.asks_for_tokens else DEFAULT_SCOPES,
-            state_keys=self._state_keys,
-            middleware=[self._traffic.count],
+            state_keys=self.state_keys,
+            middleware=[self.traffic.count],
         )
         if self._extend is not None:
             self._extend(server)
@@ -163,7 +179,7 @@ class NetworkApplication:
             async with self.tenants.running():
                 yield
 
-        ready = RateLimit(_Answer(self._ready), self._rates)
+        ready = RateLimit(_Answer(self._ready), self.rates)
         routes = [
             Route("/health", health, methods=["GET"]),
             Route("/ready", ready, methods=["GET"]),
@@ -194,20 +210,20 @@ class NetworkApplication:
         app: ASGIApp = _Dispatch(self.tenants, endpoint, tenant=self._settings.tenant)
         # Only a request with a whole body counts as in progress: slow bodies must not keep others
         # out.
-        app = BodyReader(self._traffic.limited(app), judge=judge, charge=self._rates.charge)
+        app = BodyReader(self.traffic.limited(app), judge=judge, charge=self.rates.charge)
         return self._guarded(app)
 
     def _guarded(self, app: ASGIApp) -> ASGIApp:
         """Return `app` with the rate limit and, where tokens exist, with their check."""
-        app = RateLimit(app, self._rates)
-        if self._verifier is None:
+        app = RateLimit(app, self.rates)
+        if self.verifier is None:
             return app
 
         issuer = self._network.issuer
         return BearerAuth(
             app,
-            self._verifier,
-            self._rates,
+            self.verifier,
+            self.rates,
             metadata_url=metadata_url(issuer) if issuer else None,
         )
 
@@ -224,6 +240,19 @@ class NetworkApplication:
         return JSONResponse(
             {"status": "ready" if is_ready else "unavailable"}, status_code=200 if is_ready else 503
         )
+
+
+def _with_pages(app: ASGIApp, pages: ASGIApp) -> ASGIApp:
+    """Return what serves the addresses of programs by `app`, and all others by `pages`."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"] if scope["type"] == "http" else ""
+        is_page = scope["type"] == "http" and not (
+            path in _FOR_PROGRAMS or path.startswith("/.well-known/")
+        )
+        await (pages if is_page else app)(scope, receive, send)
+
+    return serve
 
 
 def _verifier(static: StaticTokens | None, network: NetworkSettings) -> Verifier | None:

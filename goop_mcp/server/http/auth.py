@@ -14,7 +14,7 @@ from goop_mcp.current_request import ClientMessage, answering, current_request, 
 from goop_mcp.server.http.error_responses import refusal
 from goop_mcp.server.http.principal import Caller, address_of, limited_as
 from goop_mcp.server.http.rate_limit import RateLimiter
-from goop_mcp.server.http.tokens import Tokens
+from goop_mcp.server.http.tokens import TokenHolder, Tokens
 from goop_mcp.server.permissions import name_of_caller
 from goop_mcp.server.scopes import READ
 
@@ -56,6 +56,11 @@ class StaticTokens:
     def replace(self, tokens: Tokens) -> None:
         """Know `tokens` from the next request on, and the former ones no more."""
         self._tokens = tokens
+
+    @property
+    def holders(self) -> tuple[TokenHolder, ...]:
+        """The holders of all tokens."""
+        return self._tokens.holders
 
     async def verify_token(self, token: str) -> Caller | None:
         """Return the caller of a token, None for an unknown token."""

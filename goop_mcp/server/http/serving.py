@@ -14,7 +14,7 @@ from typing import Protocol
 
 import anyio
 import uvicorn
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import HANDLED_SIGNALS
 
 from goop_mcp.server.http.application import NetworkApplication
@@ -43,12 +43,14 @@ def serve_network(
     network: NetworkSettings,
     *,
     extend: Callable[[GoopServer], None] | None = None,
+    pages: Callable[[NetworkApplication], ASGIApp] | None = None,
 ) -> int:
     """Serve until a signal comes, let calls end within five seconds, and return the exit code.
 
     The signal is raised again at the end, for the handler that was there before. The addresses are
-    printed to stderr once clients can connect. `extend` is called with each new server. Raises
-    SettingsError if the port cannot be bound, IncompatiblePackageError if uvicorn has changed.
+    printed to stderr once clients can connect. `extend` is called with each new server, `pages`
+    makes what serves people. Raises SettingsError if the port cannot be bound,
+    IncompatiblePackageError if uvicorn has changed.
     """
     check_parts("uvicorn")
     if network.is_open_under_other_names:
@@ -62,8 +64,10 @@ def serve_network(
     listening = bind(network.host, network.port)
     allow_many_sockets(_MOST_CONNECTIONS)
     exporting = start_exporting(os.environ, with_page=True)
-    application = NetworkApplication(settings, network, extend=extend, metrics=exporting.page)
-    addresses = _addresses(listening.getsockname()[1], network)
+    application = NetworkApplication(
+        settings, network, extend=extend, metrics=exporting.page, pages=pages
+    )
+    addresses = _addresses(listening.getsockname()[1], network, has_pages=pages is not None)
 
     try:
         run_server(
@@ -196,10 +200,12 @@ class _Server(uvicorn.Server):
         threading.Thread(target=self._application.reload_tokens, daemon=True).start()
 
 
-def _addresses(port: int, network: NetworkSettings) -> str:
+def _addresses(port: int, network: NetworkSettings, *, has_pages: bool) -> str:
     """Return the addresses for clients; if there are other names, also host, port and all names."""
     paths = [
-        path for path, served in (("/mcp", network.streamable), ("/sse", network.sse)) if served
+        path
+        for path, served in (("/mcp", network.streamable), ("/sse", network.sse), ("/", has_pages))
+        if served
     ]
     addresses = " and ".join(f"http://{network.name_with(port)}{path}" for path in paths)
     if not network.other_names:

@@ -83,6 +83,17 @@ class NetworkSettings:
         own = {*_LOOPBACK_NAMES, _in_an_address(self.host)} if self.is_local else set()
         return tuple(name for name in self.allowed_hosts if name not in own)
 
+    @property
+    def own_origins(self) -> tuple[str, ...]:
+        """The origins of pages that this server serves itself, under each allowed host."""
+        # Without a port in the name any port may be used, and a proxy may terminate TLS.
+        return tuple(
+            f"{scheme}://{name}{port}"
+            for name in self.allowed_hosts
+            for scheme in ("http", "https")
+            for port in (("",) if urlsplit(f"//{name}").port else ("", ":*"))
+        )
+
     def name_with(self, port: int) -> str:
         """Return a host and port, such as `localhost:8000`, that requests to `port` may name."""
         if self.is_local:

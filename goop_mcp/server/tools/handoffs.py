@@ -1,5 +1,6 @@
 """The tool build_handoff, which builds every kind of handoff; its first argument is the kind."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -9,9 +10,10 @@ from pydantic import Field, JsonValue, WithJsonSchema
 
 from goop_mcp import services
 from goop_mcp.memory.times import utc_now, written
-from goop_mcp.server.answers import handoff_answer, session_answer
+from goop_mcp.server.answers import draft_answer, handoff_answer, session_answer
 from goop_mcp.server.models import HandoffModel
 from goop_mcp.server.tools.replies import DetailLevel
+from goop_mcp.services.templates import REQUEST_ARGUMENTS
 
 if TYPE_CHECKING:
     from goop_mcp.context import AppContext
@@ -25,7 +27,7 @@ _ITEMS = 200
 
 _Kind = Annotated[
     Literal["agent_request", "session"],
-    Field(description="agent_request: a prompt for a task; session: HANDOFF.md."),
+    Field(description="session: HANDOFF.md."),
 ]
 _Write = Annotated[
     bool,
@@ -40,12 +42,12 @@ _Mode = Annotated[
 ]
 _Intent = Annotated[
     str | None,
-    Field(description="Required for agent_request: the goal of the whole work.", max_length=_TEXT),
+    Field(description="Required: the goal of the whole work.", max_length=_TEXT),
 ]
 _Summary = Annotated[
     str | None,
     Field(
-        description="Required for agent_request: this task, 10 to 500 characters.",
+        description="Required: this task, 10 to 500 characters.",
         max_length=_SENTENCE,
     ),
 ]
@@ -56,7 +58,7 @@ _Workflow = Annotated[
 _Details = Annotated[
     str | None,
     Field(
-        description="Required for agent_request: steps, files, when it is done.",
+        description="Required: steps, files, when it is done.",
         max_length=_TEXT,
     ),
 ]
@@ -84,15 +86,13 @@ _Deliverables = Annotated[
         }
     ),
     Field(
-        description=(
-            "Required for agent_request: what to deliver; path and required (true) are of files."
-        ),
+        description=("Required: what to deliver; path and required (true) are of files."),
         max_length=_ITEMS,
     ),
 ]
 _Notes = Annotated[
     str | None,
-    Field(description="What comes next, and what to do when blocked.", max_length=_TEXT),
+    Field(description="What comes next, also when blocked.", max_length=_TEXT),
 ]
 _SessionId = Annotated[
     str | None,
@@ -108,7 +108,7 @@ _Duration = Annotated[str | None, Field(description="Such as 30m.", max_length=_
 _Retries = Annotated[int | None, Field(description="After a failure.", ge=0, strict=True)]
 _Words = list[Annotated[str, Field(max_length=_WORD)]]
 _Dependencies = Annotated[
-    _Words, Field(description="Sessions that must be done before.", max_length=_ITEMS)
+    _Words, Field(description="Sessions to be done before.", max_length=_ITEMS)
 ]
 _Notified = Annotated[
     _Words, Field(description="Agents that hear of the result.", max_length=_ITEMS)
@@ -117,6 +117,21 @@ _Title = Annotated[str | None, Field(description="Heading of the prompt.", max_l
 _Context = Annotated[
     str | None,
     Field(description="Background, Markdown.", max_length=_TEXT),
+]
+_FromText = Annotated[
+    str | None,
+    Field(
+        description="Prose instead; what it lacks comes back as questions.",
+        max_length=_TEXT,
+    ),
+]
+_TemplateName = Annotated[
+    str | None, Field(description="goop://templates/{name}, with slots.", max_length=_WORD)
+]
+_Slots = Annotated[
+    dict[str, JsonValue] | None,
+    WithJsonSchema({"type": "object"}),
+    Field(description="Texts of the template."),
 ]
 _XsdCompat = Annotated[
     bool,
@@ -167,6 +182,14 @@ _Warnings = Annotated[
     ),
 ]
 
+_DEFAULTS: Mapping[str, tuple[object, ...]] = {
+    "mode": ("spawn",),
+    "workflow": ("standard",),
+    "xsd_compat": (False,),
+    **dict.fromkeys(("constraints", "notify_on_completion", "depends_on"), ([],)),
+}
+"""The values of arguments that say nothing, because a caller that leaves them out sends them."""
+
 _KEEPS_NO_FILES = (
     "this server keeps no files, because its callers are on other machines; "
     "call build_handoff with write=false and write the prompt to its path yourself."
@@ -204,6 +227,9 @@ class HandoffTools:
         depends_on: _Dependencies = [],
         title: _Title = None,
         context: _Context = None,
+        from_text: _FromText = None,
+        template: _TemplateName = None,
+        slots: _Slots = None,
         xsd_compat: _XsdCompat = False,
         summary: _SessionSummary = None,
         next_action: _NextAction = None,
@@ -216,31 +242,66 @@ class HandoffTools:
     ) -> Annotated[CallToolResult, HandoffModel]:
         """Build a valid handoff: a prompt for another agent, or HANDOFF.md for the next session.
 
-        Use kind=agent_request when you hand a task on, instead of writing XML yourself, and
-        kind=session before a session ends; there, what you leave out is taken from reports, plan
-        and memory. It starts no agent. Secrets are redacted.
+        Use kind=agent_request to hand a task on, instead of writing XML yourself, and kind=session
+        before a session ends; there, what you leave out is taken from reports, plan and memory. It
+        starts no agent. Secrets are redacted.
         """
         # The arguments are the fields, under the same names.
         given, here = locals(), self._application
         if kind == "session":
             handoffs = services.session_handoff
             project_context = here.writing_context() if write else here.project_context
-            fields = handoffs.session_fields(
+            values = handoffs.session_fields(
                 {name: given[name] for name in handoffs.SESSION_FIELDS}
             )
             built = handoffs.build_session_handoff(
-                fields, project_context, write=write, now=written(utc_now())
+                values, project_context, write=write, now=written(utc_now())
             )
             return session_answer(built, detail)
 
         if write and not here.settings.keeps_files:
             raise ToolError(_KEEPS_NO_FILES)
 
+        fields: dict[str, object] = {
+            name: given[name] for name in services.hand_over.REQUEST_FIELDS
+        }
+        if from_text is not None and template is not None:
+            raise ToolError("from_text and template are given; give one of them")
+        if slots is not None and template is None:
+            raise ToolError("slots are given without a template; name it with template")
+        if template is not None:
+            fields = _of_template(fields, slots or {})
+        if from_text is not None:
+            # A default is no answer: only what differs from it counts instead of the text.
+            given_fields = {
+                name: value
+                for name, value in fields.items()
+                if value not in _DEFAULTS.get(name, ())
+            }
+            drafted = services.draft_request.draft_request(from_text, given_fields)
+            if not drafted.is_complete:
+                return draft_answer(drafted, detail)
+
+            fields = dict(drafted.fields)
+
         request = services.hand_over.hand_over_request(
-            {name: given[name] for name in services.hand_over.REQUEST_FIELDS},
+            fields,
             project=here.settings.project,
             write=write,
             now=datetime.now().astimezone(),
+            template=template,
+            reads_own_templates=here.own_templates is not None,
         )
 
         return handoff_answer(request, written=write, detail=detail)
+
+
+def _of_template(fields: Mapping[str, object], slots: Mapping[str, JsonValue]) -> dict[str, object]:
+    """Return slots and agents; raise ToolError for a field that a template sets itself."""
+    for name, value in fields.items():
+        if name not in REQUEST_ARGUMENTS and value not in _DEFAULTS.get(name, (None,)):
+            raise ToolError(
+                f"a template sets {name} itself; give slots, {', '.join(REQUEST_ARGUMENTS)} only"
+            )
+
+    return {**slots, **{name: fields[name] for name in REQUEST_ARGUMENTS}}

@@ -86,6 +86,7 @@ class HookTools:
             key="\n".join((session_id, agent_id or "main", prompt_id)),
             agents=policy.agents,
             profile=read_profile(project),
+            severities=policy.severities,
         )
         if not must_report(turn, policy):
             return answer("{}", {})

@@ -20,6 +20,7 @@ UNLISTED: Final = frozenset(
         "max_iterations",
         "notify_on_completion",
         "previous_rules",
+        "xsd_compat",
     }
 )
 """Arguments that are taken and not listed: programs give them, and for models the server counts."""

@@ -13,16 +13,30 @@ from goop_mcp.services.project_steps.model import (
     person_command,
     step_from_json,
 )
+from goop_mcp.services.project_steps.offers import (
+    BlockedTask,
+    OfferedStep,
+    OpenConfirmation,
+    StepOffers,
+    open_confirmation,
+    step_offers,
+)
 from goop_mcp.services.project_steps.taking import ACTIONS, answer_confirmation, take_step
 
 __all__ = [
     "ACTIONS",
+    "BlockedTask",
+    "OfferedStep",
+    "OpenConfirmation",
     "ProjectStep",
     "StepArgumentError",
+    "StepOffers",
     "StepResult",
     "answer_confirmation",
     "create",
+    "open_confirmation",
     "person_command",
     "step_from_json",
+    "step_offers",
     "take_step",
 ]

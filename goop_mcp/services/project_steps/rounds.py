@@ -131,14 +131,14 @@ def _rejection(stage: Stage, *, subject: str, verified: str, comment: str) -> Pl
             missing=tuple(f"task {each} in BLUEPRINT.md" for each in unknown),
         )
 
-    retired = [
-        each
-        for each in stage.reading.reports(round=stage.round)
-        if each.agent in VERIFIERS
-        or (each.task_id is not None and normal_task_id(each.task_id) in wanted)
-    ]
-
     def then(writing: WriteTransaction) -> tuple[GuardedWrite, ...]:
+        # Read only now: surfaces plan this step just to show that it is possible.
+        retired = [
+            each
+            for each in writing.reports(round=stage.round)
+            if each.agent in VERIFIERS
+            or (each.task_id is not None and normal_task_id(each.task_id) in wanted)
+        ]
         retire_reports(writing, retired, reason="rejected")
         return ()
 

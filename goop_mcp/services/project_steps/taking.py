@@ -9,7 +9,7 @@ from goop_mcp.errors import StateCorruptError, StateReadOnlyError, UnknownNameEr
 from goop_mcp.messages.rendering import notice, warning
 from goop_mcp.redaction import redact_structure
 from goop_mcp.services.project_context import Change, ProjectContext
-from goop_mcp.services.project_snapshot import snapshot_in
+from goop_mcp.services.project_snapshot import ProjectSnapshot, snapshot_in
 from goop_mcp.services.project_steps.contract import (
     amend_spec,
     complete_interview,
@@ -22,6 +22,7 @@ from goop_mcp.services.project_steps.model import (
     NotDone,
     Plan,
     ProjectStep,
+    Restored,
     Stage,
     StepArgumentError,
     StepQuestion,
@@ -52,7 +53,7 @@ from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_changes import StateChange, writable_state
 from goop_mcp.workspace.state_writing import plan_state
 
-__all__ = ["ACTIONS", "STEPS", "answer_confirmation", "take_step"]
+__all__ = ["ACTIONS", "STEPS", "answer_confirmation", "stage_for", "take_step"]
 
 STEPS: Final[Mapping[str, Callable[[Stage], Plan | NotDone]]] = {
     "start_phase": start_phase,
@@ -217,6 +218,23 @@ def _stage(
         restored = restore_state(context, writing, step.id, now=now)
         snapshot = snapshot_in(context, writing)
 
+    return stage_for(context, writing, snapshot, step, by=by, now=now, restored=restored)
+
+
+def stage_for(
+    context: ProjectContext,
+    reading: ReadTransaction,
+    snapshot: ProjectSnapshot,
+    step: ProjectStep,
+    *,
+    by: str,
+    now: str,
+    restored: Restored | None = None,
+) -> Stage | StepResult:
+    """Return the project of `snapshot` for a step, or the result that says that there is none.
+
+    Raises StateCorruptError and StateReadOnlyError for a state that no step may change.
+    """
     project = snapshot.project
     if project.state is None and project.state_defect is None:
         return StepResult(
@@ -243,7 +261,7 @@ def _stage(
     return Stage(
         step=step,
         context=context,
-        reading=writing,
+        reading=reading,
         snapshot=snapshot.with_state(state),
         state=state,
         by=by,
@@ -306,7 +324,7 @@ def _waiting(stage: Stage, question: StepQuestion, asked: Confirmation) -> StepR
     message = notice(
         "Waiting for You",
         *question.lines,
-        f'Waiting for a person: run "{command}" in a terminal.',
+        f'Waiting for a person: run "{command}" in a terminal, or open "goop-mcp ui".',
     )
     return StepResult(
         status="waiting",

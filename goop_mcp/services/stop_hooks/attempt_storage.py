@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Final, TypeVar
 
+from goop_mcp.services.small_files import read_whole
 from goop_mcp.services.stop_hooks.attempts import TurnState, requests_of
-from goop_mcp.services.stop_hooks.small_files import read_whole
 from goop_mcp.store.file_locks import take_lock_if_free
 
 __all__ = ["NAME", "AttemptFile", "AttemptsInMemory", "DecisionFile"]

@@ -14,6 +14,7 @@ from goop_mcp.services.stop_hooks.policy import StopPolicy
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.feedback import for_last_message
 from goop_mcp.validation.findings import Severity, excerpt
+from goop_mcp.validation.severities import NO_CHANGES, Severities
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.agents import may_report_as, plain_agent_name
 
@@ -55,7 +56,8 @@ class AgentTurn(NamedTuple):
     `agent` is its type, None if the host names none; `text` is unchanged. `main` is True for the
     agent that talks with the person. `again` states that this message follows a request for a
     correction. `key` identifies the agent and its task among all running ones. `agents` are the
-    project's name patterns of agents that report, `profile` is the form of their reports.
+    project's name patterns of agents that report, `profile` is the form of their reports and
+    `severities` are those that the project chose.
     """
 
     agent: str | None
@@ -65,6 +67,7 @@ class AgentTurn(NamedTuple):
     key: str
     agents: tuple[str, ...] = ()
     profile: "Profile" = "0.x"
+    severities: Severities = NO_CHANGES
 
     @property
     def expected(self) -> Expectations:
@@ -74,7 +77,12 @@ class AgentTurn(NamedTuple):
         """
         name = plain_agent_name(self.agent) if self.agent else ""
         named = name if may_report_as(name, self.agents) else None
-        return Expectations(agent=named, agents=self.agents, profile=self.profile)
+        return Expectations(
+            agent=named,
+            agents=self.agents,
+            profile=self.profile,
+            severities=self.severities,
+        )
 
 
 class BlockedStop(NamedTuple):

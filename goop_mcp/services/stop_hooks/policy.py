@@ -1,11 +1,16 @@
-"""The settings of a project for hooks, `.goopspec/hooks.json`; each key has a default."""
+"""The settings of a project for hooks; each key has a default.
+
+They stand in `.goopspec/hooks.json`, or in the table `hooks` of the project's options.
+"""
 
 import json
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from goop_mcp.services.stop_hooks.small_files import read_whole
+from goop_mcp.services.options_file import OptionsFile, read_options, read_severities
+from goop_mcp.services.small_files import read_whole
+from goop_mcp.validation.severities import NO_CHANGES, Severities
 from goop_mcp.workflow.agents import fits_agent
 
 if TYPE_CHECKING:
@@ -25,7 +30,10 @@ _MOST_PATTERNS = 100
 
 
 class StopPolicy(NamedTuple):
-    """Who must report and what happens with a report. The fields are the keys of the file.
+    """Who must report and what happens with a report.
+
+    The fields are the keys of the file, but for `severities`, which the table `check` of the
+    project's options chooses for every verdict.
 
     `agents` and `exempt` are patterns with `*` and `?` for names of subagents, without the prefix
     of a plugin. `main` is when the main agent is judged: if its last message has an envelope,
@@ -52,6 +60,7 @@ class StopPolicy(NamedTuple):
     keep_replies: bool = True
     evidence: Literal["observed", "off"] = "observed"
     require_evidence: Literal["claimed", "observed", "recorded"] = "claimed"
+    severities: Severities = NO_CHANGES
 
     def requires_report(self, agent: str) -> bool:
         """Whether a subagent of this name must end with an envelope.
@@ -63,58 +72,71 @@ class StopPolicy(NamedTuple):
 
 
 def read_policy(project: str) -> tuple[StopPolicy, tuple[str, ...]]:
-    """Return the policy of the project, and a message for each unusable part of the file.
+    """Return the policy of the project, and a message for each unusable part of its files.
 
-    Such a part has its default, so that a typing error does not disable the rest.
+    Such a part has its default, so that a typing error does not disable the rest. A key that both
+    files have counts as in the options.
     """
+    options = read_options(project)
+    table = options.table("hooks")
+    values, remarks = _read_file(project)
+    remarks += [
+        f"{FILE}: {key} is also in {options.place('hooks', key)}, which counts; remove one of them"
+        for key in values.keys() & table.keys()
+        if key in _KEYS
+    ]
+    usable = {**_usable(values, FILE, remarks), **_usable(table, options, remarks)}
+    given: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in usable.items()
+    }
+    policy = StopPolicy(**given, severities=read_severities(options))
+
+    return policy, (*sorted(remarks), *options.remarks)
+
+
+def _read_file(project: str) -> tuple[Mapping[str, object], list[str]]:
+    """Return the values of `.goopspec/hooks.json`, and what keeps it from being read."""
     try:
         # `os.path` instead of pathlib, which is slow to import.
         content = read_whole(os.path.join(project, *FILE.split("/")), most=_MOST_BYTES)  # noqa: PTH118
     except OSError as error:
-        return StopPolicy(), (
-            f"{FILE} cannot be read ({error.strerror or error}); the defaults hold",
-        )
+        return {}, [f"{FILE} cannot be read ({error.strerror or error}); the defaults hold"]
 
     if content is None:
-        return StopPolicy(), ()
+        return {}, []
 
     try:
         values = json.loads(content)
     except (ValueError, RecursionError) as error:
-        return StopPolicy(), (
-            f"{FILE} is no JSON ({_reason(error)}); the defaults hold until it is fixed",
-        )
+        return {}, [f"{FILE} is no JSON ({_reason(error)}); the defaults hold until it is fixed"]
 
     if not isinstance(values, Mapping):
-        return StopPolicy(), (
-            f"{FILE} holds no object; expected {{…}} with the keys of the documentation",
-        )
+        return {}, [f"{FILE} holds no object; expected {{…}} with the keys of the documentation"]
 
-    return _read(values)
+    return values, []
 
 
-def _read(values: Mapping[str, object]) -> tuple[StopPolicy, tuple[str, ...]]:
-    remarks = [
-        f"{FILE}: there is no key {key[:60]!r}; known are {', '.join(_KEYS)}"
-        for key in values.keys() - _KEYS
-    ]
-    for key in _KEYS.keys() & values.keys():
-        fits, expected = _KEYS[key]
-        if not fits(values[key]):
+def _usable(
+    values: Mapping[str, object], source: str | OptionsFile, remarks: list[str]
+) -> dict[str, Any]:
+    """Return the values that fit their keys; `remarks` receives a sentence for each other one."""
+    usable: dict[str, Any] = {}
+    for key, value in values.items():
+        known = _KEYS.get(key)
+        if known is None:
             remarks.append(
-                f"{FILE}: {key} is {json.dumps(values[key])[:60]}; expected {expected}; the default"
-                " holds"
+                f"{source}: there is no key {key[:60]!r}; known are {', '.join(_KEYS)}"
+                if isinstance(source, str)
+                else source.unknown("hooks", key, _KEYS)
             )
+        elif known[0](value):
+            usable[key] = value
+        else:
+            place = source if isinstance(source, str) else source.place("hooks", key)
+            shown = json.dumps(value, default=str)[:60]
+            remarks.append(f"{place}: {key} is {shown}; expected {known[1]}; the default holds")
 
-    # A wrong value is left out, so that the default of the named tuple applies.
-    usable = {key: value for key, value in values.items() if key in _KEYS and _KEYS[key][0](value)}
-
-    given = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in usable.items()
-    }
-    policy = StopPolicy(**given)  # type: ignore[arg-type] # the table of keys checked each value
-
-    return policy, tuple(sorted(remarks))
+    return usable
 
 
 def _one_of(*words: str) -> tuple[Callable[[object], bool], str]:

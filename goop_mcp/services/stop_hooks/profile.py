@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from goop_mcp.services.stop_hooks.small_files import read_whole
+from goop_mcp.services.small_files import read_whole
 
 if TYPE_CHECKING:
     from goop_mcp.validation.expectations import Profile

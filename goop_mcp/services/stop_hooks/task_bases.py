@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final
 from zlib import crc32
 
-from goop_mcp.services.stop_hooks.small_files import read_whole
+from goop_mcp.services.small_files import read_whole
 
 __all__ = ["base_of", "keep_base"]
 

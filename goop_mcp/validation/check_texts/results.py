@@ -38,13 +38,7 @@ class CheckResult:
     nothing_ran: bool = False
     all_passed: bool = False
 
-    @property
-    def is_unknown(self) -> bool:
-        """Whether the text shows no result at all."""
-        return self == _UNKNOWN
 
-
-_UNKNOWN = CheckResult()
 _NAMES_OF_RUNS = vocabulary.TOOLS | {
     word for word, kind in vocabulary.STATES.items() if kind in ("passed", "failed", "skipped")
 }

@@ -2,10 +2,16 @@
 
 from typing import Final
 
-from goop_mcp.workbench.pages import now
+from goop_mcp.workbench.pages import check, handoff, memory, now, reports
 from goop_mcp.workbench.visits import WorkbenchAction, WorkbenchPage
 
 __all__ = ["ROUTES"]
 
-ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (*now.ROUTES,)
+ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (
+    *now.ROUTES,
+    *reports.ROUTES,
+    *check.ROUTES,
+    *handoff.ROUTES,
+    *memory.ROUTES,
+)
 """Every page and action. A page with a label is in the navigation, in this order."""

@@ -1,22 +1,185 @@
-"""The page Now: where the project stands, and what waits for a person."""
+"""The page Now: where the project stands, what can be done, and what waits for a person."""
 
+from collections.abc import Mapping
 from typing import Final
 
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from goop_mcp import services
-from goop_mcp.workbench.visits import Visit, WorkbenchAction, WorkbenchPage
+from goop_mcp.server.scopes import CONFIRM, WRITE
+from goop_mcp.services.project_steps import OfferedStep, ProjectStep, StepResult
+from goop_mcp.workbench.visits import (
+    NoteKind,
+    Visit,
+    WorkbenchAction,
+    WorkbenchPage,
+    whole_number,
+)
 from goop_mcp.workflow.phases import PHASES
 
 __all__ = ["ROUTES"]
 
+_LABELS: Final[Mapping[str, str]] = {
+    "complete_interview": "Complete the interview",
+    "lock_spec": "Lock the specification",
+    "unlock_spec": "Unlock the specification",
+    "amend_spec": "Amend the specification",
+    "confirm_merge": "Confirm the merge",
+    "start_round": "Start the next round",
+    "reopen_round": "Reopen the last round",
+    "checkpoint": "Save a checkpoint",
+    "accept": "Accept or reject the round",
+    "decide": "Decide",
+    "skip_gate": "Skip a gate",
+}
+# These undo something, or repeat it: they are there, but not what is usually next.
+_RARE: Final = frozenset({"unlock_spec", "reopen_round", "start_phase back", "confirm_merge"})
+_KINDS: Final[Mapping[str, NoteKind]] = {
+    "done": "done",
+    "unchanged": "done",
+    "refused": "refused",
+    "waiting": "waiting",
+}
+
 
 def _show(visit: Visit) -> Response:
-    status = services.project_status.project_status(visit.application.project_context)
+    context = visit.application.project_context
+    status = services.project_status.project_status(context)
+    offers = services.project_steps.StepOffers()
+    if status.is_readable:
+        offers = services.project_steps.step_offers(context, now=visit.now)
     phases = next((each for name, each in PHASES.items() if name == status.profile), ())
-    return visit.show("now.html", now=status, phases=phases)
+
+    order = {phase: number for number, phase in enumerate(phases)}
+    here = order.get(status.phase or "", 0)
+    accepts = [each for each in offers.steps if each.step.action == "accept"]
+    steps = [each for each in offers.steps if each.step.action != "accept"]
+    rare = [each for each in steps if _is_rare(each, order, here)]
+
+    return visit.show(
+        "now.html",
+        now=status,
+        phases=phases,
+        offers=offers,
+        blocked={each.task for each in offers.blocked},
+        outcomes=[each.step.outcome for each in accepts],
+        steps=[(_label(each.step), each) for each in steps if each not in rare],
+        rare=[(_label(each.step), each) for each in rare],
+    )
+
+
+def _is_rare(each: OfferedStep, order: Mapping[str, int], here: int) -> bool:
+    step = each.step
+    is_back = step.action == "start_phase" and order.get(step.phase or "", here) < here
+    return is_back or step.action in _RARE
+
+
+def _label(step: ProjectStep) -> str:
+    if step.action == "start_phase":
+        return f"Go to phase {step.phase}" + (" (forced)" if step.force else "")
+    return _LABELS.get(step.action, step.action)
+
+
+def _take(visit: Visit) -> Response:
+    """Take the step of a form; what needs a person leads to its question first."""
+    form, steps = visit.form, services.project_steps
+    if form.text("action") not in steps.ACTIONS:
+        raise HTTPException(400)
+
+    def given(name: str) -> str | None:
+        return form.text(name).strip() or None
+
+    step = ProjectStep(
+        action=form.text("action"),
+        phase=given("phase"),
+        force=form.text("force") == "yes",
+        gate=given("gate"),
+        reason=given("reason"),
+        note=given("note"),
+        task=given("task"),
+        # An option may be chosen already when the page opens: an own answer counts before it.
+        choice=given("other") or given("choice"),
+        comment=given("comment"),
+        outcome=given("outcome"),
+        tasks=tuple(form.texts("tasks")) if form.text("outcome") == "reject" else (),
+        name=given("name"),
+    )
+    context = visit.application.writing_context()
+    try:
+        result = steps.take_step(context, step, by=visit.login.via, can_ask=True, now=visit.now)
+    except steps.StepArgumentError as error:
+        return visit.go("/", f"{_label(step)}: {error}", kind="refused")
+
+    asked = result.confirmation
+    if result.status == "waiting" and asked is not None and visit.login.may_confirm:
+        # Text, options and the choice stood in one form: asking again would show nothing more.
+        if step.action != "decide":
+            return visit.go(f"/confirm/{asked.id}", clears=form.text("keep"))
+        result = steps.answer_confirmation(
+            context, asked.id, accept=True, via=visit.login.via, now=visit.now
+        )
+
+    return _after(visit, result)
+
+
+def _question(visit: Visit) -> Response:
+    found = _asked(visit)
+    return visit.show("confirm.html", found=found, label=_label(found.step))
+
+
+def _answer(visit: Visit) -> Response:
+    found, answer = _asked(visit), visit.form.text("answer")
+    if answer not in ("yes", "no"):
+        raise HTTPException(400)
+
+    result = services.project_steps.answer_confirmation(
+        visit.application.writing_context(),
+        found.asked.id,
+        accept=answer == "yes",
+        via=visit.login.via,
+        comment=visit.form.text("comment").strip() or None,
+        now=visit.now,
+    )
+
+    return _after(visit, result)
+
+
+def _asked(visit: Visit) -> services.project_steps.OpenConfirmation:
+    """Return the confirmation that the address names. Raises HTTPException."""
+    number = whole_number(visit.params["id"])
+    context, now = visit.application.project_context, visit.now
+    found = (
+        services.project_steps.open_confirmation(context, number, now=now)
+        if number is not None
+        else None
+    )
+    if found is None:
+        raise HTTPException(404)
+    return found
+
+
+def _after(visit: Visit, result: StepResult) -> Response:
+    """Return to the first page with what became of a step, and how it is taken back."""
+    lines = [
+        line.strip().replace("`", "")
+        for line in result.message.splitlines()
+        # The header and the divider of the visual style stand for a page of their own.
+        if line.strip() and not line.startswith(("#", "---"))
+    ]
+    lines += [each.message for each in result.findings]
+    lines += result.remarks
+    if result.undo and result.status == "done":
+        lines.append(f"To take it back: {result.undo}")
+    # What was refused may be sent again, so that what was typed is kept.
+    clears = visit.form.text("keep") if result.status in ("done", "unchanged") else ""
+
+    return visit.go("/", "\n".join(lines), kind=_KINDS[result.status], clears=clears)
 
 
 ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (
     WorkbenchPage(path="/", show=_show, label="Now"),
+    WorkbenchPage(path="/confirm/{id}", show=_question, of="/"),
+    WorkbenchAction(path="/confirm/{id}", take=_answer, scope=CONFIRM),
+    WorkbenchAction(path="/steps", take=_take, scope=WRITE),
 )

@@ -7,19 +7,20 @@ import json
 import sys
 import tempfile
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tests.e2e.clients import CLAUDE_CODE, OPENCODE, make_sandbox
-from tests.e2e.recording.cleaning import clean_lines, clean_session
+from tests.e2e.clients import CLAUDE_CODE, CODEX, OPENCODE, make_sandbox
+from tests.e2e.recording.cleaning import clean_lines, clean_rollout, clean_session
 from tests.e2e.recording.hosts import record
 from tests.e2e.recording.scenes import SCENES
-from tests.e2e.recording.steps import Edit, Save, Scene, Shell, Write
+from tests.e2e.recording.steps import Edit, Read, Save, Scene, Shell, Step, Write
 from tests.repository import ROOT
 
 CASES = ROOT / "tests" / "cases" / "transcripts"
 _MOST_BYTES = 200_000
-_CLIENTS = {"claude-code": CLAUDE_CODE, "opencode": OPENCODE}
+_CLIENTS = {"claude-code": CLAUDE_CODE, "opencode": OPENCODE, "codex": CODEX}
+_CLEANING = {"claude-code": clean_lines, "opencode": clean_session, "codex": clean_rollout}
 
 
 def main(names: Sequence[str]) -> int:
@@ -54,8 +55,7 @@ def _record(scene: Scene, host: str) -> int:
     with tempfile.TemporaryDirectory(prefix="goop-record-", ignore_cleanup_errors=True) as folder:
         sandbox = make_sandbox(Path(folder) / "run")
         transcript, report = record(scene, host, sandbox)
-        clean = clean_lines if host == "claude-code" else clean_session
-        text = clean(transcript, sandbox)
+        text = _CLEANING[host](transcript, sandbox)
 
     expected = scene.report or ""
     assert report.strip() == expected.strip(), f"the agent ended with: {report[-500:]!r}"
@@ -63,7 +63,7 @@ def _record(scene: Scene, host: str) -> int:
 
     place = CASES / host
     place.mkdir(parents=True, exist_ok=True)
-    suffix = "jsonl" if host == "claude-code" else "json"
+    suffix = "json" if host == "opencode" else "jsonl"
     (place / f"{scene.name}.{suffix}").write_text(text, encoding="utf-8")
     truth = json.dumps(_truth(scene, host), ensure_ascii=False, indent=2)
     (place / f"{scene.name}.truth.json").write_text(f"{truth}\n", encoding="utf-8")
@@ -82,14 +82,8 @@ def _truth(scene: Scene, host: str) -> Mapping[str, object]:
         "complete": scene.whole,
         "report": scene.report,
         "commands": [
-            {
-                "line": step.line,
-                "status": None if host in step.hidden_by else step.status,
-                "ran": step.ran,
-                "current": at >= scene.current,
-            }
-            for at, step in steps
-            if isinstance(step, Shell)
+            {"line": line, "status": status, "ran": ran, "current": at >= scene.current}
+            for at, line, status, ran in _commands(steps, host)
         ],
         "files": [
             {"path": f"/project/{step.path}", "ok": not isinstance(step, Edit) or step.ok}
@@ -100,6 +94,17 @@ def _truth(scene: Scene, host: str) -> Mapping[str, object]:
             {"title": step.title, "ok": step.ok} for _, step in steps if isinstance(step, Save)
         ],
     }
+
+
+def _commands(
+    steps: Sequence[tuple[int, Step]], host: str
+) -> Iterator[tuple[int, str, int | None, bool]]:
+    for at, step in steps:
+        if isinstance(step, Shell):
+            yield at, step.line, None if host in step.hidden_by else step.status, step.ran
+        elif isinstance(step, Read) and host == "codex":
+            # It has no tool to read a file.
+            yield at, f"cat {step.path}", 0, True
 
 
 if __name__ == "__main__":

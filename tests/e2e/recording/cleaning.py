@@ -9,11 +9,12 @@ from pathlib import Path
 from tests.e2e.clients import Sandbox
 from tests.repository import ROOT
 
-__all__ = ["clean_lines", "clean_session"]
+__all__ = ["clean_lines", "clean_rollout", "clean_session"]
 
 _LONGEST_TEXT = 120
 _MOST_ITEMS = 3
 _COUNTED = ("assistant", "user")
+_COUNTED_OF_CODEX = ("response_item", "event_msg", "compacted")
 
 
 def clean_lines(text: str, sandbox: Sandbox) -> str:
@@ -42,6 +43,25 @@ def clean_session(text: str, sandbox: Sandbox) -> str:
         message["info"].pop("summary", None)
 
     return _without_paths(json.dumps(value, ensure_ascii=False, indent=1), sandbox) + "\n"
+
+
+def clean_rollout(text: str, sandbox: Sandbox) -> str:
+    """Return a rollout of Codex; long instructions of the host are shortened."""
+    lines = []
+    for line in text.splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            lines.append(line)  # a line that was cut off is part of the record
+            continue
+
+        payload = value.get("payload", {})
+        own = payload.get("role") == "developer" or value.get("type") not in _COUNTED_OF_CODEX
+        lines.append(
+            json.dumps(_shorten(value) if own else value, ensure_ascii=False, separators=(",", ":"))
+        )
+
+    return _without_paths("\n".join(lines), sandbox) + "\n"
 
 
 def _shorten(value: object) -> object:

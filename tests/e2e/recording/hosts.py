@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.e2e.claude_code import claude_environment, hook_settings, write_json, write_project
-from tests.e2e.clients import CLAUDE_CODE, OPENCODE, Sandbox
+from tests.e2e.clients import CLAUDE_CODE, CODEX, OPENCODE, Sandbox
+from tests.e2e.codex import write_home
 from tests.e2e.opencode import install, opencode_environment
 from tests.e2e.opencode import write_project as write_opencode_project
 from tests.e2e.recording.playing import play
@@ -19,13 +20,19 @@ from tests.e2e.recording.scenes import FILES
 from tests.e2e.recording.steps import Scene
 from tests.e2e.scripted_model import scripted_model
 
-__all__ = ["prepare", "record"]
+__all__ = ["prepare", "record", "write_profile"]
 
 _LONGEST_RUN = 120
 _TOOLS = ("Agent", "SendMessage", "Bash", "Write", "Edit", "Read", "mcp__goop__save_memory")
 _CHECKERS = ("pytest", "ruff", "mypy")
 _ALONE = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1"
 """Without it the plugins of this checkout would write into the outputs."""
+_SERVER_OF_CODEX = """\
+[mcp_servers.goop]
+command = "goop-mcp"
+args = ["serve"]
+startup_timeout_sec = 60
+"""
 _KEEP_SESSION = """\
 import { writeFileSync } from "node:fs"
 export const Keeper = async ({ client }) => ({
@@ -43,7 +50,12 @@ def record(scene: Scene, host: str, sandbox: Sandbox) -> tuple[str, str]:
     # The script decides what the agent reports, whatever is known about its work.
     write_json(sandbox.project / ".goopspec" / "hooks.json", {"evidence": "off"})
 
-    return (_record_claude_code if host == "claude-code" else _record_opencode)(scene, sandbox)
+    recorders = {
+        "claude-code": _record_claude_code,
+        "codex": _record_codex,
+        "opencode": _record_opencode,
+    }
+    return recorders[host](scene, sandbox)
 
 
 def prepare(sandbox: Sandbox, scene: Scene) -> None:
@@ -67,6 +79,12 @@ def prepare(sandbox: Sandbox, scene: Scene) -> None:
         ["commit", "-q", "-m", "Start"],
     ):
         sandbox.run(["git", *words], environment={})
+
+
+def write_profile(sandbox: Sandbox) -> None:
+    """Have login shells keep the path of the sandbox; Codex runs each command in one."""
+    path = sandbox.environment({})["PATH"]
+    (sandbox.home / ".profile").write_text(f'export PATH="{path}"\n', encoding="utf-8")
 
 
 def _record_claude_code(scene: Scene, sandbox: Sandbox) -> tuple[str, str]:
@@ -143,6 +161,26 @@ def _record_opencode(scene: Scene, sandbox: Sandbox) -> tuple[str, str]:
     return json.dumps(value, ensure_ascii=False), "\n".join(texts)
 
 
+def _record_codex(scene: Scene, sandbox: Sandbox) -> tuple[str, str]:
+    started = sandbox.run([sandbox.programs / "goop-mcp", "init"], environment={})
+    assert started.code == 0, started.err
+
+    write_profile(sandbox)
+    command: list[str | Path] = [CODEX.path, "exec", "--skip-git-repo-check", "--json"]
+    command += ["--dangerously-bypass-hook-trust", "GOOP-MAIN delegate"]
+    _run(scene, sandbox, command, host="codex", event=sandbox.scratch / "unused")
+
+    rollouts = [
+        file.read_text(encoding="utf-8")
+        for file in sandbox.home.glob(".codex/sessions/**/rollout-*.jsonl")
+    ]
+    (text,) = [each for each in rollouts if '"thread_source":"subagent"' in each]
+    ended = [line for line in text.splitlines() if '"task_complete"' in line]
+    last = json.loads(ended[-1])["payload"].get("last_agent_message") if ended else ""
+
+    return text, last or ""
+
+
 def _run(
     scene: Scene, sandbox: Sandbox, command: Sequence[str | Path], *, host: str, event: Path
 ) -> None:
@@ -162,6 +200,12 @@ def _run(
                 own = {**own, "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
             if not scene.background:
                 own = {**own, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1"}
+        elif host == "codex":
+            # Its configuration names the address of the model.
+            write_home(sandbox, model, command="goop-mcp hook codex" if scene.hooks else "true")
+            with (sandbox.home / ".codex" / "config.toml").open("a", encoding="utf-8") as file:
+                file.write(_SERVER_OF_CODEX)
+            own = {"FAKE_KEY": "test-key"}
         else:
             own = {**opencode_environment(model), "KEPT_SESSION": str(event)}
 

@@ -12,7 +12,8 @@ __all__ = ["Script", "play"]
 Reply = str | ToolCall | Costly
 Script = Callable[[Conversation], Reply]
 
-_DELEGATING = ("Agent", "Task", "task")
+_DELEGATING = ("Agent", "Task", "task", "multi_agent_v1.spawn_agent")
+_WAITING = "multi_agent_v1.wait_agent"
 _FULL_TOKENS = 190_000
 _SUMMARY = "<summary>GOOP-SUB build the addition. GOOP-AFTER={at}</summary>"
 
@@ -68,6 +69,7 @@ def _reply(step: Step, conversation: Conversation, project: str) -> str | ToolCa
         return step.text
 
     opencode = "bash" in conversation.tools
+    codex = "exec_command" in conversation.tools
     match step:
         case Save():
             return _save(step, conversation)
@@ -75,6 +77,8 @@ def _reply(step: Step, conversation: Conversation, project: str) -> str | ToolCa
             return ToolCall(name, {"where": "elsewhere"})
         case _ if opencode:
             return _of_opencode(step, project)
+        case _ if codex:
+            return _of_codex(step)
         case _:
             return _of_claude_code(step, project)
 
@@ -117,10 +121,41 @@ def _of_opencode(step: Step, project: str) -> ToolCall:
             raise AssertionError(step)
 
 
+def _of_codex(step: Step) -> ToolCall:
+    """Return the call of Codex, whose only tool for files is a patch in a shell line."""
+    match step:
+        case Shell():
+            wait = 30 if step.seconds is None else step.seconds
+            arguments = {"cmd": step.line, "yield_time_ms": round(wait * 1000)}
+            return ToolCall("exec_command", arguments)
+        case Write(path, text):
+            added = "".join(f"+{line}\n" for line in text.splitlines())
+            return _patch(f"*** Add File: {path}\n{added}")
+        case Edit(path, old, new):
+            # The patch names the text without its line, which fits only if nothing precedes it.
+            return _patch(f"*** Update File: {path}\n@@\n{_changed_line(old, new)}")
+        case Read(path):
+            return ToolCall("exec_command", {"cmd": f"cat {path}", "yield_time_ms": 30_000})
+        case _:
+            raise AssertionError(step)
+
+
+def _patch(text: str) -> ToolCall:
+    line = f"apply_patch <<'EOF'\n*** Begin Patch\n{text}*** End Patch\nEOF"
+    return ToolCall("exec_command", {"cmd": line, "yield_time_ms": 30_000})
+
+
+def _changed_line(old: str, new: str) -> str:
+    """Return the change of the line that holds `old`, as the files of the scenes have it."""
+    begins = {"== 4": "    assert add(1, 2) ", "a + b": "    return "}.get(old, "")
+    return f"-{begins}{old}\n+{begins}{new}\n"
+
+
 def _save(step: Save, conversation: Conversation) -> ToolCall:
     ours = re.compile("goop.*save_memory|goop.*memory_save")
     tool = next((each for each in conversation.tools if ours.search(each)), None)
     if tool is None:
+        # Codex refuses this call, which takes up the time until the server has started.
         return ToolCall("ToolSearch", {"query": "+goop save_memory", "max_results": 5})
     return ToolCall(tool, {"title": step.title, "content": "It is there.", "importance": 0.5})
 
@@ -129,6 +164,8 @@ def _main(scene: Scene, conversation: Conversation) -> str | ToolCall:
     delegate = next((name for name in _DELEGATING if name in conversation.tools), None)
     if delegate is None:
         return "ok"
+    if delegate == _DELEGATING[-1]:
+        return _main_of_codex(conversation, delegate)
     if not conversation.has_called(delegate):
         arguments: Json = {
             "description": "Build the addition",
@@ -149,4 +186,15 @@ def _main(scene: Scene, conversation: Conversation) -> str | ToolCall:
             "SendMessage",
             {"to": started[1], "summary": "Go on", "message": scene.resumes[sent]},
         )
+    return "All subagents are done."
+
+
+def _main_of_codex(conversation: Conversation, delegate: str) -> str | ToolCall:
+    if not conversation.has_called(delegate):
+        task = {"agent_type": "goop-executor", "message": "GOOP-SUB build the addition"}
+        return ToolCall(delegate, task)
+
+    if not conversation.has_called(_WAITING):
+        agents = re.findall(r'"agent_id": ?"([^"]+)"', conversation.text_of("tool"))
+        return ToolCall(_WAITING, {"targets": agents, "timeout_ms": 100_000})
     return "All subagents are done."

@@ -187,6 +187,7 @@ SCENES: Final = (
     ),
     Scene(
         name="time-limit",
+        hosts=("claude-code", "opencode"),
         steps=(
             Shell("sleep 4; pytest -q", status=None, seconds=1),
             Shell("pytest -q"),
@@ -209,6 +210,24 @@ SCENES: Final = (
         background=True,
         steps=(
             Shell("sleep 1; pytest -q", background=True),
+            _report(_TWO_PASSED),
+        ),
+    ),
+    Scene(
+        name="still-running",
+        hosts=("codex",),
+        steps=(
+            Shell("sleep 60; pytest -q test_calc.py", status=None, seconds=0.5),
+            Shell("pytest -q"),
+            _report(_TWO_PASSED),
+        ),
+    ),
+    Scene(
+        name="ended-later",
+        hosts=("codex",),
+        steps=(
+            Shell("sleep 1; pytest -q test_calc.py", seconds=0.3),
+            Shell("sleep 3"),
             _report(_TWO_PASSED),
         ),
     ),
@@ -329,6 +348,17 @@ SCENES: Final = (
         steps=(
             Shell("pytest -q", status=1, background=True),
             Say("I wait for the tests."),
+            _report(_TWO_PASSED),
+        ),
+        findings=(_FAILED,),
+    ),
+    Scene(
+        name="ended-later-and-failed",
+        hosts=("codex",),
+        files=BROKEN,
+        steps=(
+            Shell("sleep 1; pytest -q", status=1, seconds=0.3),
+            Shell("sleep 3"),
             _report(_TWO_PASSED),
         ),
         findings=(_FAILED,),

@@ -87,7 +87,7 @@ class Scene:
     name: str
     steps: tuple[Step, ...]
     findings: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ("claude-code", "opencode")
+    hosts: tuple[str, ...] = ("claude-code", "opencode", "codex")
     files: Mapping[str, str] = field(default_factory=dict)
     hooks: bool = False
     background: bool = False

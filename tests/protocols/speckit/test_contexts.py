@@ -1,6 +1,7 @@
 """What a speckit agent is given: read from a text and built from fields."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,9 +14,7 @@ from goop_mcp.protocols.speckit import (
     AgentInput,
     FeedbackContext,
     WorkflowContext,
-    write_feedback_context,
     write_input,
-    write_workflow_context,
 )
 from goop_mcp.protocols.speckit.model import SEVERITIES, Issue
 from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, FEEDBACK_INPUT, WORKFLOW_INPUT
@@ -278,10 +277,11 @@ def test_parts_are_written_alone_too() -> None:
     assert given.workflow_context is not None
     assert feedback is not None
 
-    written = write_workflow_context(given.workflow_context, user_request=given.user_request)
+    written = write_input(replace(given, feedback_context=None))
+    alone = write_input(AgentInput(feedback_context=feedback))
 
     assert judge(written, "speckit").envelope == given
-    assert given_in(judge(write_feedback_context(feedback), "speckit")).feedback_context == feedback
+    assert given_in(judge(alone, "speckit")).feedback_context == feedback
 
 
 @pytest.mark.parametrize("request_", ["x\nFEEDBACK_CONTEXT:\n{}", "USER_REQUEST: again", " x", ""])
@@ -289,7 +289,7 @@ def test_request_that_would_be_read_as_something_else_is_not_written(request_: s
     context = WorkflowContext(workflow_id="w", feature_id="1", feature_dir="specs/1/")
 
     with pytest.raises(NotWritableError):
-        write_workflow_context(context, user_request=request_)
+        write_input(AgentInput(workflow_context=context, user_request=request_))
 
 
 def test_what_was_cut_off_is_not_written_as_a_whole() -> None:

@@ -74,6 +74,9 @@ def test_the_arguments_are_the_fields_of_a_request(connection: Connection) -> No
         "kind",
         "write",
         *(name for name in REQUEST_FIELDS if name not in UNLISTED),
+        "from_text",
+        "template",
+        "slots",
         *SESSION_FIELDS,
         "detail",
     ]
@@ -249,3 +252,84 @@ def test_the_tool_has_an_argument_for_every_field_of_a_handoff() -> None:
     taken = set(signature(HandoffTools.build_handoff).parameters)
 
     assert {*REQUEST_FIELDS, *SESSION_FIELDS} <= taken
+
+
+# Templates and prose
+
+
+@requirement("H-65")
+def test_a_template_is_filled_in_by_an_agent(workshop: Connection) -> None:
+    slots: dict[str, JsonValue] = {"goal": "Know it works", "service": "grafana", "checks": "- up"}
+    given: dict[str, JsonValue] = {"kind": "agent_request", "template": "validation-task"}
+    refused_answer = workshop.tool("build_handoff", **given, slots=slots, write=True)
+    assert refused_answer.is_error
+    assert "slots that are not filled in: result_file" in text_of(refused_answer)
+
+    slots["result_file"] = "r.json"
+    built = workshop.tool("build_handoff", **given, slots=slots, parent_agent="planning-agent")
+    assert built.structured_content is not None
+    assert built.structured_content["verdict"]["verdict"] == "accepted"
+    assert 'parent_agent="planning-agent"' in built.structured_content["text"]
+    check_against_schema(built, workshop.tools()["build_handoff"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"template": "validation-task", "original_intent": "x"}, "sets original_intent itself"),
+        ({"template": "validation-task", "from_text": "x"}, "give one of them"),
+        ({"slots": {"goal": "x"}}, "slots are given without a template"),
+        ({"template": "validation-tusk"}, "did you mean 'validation-task'?"),
+        ({"template": "validation-task", "slots": {"gaol": "x"}}, "did you mean 'goal'?"),
+        ({"template": "validation-task", "slots": {"goal": 5}}, "goal is a number"),
+        ({"from_text": " "}, "the description is empty"),
+    ],
+)
+def test_a_template_or_a_text_that_cannot_be_used_is_refused(
+    workshop: Connection, changes: dict[str, JsonValue], message: str
+) -> None:
+    answer = workshop.tool("build_handoff", kind="agent_request", **changes)
+    assert answer.is_error
+    assert message in text_of(answer)
+
+
+@requirement("H-69")
+def test_prose_comes_back_with_its_gaps_as_questions_and_then_as_a_handoff(
+    workshop: Connection, tmp_path: Path
+) -> None:
+    prose = "Goal: Let users log in\n\nAdd a login. Do not change the schema."
+    asked = workshop.tool("build_handoff", kind="agent_request", from_text=prose, write=True)
+    assert not asked.is_error
+    answer = asked.structured_content
+    assert answer is not None
+    check_against_schema(asked, workshop.tools()["build_handoff"])
+    questions = {gap["field"]: gap["question"] for gap in answer["gaps"] if gap["required"]}
+    assert set(questions) == {"current_task_summary", "deliverables"}
+    assert answer["verdict"]["verdict"] == "rejected"
+    # Both halves say the same, for hosts that show only one.
+    assert all(question in text_of(asked) for question in questions.values())
+    assert "{{deliverables}}" in answer["text"]
+    assert list(tmp_path.iterdir()) == []
+
+    built = workshop.tool(
+        "build_handoff",
+        kind="agent_request",
+        from_text=prose,
+        current_task_summary="Add POST /login and its tests",
+        deliverables=[{"kind": "report", "text": "What was done"}],
+    )
+    assert built.structured_content is not None
+    assert built.structured_content["verdict"]["verdict"] == "accepted"
+    assert "<original_intent>Let users log in<" in built.structured_content["text"]
+
+
+@requirement("H-69")
+def test_the_prompt_for_a_draft_shows_what_is_missing_and_nothing_secret(
+    workshop: Connection,
+) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    prompt = workshop.prompt("draft_handoff", text=f"Goal: Rotate the token\n\n{secret}\n````\nx")
+    assert "`deliverables`: What is to be delivered" in prompt
+    assert "line 1, `original_intent`: Rotate the token" in prompt
+    assert secret not in prompt
+    assert "`````text\n" in prompt

@@ -1,0 +1,229 @@
+"""From the agents of a graph to agents that can be asked, one for each task."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+from goop_mcp.delegation.fields import GraphProblem, suggestion
+from goop_mcp.delegation.graph import Graph, GraphError
+from goop_mcp.delegation.parts import GraphAgent, GraphTask
+from goop_mcp.errors import GoopError
+from goop_mcp.retry.command_line import Answer, CommandLineAgent, claude_code, codex, opencode
+from goop_mcp.retry.policy import RetryPolicy
+from goop_mcp.retry.replies import Agent, Message, Reply
+from goop_mcp.validation.findings import excerpt
+
+__all__ = ["AgentMaker", "GraphAgentError", "TaskCall", "agent_makers", "commands_of", "policy_of"]
+
+
+class GraphAgentError(GoopError, ValueError):
+    """Raised for an agent of a graph that cannot be made, such as a function that is not there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCall:
+    """What an agent is made for: one round of one task of one run.
+
+    folder: where its programs run.
+    session: the conversation to go on with, None for a new one.
+    on_program: is called with the process id of each program that is started.
+    """
+
+    run: str
+    task: str
+    round: int = 0
+    folder: Path
+    session: str | None = None
+    on_program: Callable[[int], None] | None = None
+
+    @property
+    def key(self) -> str:
+        """The idempotency key: the same however often the task is asked in this round."""
+        return f"{self.run}/{self.task}/{self.round}"
+
+
+AgentMaker = Callable[[TaskCall], Agent]
+"""Makes the agent for one task: an agent is one conversation, and tasks run at once."""
+
+
+class ProgramAgent:
+    """A program that is shown in its environment what it is called for."""
+
+    def __init__(self, program: CommandLineAgent, call: TaskCall) -> None:
+        program.session = call.session
+        program.on_start = call.on_program
+        self._program, self._call = program, call
+        # The retry loop knows by it that two agents fail together.
+        self.agent_key, self.name = program.agent_key, program.name
+
+    async def ask(self, message: Message) -> Reply:
+        """Run the program once."""
+        self._program.environment = {
+            **os.environ,
+            "GOOP_RUN": self._call.run,
+            "GOOP_TASK": self._call.task,
+            "GOOP_ATTEMPT": str(message.attempt),
+            "GOOP_IDEMPOTENCY_KEY": self._call.key,
+        }
+        return await self._program.ask(message)
+
+
+def agent_makers(
+    graph: Graph, *, project: Path, given: Mapping[str, Agent] | None = None
+) -> dict[str, AgentMaker]:
+    """Return for each agent that is called what makes it; persons and hosts are not called.
+
+    `given` replaces agents of the graph; a class is instantiated for each task, any other agent is
+    shared by all its tasks. Python functions are imported now, with `project` on the path. Raises
+    GraphAgentError for a function that is not there, and GraphError, before anything has run, for
+    agents that nobody gave and programs that are not installed.
+    """
+    given = given or {}
+    used = _used_agents(graph)
+    makers: dict[str, AgentMaker] = {}
+    problems: list[GraphProblem] = []
+
+    if unknown := [name for name in given if name not in graph.agent_named]:
+        hint = suggestion(unknown[0], graph.agent_named)
+        raise GraphAgentError(f"the graph has no agent {excerpt(unknown[0])!r}; {hint}")
+
+    for agent in graph.agents:
+        if agent.name in given:
+            makers[agent.name] = partial(_shared, given[agent.name])
+        elif agent.run == "python" and agent.call is not None:
+            makers[agent.name] = partial(_shared, _function(agent, project))
+        elif agent.run == "python":
+            if agent.name in used:
+                hint = "give it in agents=, or define it in the graph"
+                problems.append(GraphProblem(("agents", agent.name), f"nobody gave it; {hint}"))
+        elif not agent.by_hand:
+            makers[agent.name] = partial(_program, agent)
+            words = commands_of(agent)
+            if agent.name in used and shutil.which(words[0]) is None:
+                problems.append(
+                    GraphProblem(
+                        ("agents", agent.name),
+                        f"there is no program {excerpt(words[0])!r}; install it or name its place",
+                    )
+                )
+
+    if problems:
+        raise GraphError(problems)
+    return makers
+
+
+def commands_of(agent: GraphAgent) -> tuple[str, ...]:
+    """Return the words that a program agent begins with, as shown to a person who trusts it.
+
+    Empty for an agent that runs no program.
+    """
+    if agent.run == "command":
+        return agent.command
+    if agent.run == "python" and agent.call is not None:
+        return ("python", agent.call)
+    if agent.run in ("claude-code", "opencode", "codex"):
+        return (agent.program or _DEFAULT_PROGRAMS[agent.run], *agent.options)
+    return ()
+
+
+def policy_of(agent: GraphAgent, task: GraphTask, *, fallback: Agent | None = None) -> RetryPolicy:
+    """Return how often and how long `agent` is asked for `task`.
+
+    `fallback` is asked when it sent nothing acceptable.
+    """
+    retry = agent.retry
+    values: dict[str, Any] = {
+        "max_attempts": retry.max_attempts,
+        "attempt_timeout": retry.attempt_timeout,
+        "call_retries": retry.call_retries,
+        "ways": retry.strategies or None,
+        "deadline": task.timeout,
+        "fallback": fallback,
+        "when_exhausted": "return" if fallback is None else "fallback",
+    }
+    return RetryPolicy(**{name: value for name, value in values.items() if value is not None})
+
+
+_DEFAULT_PROGRAMS: Mapping[str, str] = {
+    "claude-code": "claude",
+    "opencode": "opencode",
+    "codex": "codex",
+}
+_ADAPTERS: Mapping[str, Callable[..., CommandLineAgent]] = {
+    "claude-code": claude_code,
+    "opencode": opencode,
+    "codex": codex,
+}
+
+
+def _used_agents(graph: Graph) -> set[str]:
+    """Return the agents that tasks name, and their fallbacks; the others need not be there."""
+    used = {task.agent for task in graph.tasks}
+    names = list(used)
+    for name in names:
+        following = graph.agent_named[name].fallback
+        if following is not None and following not in used:
+            used.add(following)
+            names.append(following)
+
+    # Whoever may add tasks may name any agent of the graph.
+    return used if not any(task.expands for task in graph.tasks) else set(graph.agent_named)
+
+
+def _shared(agent: Agent, _call: TaskCall) -> Agent:
+    return cast("Agent", agent()) if isinstance(agent, type) else agent
+
+
+def _program(agent: GraphAgent, call: TaskCall) -> Agent:
+    if agent.run != "command":
+        words = commands_of(agent)
+        adapter = _ADAPTERS[agent.run]
+        made = adapter(*words[1:], program=words[0], folder=call.folder)
+        return ProgramAgent(made, call)
+
+    def command(text: str, _session: str | None) -> list[str]:
+        return [*agent.command, *(() if agent.on_stdin else (text,))]
+
+    plain = CommandLineAgent(
+        command=command,
+        read=Answer,
+        on_stdin=agent.on_stdin,
+        folder=call.folder,
+        agent_key="\0".join(agent.command),
+        name=agent.name,
+    )
+
+    return ProgramAgent(plain, call)
+
+
+def _function(agent: GraphAgent, project: Path) -> Agent:
+    """Import `module:function`; what the module prints goes to standard error."""
+    place, _, name = (agent.call or "").partition(":")
+    # A console script does not have the current folder on its path.
+    if str(project) not in sys.path:
+        sys.path.append(str(project))
+
+    try:
+        with redirect_stdout(sys.stderr):
+            module = import_module(place)
+    except (Exception, SystemExit) as error:  # the code of a module may raise anything
+        raise GraphAgentError(
+            f"agent {agent.name!r}: {place} cannot be imported"
+            f" ({type(error).__name__}: {excerpt(str(error), 200)}); fix that first"
+        ) from error
+
+    found = getattr(module, name, None)
+    if not callable(found) and not hasattr(found, "ask"):
+        raise GraphAgentError(
+            f"agent {agent.name!r}: {place} has no function {name!r}; expected one from a message"
+            " to a reply, or an object with ask"
+        )
+
+    return cast("Agent", found)

@@ -1,0 +1,366 @@
+"""What an accepted report does to the graph: nothing, more tasks, another round, a question.
+
+Pure: the same report, tasks and limits give the same `Expansion`. Whoever keeps the run carries it
+out. An agent never decides how much is done: what would go on without end is refused, with the way
+that led there, and a person decides.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, NamedTuple
+
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.parts import GraphTask
+from goop_mcp.routing import Action, Decision, OutcomeKind, Question, RoutingContext, route
+from goop_mcp.routing.adapters import ADAPTERS, protocol_of
+from goop_mcp.routing.context_parts import Policy, RoutingLimits, SessionState
+from goop_mcp.routing.views import NO_REPORT, ReportView, RequestView
+from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workflow.agents import same_agent
+
+__all__ = ["AddedTask", "Again", "Expansion", "RunSnapshot", "TaskSnapshot", "expand"]
+
+ExpandReason = Literal[
+    "blocked",
+    "cycle",
+    "depth",
+    "max_tasks",
+    "rounds",
+    "unknown_agent",
+    "unknown_task",
+    "same_report",
+]
+
+_DONE: Final = (OutcomeKind.DONE, OutcomeKind.DONE_WITH_REVIEW, OutcomeKind.INPUT)
+# Outcomes with which a reviewer sends the work of others back; as that of a task without feedback
+# edges they mean that its own work goes on.
+_NOT_YET: Final = (OutcomeKind.GATE_FAILED, OutcomeKind.PARTIAL, OutcomeKind.FAILED)
+_SAME_AGAIN: Final = (
+    Action.RESUME_SAME,
+    Action.RETRY,
+    Action.RETRY_WITH_BACKOFF,
+    Action.FIX_AND_RETRY,
+    Action.REQUEST_REPAIR,
+)
+_LONGEST_ID: Final = 58
+_ENDED: Final = "COMPLETED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSnapshot:
+    """One task of a run: as the graph has it, or as an agent added it.
+
+    `parent` is the task whose report added it, None for one of the graph; `depth` counts them.
+    """
+
+    task: GraphTask
+    parent: str | None = None
+    depth: int = 0
+
+
+class Edge(NamedTuple):
+    """Where a report came from and which task it sent back."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSnapshot:
+    """What is known of a run: its tasks by their ids, and what has gone back over which edge.
+
+    reports: for each edge the digests of the reports that went over it, in order.
+    """
+
+    graph: Graph
+    tasks: Mapping[str, TaskSnapshot]
+    reports: Mapping[Edge, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedTask:
+    """A task to be added; `fresh`: it must not go on with the conversation of another one."""
+
+    task: GraphTask
+    parent: str
+    depth: int
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """`task` is asked once more, with `message` after its own prompt."""
+
+    task: str
+    message: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expansion:
+    """What becomes of the task, and what follows for the others.
+
+    state: `accepted`; `waiting` for what is in `needs` or asked `again`; `input_required`, where
+        `reason`, `message` and `path` say why a person has to decide.
+    added: new tasks. needs: tasks that this one needs from now on.
+    again: tasks that go into their next round; everything after them goes back to waiting.
+    digest: of the report, to be kept for each edge to a task of `again`.
+    """
+
+    state: Literal["accepted", "waiting", "input_required"] = "accepted"
+    reason: ExpandReason | None = None
+    message: str = ""
+    path: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+    added: tuple[AddedTask, ...] = ()
+    needs: tuple[str, ...] = ()
+    again: tuple[Again, ...] = ()
+    digest: str = ""
+
+
+def expand(run: RunSnapshot, id: str, verdict: Verdict) -> Expansion:
+    """Return what the accepted report `verdict` of the task `id` does to the run."""
+    found = run.tasks[id]
+    protocol = protocol_of(verdict)
+    adapter = ADAPTERS.get(protocol) if protocol else None
+    view = NO_REPORT if adapter is None else adapter.read(verdict)
+    digest = _digest(verdict)
+
+    if isinstance(view, RequestView):
+        wanted = _requested(view, found)
+        expansion = _add(run, found, [wanted], digest) if found.task.expands else Expansion()
+        unknown = [name for name in view.depends_on if name not in run.tasks]
+        if found.task.expands and unknown:
+            expansion = _person(
+                "unknown_task", f"the request depends on {unknown[0]!r}, which is no task", (id,)
+            )
+    else:
+        expansion = _after_report(run, found, view, route(verdict, _context(run, found)), digest)
+
+    return replace(expansion, digest=digest)
+
+
+class _Wanted(NamedTuple):
+    agent: str | None
+    prompt: str
+    needs: tuple[str, ...]
+    fresh: bool = False
+    first: bool = False
+
+
+def _after_report(
+    run: RunSnapshot, found: TaskSnapshot, view: ReportView, decision: Decision, digest: str
+) -> Expansion:
+    task = found.task
+    action = next((each for each in decision.actions if each is not Action.SAVE_STATE), None)
+    instruction = _instruction(decision)
+
+    if action is Action.FEEDBACK_LOOP or (task.feedback_to and view.outcome in _NOT_YET):
+        targets = _targets(task, decision, run)
+        if targets:
+            return _send_back(run, task, targets, instruction or decision.reason, digest)
+        return _person("blocked", f"{decision.reason} No feedback edge leads there.", (task.id,))
+    if action is Action.RUN_PREREQUISITE and task.expands:
+        return _add(run, found, [_Wanted(decision.next_agent, instruction, (), first=True)], digest)
+    if action in _SAME_AGAIN:
+        return _send_back(run, task, [task.id], instruction or "Go on where you stopped.", digest)
+    if view.outcome not in _DONE:
+        path = (task.id,)
+        refused = _person("blocked", decision.message or decision.reason, path)
+        return replace(refused, questions=decision.questions)
+
+    # A report that is done names who comes next; where the graph knows that already, it stays so.
+    goes_on = action in (Action.CONTINUE_NEXT, Action.SPAWN, Action.NEW_SESSION)
+    if not task.expands or not goes_on or decision.next_agent is None:
+        return Expansion()
+    if any(
+        task.id in each.task.needs and same_agent(each.task.agent, decision.next_agent)
+        for each in run.tasks.values()
+    ):
+        return Expansion()
+
+    fresh = action is not Action.CONTINUE_NEXT
+    text = instruction or f"{task.agent} has finished. Go on with its result."
+    return _add(run, found, [_Wanted(decision.next_agent, text, (task.id,), fresh)], digest)
+
+
+def _requested(view: RequestView, found: TaskSnapshot) -> _Wanted:
+    needs = tuple(dict.fromkeys((found.task.id, *view.depends_on)))
+    return _Wanted(view.target, view.text, needs, fresh=True)
+
+
+def _add(
+    run: RunSnapshot, found: TaskSnapshot, wanted: Iterable[_Wanted], digest: str
+) -> Expansion:
+    """Return the expansion that adds `wanted`, or the question why one of them is refused."""
+    added: list[AddedTask] = []
+    needs: list[str] = []
+    limits, taken = run.graph.limits, set(run.tasks) | set(run.graph.steps)
+
+    for each in wanted:
+        way = (*_ancestors(run, found), each.agent or "nobody")
+        agent = _known_agent(run, each.agent)
+        if agent is None:
+            known = ", ".join(run.graph.agent_named)
+            return _person(
+                "unknown_agent", f"there is no agent {each.agent!r}; known are {known}", way
+            )
+        if found.depth + 1 > limits.max_depth:
+            return _person("depth", f"deeper than limits.max_depth ({limits.max_depth})", way)
+        if len(run.tasks) + len(added) + 1 > limits.max_tasks:
+            return _person("max_tasks", f"more than limits.max_tasks ({limits.max_tasks})", way)
+        if (same := _asked_before(run, found, agent, each.prompt)) is not None:
+            return _person("cycle", f"{agent} was asked the same in {same!r}", (*way[:-1], agent))
+
+        id = _free_id(f"{found.task.id}-{agent}", taken)
+        taken.add(id)
+        task = GraphTask(id, agent=agent, prompt=_literal(each.prompt), needs=each.needs)
+        added.append(
+            AddedTask(task=task, parent=found.task.id, depth=found.depth + 1, fresh=each.fresh)
+        )
+        needs += [id] if each.first else []
+
+    if not needs:
+        return Expansion(added=tuple(added))
+
+    edge = Edge(found.task.id, found.task.id)
+    if (refused := _used_up(run, edge, digest)) is not None:
+        return refused
+    return Expansion(
+        state="waiting",
+        added=tuple(added),
+        needs=tuple(needs),
+        again=(Again(found.task.id, "What you needed first is done. Go on."),),
+    )
+
+
+def _send_back(
+    run: RunSnapshot, task: GraphTask, targets: Collection[str], message: str, digest: str
+) -> Expansion:
+    for target in targets:
+        if (refused := _used_up(run, Edge(task.id, target), digest)) is not None:
+            return refused
+
+    return Expansion(state="waiting", again=tuple(Again(target, message) for target in targets))
+
+
+def _used_up(run: RunSnapshot, edge: Edge, digest: str) -> Expansion | None:
+    """Return the question that stands where a feedback edge would be followed too often."""
+    before = run.reports.get(edge, ())
+    # The way that the work has gone: each round is once around the circle.
+    way = (edge.target, edge.source) * len(before) + (edge.target, edge.source, edge.target)
+    if digest in before:
+        return _person(
+            "same_report", f"{edge.source} sent the same report back to {edge.target} again", way
+        )
+    if len(before) >= run.graph.limits.max_rounds:
+        limit = run.graph.limits.max_rounds
+        return _person("rounds", f"more rounds than limits.max_rounds ({limit})", way)
+    return None
+
+
+def _targets(task: GraphTask, decision: Decision, run: RunSnapshot) -> list[str]:
+    """Return the tasks that the report sends back: those of the agent that it names, else all."""
+    named = decision.next_agent
+    if named is None or len(task.feedback_to) <= 1:
+        return list(task.feedback_to)
+
+    return [
+        each
+        for each in task.feedback_to
+        if each == named or same_agent(run.tasks[each].task.agent, named)
+    ] or list(task.feedback_to)
+
+
+def _person(reason: ExpandReason, message: str, path: tuple[str, ...]) -> Expansion:
+    return Expansion(state="input_required", reason=reason, message=message, path=path)
+
+
+def _context(run: RunSnapshot, found: TaskSnapshot) -> RoutingContext:
+    """Return the context of the router: the limits of the graph stand instead of its own."""
+    most = run.graph.limits.max_rounds
+    rounds = max(
+        (len(sent) for edge, sent in run.reports.items() if edge.source == found.task.id),
+        default=0,
+    )
+    # One more than the graph allows, so that the refusal comes from here, with the whole way.
+    limits = RoutingLimits(
+        critic_rejections=most + 2,
+        partials_in_a_row=most + 2,
+        feedback_iterations=most + 2,
+        feedback_edges={},
+    )
+
+    return RoutingContext(
+        iteration=min(rounds, most),
+        max_iterations=most + 2,
+        known_agents=tuple(run.graph.agent_named),
+        dependencies={name: SessionState(state=_ENDED) for name in run.tasks},
+        policy=Policy(limits=limits),
+    )
+
+
+def _instruction(decision: Decision) -> str:
+    issues = [
+        " ".join(filter(None, (f"- {each.severity}:", each.message, each.fix)))
+        for each in decision.issues
+    ]
+    files = f"Read first: {', '.join(decision.files_to_read)}" if decision.files_to_read else ""
+    return "\n".join(filter(None, (decision.instruction, *issues, files)))
+
+
+def _known_agent(run: RunSnapshot, name: str | None) -> str | None:
+    """Return the agent of the graph that `name` means, with or without a prefix."""
+    if name is None:
+        return None
+    exact = [each for each in run.graph.agent_named if each == name]
+    return next(
+        iter(exact or [each for each in run.graph.agent_named if same_agent(each, name)]), None
+    )
+
+
+def _ancestors(run: RunSnapshot, found: TaskSnapshot) -> tuple[str, ...]:
+    """Return the tasks that led to `found`, the first one first, and `found` itself."""
+    way, current = [found.task.id], found
+    # A parent is always older than its child: the way ends.
+    while current.parent is not None:
+        current = run.tasks[current.parent]
+        way.append(current.task.id)
+
+    return tuple(reversed(way))
+
+
+def _asked_before(run: RunSnapshot, found: TaskSnapshot, agent: str, prompt: str) -> str | None:
+    wanted = (agent, _normalised(_literal(prompt)))
+    for id in _ancestors(run, found):
+        task = run.tasks[id].task
+        if (task.agent, _normalised(task.prompt)) == wanted:
+            return id
+
+    return None
+
+
+def _normalised(prompt: str) -> str:
+    return " ".join(prompt.split()).casefold()
+
+
+def _literal(prompt: str) -> str:
+    """Return the prompt of an agent so that nothing in it is a placeholder."""
+    return prompt.replace("${", "$${")
+
+
+def _free_id(wanted: str, taken: Collection[str]) -> str:
+    id = stem = wanted[:_LONGEST_ID]
+    number = 1
+    # As many tasks as the limit allows: the search ends soon.
+    while id in taken:
+        number += 1
+        id = f"{stem}-{number}"
+
+    return id
+
+
+def _digest(verdict: Verdict) -> str:
+    """Return what is the same for the same envelope; the prose around it does not count."""
+    text = verdict.read_text if verdict.span is None else verdict.read_text[slice(*verdict.span)]
+    return hashlib.sha256(" ".join(text.split()).encode(errors="replace")).hexdigest()

@@ -1,0 +1,102 @@
+"""A git worktree for one task: made at the commit of the project, removed when nothing is in it.
+
+Programs of several tasks that change files at once would overwrite each other in one folder. The
+worktrees stand in the user's state folder and not in the project, where every search of an agent
+would find the same files several times.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from goop_mcp.errors import GoopError
+from goop_mcp.retry.programs import run_program
+from goop_mcp.validation.findings import excerpt
+
+__all__ = ["Worktree", "WorktreeError", "close_worktree", "open_worktree"]
+
+_TIMEOUT = 60.0
+# Hooks of the repository are programs that nobody asked for here.
+_GIT = ("git", "--no-pager", "-c", f"core.hooksPath={os.devnull}")
+# What an outer git, such as one that runs a hook, may have set for its own repository.
+_OUTER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
+
+
+class WorktreeError(GoopError, OSError):
+    """Raised when a worktree cannot be made; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worktree:
+    """A worktree: its folder, its branch, and the commit `base` (hex) at which it began."""
+
+    project: Path
+    folder: Path
+    branch: str
+    base: str
+
+
+async def open_worktree(project: Path, home: Path, *, run: str, name: str) -> Worktree:
+    """Return the worktree of `name` in `run` below the folder `home`, made if it is not there.
+
+    Its branch is `goop/RUN/NAME`. Raises WorktreeError, for example for a project without a commit.
+    """
+    folder, branch = home / run / name, f"goop/{run}/{name}"
+    if not (folder / ".git").exists():
+        head = (await _git(project, "rev-parse", "--verify", "HEAD^{commit}")).strip()
+        folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # A folder that was removed by hand is still known to git, and so may its branch be.
+        await _git(project, "worktree", "prune")
+        known = (await _git(project, "branch", "--list", "--format=%(refname)", branch)).strip()
+        made = [str(folder), branch] if known else ["-b", branch, str(folder), head]
+        await _git(project, "worktree", "add", *made)
+
+    # Where the branch left the project: that of the first call, also after a crash.
+    now = (await _git(project, "rev-parse", "HEAD")).strip()
+    base = (await _git(folder, "merge-base", "HEAD", now)).strip()
+
+    return Worktree(project=project, folder=folder, branch=branch, base=base)
+
+
+async def close_worktree(worktree: Worktree) -> str | None:
+    """Remove the worktree if nothing would be lost; return what is kept as a sentence, or None.
+
+    Files that are not committed keep the folder, commits keep the branch. Ignored files, such as
+    those of a build, keep nothing. Raises WorktreeError.
+    """
+    changed = (await _git(worktree.folder, "status", "--porcelain", "-z")).split("\0")
+    count = sum(1 for line in changed if line)
+    if count:
+        files = "1 file that is" if count == 1 else f"{count} files that are"
+        return f"{files} not committed in {worktree.folder} (branch {worktree.branch})"
+
+    commits = (await _git(worktree.folder, "rev-list", "--count", f"{worktree.base}..HEAD")).strip()
+    await _git(worktree.project, "worktree", "remove", "--force", str(worktree.folder))
+    if commits != "0":
+        return f"{'1 commit' if commits == '1' else f'{commits} commits'} on {worktree.branch}"
+
+    await _git(worktree.project, "branch", "-D", worktree.branch)
+    return None
+
+
+async def _git(folder: Path, *words: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if name not in _OUTER}
+    command = (*_GIT, "-C", str(folder), *words)
+    try:
+        with anyio.fail_after(_TIMEOUT):
+            done = await run_program(
+                command, environment=environment | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+            )
+    except TimeoutError as error:
+        raise WorktreeError(f"git {words[0]} took more than {_TIMEOUT:g} s") from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise WorktreeError(f"git cannot be run ({reason}); install it") from error
+
+    if done.exit_code:
+        report = done.errors.decode(errors="replace").strip().rpartition("\n")[2]
+        raise WorktreeError(f"git {words[0]} failed: {excerpt(report, 200)}")
+
+    return done.output.decode(errors="replace")

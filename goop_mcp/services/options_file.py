@@ -1,0 +1,283 @@
+"""The options of a project in one file: `goop-mcp.toml`, or `[tool.goop-mcp]` in `pyproject.toml`.
+
+Hooks read it as well, whose start a host waits for: TOML is loaded only where there is such a file.
+The tables are `check`, `hooks` and `checks`. Nothing of security is among them, because whoever can
+write to a project can write this file: no tokens, no database, no addresses, no code.
+"""
+
+import json
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from goop_mcp.errors import UnknownNameError
+from goop_mcp.services.small_files import read_whole
+from goop_mcp.validation.severities import NO_CHANGES, OFF, Severities
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from goop_mcp.validation.rules import Rule
+    from goop_mcp.validation.severities import SeverityName
+
+__all__ = [
+    "CANNOT_BE_LOWERED",
+    "CHECK_KEYS",
+    "FILES",
+    "NO_OPTIONS",
+    "TABLES",
+    "OptionsFile",
+    "merged_severities",
+    "read_options",
+    "read_severities",
+    "remarks_on_rules",
+]
+
+FILES: Final = ("goop-mcp.toml", "pyproject.toml")
+"""Where options are read from, the first one that has any."""
+
+TABLES: Final = ("check", "hooks", "checks")
+
+_MOST_BYTES: Final = 256 * 1024
+_MOST_NAMES: Final = 200
+_LEVELS: Final = ("error", "warning", "info", OFF)
+
+CANNOT_BE_LOWERED: Final = (
+    "it decides whether a reply can be read, is safe or is true, and cannot be lowered"
+)
+
+CHECK_KEYS: Final[Mapping[str, str]] = {
+    "protocol": "auto, goop_report, agent_request, speckit or factory",
+    "mode": "lenient or strict",
+    "profile": "0.x or v1",
+    "workspace": "true or false",
+    "require_evidence": "claimed, observed or recorded",
+    "select": 'a list of rules or families such as ["goop_report"]',
+    "ignore": 'a list of rules or families such as ["goop_report/task-id-missing"]',
+    "severity": 'a table such as {"goop_report/unknown-phase" = "warning"}',
+}
+"""Every key of the table `check` with what is expected there."""
+
+_CHOICES: Final[Mapping[str, tuple[object, ...]]] = {
+    "protocol": ("auto", "goop_report", "agent_request", "speckit", "factory"),
+    "mode": ("lenient", "strict"),
+    "profile": ("0.x", "v1"),
+    "workspace": (True, False),
+    "require_evidence": ("claimed", "observed", "recorded"),
+}
+
+
+class OptionsFile(NamedTuple):
+    """The options of a project; `source` is the name of their file, "" if there is none.
+
+    `tables` are those of TABLES that it has. `remarks` say what cannot be used, each with its line
+    and what to write instead; the rest counts. `text` is the whole file.
+    """
+
+    source: str = ""
+    tables: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    remarks: tuple[str, ...] = ()
+    text: str = ""
+
+    def table(self, name: str) -> Mapping[str, Any]:
+        """Return the table `name`, an empty one if the file has none."""
+        return self.tables.get(name, {})
+
+    def digest(self, name: str) -> str:
+        """Return the SHA-256 of the table `name`, in hex: the same for the same values.
+
+        A person trusts the commands of a table by it, whatever else changes in the file.
+        """
+        values = json.dumps(self.table(name), sort_keys=True, default=str)
+        # A hook never needs it, and loads it for nothing otherwise.
+        sha256 = import_module("hashlib").sha256
+        return str(sha256(values.encode("utf-8", "surrogatepass")).hexdigest())
+
+    def place(self, table: str, key: str | None = None) -> str:
+        """Return "FILE, line N" of a table or of a key in it."""
+        return f"{self.source}, line {self._line(table, key)}"
+
+    def unknown(self, table: str | None, key: str, known: "Iterable[str]") -> str:
+        """Return the remark about a key that `table` does not have; None: a table of the file."""
+        if table is None:
+            return f"{self.place(key)}: {UnknownNameError('table', key, known)}"
+        return f"{self.place(table, key)}: {UnknownNameError(f'key of [{table}]', key, known)}"
+
+    def _line(self, table: str, key: str | None) -> int:
+        # tomllib gives no places. A key stands below the header of its table, or after its name in
+        # an inline table; whatever is written differently has the line of the table.
+        prefix = "tool.goop-mcp." if self.source == FILES[1] else ""
+        found, header = 1, ""
+        for number, line in enumerate(self.text.splitlines(), 1):
+            start = line.strip()
+            if start.startswith("["):
+                header = start.strip("[] ").replace('"', "").replace(" ", "")
+                name = header.removeprefix(prefix)
+                if name == table or (key is not None and name == f"{table}.{key}"):
+                    found = number
+                    if key is None or name != table:
+                        return number
+            else:
+                name = start.partition("=")[0].strip().strip("\"'")
+                inside = header.removeprefix(prefix)
+                if key is not None and (
+                    (inside == table and name == key) or name == f"{table}.{key}"
+                ):
+                    return number
+                if name == table and inside in ("", prefix.rstrip(".")):
+                    found = number
+
+        return found
+
+
+NO_OPTIONS: Final = OptionsFile()
+
+
+def read_options(project: str) -> OptionsFile:
+    """Return the options of the folder `project`; what cannot be read is a remark, not an error.
+
+    `goop-mcp.toml` counts alone where it exists, also an empty one.
+    """
+    for source in FILES:
+        try:
+            content = read_whole(f"{project}/{source}", most=_MOST_BYTES)
+        except OSError as error:
+            if source == FILES[1]:
+                # Somebody else's file: whatever keeps it from being read is not about us.
+                return NO_OPTIONS
+            reason = error.strerror or error
+            return OptionsFile(source, remarks=(f"{source} cannot be read ({reason})",))
+
+        # Most projects have a pyproject.toml that does not speak of us.
+        if content is None or (source == FILES[1] and b"goop-mcp" not in content):
+            continue
+        options = _parsed(source, content)
+        if options is not None:
+            return options
+
+    return NO_OPTIONS
+
+
+def _parsed(source: str, content: bytes) -> OptionsFile | None:
+    tomllib = import_module("tomllib")
+
+    try:
+        text = content.decode("utf-8-sig")
+        values: object = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        return OptionsFile(source, remarks=(f"{source} is no TOML: {str(error)[:200]}; fix that",))
+
+    if source == FILES[1]:
+        tool = values.get("tool") if isinstance(values, Mapping) else None
+        values = tool.get("goop-mcp") if isinstance(tool, Mapping) else None
+        if values is None:
+            return None
+
+    if not isinstance(values, Mapping):
+        return OptionsFile(source, remarks=(f"{source}: tool.goop-mcp is no table; expected one",))
+
+    found = OptionsFile(source, text=text)
+    remarks: list[str] = []
+    tables: dict[str, Mapping[str, Any]] = {}
+    for name, table in values.items():
+        if name not in TABLES:
+            remarks.append(found.unknown(None, name, TABLES))
+        elif not isinstance(table, Mapping):
+            remarks.append(f"{found.place(name)}: {name} is no table; write [{name}]")
+        else:
+            tables[name] = table
+
+    options = found._replace(tables=tables)
+    remarks += _remarks_on_check(options)
+    return options._replace(remarks=tuple(remarks))
+
+
+def _remarks_on_check(options: OptionsFile) -> list[str]:
+    remarks = []
+    for key, value in options.table("check").items():
+        if key not in CHECK_KEYS:
+            remarks.append(options.unknown("check", key, CHECK_KEYS))
+        elif not _is_usable(key, value):
+            remarks.append(
+                f"{options.place('check', key)}: {key} is {str(value)[:60]!r}; expected"
+                f" {CHECK_KEYS[key]}"
+            )
+    return remarks
+
+
+def _is_usable(key: str, value: object) -> bool:
+    if key in _CHOICES:
+        return value in _CHOICES[key] and isinstance(value, bool) == (key == "workspace")
+    if key == "severity":
+        return (
+            isinstance(value, Mapping)
+            and len(value) <= _MOST_NAMES
+            and all(each in _LEVELS for each in value.values())
+        )
+    return (
+        isinstance(value, list)
+        and len(value) <= _MOST_NAMES
+        and all(isinstance(each, str) and each for each in value)
+    )
+
+
+def read_severities(options: OptionsFile) -> Severities:
+    """Return the severities that the table `check` chooses."""
+    table = options.table("check")
+    usable = {key: value for key, value in table.items() if _is_usable(key, value)}
+    return merged_severities(
+        NO_CHANGES,
+        select=tuple(usable.get("select", ())),
+        ignore=tuple(usable.get("ignore", ())),
+        levels=usable.get("severity", {}),
+        source=options.source,
+    )
+
+
+def remarks_on_rules(options: OptionsFile, book: "Mapping[str, Rule]") -> "Iterator[str]":
+    """Yield a remark for each name in the table `check` that is no rule, or cannot be lowered.
+
+    `book` are the rules that exist, by id.
+    """
+    families = {rule.family for rule in book.values()}
+    table = options.table("check")
+    for key in ("select", "ignore", "severity"):
+        named = table.get(key, ())
+        for name in named if _is_usable(key, named) else ():
+            place = options.place(
+                *(("check.severity", name) if key == "severity" else ("check", key))
+            )
+            if name not in book and name not in families:
+                unknown = UnknownNameError("rule or family", name, (*families, *book))
+                yield f"{place}: {unknown}"
+            elif name in book and key != "select":
+                usual = book[name].lenient
+                level = table[key][name] if key == "severity" else OFF
+                if Severities.is_fixed(name, usual) and level != usual:
+                    yield f"{place}: {name}: {CANNOT_BE_LOWERED}; leave it out"
+
+
+def merged_severities(
+    base: Severities,
+    *,
+    select: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
+    levels: "Mapping[str, SeverityName] | None" = None,
+    source: str,
+) -> Severities:
+    """Return `base` with more choices, made at `source`; `select` replaces an earlier one."""
+    levels = levels or {}
+    if not (select or ignore or levels):
+        return base
+
+    notes = base.notes
+    if select:
+        notes = (*(each for each in notes if not each.startswith("all but ")),)
+        notes += (f"all but {', '.join(select)}: {OFF} ({source})",)
+    notes += tuple(f"{name}: {OFF} ({source})" for name in ignore)
+    notes += tuple(f"{name}: {level} ({source})" for name, level in levels.items())
+    off: SeverityName = OFF
+    changes = (*base.changes, *levels.items(), *((name, off) for name in ignore))
+
+    return Severities(select or base.selected, changes, notes)

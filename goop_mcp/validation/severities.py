@@ -1,0 +1,57 @@
+"""Severities that a project or a person chose instead of those of the rules."""
+
+from typing import Final, Literal, NamedTuple
+
+from goop_mcp.validation.findings import Severity
+
+__all__ = ["NO_CHANGES", "OFF", "Severities", "SeverityName"]
+
+SeverityName = Literal["error", "warning", "info", "off"]
+OFF: Final = "off"
+"""A finding of that severity is neither shown nor counted."""
+
+_FIXED_FAMILIES: Final = ("envelope", "xml", "json", "path", "evidence")
+_NO_ENVELOPE: Final = "/no-envelope"
+_RANKS: Final = {"error": 0, "warning": 1, "info": 2, OFF: 3}
+
+
+class Severities(NamedTuple):
+    """Which rules count in a project, and how much. Each rule is named by its id or its family.
+
+    `selected` are the only rules that count, all if it is empty. `changes` are pairs of a name and
+    its severity: the id of a rule goes before its family, a later pair before an earlier one.
+    `notes` say the same for people, with the place where each was chosen; every verdict has them.
+
+    What decides whether a reply can be read, is safe or is true is never lowered: the errors of the
+    families envelope, xml, json, path and evidence, and an envelope that is missing.
+    """
+
+    selected: tuple[str, ...] = ()
+    changes: tuple[tuple[str, SeverityName], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def of(self, rule: str, usual: Severity) -> Severity | None:
+        """Return the severity of `rule`, an id, which is `usual` without changes; None for off."""
+        family = rule.partition("/")[0]
+        chosen: str = usual
+        if self.selected and rule not in self.selected and family not in self.selected:
+            chosen = OFF
+
+        # The more exact name decides, in whatever order both were written.
+        for name in (family, rule):
+            for changed, severity in self.changes:
+                if changed == name:
+                    chosen = severity
+
+        if self.is_fixed(rule, usual) and _RANKS[chosen] > _RANKS[usual]:
+            return usual
+        return None if chosen == OFF else Severity(chosen)
+
+    @staticmethod
+    def is_fixed(rule: str, usual: Severity) -> bool:
+        """Whether nobody may lower the severity of `rule`."""
+        is_of_family = rule.partition("/")[0] in _FIXED_FAMILIES
+        return usual is Severity.ERROR and (is_of_family or rule.endswith(_NO_ENVELOPE))
+
+
+NO_CHANGES: Final = Severities()

@@ -1,0 +1,75 @@
+"""The page Check: judge a reply as agents' hosts do, while it is pasted or typed."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from goop_mcp import services
+from goop_mcp.errors import GoopError
+from goop_mcp.protocols import FAMILIES
+from goop_mcp.routing import RoutingContext, route
+from goop_mcp.validation.findings import Mode
+from goop_mcp.workbench.visits import Visit, WorkbenchAction, WorkbenchPage
+
+__all__ = ["ROUTES"]
+
+_MODES: Final[Mapping[str, Mode]] = {"lenient": "lenient", "strict": "strict"}
+
+
+def _show(visit: Visit) -> Response:
+    return visit.show("check.html", **_choices(visit), text="", result=None)
+
+
+def _check(visit: Visit) -> Response:
+    """Show the whole page with the result, for browsers without script."""
+    text = visit.form.text("text")
+    return visit.show("check.html", **_choices(visit), text=text, result=_result(visit))
+
+
+def _preview(visit: Visit) -> Response:
+    return visit.part("check_result.html", result=_result(visit))
+
+
+def _choices(visit: Visit) -> dict[str, Any]:
+    return {
+        "protocols": ["auto", *(family.name for family in FAMILIES)],
+        "protocol": visit.form.text("protocol") or "auto",
+        "modes": list(_MODES),
+        "mode": visit.form.text("mode") or "lenient",
+        "in_project": bool(visit.form.text("in_project")),
+    }
+
+
+def _result(visit: Visit) -> Mapping[str, object] | None:
+    """Return verdict and decision for the form, None for an empty one."""
+    form, here = visit.form, visit.application
+    text = form.text("text").replace("\r\n", "\n")
+    if not text.strip():
+        return None
+
+    # Callers on other machines see this server's files only where the project is theirs.
+    in_project = bool(form.text("in_project")) and here.settings.keeps_files
+    context = RoutingContext()
+    try:
+        verdict = services.route_reply.judge_reply(
+            text,
+            context,
+            protocol=form.text("protocol") or "auto",
+            mode=_MODES.get(form.text("mode"), "lenient"),
+            home=here.settings.project if in_project else None,
+            project=here.settings.project if in_project else None,
+            store=here.store if in_project else None,
+            rules=here.rules,
+        )
+    except GoopError as error:
+        return {"error": str(error)}
+
+    return {"error": None, "verdict": verdict, "decision": route(verdict, context)}
+
+
+ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (
+    WorkbenchPage(path="/check", show=_show, label="Check"),
+    WorkbenchAction(path="/check", take=_check),
+    WorkbenchAction(path="/check/preview", take=_preview),
+)

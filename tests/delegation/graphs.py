@@ -1,0 +1,82 @@
+"""Graph files for the tests."""
+
+from pathlib import Path
+
+LOGIN = """\
+graph = 1
+name = "login"
+protocol = "goop_report"
+
+[limits]
+parallel = 3
+deadline = "2h"
+max_tokens = 2_000_000
+max_calls = 100
+max_tasks = 200
+max_depth = 3
+max_rounds = 3
+
+[agents.planner]
+run = "claude-code"
+options = ["--agent", "goop-planner"]
+[agents.executor]
+run = "command"
+command = ["my-agent", "--print"]
+on_stdin = true
+parallel = 3
+rate = "10/min"
+retry = { max_attempts = 3, attempt_timeout = "20m", strategies = ["same_conversation", "fresh"] }
+[agents.reviewer]
+run = "python"
+call = "my_team:review"
+fallback = "planner"
+
+[tasks.plan]
+agent = "planner"
+prompt = "Plan: ${input.goal}"
+expands = true
+
+[tasks.api]
+agent = "executor"
+needs = ["plan"]
+prompt_file = "prompts/api.md"
+priority = 10
+timeout = "30m"
+exclusive = ["database"]
+workspace = "worktree"
+on_crash = "resume"
+[tasks.ui]
+agent = "executor"
+needs = ["plan"]
+prompt = "Make the page."
+[tasks.docs]
+agent = "executor"
+needs = ["plan"]
+prompt = "Write the docs."
+optional = true
+
+[tasks.review]
+agent = "reviewer"
+needs = ["api", "ui", "docs"]
+when = "accepted"
+feedback_to = ["api", "ui"]
+[gates.ship]
+needs = ["review"]
+question = "Ship it?"
+answers = ["yes", "no"]
+timeout = "24h"
+default = "no"
+"""
+
+
+def write_login(folder: Path, old: str = "", new: str = "") -> Path:
+    """Write the graph `login`, with `old` replaced by `new`, and its prompt; return its path."""
+    if old and old not in LOGIN:
+        raise ValueError(f"{old!r} is not in the graph")
+
+    (folder / "prompts").mkdir(parents=True, exist_ok=True)
+    (folder / "prompts" / "api.md").write_text("Build it as ${plan.summary} says.\n")
+    path = folder / "login.toml"
+    path.write_text(LOGIN.replace(old, new, 1) if old else LOGIN)
+
+    return path

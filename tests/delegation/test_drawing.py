@@ -1,0 +1,77 @@
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.parts import GraphAgent, GraphTask
+from tests.delegation.graphs import write_login
+
+STATES = {"plan": "accepted", "api": "running", "ui": "input_required", "docs": "failed"}
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Graph:
+    return Graph.load(write_login(tmp_path))
+
+
+def contrast(color: str, other: str) -> float:
+    """Return the contrast of WCAG 2 between two colors of six hexadecimal digits."""
+
+    def luminance(text: str) -> float:
+        parts = [int(text[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        red, green, blue = (
+            each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts
+        )
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    light, dark = sorted((luminance(color), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_every_task_and_edge_is_drawn(graph: Graph) -> None:
+    root = etree.fromstring(draw_svg(graph, STATES).encode())
+    texts = [each.text for each in root.iter(f"{SVG}text")]
+    assert texts[::2] == ["plan", "api", "ui", "docs", "review", "ship"]
+    assert texts[1::2][:4] == [
+        "planner: accepted",
+        "executor: running",
+        "executor: input required",
+        "executor, optional: fai…",
+    ]
+    lines = [each for each in root.iter(f"{SVG}path") if each.get("fill") == "none"]
+    assert len(lines) == 7 + 2
+    assert len([each for each in lines if each.get("stroke-dasharray")]) == 2
+
+
+def test_it_fits_into_its_frame_and_can_be_read_on_light_and_dark(graph: Graph) -> None:
+    root = etree.fromstring(draw_svg(graph, STATES).encode())
+    width, height = float(root.get("width", 0)), float(root.get("height", 0))
+    for box in root.iter(f"{SVG}rect"):
+        assert float(box.get("x", 0)) + float(box.get("width", 0)) <= width
+        assert float(box.get("y", 0)) + float(box.get("height", 0)) <= height
+
+    colors = {each.get("fill") for each in root.iter(f"{SVG}text")}
+    for color in colors:
+        assert color is not None
+        assert contrast(color, "#ffffff") >= 3
+        assert contrast(color, "#14181d") >= 3
+
+
+def test_the_same_graph_is_the_same_picture(graph: Graph) -> None:
+    assert draw_svg(graph, STATES) == draw_svg(Graph.from_dict(graph.to_dict()), dict(STATES))
+    assert draw_mermaid(graph) == draw_mermaid(Graph.from_dict(graph.to_dict()))
+
+
+def test_mermaid_has_its_own_ids_as_names_may_be_words_of_it(graph: Graph) -> None:
+    lines = draw_mermaid(graph, STATES).splitlines()
+    assert lines[0] == "flowchart TD"
+    assert '  n0["plan<br/>planner: accepted"]' in lines
+    assert '  n5{{"ship<br/>asks a person"}}' in lines
+    assert "  n4 -. feedback .-> n1" in lines
+
+    tasks = (GraphTask("end", agent="a"), GraphTask("graph", agent="a", needs=("end",)))
+    drawn = draw_mermaid(Graph(name="x", agents=(GraphAgent("a"),), tasks=tasks))
+    assert "  n0 --> n1" in drawn.splitlines()

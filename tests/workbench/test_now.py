@@ -1,0 +1,185 @@
+"""The page Now: a person sees where the project stands, and takes the steps."""
+
+import re
+from pathlib import Path
+
+from goop_mcp.services.project_status import project_status
+from goop_mcp.services.project_steps import ProjectStep, take_step
+from tests.workbench.browsing import Browser, browse, text_of
+from tests.workbench.projects import NOW, opened, play_until
+
+
+def state_of(folder: Path) -> tuple[str | None, bool | None, int]:
+    with opened(folder) as project:
+        status = project_status(project)
+    return status.phase, status.spec_locked, status.round.number
+
+
+def question_of(browser: Browser, action: str, **fields: str) -> str:
+    """Send the form of a step that needs a person, and return the address of its question."""
+    page = browser.post("/steps", {"action": action, **fields})
+    assert page.url.path.startswith("/confirm/"), text_of(page)
+    return page.url.path
+
+
+def test_an_empty_folder_says_what_to_do(tmp_path: Path) -> None:
+    with browse(tmp_path) as browser:
+        page = browser.get("/")
+    assert page.status_code == 200
+    assert "goop-mcp init" in text_of(page)
+    assert not (tmp_path / ".goopspec").exists()
+
+
+def test_a_person_locks_the_specification_and_the_log_says_who(tmp_path: Path) -> None:
+    play_until(tmp_path, "blueprint")
+    with browse(tmp_path) as browser:
+        before = browser.get("/")
+        address = question_of(browser, "lock_spec")
+        question = browser.get(address)
+        after = browser.post(address, {"answer": "yes"})
+        gone = browser.post(address, {"answer": "yes"})
+
+    assert "Lock the specification" in text_of(before)
+    assert "3 must-haves, all traced to tasks" in text_of(question)
+    assert "broken links" in text_of(question, "pre")
+    assert "is locked" in text_of(after, "#notes")
+    assert "answered before" in text_of(gone, "#notes")
+    assert state_of(tmp_path)[1] is True
+    assert "workbench " in (tmp_path / ".goopspec" / "ADL.md").read_text()
+
+
+def test_a_person_says_no_and_nothing_changes(tmp_path: Path) -> None:
+    play_until(tmp_path, "blueprint")
+    with browse(tmp_path) as browser:
+        address = question_of(browser, "lock_spec")
+        waiting = browser.get("/")
+        after = browser.post(address, {"answer": "no"})
+
+    assert "Lock the specification of linkcheck?" in text_of(waiting, "#waiting-title + ul")
+    assert "refused" in text_of(after, "#notes")
+    assert state_of(tmp_path)[1] is False
+
+
+def test_a_specification_that_changed_after_the_question_is_not_locked(tmp_path: Path) -> None:
+    play_until(tmp_path, "blueprint")
+    spec = tmp_path / ".goopspec" / "SPEC.md"
+    with browse(tmp_path) as browser:
+        address = question_of(browser, "lock_spec")
+        spec.write_text(spec.read_text().replace("broken", "dead"))
+        shown = browser.get(address)
+        after = browser.post(address, {"answer": "yes"})
+
+    assert "has changed since it was asked" in text_of(shown)
+    assert 'value="yes"' not in shown.text
+    assert "has changed since it was asked" in text_of(after, "#notes")
+    assert state_of(tmp_path)[1] is False
+
+
+def test_a_question_of_an_agent_waits_here(tmp_path: Path) -> None:
+    play_until(tmp_path, "blueprint")
+    with opened(tmp_path) as project:
+        take_step(project, ProjectStep(action="lock_spec"), by="mcp claude-code 2.1", now=NOW)
+    with browse(tmp_path) as browser:
+        page = browser.get("/")
+        address = re.findall(r'href="(/confirm/\d+)"', page.text)[0]
+        browser.post(address, {"answer": "yes"})
+
+    assert "asked by mcp claude-code 2.1" in text_of(page)
+    assert state_of(tmp_path)[1] is True
+
+
+def test_a_person_decides_a_blocker(tmp_path: Path) -> None:
+    play_until(tmp_path, "rule_4")
+    with browse(tmp_path) as browser:
+        page = browser.get("/")
+        fields = {"action": "decide", "task": "W2.T1", "choice": "B", "comment": "Both are read."}
+        after = browser.post("/steps", fields)
+
+    assert "B) Take several folders" in text_of(page)
+    assert "Take several folders" in text_of(after, "#notes")
+    assert "Decisions" not in text_of(after)
+    log = (tmp_path / ".goopspec" / "ADL.md").read_text()
+    assert "Both are read." in log
+    assert "workbench " in log
+
+
+def test_two_people_decide_one_thing_and_the_second_is_shown_who_was_first(tmp_path: Path) -> None:
+    play_until(tmp_path, "rule_4")
+    with browse(tmp_path) as first, browse(tmp_path) as second:
+        second.get("/")
+        first.post("/steps", {"action": "decide", "task": "W2.T1", "choice": "A"})
+        late = second.post("/steps", {"action": "decide", "task": "W2.T1", "choice": "B"})
+
+    assert "No blocker waits for a decision" in text_of(late, "#notes")
+    assert (
+        "Take several folders"
+        not in (tmp_path / ".goopspec" / "CHRONICLE.md")
+        .read_text()
+        .split("decision for W2.T1")[-1]
+        .split("\n")[0]
+    )
+
+
+def test_a_person_accepts_the_round(tmp_path: Path) -> None:
+    play_until(tmp_path, "verification")
+    with browse(tmp_path) as browser:
+        address = question_of(browser, "accept", outcome="accept", comment="Good work.")
+        after = browser.post(address, {"answer": "yes"})
+
+    assert "Round 1 is closed" in text_of(after, "#notes")
+    assert state_of(tmp_path)[0] == "idle"
+    assert (tmp_path / ".goopspec" / "archive" / "round-1").is_dir()
+
+
+def test_a_forced_phase_needs_a_reason_and_a_person(tmp_path: Path) -> None:
+    play_until(tmp_path, "plan")
+    with browse(tmp_path) as browser:
+        fields = {"action": "start_phase", "phase": "accept", "force": "yes"}
+        without = browser.post("/steps", fields)
+        address = question_of(browser, **fields, reason="The work was done elsewhere")
+        browser.post(address, {"answer": "yes"})
+
+    assert "reason is missing" in text_of(without, "#notes")
+    assert state_of(tmp_path)[0] == "accept"
+
+
+def test_who_may_only_look_changes_nothing(tmp_path: Path) -> None:
+    play_until(tmp_path, "blueprint")
+    with opened(tmp_path) as project:
+        take_step(project, ProjectStep(action="lock_spec"), by="mcp claude-code 2.1", now=NOW)
+    with browse(tmp_path, is_read_only=True) as browser:
+        page = browser.get("/")
+        step = browser.post("/steps", {"action": "lock_spec"})
+        answer = browser.post("/confirm/1", {"answer": "yes"})
+        question = browser.get("/confirm/1")
+
+    assert "read-only" in text_of(page, "header")
+    assert "<button>" not in page.text.split("<main")[1]
+    assert (step.status_code, answer.status_code, question.status_code) == (403, 403, 200)
+    assert "lacks the scope write" in text_of(step)
+    assert state_of(tmp_path)[1] is False
+
+
+def test_addresses_and_forms_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+    play_until(tmp_path, "blueprint")
+    with browse(tmp_path) as browser:
+        pages = [browser.get(f"/confirm/{each}") for each in ("7", "0", "-1", "x", "9" * 5_000)]
+        forms = [browser.post("/steps", {"action": each}) for each in ("", "drop", "decide")]
+        half = browser.post("/steps", {"action": "start_phase", "phase": "nowhere"})
+
+    assert [page.status_code for page in pages] == [404] * 5
+    assert [form.status_code for form in forms] == [400, 400, 200]
+    assert half.status_code == 409
+    assert "there is no phase" in text_of(half)
+
+
+def test_a_broken_state_is_shown_and_offers_no_step(tmp_path: Path) -> None:
+    play_until(tmp_path, "plan")
+    (tmp_path / ".goopspec" / "state.json").write_text("{ not json")
+    with browse(tmp_path) as browser:
+        page = browser.get("/")
+        refused = browser.post("/steps", {"action": "lock_spec"})
+
+    assert page.status_code == 200
+    assert "state.json" in text_of(page)
+    assert refused.status_code == 409

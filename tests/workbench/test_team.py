@@ -1,0 +1,154 @@
+"""`goop-mcp serve --ui`: people log in with a token, next to MCP on one server."""
+
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from goop_mcp.cli import main
+from goop_mcp.server.http.application import NetworkApplication
+from goop_mcp.server.http.options import Options
+from goop_mcp.server.http.settings import read_network_settings
+from goop_mcp.settings import read_settings
+from goop_mcp.workbench.team import team_pages
+from tests.workbench.browsing import ADDRESS, text_of
+from tests.workbench.projects import play_until
+
+ANN, BOB, EVE = (f"{name}-{'0123456789' * 3}" for name in ("ann", "bob", "eve"))
+KEYS = {"GOOP_STATE_KEYS": "s" * 40}
+
+
+def write_tokens(folder: Path, **scopes: str) -> Path:
+    """Write a file with the token of each person and its scopes."""
+    tokens = {"ann": ANN, "bob": BOB, "eve": EVE}
+    file = folder / "tokens.toml"
+    lines = [f'[tokens.{n}]\ntoken = "{tokens[n]}"\nscopes = {s}\n' for n, s in scopes.items()]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    file.chmod(0o600)
+    assert tomllib.loads(file.read_text())["tokens"].keys() == scopes.keys()
+    return file
+
+
+@contextmanager
+def served(
+    project: Path, tokens: Path, *, origin: str = ADDRESS, **environment: str
+) -> Iterator[tuple[NetworkApplication, TestClient]]:
+    settings = read_settings({}, project=str(project))
+    options = Options(token_file=str(tokens), allowed_hosts=("goop.example",))
+    network = read_network_settings(environment, settings, options, transport="http")
+    application = NetworkApplication(settings, network, pages=team_pages)
+    with TestClient(application, base_url=origin, raise_server_exceptions=False) as client:
+        client.headers["Origin"] = origin
+        yield application, client
+
+
+def test_a_token_logs_in_and_its_scopes_decide(tmp_path: Path) -> None:
+    play_until(tmp_path, "blueprint")
+    tokens = write_tokens(
+        tmp_path, ann='["read", "write", "confirm"]', bob='["read"]', eve='["write"]'
+    )
+    with served(tmp_path, tokens) as (_, client):
+        before = client.get("/")
+        wrong = client.post("/login", data={"token": "x" * 40})
+        cannot_read = client.post("/login", data={"token": EVE})
+        bob = client.post("/login", data={"token": BOB})
+        client.cookies.clear()
+        ann = client.post("/login", data={"token": ANN})
+
+    assert before.status_code == 401
+    assert 'name="token"' in before.text
+    assert (wrong.status_code, cannot_read.status_code) == (401, 403)
+    assert "does not know that token" in text_of(wrong)
+    assert "bob read-only" in text_of(bob, "header")
+    assert "Lock the specification" not in text_of(bob)
+    assert "Lock the specification …" in text_of(ann)
+
+
+def test_the_cookie_is_secure_over_tls_and_ends_with_logging_out(tmp_path: Path) -> None:
+    tokens = write_tokens(tmp_path, ann='["read", "write", "confirm"]')
+    with served(tmp_path, tokens, origin="https://goop.example") as (_, client):
+        entered = client.post("/login", data={"token": ANN}, follow_redirects=False)
+        cookie = entered.headers["set-cookie"]
+        jar = dict(client.cookies)
+        page = client.get("/")
+        csrf = page.text.split('name="csrf" value="')[1].split('"')[0]
+        client.post("/logout", data={"csrf": csrf})
+        client.cookies.update(jar)
+        stolen = client.get("/")
+
+    assert "; Secure" in cookie
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert "Max-Age=43200" in cookie
+    assert ANN not in cookie
+    assert (page.status_code, stolen.status_code) == (200, 401)
+
+
+def test_a_login_counts_on_every_replica_with_the_shared_keys(tmp_path: Path) -> None:
+    tokens = write_tokens(tmp_path, ann='["read"]')
+    with (
+        served(tmp_path, tokens, **KEYS) as (_, first),
+        served(tmp_path, tokens, **KEYS) as (_, second),
+        served(tmp_path, tokens) as (_, other),
+    ):
+        first.post("/login", data={"token": ANN})
+        for each in (second, other):
+            each.cookies.update(first.cookies)
+        answers = [each.get("/").status_code for each in (first, second, other)]
+
+    assert answers == [200, 200, 401]
+
+
+def test_removing_a_token_ends_its_logins(tmp_path: Path) -> None:
+    tokens = write_tokens(tmp_path, ann='["read"]', bob='["read"]')
+    with served(tmp_path, tokens) as (application, client):
+        client.post("/login", data={"token": ANN})
+        before = client.get("/").status_code
+        write_tokens(tmp_path, bob='["read"]')
+        application.reload_tokens()
+        after = client.get("/")
+
+    assert (before, after.status_code) == (200, 401)
+    assert "has ended" in text_of(after)
+
+
+def test_addresses_of_programs_stay_as_they_are(tmp_path: Path) -> None:
+    tokens = write_tokens(tmp_path, ann='["read"]')
+    with served(tmp_path, tokens) as (_, client):
+        client.post("/login", data={"token": ANN})
+        health = client.get("/health")
+        # A cookie opens pages and never MCP.
+        mcp = client.post("/mcp", json={})
+        foreign = client.get("/", headers={"Origin": "https://evil.example"})
+        host = client.get("/", headers={"Host": "evil.example"})
+
+    assert health.json() == {"status": "ok"}
+    assert mcp.status_code == 401
+    assert mcp.json()["error"] == "invalid_token"
+    assert (foreign.status_code, host.status_code) == (403, 421)
+
+
+def test_guessing_tokens_is_limited(tmp_path: Path) -> None:
+    tokens = write_tokens(tmp_path, ann='["read"]')
+    with served(tmp_path, tokens, GOOP_RATE_LIMIT="1") as (_, client):
+        answers = [client.post("/login", data={"token": "x" * 40}) for _ in range(6)]
+
+    assert answers[-1].status_code == 429
+    assert "Retry-After" in answers[-1].headers
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--ui"], "--ui is for a network"),
+        (["--ui", "--transport", "http"], "--ui lets people log in with a token, and none is set"),
+    ],
+)
+def test_a_server_that_cannot_let_people_in_does_not_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], expected: str
+) -> None:
+    assert main(["serve", "--project", str(tmp_path), *options]) == 2
+    assert expected in capsys.readouterr().err
