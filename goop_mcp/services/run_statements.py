@@ -1,7 +1,7 @@
 """Recorded runs for other programs: JSON, and statements of the in-toto framework.
 
 A statement says what our recorder saw. It is not signed, so it is a record and no attestation;
-whoever has a key for that signs the bytes.
+a signature is for another program to add.
 """
 
 import json

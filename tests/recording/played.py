@@ -1,4 +1,4 @@
-"""Play the recorder as its user does: real processes, a real repository, a state folder of its own."""
+"""Play the recorder as its user does: real processes, a real repository, an own state folder."""
 
 import json
 import os
@@ -76,16 +76,18 @@ class Player:
             check=False,
         )
 
-    def record(self, *command: str, name: str = "tests", **more: Any) -> tuple[str, str]:
+    def record(
+        self, *command: str, name: str = "tests", folder: Path | None = None, **environment: str
+    ) -> tuple[str, str]:
         """Record `command`; return the id of the run and the line that the recorder printed."""
-        done = self.goop("run", "--name", name, "--", *command, **more)
+        done = self.goop("run", "--name", name, "--", *command, folder=folder, **environment)
         line = done.stderr.splitlines()[-1]
         found = re.search(r"run (r-[0-9a-f]{12}) ", line)
         assert found is not None, done
         return found[1], line
 
     def runner(self, *, prints: str = "12 passed in 0.10s", status: int = 0) -> str:
-        """Write a program called pytest outside of the repository that ends as told."""
+        """Write a program called pytest outside of the repository that ends in this way."""
         program = self.state / "bin" / "pytest"
         program.parent.mkdir(exist_ok=True)
         program.write_text(f"#!/bin/sh\necho '{prints}'\nexit {status}\n", encoding="utf-8")
@@ -95,11 +97,25 @@ class Player:
     def report(self, *checks: str, status: str = "COMPLETE") -> str:
         return _REPORT.format(status=status, checks="\n    ".join(checks))
 
-    def judge(self, *checks: str, require: str | None = None, **more: Any) -> "Judged":
+    def judge(
+        self,
+        *checks: str,
+        require: str | None = None,
+        folder: Path | None = None,
+        **environment: str,
+    ) -> "Judged":
         """Have a report with `checks` judged in the project."""
         wanted = ["--require-evidence", require] if require else []
         done = self.goop(
-            "check", "-", "--workspace", "--format", "json", *wanted, given=self.report(*checks), **more
+            "check",
+            "-",
+            "--workspace",
+            "--format",
+            "json",
+            *wanted,
+            given=self.report(*checks),
+            folder=folder,
+            **environment,
         )
         assert done.stdout, done.stderr
         [one] = json.loads(done.stdout)

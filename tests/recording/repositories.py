@@ -1,10 +1,13 @@
 """Real repositories for the tests of recorded runs."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
-__all__ = ["Work"]
+__all__ = ["GIT", "Work"]
+
+GIT = shutil.which("git") or "git"
 
 _WHO = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false")
 
@@ -23,7 +26,7 @@ class Work:
 
     def git(self, *arguments: str, folder: Path | None = None) -> str:
         done = subprocess.run(
-            ["git", *_WHO, "-c", "protocol.file.allow=always", *arguments],  # noqa: S607
+            [GIT, *_WHO, "-c", "protocol.file.allow=always", *arguments],
             cwd=folder or self.folder,
             capture_output=True,
             text=True,

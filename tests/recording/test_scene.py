@@ -1,5 +1,7 @@
-"""A real repository with a real CI script: an agent that only says that its tests pass is caught,
-locally and in CI, and an honest one is believed as recorded."""
+"""A real repository with a real CI script: who only says that the tests pass is found out.
+
+Locally and in CI; an honest report is believed as recorded.
+"""
 
 import subprocess
 import sys
@@ -33,7 +35,9 @@ def player(tmp_path: Path) -> Player:
     return Player(work, tmp_path / "state")
 
 
-def clone_and_run_ci(player: Player, tmp_path: Path, report: str) -> subprocess.CompletedProcess[str]:
+def clone_and_run_ci(
+    player: Player, tmp_path: Path, report: str
+) -> subprocess.CompletedProcess[str]:
     """Run the CI script on a fresh clone, on a machine that recorded nothing."""
     clone, machine = tmp_path / "ci", tmp_path / "ci-machine"
     machine.mkdir()

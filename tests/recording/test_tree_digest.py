@@ -13,7 +13,7 @@ from goop_mcp.recording.tree_digest import (
     files_changed_since,
     main_work_tree,
 )
-from tests.recording.repositories import Work
+from tests.recording.repositories import GIT, Work
 
 
 def digest(folder: Path) -> str:
@@ -359,9 +359,7 @@ def test_a_merge_conflict_has_the_content_on_disk(work: Work) -> None:
     work.git("checkout", "-q", "main")
     work.write("README.md", "ours\n")
     work.commit("ours")
-    subprocess.run(
-        ["git", "merge", "-q", "side"], cwd=work.folder, capture_output=True, check=False
-    )  # noqa: S607
+    subprocess.run([GIT, "merge", "-q", "side"], cwd=work.folder, capture_output=True, check=False)
     before = digest(work.folder)
     work.write("README.md", "resolved\n")
     assert digest(work.folder) != before
@@ -445,9 +443,7 @@ def test_names_with_every_kind_of_character(work: Work) -> None:
     names = ["with space.py", 'quo"te.py', "tab\there.py", "line\nfeed.py", "ümlaut.py", ":(top)x"]
     for name in names:
         work.write(name, "x = 1\n")
-    path = os.fsencode(work.folder) + b"/not-utf8-\xff.py"
-    with open(path, "w") as file:  # noqa: PTH123
-        file.write("x = 1\n")
+    work.write(os.fsdecode(b"not-utf8-\xff.py"), "x = 1\n")
     tree = digest_work_tree(work.folder)
     assert {each for each, _ in tree.changes} == {*names, "not-utf8-\\xff.py"}
 
