@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean deployment \
-  e2e record-hosts conformance inspector scenarios
+  e2e record-hosts conformance inspector recorder scenarios
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -30,6 +30,7 @@ help:
 	@echo "make lowest  run the tests with the lowest versions allowed by pyproject.toml; installs them into .cache"
 	@echo "make soak    run hostile and normal clients together against one server; 15 minutes"
 	@echo "make scenarios  play a whole project over each transport and database, and with a server killed in each step"
+	@echo "make recorder  record runs in every state of a repository, a command and a record; two minutes"
 	@echo "make fuzz    validate a million randomly changed replies, for at most 20 minutes"
 	@echo "make compare-memory  compare how many acknowledged saves survive, here and in the reference memory server"
 	@echo "make frameworks  test the adapters with the real agent frameworks; installs 2 GB the first time"
@@ -116,6 +117,10 @@ soak: $(STAMP)
 # Arguments: make scenarios SCENARIOS="-k terminal"
 scenarios: $(STAMP)
 	$(PYTHON) -m pytest -q -rs -m scenarios tests/scenarios $(SCENARIOS)
+
+# Arguments: make recorder RECORDER="-k forged"
+recorder: $(STAMP)
+	$(PYTHON) -m pytest -q -rs -m recorder --numprocesses 2 tests/recording $(RECORDER)
 
 # Arguments: make fuzz FUZZ="--inputs 1000000 --seconds 1200 --seed 2"
 fuzz: $(STAMP)

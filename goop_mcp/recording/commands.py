@@ -123,8 +123,9 @@ def run_command(
     except (OSError, ValueError) as error:
         return EndedCommand(COULD_NOT_START, not_started=_reason(error))
 
-    # Loaded while the command runs already.
-    recording.descendants.adopt_orphans()
+    if passes_on:
+        # Loaded while the command runs already. A server has children that are not ours to end.
+        recording.descendants.adopt_orphans()
     interrupted: list[int] = []
     with _forwarded_signals(process, interrupted):
         timed_out = _pump(process, output, request.timeout, passes_on=passes_on)
@@ -133,7 +134,7 @@ def run_command(
         # What it left in its group would write to files that a later run is about.
         _kill_group(process)
         status = process.wait()
-    if timed_out or interrupted:
+    if passes_on and (timed_out or interrupted):
         recording.descendants.end_descendants()
 
     return EndedCommand(status, timed_out=timed_out, interrupted=bool(interrupted))

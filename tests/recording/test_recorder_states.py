@@ -30,6 +30,9 @@ def citing(run: str, text: str = "pytest: 12 passed") -> str:
     return f'<check name="tests" passed="true" run="{run}">{text}</check>'
 
 
+pytestmark = pytest.mark.recorder
+
+
 @pytest.fixture
 def player(tmp_path: Path) -> Player:
     state = tmp_path / "state"
@@ -460,13 +463,15 @@ def writes(player: Player, content: str) -> list[str]:
     """Return a test program that writes a result file and exits with 0."""
     source = player.state / "result.xml"
     source.write_text(content, encoding="utf-8")
-    return ["sh", "-c", f"cat {source} > {player.state}/out.xml"]
+    program = Path(player.runner())
+    program.write_text(f"#!/bin/sh\ncat {source} > {player.state}/out.xml\n", encoding="utf-8")
+    return [str(program)]
 
 
 @pytest.mark.parametrize(
     ("content", "shown"),
     [
-        (junit(PASSED, PASSED.replace("a", "d")), "passed (2 run)"),
+        (junit(PASSED, PASSED.replace('"a"', '"d"')), "passed (2 run)"),
         (junit(PASSED, SKIPPED), "passed (1 run, 1 skipped)"),
         (junit(PASSED, FAILED), "failed (2 run, 1 failed"),
         (junit(SKIPPED), "executed no test"),
@@ -484,7 +489,8 @@ def test_a_result_file_of_before_the_run_is_stale(player: Player) -> None:
     old = player.state / "old.xml"
     old.write_text(junit(PASSED), encoding="utf-8")
     done = player.goop("run", "--name", "tests", "--junit", old, "--", player.runner())
-    assert "shows no result (this run did not write the result file old.xml)" in done.stderr
+    assert " tests shows no result (" in done.stderr
+    assert "this run did not write the result file old.xml) on tree" in done.stderr
 
 
 def test_tests_that_disappear_since_the_base_are_named(player: Player) -> None:
