@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean deployment \
-  e2e record-hosts conformance inspector recorder scenarios
+  e2e record-hosts conformance inspector recorder scenarios ui-test ui-pictures
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -31,6 +31,8 @@ help:
 	@echo "make soak    run hostile and normal clients together against one server; 15 minutes"
 	@echo "make scenarios  play a whole project over each transport and database, and with a server killed in each step"
 	@echo "make recorder  record runs in every state of a repository, a command and a record; two minutes"
+	@echo "make ui-test  use the workbench in Chromium: scenes of people, accessibility; npm installs axe-core into .cache"
+	@echo "make ui-pictures  take the pictures of the pages of the workbench again"
 	@echo "make fuzz    validate a million randomly changed replies, for at most 20 minutes"
 	@echo "make compare-memory  compare how many acknowledged saves survive, here and in the reference memory server"
 	@echo "make frameworks  test the adapters with the real agent frameworks; installs 2 GB the first time"
@@ -121,6 +123,14 @@ scenarios: $(STAMP)
 # Arguments: make recorder RECORDER="-k forged"
 recorder: $(STAMP)
 	$(PYTHON) -m pytest -q -rs -m recorder --numprocesses 2 tests/recording $(RECORDER)
+
+# Needs Chromium and npm, and fails without them: nothing would have been tested.
+# Arguments: make ui-test UI="-k keyboard"
+ui-test: $(STAMP)
+	$(PYTHON) -m pytest -q -rs tests/ui $(UI)
+
+ui-pictures: $(STAMP)
+	$(PYTHON) -m tests.ui.pictures
 
 # Arguments: make fuzz FUZZ="--inputs 1000000 --seconds 1200 --seed 2"
 fuzz: $(STAMP)

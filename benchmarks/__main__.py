@@ -26,6 +26,7 @@ from benchmarks import (
     store,
     tokens,
     validate,
+    workbench,
 )
 from benchmarks.machine import describe_machine
 from benchmarks.tables import Table
@@ -47,6 +48,7 @@ BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
     "stats": stats.run,
     "history": history.run,
     "tokens": tokens.run,
+    "workbench": workbench.run,
 }
 
 

@@ -64,7 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _usage_message(error: click.UsageError) -> str:
     """Return click's message in the form of our own: lower case, one sentence, what to do."""
-    message = error.format_message().rstrip(".")
+    # click lists choices on lines of their own.
+    message = " ".join(error.format_message().split()).rstrip(".")
+    message = message.replace(". Choose from: ", "; choose from ")
     message = message[:1].lower() + message[1:].replace(". Did you mean", "; did you mean")
     if message.endswith("?"):
         return message

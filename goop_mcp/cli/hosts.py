@@ -12,11 +12,28 @@ from goop_mcp.hosts.catalogue import HOSTS, Scope, find_host
 from goop_mcp.hosts.installing import InstallAction, InstallChange, Registration
 from goop_mcp.settings import read_settings
 
-__all__ = ["DRY_RUN", "HOST", "REFUSED", "SCOPE", "find_registration", "show_plan", "show_result"]
+__all__ = [
+    "DRY_RUN",
+    "ONE_HOST",
+    "PRINT",
+    "REFUSED",
+    "SCOPE",
+    "SEVERAL_HOSTS",
+    "find_registration",
+    "show_plan",
+    "show_result",
+]
 
 REFUSED = 1
 
-HOST = click.argument("host", metavar="|".join(HOSTS), shell_complete=completing(lambda: HOSTS))
+ONE_HOST = click.argument("host", metavar="|".join(HOSTS), shell_complete=completing(lambda: HOSTS))
+SEVERAL_HOSTS = click.argument(
+    "hosts",
+    metavar=f"{'|'.join(HOSTS)}…",
+    nargs=-1,
+    required=True,
+    shell_complete=completing(lambda: HOSTS),
+)
 SCOPE = click.option(
     "--scope",
     type=click.Choice([scope.value for scope in Scope]),
@@ -24,7 +41,15 @@ SCOPE = click.option(
     show_default=True,
     help="project: for everybody who works in it; user: for you, in all projects.",
 )
-DRY_RUN = click.option("--dry-run", is_flag=True, help="Show the difference and change nothing.")
+DRY_RUN = click.option(
+    "--dry-run", is_flag=True, help="Name what would change in each file, and change nothing."
+)
+PRINT = click.option(
+    "--print",
+    "is_printed",
+    is_flag=True,
+    help="Print each whole difference, and change nothing.",
+)
 
 _DONE = {
     InstallAction.CREATE: "created",
@@ -42,8 +67,10 @@ def find_registration(host: str, scope: str, project: str | None) -> Registratio
     """
     if host.lower() == "codex":
         raise WrongCallError(
-            "Codex is set up by hand: put 'goop-mcp hook codex' into its hooks.json as"
-            " docs/hosts/codex.md shows, then run: codex mcp add goop -- goop-mcp"
+            'Codex is set up by hand: put {"hooks": {"SubagentStop": [{"hooks": [{"type":'
+            ' "command", "command": "goop-mcp hook codex", "timeout": 30}]}]}} into'
+            " ~/.codex/hooks.json, the same for SubagentStart, Stop and SessionStart, then run:"
+            " codex mcp add goop -- goop-mcp"
         )
 
     return Registration(
@@ -54,14 +81,19 @@ def find_registration(host: str, scope: str, project: str | None) -> Registratio
     )
 
 
-def show_plan(changes: Sequence[InstallChange]) -> None:
-    """Print the difference that the changes would make."""
-    for change in changes:
-        show(change.diff() or _line(change, None))
-        show(_notes(change))
+def show_plan(changes: Sequence[InstallChange], *, whole: bool) -> None:
+    """Print what the changes would do: one line for each file, or the `whole` differences."""
+    if whole:
+        for change in changes:
+            show(change.diff() or _line(change, None))
+            show(_notes(change))
+    else:
+        show_result(changes, [None] * len(changes))
 
     if any(change.action is not InstallAction.KEEP for change in changes):
-        show("Nothing was written, because of --dry-run.\n")
+        more = "" if whole else " --print shows the differences."
+        option = "--print" if whole else "--dry-run"
+        show(f"Nothing was written, because of {option}.{more}\n")
 
 
 def show_result(changes: Sequence[InstallChange], backups: Sequence[Path | None]) -> None:

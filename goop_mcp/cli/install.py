@@ -1,4 +1,4 @@
-"""`goop-mcp install`: register the server, hooks and plugin in a host."""
+"""`goop-mcp install`: register the server, hooks and plugin in hosts."""
 
 import os
 import shlex
@@ -8,9 +8,10 @@ import click
 
 from goop_mcp.cli.hosts import (
     DRY_RUN,
-    HOST,
+    PRINT,
     REFUSED,
     SCOPE,
+    SEVERAL_HOSTS,
     find_registration,
     show_plan,
     show_result,
@@ -18,6 +19,7 @@ from goop_mcp.cli.hosts import (
 from goop_mcp.cli.options import PROJECT, WrongCallError
 from goop_mcp.cli.streams import complain, show
 from goop_mcp.hosts.catalogue import Scope
+from goop_mcp.hosts.doctor.judging import who_is_judged
 from goop_mcp.hosts.hooks.plugins import find_plugins
 from goop_mcp.hosts.installing import InstallAction, Registration, carry_out, plan_install
 from goop_mcp.hosts.launch import Launch, current_environment, find_launch
@@ -31,10 +33,11 @@ _BLOCK = "instructions"
 _CHECK = "`goop-mcp doctor` checks the connection.\n"
 
 
-@click.command(short_help="Register goop-mcp in a host.")
-@HOST
+@click.command(short_help="Register goop-mcp in one host or several.")
+@SEVERAL_HOSTS
 @SCOPE
 @DRY_RUN
+@PRINT
 @click.option(
     "--instructions",
     is_flag=True,
@@ -49,49 +52,77 @@ _CHECK = "`goop-mcp doctor` checks the connection.\n"
 )
 @PROJECT
 def install(
-    host: str,
+    hosts: tuple[str, ...],
     scope: str,
     *,
     dry_run: bool,
+    is_printed: bool,
     instructions: bool,
     replace: bool,
     words: str | None,
     project: str | None,
 ) -> int:
-    """Register the server in HOST, with hooks or a plugin where HOST has them.
+    """Register the server in each host, with hooks or a plugin where the host has them.
 
-    Everything else in its files is kept, including comments; each changed file is backed up.
-    Installing again changes nothing. `goop-mcp uninstall HOST` removes everything.
+    Everything else in the files of hosts is kept, including comments; each changed file is backed
+    up. Installing again changes nothing. `goop-mcp uninstall HOST` removes everything.
 
-    Exit code: 0 done, 1 a file cannot be changed safely, in which case none is.
+    Exit code: 0 done, 1 a file cannot be changed safely, in which case none of that host is.
     """
-    registration, records = find_registration(host, scope, project), InstallRecords()
-    launch = _launch(words, portable=registration.scope is Scope.PROJECT)
-    if instructions and registration.instructions() is None:
-        raise WrongCallError(
-            f"{registration.host.title} has no file of instructions for {registration.scope} scope;"
-            " leave out --instructions"
-        )
+    # All names are looked up first: a typing error in the last one must not leave half done.
+    registrations = [find_registration(host, scope, project) for host in dict.fromkeys(hosts)]
+    records = InstallRecords()
+    launch = _launch(words, portable=scope == Scope.PROJECT)
+    for registration in registrations:
+        if instructions and registration.instructions() is None:
+            raise WrongCallError(
+                f"{registration.host.title} has no file of instructions for {scope} scope;"
+                " leave out --instructions"
+            )
 
     block = render_prompt(_BLOCK, {}) if instructions else None
+    code = 0
+    for registration in registrations:
+        if len(registrations) > 1:
+            show(f"{registration.host.title}:\n")
+        try:
+            if dry_run or is_printed:
+                plan = plan_install(registration, launch, records, replace=replace, block=block)
+                show_plan(plan, whole=is_printed)
+            else:
+                _install(registration, launch, records, replace=replace, block=block)
+        except ConfigurationError as error:
+            complain(str(error))
+            code = REFUSED
 
-    try:
-        if dry_run:
-            show_plan(plan_install(registration, launch, records, replace=replace, block=block))
-            return 0
+    if code == 0 and not (dry_run or is_printed):
+        chosen = [registration.host for registration in registrations]
+        show(f"Judged: {who_is_judged(registrations[0].project, chosen)[1]}.\n{_CHECK}")
 
-        # Planned inside the lock: the files must not change between the plan and the writing.
-        with records.locked():
-            changes = plan_install(registration, launch, records, replace=replace, block=block)
-            show_result(changes, carry_out(changes, records))
-    except ConfigurationError as error:
-        complain(str(error))
-        return REFUSED
+    return code
+
+
+def _install(
+    registration: Registration,
+    launch: Launch,
+    records: InstallRecords,
+    *,
+    replace: bool,
+    block: str | None,
+) -> None:
+    """Register goop-mcp in one host and show what changed and what to do there.
+
+    Raises ConfigurationError.
+    """
+    # Planned inside the lock: the files must not change between the plan and the writing.
+    with records.locked():
+        changes = plan_install(registration, launch, records, replace=replace, block=block)
+        show_result(changes, carry_out(changes, records))
 
     if all(change.action is InstallAction.KEEP for change in changes):
-        show(f"Nothing had to be changed. {_CHECK}")
+        show("Nothing had to be changed.\n")
     else:
-        show(_next_steps(registration, launch, instructions=instructions))
+        show(_next_steps(registration, launch, instructions=block is not None))
 
     plugins = (
         find_plugins(registration.project, registration.environment)
@@ -104,8 +135,6 @@ def install(
             f" twice: run `claude plugin disable {plugin.name}` or"
             f" `goop-mcp uninstall {registration.host.name} --scope {registration.scope}`.\n"
         )
-
-    return 0
 
 
 def _launch(words: str | None, *, portable: bool) -> Launch:
@@ -140,4 +169,4 @@ def _next_steps(registration: Registration, launch: Launch, *, instructions: boo
             " `goop-mcp prompt`.\n"
         )
 
-    return f"{text}{registration.host.then}\n{_CHECK}"
+    return f"{text}{registration.host.then}\n"

@@ -1,19 +1,22 @@
 """Options that several commands share."""
 
 import os
+import shlex
 import sys
 from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from goop_mcp import services
-from goop_mcp.cli.streams import standard_input
+from goop_mcp.cli.streams import complain, standard_input
 from goop_mcp.context import AppContext
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import FAMILIES
 from goop_mcp.services.user_files import STDIN, read_reply
 from goop_mcp.settings import read_settings
+from goop_mcp.workspace.layout import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,6 +34,7 @@ __all__ = [
     "PROTOCOL",
     "REPORT",
     "RULES",
+    "TENANT",
     "WORKSPACE_BY_PROJECT",
     "WrongCallError",
     "completing",
@@ -42,6 +46,10 @@ __all__ = [
     "read_fields",
     "text_of_report",
 ]
+
+
+_TENANT_OF_CALL: Final = "goop_mcp.tenant"
+_ABOVE_IS_NAMED: Final = "goop_mcp.above"
 
 
 class WrongCallError(click.ClickException):
@@ -94,13 +102,46 @@ def opened_application(
     Raises SettingsError.
     """
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
+    _name_project_above(settings.project, named=project)
+    context = click.get_current_context(silent=True)
+    if context is not None and (tenant := context.meta.get(_TENANT_OF_CALL)) is not None:
+        # A file belongs to one project and has no tenants: what it holds is not that tenant's.
+        if settings.database_in_a_file:
+            raise WrongCallError(
+                "--tenant needs a database of several tenants; name it with --database"
+                " postgresql://…, or leave out --tenant"
+            )
+        settings = replace(settings, tenant=tenant)
     with AppContext(settings) as application:
         yield application
 
 
 def project_folder(project: str | None) -> "Path":
     """Return the project's folder for the value of --project; raise SettingsError."""
-    return read_settings(os.environ, project=project).project
+    folder = read_settings(os.environ, project=project).project
+    _name_project_above(folder, named=project)
+    return folder
+
+
+def _name_project_above(folder: "Path", *, named: str | None) -> None:
+    """Print that a folder above the current one holds a project, which is not the one in use.
+
+    Whoever works in a subfolder would otherwise begin a second project there without noticing.
+    """
+    context = click.get_current_context(silent=True)
+    if named is not None or context is None or _ABOVE_IS_NAMED in context.meta:
+        return
+    context.meta[_ABOVE_IS_NAMED] = True
+    # A variable names the folder on purpose.
+    if folder != type(folder).cwd() or (folder / FOLDER).is_dir():
+        return
+
+    above = next((each for each in folder.parents if (each / FOLDER).is_dir()), None)
+    if above is not None:
+        complain(
+            f"note: the project in {str(above)!r} is not used here, because this folder is another"
+            f" one; for it, go there or add --project {shlex.quote(str(above))}"
+        )
 
 
 @contextmanager
@@ -202,6 +243,14 @@ PROJECT_ID = click.option(
     "--project-id",
     metavar="ID",
     help="The project in a postgresql:// database, which holds many.",
+)
+TENANT = click.option(
+    "--tenant",
+    metavar="NAME",
+    # Kept with the call: it selects rows wherever the database of the call is opened.
+    expose_value=False,
+    callback=lambda context, _option, name: context.meta.update({_TENANT_OF_CALL: name}),
+    help="The tenant in a postgresql:// database, which holds several; the default is 'default'.",
 )
 REPORT = click.option(
     "--report", type=int, metavar="N", help="The recorded report N instead of a file."

@@ -23,7 +23,7 @@ COMMANDS: Final = {
     "status": "Print the status of the project.",
     "ui": "See and steer the work in a browser.",
     "stats": "Print statistics of the agents: failures, retries, adoption.",
-    "reports": "Read recorded reports, or withdraw one.",
+    "reports": "Read recorded reports, withdraw or build one.",
     "run": "Run a check and record how it ended, on which files.",
     "evidence": "List recorded runs, and show what claims rest on.",
     "init": "Create the documents of a project.",

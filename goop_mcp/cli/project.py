@@ -173,7 +173,10 @@ def phase(*, phase: str, force: bool, reason: str | None) -> ProjectStep:
 @_REASON
 @_step
 def skip_gate(*, gate: str, reason: str | None) -> ProjectStep:
-    """Leave the gate discovery or execution open in this round, after a person has confirmed it."""
+    """Leave GATE open in this round, after a person has confirmed it.
+
+    GATE is discovery or execution.
+    """
     return ProjectStep(action="skip_gate", gate=gate, reason=reason)
 
 

@@ -12,6 +12,7 @@ from goop_mcp.cli.options import (
     DATABASE,
     PROJECT,
     PROJECT_ID,
+    TENANT,
     opened_application,
     project_folder,
     read_fields,
@@ -109,7 +110,7 @@ def _with_application(
     run = click.option(
         "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
     )(run)
-    for option in (PROJECT_ID, DATABASE, PROJECT):
+    for option in (TENANT, PROJECT_ID, DATABASE, PROJECT):
         run = option(run)
 
     return run

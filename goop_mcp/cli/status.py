@@ -2,7 +2,7 @@
 
 import click
 
-from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, opened_application
+from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, TENANT, opened_application
 from goop_mcp.cli.pages import show_page
 from goop_mcp.cli.streams import emit_json
 from goop_mcp.services.project_status import project_status
@@ -16,6 +16,7 @@ WAITING = 3
 @PROJECT
 @DATABASE
 @PROJECT_ID
+@TENANT
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
 )

@@ -4,7 +4,8 @@ import click
 
 from goop_mcp.cli.hosts import (
     DRY_RUN,
-    HOST,
+    ONE_HOST,
+    PRINT,
     REFUSED,
     SCOPE,
     find_registration,
@@ -21,11 +22,14 @@ __all__ = ["uninstall"]
 
 
 @click.command(short_help="Remove goop-mcp from a host.")
-@HOST
+@ONE_HOST
 @SCOPE
 @DRY_RUN
+@PRINT
 @PROJECT
-def uninstall(host: str, scope: str, *, dry_run: bool, project: str | None) -> int:
+def uninstall(
+    host: str, scope: str, *, dry_run: bool, is_printed: bool, project: str | None
+) -> int:
     """Remove from HOST what `goop-mcp install` added.
 
     A file that nobody has changed since is restored byte for byte; from a changed file only our
@@ -35,8 +39,9 @@ def uninstall(host: str, scope: str, *, dry_run: bool, project: str | None) -> i
     """
     registration, records = find_registration(host, scope, project), InstallRecords()
     try:
-        if dry_run:
-            show_plan(changes := plan_uninstall(registration, records))
+        if dry_run or is_printed:
+            changes = plan_uninstall(registration, records)
+            show_plan(changes, whole=is_printed)
         else:
             with records.locked():
                 changes = plan_uninstall(registration, records)

@@ -109,6 +109,15 @@ class Host:
     instructions: Mapping[Scope, FileLocation]
     parts: Mapping[Scope, tuple[ServerEntry | Element | Asset, ...]]
 
+    @property
+    def judges(self) -> bool:
+        """Whether what is installed judges reports by itself: hooks, or a plugin."""
+        return any(
+            isinstance(part, Element) or (isinstance(part, Asset) and not part.is_command)
+            for parts in self.parts.values()
+            for part in parts
+        )
+
 
 def find_host(name: str) -> Host:
     """Return the host called `name`; raise UnknownNameError, which suggests the nearest name."""

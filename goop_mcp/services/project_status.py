@@ -265,13 +265,16 @@ class _Kept:
 _NOTHING_KEPT = _Kept(reports=0, memories={}, conflicts=(), is_stale=False)
 
 
-def project_status(project_context: ProjectContext) -> ProjectStatus:
-    """Return the status of the project.
+def project_status(
+    project_context: ProjectContext, *, snapshot: ProjectSnapshot | None = None
+) -> ProjectStatus:
+    """Return the status of the project, as `snapshot` shows it if a caller has one.
 
     Changes and creates nothing; an unreadable database is a warning.
     """
     try:
-        snapshot, kept = take_snapshot(project_context), _kept(project_context)
+        snapshot = snapshot or take_snapshot(project_context)
+        kept = _kept(project_context)
         has_database, errors = project_context.store.exists(), list[str]()
     except StoreError as error:
         snapshot = ProjectSnapshot(project=read_project(project_context.files))

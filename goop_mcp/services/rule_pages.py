@@ -15,7 +15,18 @@ from goop_mcp.protocols import RULES
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.rules import Rule
 
-__all__ = ["LEFT_OUT", "RulePage", "RulePageValues", "rule_page", "rules_markdown"]
+__all__ = [
+    "LEFT_OUT",
+    "PAGE_OF_RULES",
+    "RulePage",
+    "RulePageValues",
+    "anchor_of",
+    "rule_page",
+    "rules_markdown",
+]
+
+PAGE_OF_RULES = "https://github.com/goop-mcp/goop-mcp/blob/main/docs/rules.md"
+"""Where the page of all rules is read; `#` and the anchor of a rule follow."""
 
 LEFT_OUT = "(left out)"
 """Stands for an example whose error is that the text is missing."""
@@ -149,6 +160,11 @@ def rule_page(rule: Rule) -> RulePage:
     )
 
 
+def anchor_of(rule: str) -> str:
+    """Return the anchor of the rule with the id `rule` on the page of all rules."""
+    return rule.replace("/", "-")
+
+
 def rules_markdown(book: Mapping[str, Rule] = RULES) -> str:
     """Return docs/rules.md: all rules in `book` by family, with their severity in both modes."""
     parts = [_HEAD]
@@ -157,6 +173,8 @@ def rules_markdown(book: Mapping[str, Rule] = RULES) -> str:
         for rule in rules:
             texts = (f"`{rule.id}`", rule.lenient.value, rule.strict.value, rule.catches, rule.fix)
             cells = [_marked_up(text).replace("|", "\\|") for text in texts]
+            # What findings link to; a heading for each rule would make the page ten times as long.
+            cells[0] = f'<a id="{anchor_of(rule.id)}"></a>{cells[0]}'
             rows.append(f"| {' | '.join(cells)} |\n")
 
         parts.append(

@@ -1,11 +1,37 @@
-"""Show statistics to people as messages in the visual style."""
+"""Show statistics: to people as messages in the visual style, to other programs as CSV."""
 
+import csv
+import io
 from typing import Final
 
 from goop_mcp.messages import notice, table
 from goop_mcp.services.stats import ProjectStats, StatsRow, share
 
-__all__ = ["stats_page"]
+__all__ = ["COLUMNS", "stats_csv", "stats_page"]
+
+COLUMNS: Final = (
+    "kind",
+    "name",
+    "judged",
+    "accepted",
+    "rejected",
+    "unknown",
+    "calls",
+    "accepted_calls",
+    "accepted_at_first",
+    "prompts",
+    "with_request",
+    "refused",
+    "attempts",
+    "seconds",
+    "tokens",
+    "claimed",
+    "observed",
+    "recorded",
+    "most_common_error",
+)
+"""The columns of the CSV: counts, seconds, and tokens (empty where no attempt reported any)."""
+
 
 _MOST_ROWS: Final = 15
 _NOT_NAMED: Final = "(not named)"
@@ -33,6 +59,62 @@ _REASONS: Final = {
 def stats_page(stats: ProjectStats) -> str:
     """Return `stats` as messages in the visual style, ending with a line feed."""
     return "\n\n".join(_messages(stats)) + "\n"
+
+
+def stats_csv(stats: ProjectStats) -> str:
+    """Return `stats` as CSV with a header: the total, then a row for each agent and each week.
+
+    A name that a spreadsheet would read as a formula begins with an apostrophe.
+    """
+    total = stats.statistics
+    rows = [
+        (
+            "total",
+            StatsRow(
+                name="",
+                replies=total.replies,
+                prompts=total.prompts,
+                effort=stats.effort,
+                rules=tuple(total.rules.items()),
+                tiers=total.tiers,
+            ),
+        ),
+        *(("agent", row) for row in stats.agents),
+        *(("week", row) for row in stats.weeks),
+    ]
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\r\n")
+    table.writerow(COLUMNS)
+    for kind, row in rows:
+        replies, prompts, effort = row.replies, row.prompts, row.effort
+        table.writerow(
+            (
+                kind,
+                _cell(_NOT_NAMED if row.name is None else row.name),
+                replies.accepted + replies.rejected,
+                replies.accepted,
+                replies.rejected,
+                replies.unknown,
+                replies.calls,
+                replies.accepted_calls,
+                replies.accepted_at_once,
+                prompts.prompts,
+                prompts.with_request,
+                prompts.refused,
+                effort.attempts,
+                round(effort.seconds, 3),
+                effort.tokens if effort.with_tokens else "",
+                *(row.tiers.get(tier, "") for tier in ("claimed", "observed", "recorded")),
+                _cell(row.rules[0][0]) if row.rules else "",
+            )
+        )
+
+    return text.getvalue()
+
+
+def _cell(text: str) -> str:
+    shown = "".join(each for each in text if each.isprintable())
+    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
 
 
 def _messages(stats: ProjectStats) -> list[str]:
@@ -79,6 +161,7 @@ def _messages(stats: ProjectStats) -> list[str]:
 
 def _restriction(stats: ProjectStats) -> str:
     since = f" since {stats.since}" if stats.since else ""
+    since += f" in round {stats.round}" if stats.round else ""
     return since + (f" of {stats.agent}" if stats.agent else "")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
+from goop_mcp.store.graph_rows import GraphReader, GraphWriter
 from goop_mcp.store.records import (
     Confirmation,
     ConfirmationAnswer,
@@ -47,6 +48,11 @@ class ReadTransaction(Protocol):
 
     Only `memory` and `memory_by_uid` return forgotten memories.
     """
+
+    @property
+    def graphs(self) -> GraphReader:
+        """The rows of delegation runs."""
+        ...
 
     def revision(self) -> int:
         """Return the revision of the last change, 0 for a project without any."""
@@ -281,6 +287,11 @@ class ReadTransaction(Protocol):
 
 class WriteTransaction(ReadTransaction, Protocol):
     """One transaction. Its own reading methods see what it adds at once."""
+
+    @property
+    def graphs(self) -> GraphWriter:
+        """The rows of delegation runs."""
+        ...
 
     def next_revision(self) -> int:
         """Return this transaction's revision, one more than the last; the same at each call.

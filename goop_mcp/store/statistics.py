@@ -12,6 +12,7 @@ from goop_mcp.validation.verdict import TIERS
 
 __all__ = [
     "Dialect",
+    "EffortCounts",
     "EndingCount",
     "PromptCounts",
     "ReplyCounts",
@@ -28,10 +29,14 @@ MOST_NAMES: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatisticsFilter:
-    """Which rows count; None means no restriction. `since` is a time in ISO 8601, UTC."""
+    """Which rows count; None means no restriction.
+
+    `since` and `until` are times in ISO 8601, UTC; `until` itself does not count any more.
+    """
 
     since: str | None = None
     agent: str | None = None
+    until: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,16 @@ class PromptCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class EffortCounts:
+    """What recorded attempts took: seconds of all, and tokens of those that reported them."""
+
+    attempts: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    with_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class EndingCount:
     """How many calls ended for the reason `ended` at attempt `number`, counted from 1."""
 
@@ -76,7 +91,8 @@ class Statistics:
 
     Agents are ordered by the number of their replies, `rules` by the number of replies that broke
     them, the largest first. `reports` counts the recorded envelopes by status, `tiers` their claims
-    by what they rest on, as far as evidence was given.
+    by what they rest on, as far as evidence was given. `rules_by_agent` are agent, rule and the
+    number of replies, the most frequent first.
     """
 
     replies: ReplyCounts
@@ -89,6 +105,10 @@ class Statistics:
     prompts_by_week: Mapping[str, PromptCounts]
     reports: Mapping[str | None, int]
     tiers: Mapping[str, int] = field(default_factory=dict)
+    tiers_by_week: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    rules_by_agent: tuple[tuple[str | None, str, int], ...] = ()
+    effort_by_agent: Mapping[str | None, EffortCounts] = field(default_factory=dict)
+    effort_by_week: Mapping[str, EffortCounts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +158,10 @@ def gather_statistics(ask: Ask, dialect: Dialect) -> Statistics:
         prompts_by_week=_in_order(queries.prompts(week)),
         reports=queries.reports(),
         tiers=queries.tiers(),
+        tiers_by_week=_in_order(queries.tiers_by(week)),
+        rules_by_agent=queries.rules_by_agent(),
+        effort_by_agent=queries.effort("agent"),
+        effort_by_week=_in_order(queries.effort(week)),
     )
 
 
@@ -192,16 +216,41 @@ class _Queries:
         return dict(map(tuple, self._grouped("status", "count(*)", statuses)))
 
     def tiers(self) -> dict[str, int]:
+        # Grouping by a constant gives one row, and none at all without reports.
+        return next(iter(self.tiers_by("NULL").values()), {})
+
+    def tiers_by(self, by: str) -> dict[Any, dict[str, int]]:
         # Quotes in the texts of agents are escaped, so these marks stand for claims alone.
-        marks = {tier: f'"tier": "{tier}"' for tier in TIERS}
+        marks = [f'"tier": "{tier}"' for tier in TIERS]
         counts = ", ".join(
             f"sum((length(verdict) - length(replace(verdict, '{mark}', ''))) / {len(mark)})"
-            for mark in marks.values()
+            for mark in marks
         )
-        schema, wanted = self._dialect.schema, self._dialect.wanted
-        rows = self._ask(f"SELECT {counts} FROM {schema}reports WHERE {wanted}")  # noqa: S608
-        found = zip(marks, rows[0], strict=True) if rows else ()
-        return {tier: int(count) for tier, count in found if count}
+        rows = self._wanted_rows("reports", "claims")
+        return {
+            name: {tier: int(count) for tier, count in zip(TIERS, found, strict=True) if count}
+            for name, *found in self._grouped(by, counts, rows)
+            if any(found)
+        }
+
+    def rules_by_agent(self) -> tuple[tuple[str | None, str, int], ...]:
+        dialect = self._dialect
+        parts = ("SELECT agent,", dialect.rule, ", count(*) FROM", self._replies, dialect.each_rule)
+        counted = " ".join((*parts, f"GROUP BY 1, 2 ORDER BY 3 DESC, 2 LIMIT {5 * MOST_NAMES}"))
+        return tuple((agent, rule, count) for agent, rule, count in self._ask(counted))
+
+    def effort(self, by: str) -> dict[Any, EffortCounts]:
+        counts = "count(*), coalesce(sum(seconds), 0), coalesce(sum(tokens), 0), count(tokens)"
+        rows = self._wanted_rows("attempts", "tries")
+        return {
+            name: EffortCounts(attempts, float(seconds), int(tokens), with_tokens)
+            for name, attempts, seconds, tokens, with_tokens in self._grouped(by, counts, rows)
+        }
+
+    def _wanted_rows(self, table: str, name: str) -> str:
+        """Return the rows of a table that the filter wants, as a table called `name`."""
+        wanted = ("WHERE", self._dialect.wanted)
+        return " ".join(("(SELECT * FROM", f"{self._dialect.schema}{table}", *wanted, ") AS", name))
 
     def _grouped(self, by: str, counts: str, rows: str) -> Sequence[Sequence[Any]]:
         """Return the counts of each group, the largest groups first, at most MOST_NAMES of them."""

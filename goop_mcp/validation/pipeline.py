@@ -23,6 +23,12 @@ from goop_mcp.validation.verdict_builder import build_verdict
 __all__ = ["Examination", "examine", "validate"]
 
 
+_FIELDS_ALONE = (
+    "JSON fields alone are no envelope: write it from them with the tool build_report, or with"
+    " `goop-mcp reports build --protocol NAME --json FILE`."
+)
+
+
 @dataclass(slots=True, kw_only=True)
 class Examination:
     """A reply that was read and judged, without a verdict: evidence may add problems."""
@@ -138,7 +144,10 @@ def _read(
                 else f"{describe_missing} or an envelope of another protocol"
             )
 
-        return ParseResult(0, [rule.problem(message)])
+        # Fields alone are what a caller of the builder has; their form can be written from them.
+        text = extraction.source.read.strip()
+        fix = _FIELDS_ALONE if text.startswith("{") and text.endswith("}") else None
+        return ParseResult(0, [rule.problem(message, fix=fix)])
 
     return family.read(extraction, extraction.chosen, expected, limits)
 

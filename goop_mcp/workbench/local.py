@@ -39,9 +39,14 @@ _logger = logging.getLogger(__name__)
 
 
 class LocalWorkbench:
-    """The workbench for `application`; whoever has a code of `codes` may enter."""
+    """The workbench for `application`; whoever has a code of `codes` may enter.
 
-    def __init__(self, application: AppContext, *, is_read_only: bool) -> None:
+    `per_second` limits the requests of a person; 0 is no limit.
+    """
+
+    def __init__(
+        self, application: AppContext, *, is_read_only: bool, per_second: float = _PER_SECOND
+    ) -> None:
         self.codes = OneTimeCodes()
         self._traffic = ConcurrencyLimiter()
         # New keys with each start: nobody is logged in from the last one.
@@ -51,7 +56,7 @@ class LocalWorkbench:
             door,
             logins,
             lambda _: _opened(application),
-            rates=RateLimiter(_PER_SECOND),
+            rates=RateLimiter(per_second),
             traffic=self._traffic,
             lifespan=_closing(application),
         )
@@ -85,11 +90,15 @@ class _CodeDoor(Door):
         # A program that only looks at the address must not use up the code.
         if request.method == "HEAD":
             return Response()
-        if not self._local.codes.use(request.path_params["code"]):
-            return workbench.login_page(error="code")
 
-        login, cookie = self._logins.issue(name=_user(), scopes=self._scopes, tenant="")
-        return workbench.enter(login, cookie, is_secure=False)
+        if self._local.codes.use(request.path_params["code"]):
+            login, cookie = self._logins.issue(name=_user(), scopes=self._scopes, tenant="")
+            response = workbench.enter(login, cookie, is_secure=False)
+        else:
+            response = workbench.login_page(error="code")
+        # The address holds the code, and is named nowhere.
+        response.headers["Referrer-Policy"] = "no-referrer"
+        return response
 
 
 def serve_locally(

@@ -21,6 +21,7 @@ from goop_mcp.cli.rendering.program_formats import (
 from goop_mcp.cli.rendering.text import render_text
 from goop_mcp.protocols import RULES, validate
 from goop_mcp.services.check_files import CheckedFile, FileVerdicts, UnreadFile
+from goop_mcp.services.rule_pages import PAGE_OF_RULES
 from tests.cli.running import ACCEPTED, CASES, REJECTED, REPAIRABLE, run
 
 NAMES = st.binary(min_size=1).map(os.fsdecode).filter(lambda name: "\0" not in name)
@@ -138,6 +139,7 @@ def test_sarif_describes_every_rule_that_was_violated() -> None:
             "shortDescription": {"text": RULES[rule["id"]].catches},
             "fullDescription": {"text": RULES[rule["id"]].why},
             "help": {"text": RULES[rule["id"]].fix},
+            "helpUri": f"{PAGE_OF_RULES}#{rule['id'].replace('/', '-')}",
             "defaultConfiguration": {"level": LEVELS[RULES[rule["id"]].lenient]},
         }
 

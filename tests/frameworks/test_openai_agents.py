@@ -64,7 +64,7 @@ class ScriptedModel(Model):
         self.replies, self.heard = replies, list[Any]()
 
     # The framework's
-    async def get_response(self, *, input: Any, **_: object) -> ModelResponse:  # noqa: A002, ANN401
+    async def get_response(self, *, input: Any, **_: object) -> ModelResponse:  # noqa: ANN401
         self.heard.append(input)
         reply = self.replies[min(len(self.heard), len(self.replies)) - 1]
         if isinstance(reply, Exception):

@@ -180,7 +180,10 @@ def test_without_the_record_only_our_entries_go(machine: Machine, name: str) -> 
 def test_a_dry_run_shows_the_difference_and_changes_nothing(machine: Machine) -> None:
     machine.write("opencode.json", '{\n  "model": "a/b"\n}\n')
     before = machine.files()
-    output = done(machine, "install", "opencode", "--dry-run")
+    short = done(machine, "install", "opencode", "--dry-run")
+    assert len(short.splitlines()) < 10
+    assert "changed   opencode.json" in short
+    output = done(machine, "install", "opencode", "--print")
     assert machine.files() == before
     assert '-  "model": "a/b"\n+  "model": "a/b",\n+  "mcp": {\n+    "goop": {\n' in output
     assert "+++ .opencode/plugins/goop.js" in output
@@ -472,11 +475,11 @@ def test_the_registered_command_is_shown_with_the_reason(machine: Machine) -> No
         (["install", "cursro"], "there is no host 'cursro'; did you mean 'cursor'?"),
         (
             ["install"],
-            "missing argument 'claude-code|opencode|cursor|vscode'; see goop-mcp install --help.",
+            "missing argument 'claude-code|opencode|cursor|vscode…'; see goop-mcp install --help.",
         ),
         (
             ["install", "codex"],
-            "Codex is set up by hand: put 'goop-mcp hook codex' into its hooks.json",
+            "Codex is set up by hand: put {",
         ),
         (
             ["install", "cursor", "--command", "'x"],
@@ -576,7 +579,7 @@ def claude_code_registration(machine: Machine) -> Registration:
 
 def test_a_dry_run_reports_that_nothing_was_written(machine: Machine) -> None:
     assert done(machine, "install", "opencode", "--dry-run").endswith(
-        "Nothing was written, because of --dry-run.\n"
+        "Nothing was written, because of --dry-run. --print shows the differences.\n"
     )
     assert "Start it again" not in done(machine, "install", "opencode", "--dry-run")
     done(machine, "install", "opencode")
@@ -586,7 +589,8 @@ def test_a_dry_run_reports_that_nothing_was_written(machine: Machine) -> None:
 def test_a_second_install_reports_that_there_was_nothing_to_do(machine: Machine) -> None:
     done(machine, "install", "opencode")
     output = done(machine, "install", "opencode")
-    assert output.endswith("Nothing had to be changed. `goop-mcp doctor` checks the connection.\n")
+    assert "\nNothing had to be changed.\n" in output
+    assert output.endswith("`goop-mcp doctor` checks the connection.\n")
     assert "starts it as" not in output
 
 
@@ -661,3 +665,23 @@ def test_a_command_of_an_older_version_is_renewed(machine: Machine) -> None:
     command = machine.write(".opencode/command/goop-plan.md", older)
     done(machine, "install", "opencode")
     assert command.read_text(encoding="utf-8") == command_file("goop-plan", "opencode")
+
+
+def test_several_hosts_are_installed_at_once(machine: Machine) -> None:
+    output = done(machine, "install", "claude-code", "cursor", "vscode")
+    for name in (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json"):
+        assert (machine.project / name).is_file()
+    assert "Judged: subagents named goop-*, memory-distiller, and the main agent where" in output
+
+    # A typing error in one name leaves nothing half done.
+    before = machine.files()
+    assert machine.run("install", "opencode", "curser").code == 2
+    assert machine.files() == before
+
+
+def test_it_says_what_to_do_where_nobody_is_judged(machine: Machine) -> None:
+    output = done(machine, "install", "vscode")
+    assert "Judged: nobody by itself, because VS Code cannot hold an agent back; have" in output
+    machine.write("goop-mcp.toml", "[hooks]\nagents = []\n")
+    output = done(machine, "install", "opencode")
+    assert "Judged: nobody, because agents is empty; name yours in .goopspec/hooks.json" in output

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from httpx2 import Response
 from lxml import html
 
 from goop_mcp.protocols.agent_request.model import RequestMode, RequestWorkflow
@@ -31,8 +32,9 @@ FORM = {
 PROMPT = f"docs/.scratch/sessions/{SESSION}/prompt.md"
 
 
-def prompt_of(page: object) -> str:
-    return html.document_fromstring(page.text).cssselect("#prompt")[0].text_content()  # type: ignore[attr-defined]
+def prompt_of(page: Response) -> str:
+    (found,) = html.document_fromstring(page.text).cssselect("#prompt")
+    return str(found.text_content())
 
 
 def digest(browser: Browser) -> str:

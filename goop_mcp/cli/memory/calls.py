@@ -5,7 +5,7 @@ from functools import wraps
 
 import click
 
-from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, TENANT, opened_application
 from goop_mcp.cli.streams import complain, emit_json, show, wants_colour
 from goop_mcp.memory.drafts import MemoryRefusedError
 from goop_mcp.memory.repository import MemoryNotFoundError
@@ -58,7 +58,7 @@ def with_store(command: Callable[..., int]) -> Callable[..., int]:
 
         return code
 
-    for option in (PROJECT_ID, DATABASE, PROJECT):
+    for option in (TENANT, PROJECT_ID, DATABASE, PROJECT):
         run = option(run)
 
     return run

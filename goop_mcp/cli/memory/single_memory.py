@@ -29,7 +29,12 @@ _ID = click.argument("id", type=int, metavar="ID")
     "--type", "type", type=click.Choice(SAVED_TYPES), default="observation", show_default=True
 )
 @click.option(
-    "--importance", type=float, default=0.5, show_default=True, metavar="NUMBER", help="0 to 1."
+    "--importance",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    metavar="NUMBER",
+    help="0 to 1.",
 )
 @click.option(
     "--concept", "concepts", multiple=True, metavar="WORD", help="May be given several times."

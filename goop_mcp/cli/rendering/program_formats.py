@@ -10,8 +10,9 @@ from xml.sax.saxutils import escape, quoteattr
 from goop_mcp import __version__
 from goop_mcp.cli.json_text import json_text
 from goop_mcp.cli.rendering.source_line import marked_length, shown
-from goop_mcp.protocols import rules_with
+from goop_mcp.protocols import RULES, rules_with
 from goop_mcp.services.check_files import FileVerdicts
+from goop_mcp.services.rule_pages import PAGE_OF_RULES, anchor_of
 from goop_mcp.services.user_files import STDIN
 from goop_mcp.validation.findings import Finding, Severity
 from goop_mcp.validation.verdict import Verdict
@@ -47,6 +48,10 @@ def render_sarif(outcome: FileVerdicts) -> str:
                 "shortDescription": {"text": rule.catches},
                 "fullDescription": {"text": rule.why},
                 "help": {"text": rule.fix},
+                # Custom rules are on no page of ours.
+                **(
+                    {"helpUri": f"{PAGE_OF_RULES}#{anchor_of(rule.id)}"} if rule.id in RULES else {}
+                ),
                 "defaultConfiguration": {"level": _SARIF_LEVELS[rule.lenient]},
             }
             for rule in map(book.__getitem__, ids)

@@ -19,7 +19,14 @@ from goop_mcp.hosts.installing import Registration
 from goop_mcp.hosts.launch import PROGRAM
 from goop_mcp.services.stop_hooks.policy import FILE, read_policy
 
-__all__ = ["Judging", "check_judging", "check_reading", "plugins_that_judge", "removal"]
+__all__ = [
+    "Judging",
+    "check_judging",
+    "check_reading",
+    "plugins_that_judge",
+    "removal",
+    "who_is_judged",
+]
 
 _STARTERS: Final = (PROGRAM, "uvx", "pipx")
 """The programs that the plugin of Claude Code tries, in this order."""
@@ -58,6 +65,34 @@ def plugins_that_judge(project: Path, environment: Mapping[str, str]) -> list[Ju
         )
         for plugin in find_plugins(project, environment)
     ]
+
+
+def who_is_judged(project: Path, hosts: Sequence[Host]) -> tuple[bool, str]:
+    """Return whether anybody's reports are judged in `project` by these hosts, and whose.
+
+    Where nobody's are, the text says what to do about it.
+    """
+    if not any(each.judges for each in hosts):
+        titles = " and ".join(each.title for each in hosts)
+        return False, (
+            f"nobody by itself, because {titles} cannot hold an agent back; have agents call the"
+            " tool validate_report: goop-mcp prompt prints what to put into their instructions"
+        )
+
+    policy, _ = read_policy(str(project))
+    example = f'in {FILE}: {{"agents": ["backend-*"]}}'
+    if not policy.agents and policy.main != "required":
+        return False, f"nobody, because agents is empty; name yours {example}"
+
+    exempt = f" (but not {', '.join(policy.exempt)})" if policy.exempt else ""
+    main = {
+        "present": "the main agent where its message has an envelope",
+        "required": "the main agent always",
+        "ignored": "not the main agent",
+    }[policy.main]
+    names = ", ".join(policy.agents) or "(none)"
+
+    return True, f"subagents named {names}{exempt}, and {main}; name others {example}"
 
 
 def check_judging(

@@ -11,6 +11,7 @@ from goop_mcp.hosts.catalogue import (
     SERVER,
     Asset,
     Element,
+    Host,
     Part,
     Scope,
     ServerEntry,
@@ -26,6 +27,7 @@ from goop_mcp.hosts.doctor.judging import (
     check_reading,
     plugins_that_judge,
     removal,
+    who_is_judged,
 )
 from goop_mcp.hosts.editing import parse_configuration
 from goop_mcp.hosts.installing import Registration
@@ -58,6 +60,7 @@ class _Found:
 def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[DoctorCheck]:
     """Yield what is found in the files of every host, for the project and for the user."""
     registered = False
+    used: list[Host] = []
     for host in HOSTS.values():
         servers: list[_Found] = []
         judges: list[Judging] = []
@@ -90,6 +93,7 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Docto
             yield _check_server(server)
 
         if servers or judges:
+            used.append(host)
             yield from check_reading(host, project, environment)
 
         registered = registered or bool(servers)
@@ -100,6 +104,10 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Docto
             "goop-mcp is not registered in any host here",
             f"goop-mcp install {'|'.join(HOSTS)}",
         )
+    if used:
+        is_anybody, whom = who_is_judged(project, used)
+        judged, _, todo = whom.partition("; ")
+        yield ok("judged", whom) if is_anybody else warning("judged", judged, todo)
 
 
 def _check_files(

@@ -8,7 +8,7 @@ from goop_mcp.errors import GoopError
 from goop_mcp.redaction import redact_structure
 from goop_mcp.routing.deviations import parse_deviations
 from goop_mcp.services.project_context import ProjectContext
-from goop_mcp.services.project_snapshot import snapshot_in
+from goop_mcp.services.project_snapshot import ProjectSnapshot, snapshot_in
 from goop_mcp.services.project_steps.model import (
     Plan,
     ProjectStep,
@@ -109,16 +109,20 @@ class OpenConfirmation:
     text: str | None = field(default=None, repr=False)
 
 
-def step_offers(project_context: ProjectContext, *, now: str) -> StepOffers:
-    """Return what can be done with the project now. Raises StoreError.
+def step_offers(
+    project_context: ProjectContext, *, now: str, snapshot: ProjectSnapshot | None = None
+) -> StepOffers:
+    """Return what can be done with the project now, as `snapshot` shows it if a caller has one.
 
-    `now` is ISO 8601 in UTC.
+    `now` is ISO 8601 in UTC. Raises StoreError.
     """
     if not project_context.store.exists() and not project_context.files.exists(".goopspec"):
         return StepOffers()
 
     def ask(reading: ReadTransaction) -> StepOffers:
-        stage = _first_stage(project_context, reading, ProjectStep(action="start_phase"), now)
+        taken = snapshot or snapshot_in(project_context, reading)
+        step = ProjectStep(action="start_phase")
+        stage = _first_stage(project_context, reading, taken, step, now)
         if isinstance(stage, str):
             return StepOffers(refused=stage)
 
@@ -152,7 +156,8 @@ def open_confirmation(
                 asked=asked, step=step, question=summary, choices=None, problem=problem
             )
 
-        stage = _first_stage(project_context, reading, step, now)
+        snapshot = snapshot_in(project_context, reading)
+        stage = _first_stage(project_context, reading, snapshot, step, now)
         plan = stage if isinstance(stage, str) else _planned(stage)
         if not isinstance(plan, Plan) or isinstance(stage, str) or plan.asks is None:
             why = plan if isinstance(plan, str) else "the step is not possible any more"
@@ -177,10 +182,13 @@ def open_confirmation(
 
 
 def _first_stage(
-    context: ProjectContext, reading: ReadTransaction, step: ProjectStep, now: str
+    context: ProjectContext,
+    reading: ReadTransaction,
+    snapshot: ProjectSnapshot,
+    step: ProjectStep,
+    now: str,
 ) -> Stage | str:
     """Return the project for `step`, or why no step can be taken."""
-    snapshot = snapshot_in(context, reading)
     try:
         stage = stage_for(context, reading, snapshot, step, by="nobody", now=now)
     except GoopError as error:

@@ -9,6 +9,7 @@ from typing import Any
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed
 
+from goop_mcp.store.graph_rows import GraphReader, for_postgres
 from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
 from goop_mcp.store.postgres.errors import translating
@@ -85,6 +86,11 @@ class PostgresReadTransaction:
             revision,
         )
         self._mine = {"tenant": project.tenant, "project": project.name}
+
+    @property
+    def graphs(self) -> GraphReader:
+        """The rows of delegation runs."""
+        return GraphReader(self._graph_rows)
 
     def revision(self) -> int:
         """Return the revision of the last change, 0 for a project without any."""
@@ -375,7 +381,11 @@ class PostgresReadTransaction:
 
     def statistics(self, wanted: StatisticsFilter) -> Statistics:
         """Return the statistics of attempts, judgements and reports."""
-        bound = self._mine | {"since": wanted.since, "agent": wanted.agent}
+        bound = self._mine | {
+            "since": wanted.since,
+            "until": wanted.until,
+            "agent": wanted.agent,
+        }
 
         def ask(statement: str) -> list[tuple[Any, ...]]:
             if self._connection is None:
@@ -387,6 +397,10 @@ class PostgresReadTransaction:
 
     def _one_memory(self, statement: Composed, value: int | str) -> StoredMemory | None:
         return next((memory_of(row) for row in self._rows(statement, value=value)), None)
+
+    def _graph_rows(self, statement: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+        # All statements are constants of `graph_rows`; values are bound.
+        return self._rows(SQL(for_postgres(statement)), **values)
 
     def _rows(self, statement: SQL | Composed, **values: object) -> list[dict[str, Any]]:
         """Run a statement for this project; raise subclasses of StoreError."""

@@ -495,7 +495,8 @@ STATISTICS = Dialect(
     schema="goop.",
     wanted=(
         "tenant = %(tenant)s AND project = %(project)s AND (%(since)s::text IS NULL OR created_at"
-        " >= %(since)s::text) AND (%(agent)s::text IS NULL OR agent = %(agent)s::text)"
+        " >= %(since)s::text) AND (%(until)s::text IS NULL OR created_at < %(until)s::text)"
+        " AND (%(agent)s::text IS NULL OR agent = %(agent)s::text)"
     ),
     week="""to_char(created_at::timestamptz AT TIME ZONE 'UTC', 'IYYY"-W"IW')""",
     each_rule="CROSS JOIN LATERAL unnest(replies.rules) AS broken (value)",

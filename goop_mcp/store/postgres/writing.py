@@ -8,6 +8,7 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from goop_mcp.current_request import current_request
 from goop_mcp.store.failpoints import Failpoint, failpoint
+from goop_mcp.store.graph_rows import GraphWriter
 from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
 from goop_mcp.store.postgres.reading import (
@@ -117,6 +118,11 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
         super().__init__(connection, project, place=place, revision=counters.last("revision"))
         self._counters = counters
         self._raised = self.has_forgotten = False
+
+    @property
+    def graphs(self) -> GraphWriter:
+        """The rows of delegation runs."""
+        return GraphWriter(self._graph_rows)
 
     def next_revision(self) -> int:
         """Return this transaction's revision, one more than the last; the same at each call."""

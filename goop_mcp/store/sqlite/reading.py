@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 import apsw
 
+from goop_mcp.store.graph_rows import GraphReader, for_sqlite
 from goop_mcp.store.records import (
     MOST_CONFIRMATIONS,
     MOST_KEPT_DOCUMENTS,
@@ -89,7 +90,10 @@ _LONGEST_TITLE: Final = 1000
 _ALL: Final = -1
 _DIALECT: Final = Dialect(
     schema="",
-    wanted="(:since IS NULL OR created_at >= :since) AND (:agent IS NULL OR agent = :agent)",
+    wanted=(
+        "(:since IS NULL OR created_at >= :since) AND (:until IS NULL OR created_at < :until)"
+        " AND (:agent IS NULL OR agent = :agent)"
+    ),
     week="strftime('%G-W%V', created_at)",
     each_rule="JOIN json_each(replies.rules) AS broken",
     rule="broken.value",
@@ -123,6 +127,11 @@ class SqliteReadTransaction:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._frequencies: WordFrequencies | None = None
+
+    @property
+    def graphs(self) -> GraphReader:
+        """The rows of delegation runs."""
+        return GraphReader(self._graph_rows)
 
     def revision(self) -> int:
         """Return the revision of the last change."""
@@ -464,10 +473,21 @@ class SqliteReadTransaction:
 
     def statistics(self, wanted: StatisticsFilter) -> Statistics:
         """Return the statistics of attempts, judgements and reports."""
-        bindings = {"since": wanted.since, "agent": wanted.agent}
+        bindings = {"since": wanted.since, "until": wanted.until, "agent": wanted.agent}
         return gather_statistics(
             lambda statement: self._connection.execute(statement, bindings).fetchall(), _DIALECT
         )
+
+    def _graph_rows(self, statement: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+        cursor = self._connection.execute(for_sqlite(statement), values)
+        names: list[str] = []
+        rows: list[dict[str, Any]] = []
+        for row in cursor:
+            # The columns are known only while the statement runs.
+            names = names or [each[0] for each in cursor.get_description()]
+            rows.append(dict(zip(names, row, strict=True)))
+
+        return rows
 
     def _select(self, kind: type[Record], rest: str, bindings: Bindings) -> list[Record]:
         """Return records of `kind`, whose fields are named like the columns of its table `m`."""

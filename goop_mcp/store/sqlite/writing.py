@@ -8,6 +8,7 @@ import apsw
 
 from goop_mcp.current_request import current_request
 from goop_mcp.store.failpoints import Failpoint, failpoint
+from goop_mcp.store.graph_rows import GraphWriter
 from goop_mcp.store.records import (
     MOST_BYTES_OF_KEPT_REPLIES,
     MOST_BYTES_OF_KEPT_RUNS,
@@ -120,6 +121,11 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         super().__init__(connection)
         self._revision: int | None = None
         self.has_forgotten = self.has_purged = False
+
+    @property
+    def graphs(self) -> GraphWriter:
+        """The rows of delegation runs."""
+        return GraphWriter(self._graph_rows)
 
     def next_revision(self) -> int:
         """Return this transaction's revision."""

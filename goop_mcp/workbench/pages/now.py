@@ -7,6 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from goop_mcp import services
+from goop_mcp.errors import StoreError
 from goop_mcp.server.scopes import CONFIRM, WRITE
 from goop_mcp.services.project_steps import OfferedStep, ProjectStep, StepResult
 from goop_mcp.workbench.visits import (
@@ -44,11 +45,15 @@ _KINDS: Final[Mapping[str, NoteKind]] = {
 
 
 def _show(visit: Visit) -> Response:
-    context = visit.application.project_context
-    status = services.project_status.project_status(context)
-    offers = services.project_steps.StepOffers()
-    if status.is_readable:
-        offers = services.project_steps.step_offers(context, now=visit.now)
+    context, offers = visit.application.project_context, services.project_steps.StepOffers()
+    try:
+        # Taken once for both: reading the documents is most of what this page costs.
+        snapshot = services.project_snapshot.take_snapshot(context)
+        status = services.project_status.project_status(context, snapshot=snapshot)
+        offers = services.project_steps.step_offers(context, now=visit.now, snapshot=snapshot)
+    except StoreError:
+        # What the files say is shown, with a warning about the database.
+        status = services.project_status.project_status(context)
     phases = next((each for name, each in PHASES.items() if name == status.profile), ())
 
     order = {phase: number for number, phase in enumerate(phases)}

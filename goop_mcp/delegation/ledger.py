@@ -1,0 +1,800 @@
+"""The runs of a project: each method is one transaction, after which everything is true.
+
+A task is worked on under a lease. Each claim raises its fence, and whoever comes with an older one
+has lost the task: what they bring is kept as an event and changes nothing. So a call of an agent
+may happen twice, and what follows from it happens once.
+"""
+
+import json
+import math
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Final, Literal
+
+from goop_mcp.delegation.changes import (
+    RunChange,
+    RunError,
+    as_json,
+    epoch,
+    find_run,
+    find_task,
+    kept_text,
+    key_of_gate,
+    step_of,
+    value_of,
+)
+from goop_mcp.delegation.expand import Expansion, RunSnapshot
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.parts import GraphGate, GraphTask
+from goop_mcp.delegation.placeholders import INPUT, fill_in
+from goop_mcp.delegation.processes import ThisProcess, boot_id, lives
+from goop_mcp.delegation.states import (
+    ENDED,
+    RUN_ENDED,
+)
+from goop_mcp.errors import GoopError
+from goop_mcp.redaction import redact
+from goop_mcp.retry.attempts import Attempt
+from goop_mcp.retry.replies import Message, Usage
+from goop_mcp.store.graph_rows import (
+    GraphAttemptRow,
+    GraphRunRow,
+    GraphTaskRow,
+    RunnerRow,
+)
+from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.safe_json import JsonValue
+
+__all__ = [
+    "LEASE_SECONDS",
+    "Claim",
+    "Ledger",
+    "LostTaskError",
+    "Nothing",
+    "RunError",
+    "step_of",
+]
+
+LEASE_SECONDS: Final = 30.0
+GRACE_SECONDS: Final = 10.0
+"""How long after its lease a task of another host is left alone: its programs end meanwhile."""
+
+_LOOKED_AT: Final = 200
+_OLD_RUNNERS: Final = 7 * 86_400.0
+_LONGEST_INPUT: Final = 1_000_000
+
+
+class LostTaskError(GoopError):
+    """Raised for a task that another runner has taken, or a person cancelled: stop working on it.
+
+    `late` is False where the task was cancelled.
+    """
+
+    def __init__(self, task: str, *, late: bool) -> None:
+        self.task, self.late = task, late
+        super().__init__(f"task {task} is {'taken by another runner' if late else 'cancelled'}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A task that this runner works on.
+
+    `attempts` are those that ended before; `interrupted` is the number of the message whose effect
+    is not known, None for none. `to_end` is the program of the dead runner, as (pid, start).
+    """
+
+    row: GraphTaskRow
+    task: GraphTask
+    prompt: str
+    attempts: tuple[Attempt, ...] = ()
+    interrupted: int | None = None
+    to_end: tuple[int, str] | None = None
+
+    @property
+    def fence(self) -> int:
+        """What shows that the task is still ours."""
+        return self.row.fence
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """There is nothing to claim: for how long to wait at most, and the state of the run."""
+
+    state: str
+    seconds: float = 0.5
+
+
+class Ledger:
+    """The runs in `store`; `limit` calls of agents are recorded as `keep` says."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        lease_seconds: float = LEASE_SECONDS,
+        grace_seconds: float = GRACE_SECONDS,
+    ) -> None:
+        self.store = store
+        self.lease_seconds, self._grace = lease_seconds, grace_seconds
+        self._graphs: dict[str, Graph] = {}
+
+    # Runs
+
+    def create(
+        self,
+        graph: Graph,
+        *,
+        input: Mapping[str, JsonValue],
+        options: Mapping[str, JsonValue] | None = None,
+        trace_id: str | None = None,
+    ) -> str:
+        """Add a run of `graph` and return its id. Raises RunError for values that are missing."""
+        missing = [name for name in graph.inputs() if name not in input]
+        if missing:
+            raise RunError(
+                f"the graph needs a value for {', '.join(missing)}; give it with"
+                f" --input {missing[0]}=…"
+            )
+        written = as_json(dict(input))
+        if len(written) > _LONGEST_INPUT:
+            raise RunError(f"the input has more than {_LONGEST_INPUT:,} characters; shorten it")
+
+        run_id = f"run-{secrets.token_hex(4)}"
+
+        def write(writing: WriteTransaction) -> None:
+            now = epoch(writing.now())
+            limit = graph.limits.deadline
+            run = GraphRunRow(
+                id=run_id,
+                name=graph.name,
+                graph=as_json(graph.to_dict()),
+                graph_hash=graph.digest,
+                input=redact(written).text,
+                options=as_json(dict(options or {})),
+                edges="{}",
+                state="running",
+                created_at=writing.now(),
+                ended_at=None,
+                deadline_at=None if limit is None else now + limit,
+                spent_tokens=0,
+                reserved_tokens=0,
+                spent_calls=0,
+                spent_cost=0.0,
+                trace_id=trace_id,
+                last_seq=0,
+            )
+            writing.graphs.add(run)
+            change = RunChange(writing, run, graph)
+            change.event(None, "created", {"graph": graph.name, "tasks": len(graph.steps)})
+            for step in graph.steps.values():
+                change.add_step(step, distance=graph.distance[step.id])
+            for step in graph.steps.values():
+                if not step.needs:
+                    change.begin(step.id)
+            change.save()
+
+        self._graphs[run_id] = graph
+        self.store.write(write)
+        return run_id
+
+    def graph(self, run: GraphRunRow) -> Graph:
+        """Return the graph of a run as it was stored last."""
+        known = self._graphs.get(run.id)
+        if known is None or known.digest != run.graph_hash:
+            known = self._graphs[run.id] = Graph.from_dict(json.loads(run.graph))
+        return known
+
+    def run(self, id: str) -> GraphRunRow:
+        """Return a run. Raises RunError if there is none."""
+        return self.store.read(lambda reading: find_run(reading, id))
+
+    def change_graph(self, id: str, graph: Graph) -> list[str]:
+        """Go on with another graph; return the accepted tasks that stay as they are.
+
+        A task stays when its agent, its prompt with its values, its protocol and all that it needs
+        are the same. Raises RunError while somebody works on the run.
+        """
+
+        def write(writing: WriteTransaction) -> list[str]:
+            run = find_run(writing, id)
+            if writing.graphs.tasks(id, state="running"):
+                raise RunError(
+                    f"{id} has running tasks; cancel it or wait before its graph changes"
+                )
+
+            rows = {row.id: row for row in writing.graphs.tasks(id)}
+            kept = self._unchanged(run, graph, rows)
+            # What agents added belongs to what was asked before, and comes again if it must.
+            writing.graphs.remove_steps(id, but=kept)
+            run = replace(
+                run,
+                graph=as_json(graph.to_dict()),
+                graph_hash=graph.digest,
+                edges="{}",
+                state="running",
+                ended_at=None,
+            )
+            change = RunChange(writing, run, graph)
+            for step in graph.steps.values():
+                if step.id not in kept:
+                    change.add_step(step, distance=graph.distance[step.id], again=rows.get(step.id))
+            for step in graph.steps.values():
+                if step.id not in kept:
+                    change.look_again(step.id)
+            change.event(None, "changed", {"kept": sorted(kept)})
+            change.save()
+            return sorted(kept)
+
+        kept = self.store.write(write)
+        self._graphs[id] = graph
+        return kept
+
+    def kept_by(self, id: str, graph: Graph) -> list[str]:
+        """Return the accepted tasks that `change_graph` would keep."""
+
+        def read(reading: ReadTransaction) -> list[str]:
+            rows = {row.id: row for row in reading.graphs.tasks(id)}
+            return sorted(self._unchanged(find_run(reading, id), graph, rows))
+
+        return self.store.read(read)
+
+    def _unchanged(
+        self, run: GraphRunRow, graph: Graph, rows: Mapping[str, GraphTaskRow]
+    ) -> set[str]:
+        values: dict[str, JsonValue] = {INPUT: json.loads(run.input)}
+        keys: dict[str, str] = {}
+        kept: set[str] = set()
+        for wave in graph.waves:
+            for name in wave:
+                step, row = graph.steps[name], rows.get(name)
+                if row is None or row.state != "accepted" or not kept.issuperset(step.needs):
+                    continue
+                if isinstance(step, GraphGate):
+                    key = key_of_gate(step)
+                else:
+                    try:
+                        prompt = fill_in(graph.prompt_of(step), values)
+                    except ValueError:
+                        continue
+                    key = graph.key_of(step, prompt, [keys[need] for need in step.needs])
+                if key == row.task_key:
+                    kept.add(name)
+                    keys[name], values[name] = key, value_of(row)
+
+        return kept
+
+    def cancel(self, id: str, task: str | None = None, *, by: str) -> list[str]:
+        """Cancel a run, or one task and what needs it; return the ids of what was cancelled.
+
+        Running tasks are asked to stop; their runner, or the next one, ends their programs.
+        """
+
+        def write(writing: WriteTransaction) -> list[str]:
+            change = self._change(writing, id)
+            rows = writing.graphs.tasks(id) if task is None else [find_task(writing, id, task)]
+            cancelled = []
+            for row in rows:
+                if row.state in ENDED:
+                    continue
+                cancelled.append(row.id)
+                if row.state == "running":
+                    change.move(row, "running", cancel_requested=1)
+                else:
+                    change.move(row, "cancelled", reason="cancelled", message=f"by {by}")
+            change.event(task, "cancel", {"by": by, "tasks": cancelled[:100]})
+            for each in cancelled if task is not None else ():
+                change.after(each)
+            if task is None:
+                change.run = replace(change.run, options=_with(change.run.options, cancelled=True))
+            change.save()
+            return cancelled
+
+        return self.store.write(write)
+
+    def retry(self, id: str, task: str, *, downstream: bool = False, fresh: bool = False) -> None:
+        """Run an ended task again; `downstream` also what needs it, which is done otherwise.
+
+        `fresh` begins another conversation. Raises RunError for a task that has not ended.
+        """
+
+        def write(writing: WriteTransaction) -> None:
+            change = self._change(writing, id)
+            row = find_task(writing, id, task)
+            if row.state not in ENDED and row.state != "input_required":
+                raise RunError(f"{task} is {row.state}; only what has ended is run again")
+            change.reopen()
+            change.again(row, notes=None, fresh=fresh)
+            for each in change.dependants([task]):
+                dependant = find_task(writing, id, each)
+                # What was left out because of it gets its turn in any case.
+                if downstream or dependant.state == "skipped":
+                    change.again(dependant, notes=None, fresh=fresh)
+            change.event(task, "again", {"downstream": downstream})
+            change.look_again(task)
+            change.save()
+
+        self.store.write(write)
+
+    # Runners
+
+    def register(self, runner: ThisProcess) -> None:
+        """Add this process to the runners."""
+
+        def write(writing: WriteTransaction) -> None:
+            now = epoch(writing.now())
+            writing.graphs.remove_runners(before=now - _OLD_RUNNERS)
+            writing.graphs.add(RunnerRow(**asdict(runner), seen_at=now))
+
+        self.store.write(write)
+
+    def renew(self, runner: ThisProcess) -> list[str]:
+        """Extend the leases of all tasks of this process; return their ids."""
+
+        def write(writing: WriteTransaction) -> list[str]:
+            now = epoch(writing.now())
+            writing.graphs.set(RunnerRow(**asdict(runner), seen_at=now))
+            return writing.graphs.renew_leases(runner.owner, until=now + self.lease_seconds)
+
+        return self.store.write(write, timeout=self.lease_seconds / 3)
+
+    def claim(
+        self, id: str, runner: ThisProcess, *, parallel: int | None = None
+    ) -> Claim | Nothing:
+        """Take the most urgent task that may begin; or one whose runner is dead.
+
+        `parallel` bounds the tasks of this run at once, in place of the graph's own limit.
+        """
+        return self.store.write(lambda writing: self._claim(writing, id, runner, parallel))
+
+    def _claim(
+        self, writing: WriteTransaction, id: str, runner: ThisProcess, parallel: int | None
+    ) -> Claim | Nothing:
+        run = find_run(writing, id)
+        if run.state in RUN_ENDED:
+            return Nothing(run.state)
+
+        change, now = RunChange(writing, run, self.graph(run)), epoch(writing.now())
+        change.answer_late_gates(now)
+        if run.deadline_at is not None and now > run.deadline_at:
+            change.stop_all("deadline")
+
+        running = writing.graphs.tasks(id, state="running")
+        for row in running:
+            if row.owner != runner.owner and (dead := self._is_lost(writing, row, now)):
+                claim = self._take_over(change, row, runner, now, same_host=dead == "dead")
+                if claim is not None:
+                    change.save()
+                    return claim
+
+        running = writing.graphs.tasks(id, state="running")
+        most = parallel or change.graph.limits.parallel
+        soonest = math.inf
+        if len(running) < most:
+            busy = _Busy(running, change.graph)
+            for row in writing.graphs.ready_tasks(id, limit=_LOOKED_AT):
+                step = step_of(row)
+                if not isinstance(step, GraphTask):
+                    continue
+                circuit = writing.graphs.circuit(step.agent)
+                starts = max(row.ready_at or 0.0, circuit.open_until if circuit else 0.0)
+                if starts > now:
+                    soonest = min(soonest, starts - now)
+                elif not busy.excludes(step):
+                    claim = self._begin(change, row, step, runner, now)
+                    if claim is not None:
+                        change.save()
+                        return claim
+
+        change.save()
+        return Nothing(change.run.state, max(0.02, min(0.5, soonest)))
+
+    def _is_lost(
+        self, writing: WriteTransaction, row: GraphTaskRow, now: float
+    ) -> Literal["dead", "late"] | None:
+        """Return why nobody works on a running task any more, None while its lease holds."""
+        owner = writing.graphs.runner(row.owner or "")
+        if owner is None:
+            return "late"
+        here = owner.boot_id and owner.boot_id == boot_id()
+        if here and not lives(owner.pid, owner.pid_started):
+            return "dead"
+
+        until = row.lease_until or 0.0
+        # A clock that was set back would make a lease last for hours: it is never that long.
+        if until > now + 2 * self.lease_seconds:
+            until = owner.seen_at if owner.seen_at <= now else now + self.lease_seconds
+        # Programs of another machine cannot be ended from here: they get time to end themselves.
+        return "late" if now > until + (0.0 if here else self._grace) else None
+
+    def _take_over(
+        self,
+        change: "RunChange",
+        row: GraphTaskRow,
+        runner: ThisProcess,
+        now: float,
+        *,
+        same_host: bool,
+    ) -> Claim | None:
+        change.event(row.id, "lease_lost", {"owner": row.owner})
+        if row.cancel_requested:
+            change.move(row, "cancelled", reason="cancelled", owner=None, lease_until=None)
+            change.after(row.id)
+            return None
+
+        step = step_of(row)
+        if not isinstance(step, GraphTask):
+            raise RunError(f"{row.id} is a gate, which never runs")
+        unended = [
+            each
+            for each in change.writing.graphs.attempts(row.run, row.id, unended=True)
+            if each.round == row.round
+        ]
+        for each in unended:
+            change.settle(each, None, agent=step.agent, now=now)
+        if unended and step.on_crash == "person":
+            change.move(
+                row,
+                "input_required",
+                reason="crash",
+                message="its runner died while the agent was asked; is it to be asked again?",
+                owner=None,
+                lease_until=None,
+            )
+            return None
+
+        to_end = None
+        if row.program_pid is not None and same_host:
+            to_end = (row.program_pid, row.program_started or "")
+        claimed = change.take(row, runner, now + self.lease_seconds)
+        return self._claimed(change, claimed, step, interrupted=unended, to_end=to_end)
+
+    def _begin(
+        self,
+        change: "RunChange",
+        row: GraphTaskRow,
+        step: GraphTask,
+        runner: ThisProcess,
+        now: float,
+    ) -> Claim | None:
+        filled = row if row.prompt is not None else change.fill(row, step)
+        if filled is None:
+            return None
+        row = filled
+        return self._claimed(change, change.take(row, runner, now + self.lease_seconds), step)
+
+    def _claimed(
+        self,
+        change: "RunChange",
+        row: GraphTaskRow,
+        step: GraphTask,
+        *,
+        interrupted: Sequence[GraphAttemptRow] = (),
+        to_end: tuple[int, str] | None = None,
+    ) -> Claim:
+        ended = [
+            Attempt.from_dict(json.loads(each.outcome))
+            for each in change.writing.graphs.attempts(row.run, row.id)
+            if each.round == row.round and each.outcome is not None
+        ]
+        prompt = "\n\n".join(filter(None, (row.prompt, row.notes)))
+        return Claim(
+            row=row,
+            task=step,
+            prompt=prompt,
+            attempts=tuple(ended),
+            interrupted=interrupted[-1].number if interrupted else None,
+            to_end=to_end,
+        )
+
+    # Attempts
+
+    def begin_attempt(self, claim: Claim, message: Message) -> tuple[int, float]:
+        """Write down that `message` is about to be sent, and reserve its tokens.
+
+        Return its number, and 0; or 0, and for how many seconds to wait before the next try. Raises
+        LostTaskError, and RunError where a limit of the run is used up.
+        """
+        return self.store.write(lambda writing: self._begin_attempt(writing, claim, message))
+
+    def _begin_attempt(
+        self, writing: WriteTransaction, claim: Claim, message: Message
+    ) -> tuple[int, float]:
+        row = self._ours(writing, claim)
+        change = self._change(writing, row.run)
+        limits, run, now = change.graph.limits, change.run, epoch(writing.now())
+        agent = change.graph.agent_named[claim.task.agent]
+        circuit = writing.graphs.circuit(agent.name)
+        if circuit is not None and max(circuit.open_until, circuit.next_call_at) > now:
+            return 0, max(circuit.open_until, circuit.next_call_at) - now
+        if limits.max_calls is not None and run.spent_calls >= limits.max_calls:
+            raise RunError(f"limits.max_calls is used up: {run.spent_calls:,} calls were made")
+        if limits.max_cost is not None and run.spent_cost >= limits.max_cost:
+            raise RunError(f"limits.max_cost is used up: {run.spent_cost:g} was spent")
+
+        reserved = 0
+        if limits.max_tokens is not None:
+            left = limits.max_tokens - run.spent_tokens - run.reserved_tokens
+            usages = json.loads(circuit.usages) if circuit is not None else []
+            # Before its first answer nobody knows what an agent uses: that call runs alone.
+            wanted = max(usages) if usages else limits.max_tokens - run.spent_tokens
+            if left < max(wanted, 1) and run.reserved_tokens:
+                return 0, 0.2
+            if left <= 0:
+                raise RunError(f"limits.max_tokens is used up: {run.spent_tokens:,} were used")
+            reserved = min(wanted, left)
+
+        # A message that a dead runner sent has its number too.
+        made = [
+            each for each in writing.graphs.attempts(row.run, row.id) if each.round == row.round
+        ]
+        number = len(made) + 1
+        writing.graphs.add(
+            GraphAttemptRow(
+                run=row.run,
+                task=row.id,
+                round=row.round,
+                number=number,
+                fence=claim.fence,
+                way=message.way,
+                message=kept_text(message.text, change.run, failed=True),
+                outcome=None,
+                reserved=reserved,
+                began_at=writing.now(),
+                ended_at=None,
+            )
+        )
+        if agent.rate is not None:
+            change.set_circuit(agent.name, next_call_at=now + 1 / agent.rate)
+        change.run = replace(
+            run,
+            reserved_tokens=run.reserved_tokens + reserved,
+            spent_calls=run.spent_calls + 1,
+        )
+        change.event(row.id, "asked", {"attempt": number, "way": message.way})
+        change.save()
+        return number, 0.0
+
+    def set_program(self, claim: Claim, pid: int, started: str) -> None:
+        """Keep which program works on the task, so that whoever takes it over can end it."""
+
+        def write(writing: WriteTransaction) -> None:
+            row = self._ours(writing, claim)
+            change = self._change(writing, row.run)
+            change.move(row, "running", program_pid=pid, program_started=started)
+            change.save()
+
+        self.store.write(write)
+
+    def end_attempt(self, claim: Claim, number: int, attempt: Attempt) -> None:
+        """Write down what became of a message. Raises LostTaskError."""
+
+        def write(writing: WriteTransaction) -> bool:
+            row = find_task(writing, claim.row.run, claim.row.id)
+            change = self._change(writing, row.run)
+            if row.fence != claim.fence:
+                change.event(row.id, "late", _shown_attempt(number, attempt))
+                change.save()
+                return False
+
+            found = [
+                each
+                for each in writing.graphs.attempts(row.run, row.id, unended=True)
+                if (each.round, each.number) == (row.round, number)
+            ]
+            now = epoch(writing.now())
+            for each in found:
+                change.settle(each, attempt, agent=claim.task.agent, now=now)
+            if attempt.conversation_id is not None:
+                change.move(row, "running", session=attempt.conversation_id, program_pid=None)
+            change.event(row.id, "answered", _shown_attempt(number, attempt))
+            change.save()
+            return True
+
+        if not self.store.write(write):
+            raise LostTaskError(claim.row.id, late=True)
+
+    # Ends
+
+    def accept(
+        self,
+        claim: Claim,
+        *,
+        result: Mapping[str, JsonValue],
+        decide: Callable[[RunSnapshot], Expansion],
+    ) -> Expansion:
+        """Accept the report of a task, with all that follows: once, whoever comes late.
+
+        `decide` returns what the report does to the graph. Raises LostTaskError.
+        """
+
+        def write(writing: WriteTransaction) -> Expansion | None:
+            row = find_task(writing, claim.row.run, claim.row.id)
+            change = self._change(writing, row.run)
+            if row.fence != claim.fence or row.state != "running":
+                change.event(row.id, "late", {"accepted": True})
+                change.save()
+                return None
+            expansion = change.accept(row, result, decide)
+            change.save()
+            return expansion
+
+        expansion = self.store.write(write)
+        if expansion is None:
+            raise LostTaskError(claim.row.id, late=True)
+        return expansion
+
+    def give_up(
+        self,
+        claim: Claim,
+        *,
+        reason: str,
+        message: str,
+        person: bool = False,
+        result: Mapping[str, JsonValue] | None = None,
+    ) -> None:
+        """End a task without an accepted report; with `person` it waits for a decision."""
+
+        def write(writing: WriteTransaction) -> bool:
+            row = find_task(writing, claim.row.run, claim.row.id)
+            change = self._change(writing, row.run)
+            if row.fence != claim.fence or row.state != "running":
+                change.event(row.id, "late", {"reason": reason})
+                change.save()
+                return False
+            state = "input_required" if person else "failed"
+            if reason == "cancelled":
+                state = "cancelled"
+            change.move(
+                row,
+                state,
+                reason=reason,
+                message=excerpt(redact(message).text, 500),
+                owner=None,
+                lease_until=None,
+                program_pid=None,
+                result=None if result is None else as_json(result),
+            )
+            change.after(row.id)
+            change.save()
+            return True
+
+        if not self.store.write(write):
+            raise LostTaskError(claim.row.id, late=True)
+
+    def release(self, claim: Claim) -> None:
+        """Give a task back that was not finished, as when its runner is stopped: it is ready again.
+
+        A message without an end is settled as one whose effect is not known.
+        """
+
+        def write(writing: WriteTransaction) -> None:
+            row = find_task(writing, claim.row.run, claim.row.id)
+            if row.fence != claim.fence or row.state != "running":
+                return
+            change = self._change(writing, row.run)
+            now = epoch(writing.now())
+            for each in writing.graphs.attempts(row.run, row.id, unended=True):
+                change.settle(each, None, agent=claim.task.agent, now=now)
+            change.move(row, "ready", owner=None, lease_until=None, program_pid=None)
+            change.save()
+
+        self.store.write(write)
+
+    def set_report(self, run: str, task: str, report: int) -> None:
+        """Keep the number under which the report of a task was recorded."""
+
+        def write(writing: WriteTransaction) -> None:
+            row = find_task(writing, run, task)
+            change = self._change(writing, run)
+            change.move(row, row.state, report=report)
+            change.save()
+
+        self.store.write(write)
+
+    def is_cancelled(self, claim: Claim) -> bool:
+        """Whether the task of `claim` is to be stopped: cancelled, or somebody else's."""
+
+        def read(reading: ReadTransaction) -> bool:
+            row = reading.graphs.task(claim.row.run, claim.row.id)
+            return row is None or bool(row.cancel_requested) or row.fence != claim.fence
+
+        return self.store.read(read)
+
+    # Persons
+
+    def answer(self, id: str, task: str, answer: str, *, by: str, note: str = "") -> None:
+        """Answer a gate, or decide about a task that waits for a person.
+
+        For a task: `retry` asks the agent again with the note, `accept` takes the work as done,
+        `fail` gives it up. Raises RunError for any other answer, and where nobody was asked.
+        """
+
+        def write(writing: WriteTransaction) -> None:
+            change = self._change(writing, id)
+            row = find_task(writing, id, task)
+            if row.state != "input_required":
+                decided = f", decided as {row.decision!r}" if row.decision else ""
+                raise RunError(f"{task} does not wait for an answer: it is {row.state}{decided}")
+            change.answer(row, answer, by=by, note=redact(note).text)
+            change.save()
+
+        self.store.write(write)
+
+    def finish_by_hand(
+        self,
+        id: str,
+        task: str,
+        *,
+        result: Mapping[str, JsonValue],
+        decide: Callable[[RunSnapshot], Expansion],
+        by: str,
+    ) -> Expansion:
+        """Accept the report of a task that a person or a host worked on. Raises RunError."""
+
+        def write(writing: WriteTransaction) -> Expansion:
+            change = self._change(writing, id)
+            row = find_task(writing, id, task)
+            if row.state != "input_required":
+                raise RunError(f"{task} is {row.state}; nobody waits for its report")
+            expansion = change.accept(row, result, decide)
+            change.event(task, "by_hand", {"by": by})
+            change.save()
+            return expansion
+
+        return self.store.write(write)
+
+    def _change(self, writing: WriteTransaction, id: str) -> "RunChange":
+        run = find_run(writing, id)
+        return RunChange(writing, run, self.graph(run))
+
+    def _ours(self, writing: WriteTransaction, claim: Claim) -> GraphTaskRow:
+        row = find_task(writing, claim.row.run, claim.row.id)
+        if row.fence != claim.fence or row.state != "running":
+            raise LostTaskError(row.id, late=True)
+        if row.cancel_requested:
+            raise LostTaskError(row.id, late=False)
+        return row
+
+
+class _Busy:
+    """What the running tasks take: their agents' places and the names that exclude others."""
+
+    def __init__(self, running: Iterable[GraphTaskRow], graph: Graph) -> None:
+        self._graph = graph
+        self._agents: dict[str, int] = {}
+        self._exclusive: set[str] = set()
+        for row in running:
+            step = step_of(row)
+            if isinstance(step, GraphTask):
+                self._agents[step.agent] = self._agents.get(step.agent, 0) + 1
+                self._exclusive.update(step.exclusive)
+
+    def excludes(self, task: GraphTask) -> bool:
+        """Whether `task` has to wait for one that is running."""
+        most = self._graph.agent_named[task.agent].parallel
+        return not self._exclusive.isdisjoint(task.exclusive) or (
+            most is not None and self._agents.get(task.agent, 0) >= most
+        )
+
+
+def _shown_attempt(number: int, attempt: Attempt) -> dict[str, JsonValue]:
+    rules = sorted({rule for rule, _ in attempt.findings_key})
+    usage: Usage | None = attempt.usage
+    shown: dict[str, JsonValue] = {
+        "attempt": number,
+        "accepted": attempt.accepted,
+        "seconds": round(attempt.seconds, 3),
+    }
+    if usage is not None and usage.tokens is not None:
+        shown["tokens"] = usage.tokens
+    if rules:
+        shown["rules"] = list(rules[:20])
+    if attempt.error is not None:
+        shown["error"] = excerpt(attempt.error, 300)
+    return shown
+
+
+def _with(options: str, **values: JsonValue) -> str:
+    return as_json({**json.loads(options), **values})

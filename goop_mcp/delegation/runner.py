@@ -1,0 +1,548 @@
+"""Run a graph: claim a task, ask its agent until the report is accepted, go on with what follows.
+
+Several runners, in several processes or on several machines, may work on one run. All that they
+know of each other is in the store.
+"""
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Final, TypeVar
+
+import anyio
+import anyio.to_thread
+from platformdirs import user_state_path
+
+from goop_mcp.delegation.agents import AgentMaker, TaskCall, agent_makers, policy_of
+from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.ledger import Claim, Ledger, LostTaskError, Nothing, RunError
+from goop_mcp.delegation.processes import ThisProcess, end_program, started, this_process
+from goop_mcp.delegation.states import ENDED, RUN_ENDED
+from goop_mcp.delegation.worktrees import close_worktree, open_worktree
+from goop_mcp.errors import GoopError, StoreError
+from goop_mcp.retry.attempts import Attempt, Outcome, StoppedBecause
+from goop_mcp.retry.calls import AgentInterruptedError, call_of
+from goop_mcp.retry.hooks import Hooks
+from goop_mcp.retry.jobs import Job
+from goop_mcp.retry.loop import RetryLoop, outcome_of
+from goop_mcp.retry.policy import RetryPolicy
+from goop_mcp.retry.replies import Agent, Message, Reply
+from goop_mcp.store.graph_rows import GraphEventRow, GraphTaskRow
+from goop_mcp.store.interface import Store
+from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.safe_json import JsonValue
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = [
+    "GraphOutcome",
+    "RecordReport",
+    "Runner",
+    "TaskOutcome",
+    "outcome_of_run",
+    "resume",
+    "run_graph",
+]
+
+T = TypeVar("T")
+
+_POLL: Final = 0.25
+_PATIENCE: Final = 120.0
+"""Seconds for which an answer is kept while the database is away."""
+
+_INTERRUPTED: Final = (
+    "You were interrupted at attempt {number}. Look at what is done before you do it again."
+)
+
+_logger = logging.getLogger(__name__)
+
+OnEvent = Callable[[GraphEventRow], None]
+RecordReport = Callable[[Claim, Outcome], int | None]
+"""Records an accepted report in the project; returns its number. It may be called twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOutcome:
+    """What came of a task or gate: its state, why, and the attempts of its last round."""
+
+    state: str
+    reason: str | None = None
+    message: str | None = None
+    decision: str | None = None
+    envelope: Mapping[str, JsonValue] | None = None
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphOutcome:
+    """How a run stands: `state`, each task by id, and the ids that wait for a person."""
+
+    id: str
+    state: str
+    tasks: Mapping[str, TaskOutcome] = field(default_factory=dict)
+    waiting_for: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether all that had to be done was done."""
+        return self.state == "finished"
+
+
+async def run_graph(
+    graph: Graph,
+    *,
+    store: Store,
+    agents: Mapping[str, Agent] | None = None,
+    input: Mapping[str, JsonValue] | None = None,
+    project: Path | None = None,
+    on_event: OnEvent | None = None,
+    record: RecordReport | None = None,
+    options: Mapping[str, JsonValue] | None = None,
+) -> GraphOutcome:
+    """Run `graph` until it has ended, or nothing goes on without a person.
+
+    `agents` are those that the graph leaves to the caller, by name. `project` is the folder in
+    which programs run, the current one if it is None. `on_event` is called with each event in
+    order. The outcome has the id with which `resume` goes on, also after a crash. Raises GraphError
+    and GraphAgentError before anything is asked, RunError for missing input.
+    """
+    folder = project or Path.cwd()
+    makers = agent_makers(graph, project=folder, given=agents)
+    ledger = Ledger(store)
+    run = await anyio.to_thread.run_sync(
+        partial(ledger.create, graph, input=input or {}, options=options)
+    )
+    return await Runner(ledger, run, makers, project=folder, on_event=on_event, record=record).run()
+
+
+async def resume(
+    store: Store,
+    run: str,
+    *,
+    agents: Mapping[str, Agent] | None = None,
+    graph: Graph | None = None,
+    project: Path | None = None,
+    on_event: OnEvent | None = None,
+    record: RecordReport | None = None,
+) -> GraphOutcome:
+    """Go on with a run that was stopped, killed or waited for a person.
+
+    With another `graph` the accepted tasks that are the same in it stay, and the others run again.
+    Raises RunError if there is no such run, and what `run_graph` raises.
+    """
+    folder = project or Path.cwd()
+    ledger = Ledger(store)
+    if graph is not None:
+        await anyio.to_thread.run_sync(ledger.change_graph, run, graph)
+    known = await anyio.to_thread.run_sync(ledger.run, run)
+    makers = agent_makers(ledger.graph(known), project=folder, given=agents)
+    return await Runner(ledger, run, makers, project=folder, on_event=on_event, record=record).run()
+
+
+class _LimitReachedError(AgentInterruptedError):
+    """Raised in place of a call that a limit of the whole run forbids."""
+
+
+class Runner:
+    """Works on one run with agents of its own; `stop` ends it after the calls under way.
+
+    `home` is the folder for worktrees, below the user's state folder if it is None. `parallel`
+    bounds the tasks of this runner, `record` puts accepted reports into the project.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        run: str,
+        makers: Mapping[str, AgentMaker],
+        *,
+        project: Path,
+        on_event: OnEvent | None = None,
+        record: RecordReport | None = None,
+        parallel: int | None = None,
+        home: Path | None = None,
+        stays: bool = False,
+    ) -> None:
+        self.process: ThisProcess = this_process()
+        self._ledger, self._run, self._makers = ledger, run, makers
+        self._project, self._home, self._parallel = project, home, parallel
+        self._on_event, self._record, self._stays = on_event, record, stays
+        self._loops: dict[str, tuple[Claim, RetryLoop]] = {}
+        self._busy: set[str] = set()
+        self._seen = 0
+        self._is_stopping = False
+        self._wake = anyio.Event()
+        self._scope: anyio.CancelScope | None = None
+
+    def stop(self) -> None:
+        """Claim nothing more, and return when the calls under way have ended.
+
+        A second time those are cancelled; their tasks are ready again. To be called in the thread
+        of the event loop.
+        """
+        if self._is_stopping and self._scope is not None:
+            self._scope.cancel()
+        self._is_stopping = True
+        self._wake.set()
+
+    async def run(self) -> GraphOutcome:
+        """Work until the run has ended, waits for a person, or this runner is stopped."""
+        await self._stored(self._ledger.register, self.process)
+        with anyio.CancelScope() as self._scope:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._renew_leases)
+                group.start_soon(self._watch)
+                try:
+                    await self._claim_until_done()
+                finally:
+                    group.cancel_scope.cancel()
+
+        await self._show_events()
+        return await self._stored(outcome_of_run, self._ledger, self._run)
+
+    async def _claim_until_done(self) -> None:
+        async with anyio.create_task_group() as tasks:
+            while not self._is_stopping:
+                self._wake = anyio.Event()
+                room = self._parallel is None or len(self._busy) < self._parallel
+                found = await self._stored(self._ledger.claim, self._run, self.process)
+                await self._show_events()
+                if isinstance(found, Claim):
+                    self._busy.add(found.row.id)
+                    tasks.start_soon(self._work, found)
+                    if room:
+                        continue
+                elif not self._busy and self._is_over(found):
+                    break
+
+                seconds = found.seconds if isinstance(found, Nothing) else _POLL
+                with anyio.move_on_after(seconds):
+                    await self._wake.wait()
+
+    def _is_over(self, found: Nothing) -> bool:
+        return found.state in RUN_ENDED or (found.state == "waiting_for_person" and not self._stays)
+
+    async def _renew_leases(self) -> None:
+        """Keep the leases; calls whose leases cannot be kept are cancelled before they end."""
+        seconds = self._ledger.lease_seconds / 3
+        renewed = monotonic()
+        while True:
+            await anyio.sleep(seconds)
+            try:
+                await anyio.to_thread.run_sync(
+                    self._ledger.renew, self.process, abandon_on_cancel=True
+                )
+                renewed = monotonic()
+            except StoreError as error:
+                _logger.warning("the leases could not be renewed: %s", error)
+                if monotonic() - renewed > self._ledger.lease_seconds - seconds:
+                    # Somebody else may take the tasks now: two agents must not work on one.
+                    for _, loop in [*self._loops.values()]:
+                        loop.cancel()
+
+    async def _watch(self) -> None:
+        """Cancel calls whose task was cancelled, or taken by somebody else."""
+        while True:
+            await anyio.sleep(2 * _POLL)
+            for claim, loop in [*self._loops.values()]:
+                with suppress(StoreError):
+                    if await anyio.to_thread.run_sync(self._ledger.is_cancelled, claim):
+                        loop.cancel()
+
+    async def _work(self, claim: Claim) -> None:
+        try:
+            await self._work_on(claim)
+        except LostTaskError as error:
+            _logger.info("%s", error)
+        except GoopError as error:
+            with suppress(GoopError):
+                await self._give_up(claim, "agent_error", str(error))
+        except Exception as error:
+            # A defect of ours must not take the other tasks with it.
+            _logger.exception("task %s failed", claim.row.id)
+            with suppress(GoopError):
+                await self._give_up(claim, "agent_error", f"{type(error).__name__}: {error}")
+        except anyio.get_cancelled_exc_class():
+            # This runner is stopped: others, or the next one, take the task up at once.
+            with anyio.move_on_after(5, shield=True), suppress(GoopError):
+                await anyio.to_thread.run_sync(self._ledger.release, claim)
+            raise
+        finally:
+            self._busy.discard(claim.row.id)
+            self._loops.pop(claim.row.id, None)
+            self._wake.set()
+
+    async def _work_on(self, claim: Claim) -> None:
+        if claim.to_end is not None:
+            gone = await anyio.to_thread.run_sync(end_program, *claim.to_end)
+            if not gone:
+                raise RunError(f"the program {claim.to_end[0]} of the dead runner does not end")
+
+        run = await self._stored(self._ledger.run, self._run)
+        graph = self._ledger.graph(run)
+        folder, worktree = self._project, None
+        if claim.task.workspace == "worktree":
+            home = self._home or _state_folder()
+            worktree = await open_worktree(self._project, home, run=self._run, name=claim.row.id)
+            folder = worktree.folder
+
+        caller = _Caller(self, claim, folder)
+        remark = None
+        if claim.interrupted is not None and claim.task.on_crash == "resume":
+            remark = _INTERRUPTED.format(number=claim.interrupted)
+        loop = RetryLoop(self._job(graph, claim, caller), attempts=claim.attempts, remark=remark)
+        self._loops[claim.row.id] = (claim, loop)
+        if await self._stored(self._ledger.is_cancelled, claim):
+            loop.cancel()
+        outcome = await loop.run()
+        if worktree is not None:
+            await close_worktree(worktree)
+
+        await self._end(claim, outcome, caller)
+
+    def _job(self, graph: Graph, claim: Claim, caller: "_Caller") -> Job:
+        named = graph.agent_named[claim.task.agent]
+        fallback = None
+        if named.fallback is not None:
+            fallback = _Fallback(caller, named.fallback)
+        policy = policy_of(named, claim.task, fallback=fallback)
+        # Circuits and budgets are those of the whole run, in the store.
+        policy = replace(policy, circuit=False)
+
+        return Job(
+            caller,
+            claim.prompt,
+            protocol=claim.task.protocol or graph.protocol,
+            policy=policy,
+            hooks=Hooks(after_attempt=caller.after_attempt),
+            agent_name=claim.task.agent,
+        )
+
+    async def _end(self, claim: Claim, outcome: Outcome, caller: "_Caller") -> None:
+        verdict = outcome.verdict
+        if outcome.accepted and verdict is not None:
+            await self._stored(
+                partial(
+                    self._ledger.accept,
+                    claim,
+                    result=_result(outcome, verdict),
+                    decide=partial(_decide, id=claim.row.id, verdict=verdict),
+                )
+            )
+            await self._record_report(claim, outcome)
+            return
+
+        reason, message = _why(outcome, caller)
+        if reason == "cancelled":
+            row = await self._stored(self._task, claim.row.id)
+            if row.fence == claim.fence and not row.cancel_requested:
+                # The lease could not be kept: whoever claims next goes on.
+                await anyio.to_thread.run_sync(self._ledger.release, claim)
+                return
+            reason = "deadline" if row.reason == "deadline" else "cancelled"
+        await self._give_up(claim, reason, message, person=reason == "interrupted")
+
+    async def _record_report(self, claim: Claim, outcome: Outcome) -> None:
+        """Record an accepted report; that it is missing is noted, and `resume` tries again."""
+        if self._record is None:
+            return
+        try:
+            number = await anyio.to_thread.run_sync(self._record, claim, outcome)
+        except GoopError as error:
+            _logger.warning("the report of %s is not recorded: %s", claim.row.id, error)
+            return
+        if number is not None:
+            await self._stored(self._ledger.set_report, self._run, claim.row.id, number)
+
+    async def _give_up(
+        self, claim: Claim, reason: str, message: str, *, person: bool = False
+    ) -> None:
+        await self._stored(
+            partial(self._ledger.give_up, claim, reason=reason, message=message, person=person)
+        )
+
+    def _task(self, id: str) -> GraphTaskRow:
+        found = self._ledger.store.read(lambda reading: reading.graphs.task(self._run, id))
+        if found is None:
+            raise LostTaskError(id, late=True)
+        return found
+
+    async def _show_events(self) -> None:
+        if self._on_event is None:
+            return
+        after = self._seen
+        rows = await self._stored(
+            self._ledger.store.read, lambda reading: reading.graphs.events(self._run, after=after)
+        )
+        for row in rows:
+            self._seen = row.seq
+            self._on_event(row)
+
+    async def _stored(self, act: Callable[..., T], *args: object) -> T:
+        """Run a step of the ledger, and again while the database is away; nothing is lost then."""
+        patience = monotonic() + _PATIENCE
+        pause = 0.1
+        while True:
+            try:
+                return await anyio.to_thread.run_sync(act, *args)
+            except StoreError as error:
+                if monotonic() + pause > patience:
+                    raise
+                _logger.warning("the database does not answer, trying again: %s", error)
+            await anyio.sleep(pause)
+            pause = min(2 * pause, 2.0)
+
+
+class _Caller:
+    """The agent of one task, with its messages written down before they are sent."""
+
+    def __init__(self, runner: Runner, claim: Claim, folder: Path) -> None:
+        self._runner, self._claim, self._folder = runner, claim, folder
+        self._agents: dict[str, Callable[[Message], Awaitable[Reply]]] = {}
+        self._number = 0
+        self.limit: str | None = None
+        self.lost: LostTaskError | None = None
+        self.name = claim.task.agent
+
+    async def ask(self, message: Message) -> Reply:
+        """Send a message to the agent of the task."""
+        return await self.send(self.name, message)
+
+    async def send(self, name: str, message: Message) -> Reply:
+        """Write `message` down and send it to the agent `name`."""
+        claim, runner = self._claim, self._runner
+        while True:
+            try:
+                number, seconds = await runner._stored(runner._ledger.begin_attempt, claim, message)
+            except RunError as error:
+                self.limit = str(error)
+                raise _LimitReachedError(str(error)) from error
+            except LostTaskError as error:
+                self.lost = error
+                raise AgentInterruptedError(str(error)) from error
+            if number:
+                self._number = number
+                break
+            # Somebody else's call uses what is left, or the agent's rate or circuit says wait.
+            await anyio.sleep(min(seconds, 1.0))
+
+        if name not in self._agents:
+            self._agents[name] = call_of(self._make(name))
+        return await self._agents[name](message)
+
+    async def after_attempt(self, attempt: Attempt) -> None:
+        """Write down what became of the last message."""
+        if self.limit is not None or self.lost is not None:
+            return
+        try:
+            await self._runner._stored(
+                self._runner._ledger.end_attempt, self._claim, self._number, attempt
+            )
+        except LostTaskError as error:
+            self.lost = error
+
+    def _make(self, name: str) -> Agent:
+        claim = self._claim
+        call = TaskCall(
+            run=claim.row.run,
+            task=claim.row.id,
+            round=claim.row.round,
+            folder=self._folder,
+            session=claim.row.session if claim.task.on_crash != "restart" else None,
+            on_program=self._note_program,
+        )
+        return self._runner._makers[name](call)
+
+    def _note_program(self, pid: int) -> None:
+        # Before the program does anything: a runner that dies now leaves it to the next one.
+        self._runner._ledger.set_program(self._claim, pid, started(pid))
+
+
+class _Fallback:
+    """The agent that is asked when the first one sent nothing acceptable."""
+
+    def __init__(self, caller: _Caller, name: str) -> None:
+        self._caller, self.name = caller, name
+
+    async def ask(self, message: Message) -> Reply:
+        """Send a message to the fallback."""
+        return await self._caller.send(self.name, message)
+
+
+def outcome_of_run(ledger: Ledger, id: str) -> GraphOutcome:
+    """Return how a run stands, with the attempts of each task's last round."""
+    run = ledger.run(id)
+    rows = ledger.store.read(lambda reading: reading.graphs.tasks(id))
+    tasks: dict[str, TaskOutcome] = {}
+    for row in rows:
+        tasks[row.id] = _outcome_of_task(ledger, row)
+
+    return GraphOutcome(
+        id=id,
+        state=run.state,
+        tasks=tasks,
+        waiting_for=tuple(row.id for row in rows if row.state == "input_required"),
+    )
+
+
+def _outcome_of_task(ledger: Ledger, row: GraphTaskRow) -> TaskOutcome:
+    result = json.loads(row.result) if row.result is not None else {}
+    attempts = ledger.store.read(
+        lambda reading: [
+            Attempt.from_dict(json.loads(each.outcome))
+            for each in reading.graphs.attempts(row.run, row.id)
+            if each.round == row.round and each.outcome is not None
+        ]
+    )
+    outcome = None
+    if attempts:
+        because: StoppedBecause = "accepted" if attempts[-1].accepted else "attempts"
+        outcome = outcome_of(attempts, because, RetryPolicy())
+    return TaskOutcome(
+        state=row.state,
+        reason=row.reason,
+        message=row.message,
+        decision=row.decision,
+        envelope=result.get("envelope"),
+        outcome=outcome if row.state in ENDED or outcome is not None else None,
+    )
+
+
+def _decide(snapshot: RunSnapshot, *, id: str, verdict: Verdict) -> Expansion:
+    return expand(snapshot, id, verdict)
+
+
+def _result(outcome: Outcome, verdict: Verdict) -> dict[str, JsonValue]:
+    envelope = verdict.envelope
+    return {
+        "protocol": verdict.protocol,
+        "envelope": None if envelope is None else envelope.to_dict(),
+        "text": outcome.joined_text,
+    }
+
+
+def _why(outcome: Outcome, caller: _Caller) -> tuple[str, str]:
+    """Return why a task has no accepted report: a word, and a sentence for people."""
+    if caller.lost is not None:
+        raise caller.lost
+    if caller.limit is not None:
+        return "budget", caller.limit
+    last = outcome.attempts[-1] if outcome.attempts else None
+    because = outcome.stopped_because
+    if last is not None and last.error is not None:
+        return because, last.error
+    errors = (
+        () if last is None or last.verdict is None else last.verdict.of_severity(Severity.ERROR)
+    )
+    if errors:
+        count = sum(each.verdict is not None for each in outcome.attempts)
+        return because, f"no reply was accepted, of {count}; the last: {errors[0].message}"
+    return because, because.replace("_", " ")
+
+
+def _state_folder() -> Path:
+    return user_state_path("goop-mcp", appauthor=False) / "worktrees"

@@ -1,0 +1,477 @@
+"""The rows of delegation runs, the same for every engine: runs, tasks, attempts, events, runners.
+
+The SQL is written once, with `:name` for values, `{goop}` before names of tables and `{mine}` for
+the condition that restricts rows to the project; each engine turns that into its own form. What a
+row may become is decided in `goop_mcp.delegation.ledger`, within one write transaction: those of a
+project follow each other, so that what was read in one cannot have changed before it is written.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, Final, TypeVar, get_type_hints
+
+from goop_mcp.errors import StoreError
+from goop_mcp.store.storable import refuse_unstorable_text
+
+__all__ = [
+    "CircuitRow",
+    "GraphAttemptRow",
+    "GraphEventRow",
+    "GraphNeedRow",
+    "GraphReader",
+    "GraphRunRow",
+    "GraphTaskRow",
+    "GraphWriter",
+    "RunnerRow",
+    "for_postgres",
+    "for_sqlite",
+]
+
+MOST_RUNS: Final = 1_000
+"""Runs that are listed at most."""
+
+MOST_EVENTS: Final = 10_000
+"""Events that are returned at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphRunRow:
+    """A run of a graph.
+
+    `graph`, `input`, `options` and `edges` are JSON. `deadline_at` is in seconds since 1970, by the
+    database's clock. `reserved_tokens` are those of calls under way; `last_seq` is the number of
+    the newest event.
+    """
+
+    id: str
+    name: str
+    graph: str
+    graph_hash: str
+    input: str
+    options: str
+    edges: str
+    state: str
+    created_at: str
+    ended_at: str | None
+    deadline_at: float | None
+    spent_tokens: int
+    reserved_tokens: int
+    spent_calls: int
+    spent_cost: float
+    trace_id: str | None
+    last_seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphTaskRow:
+    """A task or gate of a run.
+
+    `spec` is the task or gate as JSON; its needs are rows of their own. `prompt` is that with its
+    values, None before the first claim; `notes` is what came back over a feedback edge. `fence`
+    counts the claims: whoever writes with an older one lost the task. `result` is JSON: the
+    accepted envelope, or why there is none.
+    """
+
+    run: str
+    id: str
+    kind: str
+    round: int
+    parent: str | None
+    depth: int
+    spec: str
+    prompt: str | None
+    notes: str | None
+    optional: int
+    priority: int
+    distance: int
+    state: str
+    reason: str | None
+    message: str | None
+    ready_at: float | None
+    deadline_at: float | None
+    fence: int
+    owner: str | None
+    lease_until: float | None
+    cancel_requested: int
+    session: str | None
+    program_pid: int | None
+    program_started: str | None
+    task_key: str | None
+    decision: str | None
+    result: str | None
+    report: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphNeedRow:
+    """`task` needs `need`: one edge of the graph of a run."""
+
+    run: str
+    task: str
+    need: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphAttemptRow:
+    """One message to an agent, written before it is sent: one without an end has an unknown effect.
+
+    `outcome` is the attempt as JSON once it has ended. `reserved` are the tokens that were
+    reserved for it.
+    """
+
+    run: str
+    task: str
+    round: int
+    number: int
+    fence: int
+    way: str
+    message: str
+    outcome: str | None
+    reserved: int
+    began_at: str
+    ended_at: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphEventRow:
+    """Something that happened in a run; only added, never changed. `data` is JSON."""
+
+    run: str
+    seq: int
+    at: str
+    task: str | None
+    what: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerRow:
+    """A process that runs tasks, by a random id; `seen_at` is in seconds since 1970."""
+
+    owner: str
+    host: str
+    boot_id: str
+    pid: int
+    pid_started: str
+    seen_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircuitRow:
+    """How the calls of an agent went, for all runners: failures in a row, and until when to wait.
+
+    `next_call_at` is when its rate allows the next call; times are in seconds since 1970. `usages`
+    are the tokens of its last answers, a JSON list.
+    """
+
+    agent: str
+    failures: int
+    open_until: float
+    next_call_at: float
+    usages: str
+
+
+AnyRow = (
+    GraphRunRow
+    | GraphTaskRow
+    | GraphNeedRow
+    | GraphAttemptRow
+    | GraphEventRow
+    | RunnerRow
+    | CircuitRow
+)
+Row = TypeVar(
+    "Row", GraphRunRow, GraphTaskRow, GraphAttemptRow, GraphEventRow, RunnerRow, CircuitRow
+)
+
+_TABLES: Final[Mapping[type, str]] = {
+    GraphRunRow: "graph_runs",
+    GraphTaskRow: "graph_tasks",
+    GraphNeedRow: "graph_needs",
+    GraphAttemptRow: "graph_attempts",
+    GraphEventRow: "graph_events",
+    RunnerRow: "graph_runners",
+    CircuitRow: "graph_circuits",
+}
+_KEYS: Final[Mapping[type, tuple[str, ...]]] = {
+    GraphRunRow: ("id",),
+    GraphTaskRow: ("run", "id"),
+    GraphNeedRow: ("run", "task", "need"),
+    GraphAttemptRow: ("run", "task", "round", "number"),
+    GraphEventRow: ("run", "seq"),
+    RunnerRow: ("owner",),
+    CircuitRow: ("agent",),
+}
+_NAMES: Final = {kind: tuple(each.name for each in fields(kind)) for kind in _TABLES}
+_TYPES: Final = {kind: get_type_hints(kind) for kind in _TABLES}
+
+
+def _select(kind: type, rest: str) -> str:
+    return " ".join(("SELECT", ", ".join(_NAMES[kind]), "FROM", _table(kind), "WHERE {mine}", rest))
+
+
+def _insert(kind: type) -> str:
+    names = ", ".join(_NAMES[kind])
+    slots = ", ".join(f":{name}" for name in _NAMES[kind])
+    parts = ("INSERT INTO", _table(kind), "({owner}", names, ") VALUES ({slots}", slots, ")")
+    return " ".join(parts)
+
+
+def _update(kind: type, condition: str = "") -> str:
+    key = " AND ".join(f"{name} = :{name}" for name in _KEYS[kind])
+    changed = ", ".join(f"{name} = :{name}" for name in _NAMES[kind] if name not in _KEYS[kind])
+    parts = ("UPDATE", _table(kind), "SET", changed, "WHERE {mine} AND", key, condition)
+    return " ".join((*parts, "RETURNING", _KEYS[kind][0]))
+
+
+def _table(kind: type) -> str:
+    return "{goop}" + _TABLES[kind]
+
+
+_RUN: Final = _select(GraphRunRow, "AND id = :id")
+_RUNS: Final = _select(
+    GraphRunRow,
+    "AND (:all = 1 OR ended_at IS NULL) ORDER BY created_at DESC, id LIMIT :limit",
+)
+_UNFINISHED: Final = _select(
+    GraphRunRow, "AND ended_at IS NULL AND name = :name ORDER BY created_at DESC, id LIMIT 1"
+)
+_TASK: Final = _select(GraphTaskRow, "AND run = :run AND id = :id")
+_TASKS: Final = _select(GraphTaskRow, "AND run = :run ORDER BY id")
+_IN_STATE: Final = _select(GraphTaskRow, "AND run = :run AND state = :state ORDER BY id")
+_READY: Final = _select(
+    GraphTaskRow,
+    "AND run = :run AND state IN ('ready', 'retrying')"
+    " ORDER BY priority DESC, distance DESC, id LIMIT :limit",
+)
+_COUNTS: Final = (
+    "SELECT state, count(*) AS count FROM {goop}graph_tasks WHERE {mine} AND run = :run"
+    " GROUP BY state"
+)
+_NEEDED_STATES: Final = (
+    "SELECT t.state AS state, t.optional AS optional, count(*) AS count"
+    " FROM {goop}graph_needs AS n JOIN {goop}graph_tasks AS t"
+    " ON t.run = n.run AND t.id = n.need {joined}"
+    " WHERE n.run = :run AND n.task = :task {needs_mine} GROUP BY t.state, t.optional"
+)
+_NEEDS: Final = "SELECT need FROM {goop}graph_needs WHERE {mine} AND run = :run AND task = :task"
+_FOLLOWERS: Final = (
+    "SELECT task FROM {goop}graph_needs WHERE {mine} AND run = :run AND need = :need"
+)
+_FAILURES: Final = (
+    "SELECT count(*) AS count FROM {goop}graph_tasks"
+    " WHERE {mine} AND run = :run AND state = 'failed' AND optional = 0"
+)
+_ATTEMPTS: Final = _select(
+    GraphAttemptRow, "AND run = :run AND task = :task ORDER BY round, number"
+)
+_OPEN_ATTEMPTS: Final = _select(
+    GraphAttemptRow, "AND run = :run AND task = :task AND ended_at IS NULL ORDER BY round, number"
+)
+_EVENTS: Final = _select(GraphEventRow, "AND run = :run AND seq > :after ORDER BY seq LIMIT :limit")
+_RUNNER: Final = _select(RunnerRow, "AND owner = :owner")
+_CIRCUIT: Final = _select(CircuitRow, "AND agent = :agent")
+_RENEW: Final = (
+    "UPDATE {goop}graph_tasks SET lease_until = :until"
+    " WHERE {mine} AND owner = :owner AND state = 'running' RETURNING id"
+)
+_REMOVE_RUNNERS: Final = (
+    "DELETE FROM {goop}graph_runners WHERE {mine} AND seen_at < :before RETURNING owner"
+)
+_REMOVE_RUN: Final = tuple(
+    " ".join(("DELETE FROM", _table(kind), "WHERE {mine} AND", column, "= :run RETURNING", column))
+    for kind, column in (
+        (GraphEventRow, "run"),
+        (GraphAttemptRow, "run"),
+        (GraphNeedRow, "run"),
+        (GraphTaskRow, "run"),
+        (GraphRunRow, "id"),
+    )
+)
+_REMOVE_STEP: Final = (
+    "DELETE FROM {goop}graph_needs WHERE {mine} AND run = :run AND task = :id RETURNING task",
+    "DELETE FROM {goop}graph_tasks WHERE {mine} AND run = :run AND id = :id RETURNING id",
+)
+_VALUE: Final = re.compile(r":([a-z_]+)")
+
+
+@cache
+def for_sqlite(statement: str) -> str:
+    """Return `statement` for a database that holds one project."""
+    return statement.format(goop="", mine="TRUE", owner="", slots="", joined="", needs_mine="")
+
+
+@cache
+def for_postgres(statement: str) -> str:
+    """Return `statement` for a database whose tables name tenant and project in each row."""
+    mine = "tenant = :tenant AND project = :project"
+    made = statement.format(
+        goop="goop.",
+        mine=mine,
+        owner="tenant, project, ",
+        slots=":tenant, :project, ",
+        joined="AND t.tenant = n.tenant AND t.project = n.project",
+        needs_mine="AND n.tenant = :tenant AND n.project = :project",
+    )
+    return _VALUE.sub(r"%(\1)s", made)
+
+
+Ask = Callable[[str, Mapping[str, Any]], Sequence[Mapping[str, Any]]]
+"""Runs one of the statements above for the project and returns its rows by column."""
+
+
+class GraphReader:
+    """Reads the rows of runs within a transaction, whose engine runs the statements with `ask`."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    def run(self, id: str) -> GraphRunRow | None:
+        """Return the run with `id`, None if there is none."""
+        return next(iter(self._records(GraphRunRow, _RUN, id=id)), None)
+
+    def runs(self, *, include_ended: bool = False) -> list[GraphRunRow]:
+        """Return the runs, the newest first, at most 1,000."""
+        return self._records(GraphRunRow, _RUNS, all=int(include_ended), limit=MOST_RUNS)
+
+    def unfinished_run(self, name: str) -> GraphRunRow | None:
+        """Return the newest run of a graph with this name that has not ended, None without one."""
+        return next(iter(self._records(GraphRunRow, _UNFINISHED, name=name)), None)
+
+    def task(self, run: str, id: str) -> GraphTaskRow | None:
+        """Return a task of a run, None if there is none."""
+        return next(iter(self._records(GraphTaskRow, _TASK, run=run, id=id)), None)
+
+    def tasks(self, run: str, *, state: str | None = None) -> list[GraphTaskRow]:
+        """Return the tasks and gates of a run by id, those in `state` where it is given."""
+        if state is None:
+            return self._records(GraphTaskRow, _TASKS, run=run)
+        return self._records(GraphTaskRow, _IN_STATE, run=run, state=state)
+
+    def ready_tasks(self, run: str, *, limit: int) -> list[GraphTaskRow]:
+        """Return tasks that may begin: by priority, then the longest way to the end, then id."""
+        return self._records(GraphTaskRow, _READY, run=run, limit=limit)
+
+    def task_counts(self, run: str) -> dict[str, int]:
+        """Return how many tasks and gates of a run are in each state."""
+        return {str(row["state"]): int(row["count"]) for row in self._ask(_COUNTS, {"run": run})}
+
+    def failures(self, run: str) -> int:
+        """Return how many tasks of a run failed and are not optional."""
+        return int(self._ask(_FAILURES, {"run": run})[0]["count"])
+
+    def needs(self, run: str, task: str) -> list[str]:
+        """Return the ids of what a task needs, in order."""
+        return sorted(str(row["need"]) for row in self._ask(_NEEDS, {"run": run, "task": task}))
+
+    def followers(self, run: str, need: str) -> list[str]:
+        """Return the ids of the tasks that need `need`, in order."""
+        found = self._ask(_FOLLOWERS, {"run": run, "need": need})
+        return sorted(str(row["task"]) for row in found)
+
+    def needed_states(self, run: str, task: str) -> list[tuple[str, bool]]:
+        """Return each state of what a task needs, and whether it is that of an optional one.
+
+        Grouped by the database: a task that needs a thousand others gives a few rows.
+        """
+        found = self._ask(_NEEDED_STATES, {"run": run, "task": task})
+        return [(str(row["state"]), bool(row["optional"])) for row in found]
+
+    def attempts(self, run: str, task: str, *, unended: bool = False) -> list[GraphAttemptRow]:
+        """Return the attempts of a task in order; with `unended` only those without an end."""
+        return self._records(
+            GraphAttemptRow, _OPEN_ATTEMPTS if unended else _ATTEMPTS, run=run, task=task
+        )
+
+    def events(self, run: str, *, after: int = 0, limit: int = MOST_EVENTS) -> list[GraphEventRow]:
+        """Return the events of a run after the number `after`, the oldest first."""
+        return self._records(GraphEventRow, _EVENTS, run=run, after=after, limit=limit)
+
+    def runner(self, owner: str) -> RunnerRow | None:
+        """Return a runner, None if it is not known."""
+        return next(iter(self._records(RunnerRow, _RUNNER, owner=owner)), None)
+
+    def circuit(self, agent: str) -> CircuitRow | None:
+        """Return how the calls of `agent` went, None if nothing is known."""
+        return next(iter(self._records(CircuitRow, _CIRCUIT, agent=agent)), None)
+
+    def _records(self, kind: type[Row], statement: str, **values: object) -> list[Row]:
+        return [_record(kind, row) for row in self._ask(statement, values)]
+
+
+class GraphWriter(GraphReader):
+    """Changes the rows of runs."""
+
+    def add(
+        self,
+        row: AnyRow,
+    ) -> None:
+        """Add a row whose key is unused."""
+        self._ask(_INSERTS[type(row)], _values(row))
+
+    def set(self, row: GraphRunRow | GraphAttemptRow | RunnerRow | CircuitRow) -> None:
+        """Store `row` in place of the one with its key. Raises StoreError if there is none."""
+        if not self._ask(_UPDATES[type(row)], _values(row)):
+            raise StoreError(f"there is no row of {_TABLES[type(row)]} to change")
+
+    def move_task(self, row: GraphTaskRow, *, was: GraphTaskRow) -> None:
+        """Store `row` in place of `was`; raise StoreError if that changed its state or fence."""
+        moved = self._ask(_MOVE, {**_values(row), "was_state": was.state, "was_fence": was.fence})
+        if not moved:
+            raise StoreError(f"task {row.id} is not {was.state} any more; nothing was changed")
+
+    def renew_leases(self, owner: str, *, until: float) -> list[str]:
+        """Extend the leases of all tasks of a runner; return their ids."""
+        return [str(row["id"]) for row in self._ask(_RENEW, {"owner": owner, "until": until})]
+
+    def remove_runners(self, *, before: float) -> None:
+        """Forget the runners that were not seen since."""
+        self._ask(_REMOVE_RUNNERS, {"before": before})
+
+    def remove_steps(self, run: str, *, but: Collection[str]) -> None:
+        """Remove the tasks and gates of a run with what they need, except those in `but`."""
+        for row in self.tasks(run):
+            if row.id not in but:
+                for statement in _REMOVE_STEP:
+                    self._ask(statement, {"run": run, "id": row.id})
+
+    def remove_run(self, run: str) -> None:
+        """Remove a run with all that belongs to it."""
+        for statement in _REMOVE_RUN:
+            self._ask(statement, {"run": run})
+
+
+_INSERTS: Final = {kind: _insert(kind) for kind in _TABLES}
+_UPDATES: Final = {kind: _update(kind) for kind in _TABLES}
+_MOVE: Final = _update(GraphTaskRow, "AND state = :was_state AND fence = :was_fence")
+
+
+def _values(
+    row: AnyRow,
+) -> dict[str, Any]:
+    values = {name: getattr(row, name) for name in _NAMES[type(row)]}
+    for name, value in values.items():
+        if isinstance(value, str):
+            refuse_unstorable_text(value, name=name)
+
+    return values
+
+
+def _record(kind: type[Row], row: Mapping[str, Any]) -> Row:
+    """Return the record of a row; raise StoreError for values that we never write.
+
+    A file may be put together byte by byte.
+    """
+    values: dict[str, Any] = {}
+    for name, wanted in _TYPES[kind].items():
+        value = row[name]
+        # SQLite returns a real number that is whole as one, PostgreSQL too; ints are for counts.
+        if isinstance(value, int) and not isinstance(value, wanted):
+            value = float(value)
+        if not isinstance(value, wanted):
+            raise StoreError(f"{_TABLES[kind]}.{name} holds a value of another kind")
+        values[name] = value
+
+    return kind(**values)

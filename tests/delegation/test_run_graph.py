@@ -1,0 +1,157 @@
+"""A graph is run, stops for a person, and goes on: the whole thing as a program uses it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from goop_mcp.delegation.graph import (
+    Graph,
+    GraphAgent,
+    GraphGate,
+    GraphLimits,
+    GraphRetry,
+    GraphTask,
+)
+from goop_mcp.delegation.ledger import Ledger, RunError
+from goop_mcp.delegation.runner import GraphOutcome, resume, run_graph
+from goop_mcp.store.interface import Store
+from goop_mcp.store.opening import open_store
+from goop_mcp.validation.samples import COMPLETE_REPLY
+from tests.postgres import Database
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    url = None
+    if request.param == "postgres":
+        database: Database = request.getfixturevalue("database")
+        url = database.url()
+
+    store = open_store(url, project=tmp_path, project_id="shop" if url else None)
+    yield store
+    store.close()
+
+
+class Team:
+    """An agent that answers each prompt by its first word, and remembers what it was asked."""
+
+    def __init__(self, **replies: str) -> None:
+        self.replies = replies
+        self.asked: list[str] = []
+
+    async def __call__(self, text: str) -> str:
+        self.asked.append(text)
+        word = text.split(maxsplit=1)[0].rstrip(":").lower()
+        return self.replies.get(word, COMPLETE_REPLY)
+
+
+def graph(**limits: int) -> Graph:
+    return Graph(
+        name="login",
+        agents=(GraphAgent("team", retry=GraphRetry(max_attempts=1)),),
+        tasks=(
+            GraphTask("plan", agent="team", prompt="Plan ${input.goal}"),
+            GraphTask("api", agent="team", prompt="Api: ${plan.summary}", needs=("plan",)),
+            GraphTask("docs", agent="team", prompt="Docs: write", needs=("plan",), optional=True),
+            GraphTask("test", agent="team", prompt="Test it", needs=("api", "docs", "ship")),
+        ),
+        gates=(GraphGate("ship", question="Ship it?", needs=("api",)),),
+        limits=GraphLimits(**limits),
+    )
+
+
+def states(done: GraphOutcome) -> dict[str, str]:
+    return {name: task.state for name, task in done.tasks.items()}
+
+
+def test_a_run_waits_for_a_person_and_goes_on_without_asking_again(
+    store: Store, tmp_path: Path
+) -> None:
+    team = Team(docs="I will do that later.")
+
+    async def play() -> None:
+        done = await run_graph(
+            graph(), store=store, agents={"team": team}, input={"goal": "login"}, project=tmp_path
+        )
+
+        assert done.state == "waiting_for_person"
+        assert done.waiting_for == ("ship",)
+        expected = {
+            "plan": "accepted",
+            "api": "accepted",
+            "docs": "failed",
+            "ship": "input_required",
+            "test": "waiting",
+        }
+        assert states(done) == expected
+        asked = len(team.asked)
+
+        Ledger(store).answer(done.id, "ship", "yes", by="ann", note="go")
+        done = await resume(store, done.id, agents={"team": team}, project=tmp_path)
+
+        assert done.state == "finished"
+        assert states(done) == expected | {"ship": "accepted", "test": "accepted"}
+        # Only the task after the gate was asked.
+        assert team.asked[asked:] == ["Test it"]
+        assert team.asked[0] == "Plan login"
+
+    anyio.run(play)
+
+
+def test_no_is_an_answer_that_skips_what_follows(store: Store, tmp_path: Path) -> None:
+    async def play() -> None:
+        done = await run_graph(
+            graph(), store=store, agents={"team": Team()}, input={"goal": "x"}, project=tmp_path
+        )
+        ledger = Ledger(store)
+        with pytest.raises(RunError, match="expected one of yes, no"):
+            ledger.answer(done.id, "ship", "perhaps", by="ann")
+
+        ledger.answer(done.id, "ship", "no", by="ann")
+        with pytest.raises(RunError, match="does not wait for an answer"):
+            ledger.answer(done.id, "ship", "yes", by="bob")
+
+        done = await resume(store, done.id, agents={"team": Team()}, project=tmp_path)
+        assert done.state == "finished"
+        assert (done.tasks["ship"].state, done.tasks["test"].state) == ("skipped", "skipped")
+
+    anyio.run(play)
+
+
+def test_a_limit_of_the_run_ends_it_with_its_reason(store: Store, tmp_path: Path) -> None:
+    async def play() -> None:
+        done = await run_graph(
+            graph(max_calls=1),
+            store=store,
+            agents={"team": Team()},
+            input={"goal": "x"},
+            project=tmp_path,
+        )
+        assert done.state == "failed"
+        assert done.tasks["plan"].state == "accepted"
+        assert done.tasks["api"].reason == "budget"
+        assert "limits.max_calls is used up" in (done.tasks["api"].message or "")
+        assert done.tasks["test"].state == "skipped"
+
+    anyio.run(play)
+
+
+def test_a_changed_graph_keeps_what_is_the_same(store: Store, tmp_path: Path) -> None:
+    async def play() -> None:
+        team = Team()
+        done = await run_graph(
+            graph(), store=store, agents={"team": team}, input={"goal": "x"}, project=tmp_path
+        )
+        changed = graph().to_dict()
+        changed["tasks"]["docs"]["prompt"] = "Docs: write more"
+        team.asked.clear()
+
+        new = Graph.from_dict(changed)
+        assert Ledger(store).kept_by(done.id, new) == ["api", "plan"]
+        done = await resume(store, done.id, agents={"team": team}, graph=new, project=tmp_path)
+        assert team.asked == ["Docs: write more"]
+        assert done.waiting_for == ("ship",)
+
+    anyio.run(play)
