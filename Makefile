@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean deployment \
-  e2e record-hosts conformance inspector recorder scenarios ui-test ui-pictures
+  e2e gates record-hosts conformance inspector recorder scenarios delegation ui-test ui-pictures
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -26,6 +26,7 @@ help:
 	@echo "make record-hosts  record the transcripts of tests/cases again, with the real clients"
 	@echo "make conformance  run the official MCP conformance suite against the server; npm installs it into .cache"
 	@echo "make inspector  use the server with the MCP Inspector over every transport; npm installs it into .cache"
+	@echo "make gates   run the recipes of docs/gates.md with git and OpenSpec; npm installs it into .cache"
 	@echo "make faults  kill writers, fill disks, overload the database; 15 minutes"
 	@echo "make lowest  run the tests with the lowest versions allowed by pyproject.toml; installs them into .cache"
 	@echo "make soak    run hostile and normal clients together against one server; 15 minutes"
@@ -33,6 +34,7 @@ help:
 	@echo "make recorder  record runs in every state of a repository, a command and a record; two minutes"
 	@echo "make ui-test  use the workbench in Chromium: scenes of people, accessibility; npm installs axe-core into .cache"
 	@echo "make ui-pictures  take the pictures of the pages of the workbench again"
+	@echo "make delegation  kill the runners of delegation graphs at every statement and in mid-flight, on both databases"
 	@echo "make fuzz    validate a million randomly changed replies, for at most 20 minutes"
 	@echo "make compare-memory  compare how many acknowledged saves survive, here and in the reference memory server"
 	@echo "make frameworks  test the adapters with the real agent frameworks; installs 2 GB the first time"
@@ -94,6 +96,9 @@ conformance: $(STAMP)
 inspector: $(STAMP)
 	$(PYTHON) -m tests.inspector
 
+gates: $(STAMP)
+	$(PYTHON) -m tests.gates
+
 # Arguments: make faults FAULTS="--kills 5000 --seed 7"
 faults: $(STAMP)
 	$(PYTHON) -m tests.store.fault_injection $(FAULTS)
@@ -131,6 +136,10 @@ ui-test: $(STAMP)
 
 ui-pictures: $(STAMP)
 	$(PYTHON) -m tests.ui.pictures
+
+# Arguments: make delegation DELEGATION="-k killed"
+delegation: $(STAMP)
+	$(PYTHON) -m pytest -q -rs -m "delegation or not delegation" tests/delegation $(DELEGATION)
 
 # Arguments: make fuzz FUZZ="--inputs 1000000 --seconds 1200 --seed 2"
 fuzz: $(STAMP)

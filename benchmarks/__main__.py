@@ -16,6 +16,7 @@ from benchmarks import (
     hook,
     imports,
     linear,
+    live_pages,
     memories,
     memory,
     memory_servers,
@@ -49,6 +50,7 @@ BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
     "history": history.run,
     "tokens": tokens.run,
     "workbench": workbench.run,
+    "live_pages": live_pages.run,
 }
 
 

@@ -1,12 +1,14 @@
 """How Sphinx builds the site (make site). Every warning is an error there."""
 
+from sphinx.application import Sphinx
+
 from goop_mcp import __version__
 
 project = "goop-mcp"
 author = "goop-mcp contributors"
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx_copybutton", "sphinx_llms_txt"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_llms_txt"]
 # What is copied are the commands, without the prompt and without what they print.
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
@@ -42,3 +44,34 @@ pygments_style = "default"
 pygments_dark_style = "github-dark"
 # Whole replies and templates are shown as they are; what looks like JSON may hold alternatives.
 suppress_warnings = ["misc.highlighting_failure"]
+
+# The Python API is generated from the docstrings, in which backticks mark code.
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+default_role = "code"
+# The types of other packages and of the standard library have no pages here.
+nitpick_ignore_regex = [("py:.*", ".*")]
+
+
+def setup(app: Sphinx) -> None:
+    """Show the fields that a docstring explains, one a line, as a list."""
+    app.connect("autodoc-process-docstring", _list_fields)
+
+
+def _list_fields(
+    _app: Sphinx, _what: str, _name: str, _object: object, _options: object, lines: list[str]
+) -> None:
+    shown: list[str] = []
+    for line in lines:
+        name, colon, text = line.partition(": ")
+        if colon and name.replace(", ", "").replace("_", "").isalnum() and name.islower():
+            if shown and shown[-1] and not shown[-1].startswith(("- ", "  ")):
+                shown.append("")
+            shown.append(f"- `{name}`: {text}")
+        elif line.startswith("    ") and shown and shown[-1].startswith(("- ", "  ")):
+            shown.append(f"  {line.strip()}")
+        else:
+            shown.append(line)
+
+    lines[:] = shown

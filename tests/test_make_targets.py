@@ -41,7 +41,7 @@ def run_target(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 @pytest.mark.parametrize(
-    "target", ["tests.conformance", "tests.inspector", "tests.reliability.compare"]
+    "target", ["tests.conformance", "tests.gates", "tests.inspector", "tests.reliability.compare"]
 )
 def test_a_target_that_needs_npm_fails_without_it_and_names_what_to_install(
     target: str, tmp_path: Path

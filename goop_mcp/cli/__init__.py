@@ -25,7 +25,9 @@ INTERRUPTED = 130
 )
 @click.pass_context
 def program(context: click.Context) -> int:
-    """Find, validate and repair the envelope at the end of an agent's reply.
+    """Check the structured reports that coding agents hand back, before anyone acts on them.
+
+    A report is the XML or JSON at the end of a reply, called its envelope.
 
     Without a command and with a pipe on stdin: the MCP server on stdio.
     """

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
     from goop_mcp.evidence import AgentActivity
+from goop_mcp.workspace.files import ProjectFiles
 
 __all__ = ["check"]
 
@@ -159,6 +160,11 @@ _IGNORE: Final = click.option(
         " default), observed in the transcript, or recorded."
     ),
 )
+@click.option(
+    "--symbols",
+    is_flag=True,
+    help="Name symbols in backticks that are not defined, or stubs, in the file of their claim.",
+)
 @RULES
 @click.option(
     "--workspace/--no-workspace",
@@ -205,6 +211,7 @@ def check(
     base: str | None,
     transcript: str | None,
     require_evidence: Tier,
+    symbols: bool,
     rules: tuple[Rule, ...],
     workspace: bool,
     project: str | None,
@@ -286,6 +293,13 @@ def check(
             complain(unread.message)
         if compared is not None:
             compared.print_reasons()
+        if symbols:
+            files = ProjectFiles(project_folder(project))
+            for checked in outcome.checked:
+                for doubt in services.claimed_symbols.doubtful_symbols(
+                    checked.verdict.envelope, files
+                ):
+                    complain(f"info: {doubt}")
 
         if outcome.unread:
             return 2

@@ -2,16 +2,19 @@
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
-from goop_mcp.cli.options import PROJECT, WrongCallError
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
+from goop_mcp.cli.running import A_PERSON, at_terminal, may_run, run_detached, run_here
 from goop_mcp.cli.streams import complain, emit, emit_json, show
-from goop_mcp.delegation.agents import commands_of
+from goop_mcp.context import AppContext
+from goop_mcp.delegation.agents import agent_makers, commands_of
 from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
 from goop_mcp.delegation.graph import Graph, GraphError
+from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.parts import GraphGate, GraphStep
 from goop_mcp.settings import read_settings
 
@@ -48,27 +51,51 @@ def _values(
     help="A value for ${input.NAME} in prompts; repeat it for several.",
 )
 @click.option(
+    "--parallel", type=click.IntRange(1, 1_000), metavar="N", help="Tasks at once in this process."
+)
+@click.option("--resume", "again", flag_value="resume", help="Go on with the open run.")
+@click.option(
+    "--new", "again", flag_value="new", help="Begin another run although one is not done."
+)
+@click.option("--trust", metavar="DIGEST", help="Let this graph run; --check prints its digest.")
+@click.option("--detach", is_flag=True, help="Run in the background; print the id of the run.")
+@click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "mermaid", "svg"]),
+    type=click.Choice(["text", "jsonl", "json", "mermaid", "svg"]),
     default="text",
     show_default=True,
-    help="json, mermaid and svg are for --plan.",
+    help="jsonl: each event as JSON; json, mermaid and svg are for --plan.",
 )
 @PROJECT
+@DATABASE
+@PROJECT_ID
 def delegate(
-    graph: str, *, check: bool, plan: bool, values: dict[str, str], form: str, project: str | None
+    graph: str,
+    *,
+    check: bool,
+    plan: bool,
+    values: dict[str, str],
+    parallel: int | None,
+    again: str | None,
+    trust: str | None,
+    detach: bool,
+    form: str,
+    project: str | None,
+    database: str | None,
+    project_id: str | None,
 ) -> int:
     """Carry out GRAPH, a file in TOML or JSON: agents, tasks, what they need, and limits.
 
-    `goop-mcp schema graph` prints the form of the file.
+    Everything is kept in the project's database: a run that was interrupted or killed goes on with
+    `goop-mcp runs resume`. `goop-mcp schema graph` prints the form of the file.
 
-    Exit code: 0 the graph is good, 1 it cannot be run, 2 a usage error.
+    Exit code: 0 finished, or the graph is good, 1 a task failed, or the graph cannot be run, 2 a
+    usage error, 3 a person has to decide or to trust the graph, 4 cancelled, 130 interrupted.
     """
-    if check == plan:
-        raise WrongCallError("expected one of --check and --plan")
+    _refuse_wrong_call(check=check, plan=plan, form=form)
+    settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
 
-    settings = read_settings(os.environ, project=project)
     try:
         loaded = Graph.load(Path(graph), project=settings.project)
     except GraphError as error:
@@ -76,8 +103,7 @@ def delegate(
             complain(line)
         return REFUSED
 
-    unknown = [name for name in values if name not in loaded.inputs()]
-    if unknown:
+    if unknown := [name for name in values if name not in loaded.inputs()]:
         known = ", ".join(loaded.inputs()) or "none"
         raise WrongCallError(
             f"no prompt of the graph has ${{input.{unknown[0]}}}; known are {known}"
@@ -85,16 +111,70 @@ def delegate(
 
     if check:
         show(f"{graph}: {_counted(loaded)}, digest {loaded.digest[:12]}\n")
-    elif form == "mermaid":
-        emit(draw_mermaid(loaded))
-    elif form == "svg":
-        emit(draw_svg(loaded))
-    elif form == "json":
-        emit_json({**loaded.to_dict(), "waves": loaded.waves, "digest": loaded.digest})
+    elif plan:
+        _show_plan(loaded, form, missing=[each for each in loaded.inputs() if each not in values])
     else:
-        show(_plan(loaded, missing=[each for each in loaded.inputs() if each not in values]))
+        if not may_run(loaded, settings.project, trust=trust):
+            return A_PERSON
+        with AppContext(settings) as application:
+            run = _begin(application, loaded, values, again=again)
+        if detach:
+            return run_detached(settings, run, parallel=parallel)
+        return run_here(settings, run, form=form, parallel=parallel)
 
     return 0
+
+
+def _refuse_wrong_call(*, check: bool, plan: bool, form: str) -> None:
+    if check and plan:
+        raise WrongCallError("expected one of --check and --plan")
+    if form in ("json", "mermaid", "svg") and not plan:
+        raise WrongCallError(f"--format {form} is for --plan; expected text or jsonl")
+    if form == "jsonl" and (plan or check):
+        raise WrongCallError("--format jsonl is for runs; expected text, json, mermaid or svg")
+
+
+def _begin(
+    application: AppContext, graph: Graph, values: Mapping[str, str], *, again: str | None
+) -> str:
+    """Return the id of a new run, or of the one that is not done and goes on with this graph."""
+    store = application.store
+    ledger = Ledger(store)
+    unfinished = store.read(lambda reading: reading.graphs.unfinished_run(graph.name))
+    if again is None and unfinished is not None:
+        if not at_terminal():
+            raise WrongCallError(
+                f"{unfinished.id} of {graph.name!r} is not done; say --resume to go on with it, or"
+                " --new to begin another one"
+            )
+        again = "resume" if click.confirm(f"Go on with {unfinished.id}?", default=True) else "new"
+    if again == "resume" and unfinished is None:
+        raise WrongCallError(
+            f"there is no run of {graph.name!r} that is not done; leave --resume out"
+        )
+
+    # Programs that are not installed and functions that are not there are refused before a run is
+    # on record.
+    agent_makers(graph, project=application.settings.project)
+    if again != "resume" or unfinished is None:
+        return ledger.create(graph, input=values)
+    if values:
+        raise WrongCallError("a run keeps its input; leave --input out, or say --new")
+    if unfinished.graph_hash != graph.digest:
+        kept = ledger.change_graph(unfinished.id, graph)
+        complain(f"the graph has changed; kept are {', '.join(kept) or 'no tasks'}")
+    return unfinished.id
+
+
+def _show_plan(graph: Graph, form: str, *, missing: Sequence[str]) -> None:
+    if form == "mermaid":
+        emit(draw_mermaid(graph))
+    elif form == "svg":
+        emit(draw_svg(graph))
+    elif form == "json":
+        emit_json({**graph.to_dict(), "waves": graph.waves, "digest": graph.digest})
+    else:
+        show(_plan(graph, missing=missing))
 
 
 def _counted(graph: Graph) -> str:

@@ -6,7 +6,7 @@ import click
 
 from goop_mcp import __version__
 from goop_mcp.cli.options import PROJECT
-from goop_mcp.cli.streams import emit_json, show
+from goop_mcp.cli.streams import counting, emit_json, show
 from goop_mcp.context import AppContext
 from goop_mcp.hosts.doctor import CheckOutcome, run_checks
 from goop_mcp.settings import read_settings
@@ -31,7 +31,9 @@ def doctor(form: str, project: str | None) -> int:
     """
     checks = []
     with AppContext(read_settings(os.environ, project=project)) as application:
-        for check in run_checks(application, os.environ):
+        # Text is its own progress: each check is printed as soon as it is done.
+        found = run_checks(application, os.environ)
+        for check in found if form == "text" else counting(found, "checks done"):
             checks.append(check)
             if form == "text":
                 fix = "" if check.fix is None else f"         fix: {check.fix}\n"

@@ -1,24 +1,45 @@
-"""`goop-mcp gate`: check a prompt before an agent is started with it."""
+"""`goop-mcp gate`: check a prompt before an agent starts, or a task before it is called done."""
 
 import os
+import time
 
 import click
 
 from goop_mcp import services
-from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, RULES, judging
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, RULES, WrongCallError, judging
 from goop_mcp.cli.streams import emit_json, show, standard_input, start_log
 from goop_mcp.context import AppContext
+from goop_mcp.errors import GoopError
+from goop_mcp.hosts.hooks.answers import state_folder
 from goop_mcp.protocols.agent_request.compatibility import as_handoff
 from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.services.gate import Adoption, Containment, append_to_log, gate_file
+from goop_mcp.services.stop_hooks.attempt_storage import RefusalFile
+from goop_mcp.services.task_gate import judge_task
 from goop_mcp.settings import read_settings
 from goop_mcp.validation.rules import Rule
 
 __all__ = ["gate"]
 
+_MOST_REFUSALS = 2
 
-@click.command(short_help="Check whether an agent may be started with a prompt.")
-@click.argument("file", metavar="FILE|-")
+
+@click.command(short_help="Check a prompt before an agent starts, or a task before it is done.")
+@click.argument("file", required=False, metavar="[FILE|-]")
+@click.option(
+    "--task",
+    metavar="ID",
+    help="Check instead whether this task is done: its last report in this round says so.",
+)
+@click.option(
+    "--spawn",
+    metavar="NAME",
+    envvar="CLAUDE_CODE_SESSION_ID",
+    help=(
+        "With --task: the run of the agent that asks; after two refusals it passes. In a session"
+        " of Claude Code that is its id."
+    ),
+)
 @click.option(
     "--strict", is_flag=True, help="Also refuse errors of form, instead of warning about them."
 )
@@ -57,8 +78,10 @@ __all__ = ["gate"]
 @DATABASE
 @PROJECT_ID
 def gate(
-    file: str,
+    file: str | None,
     *,
+    task: str | None,
+    spawn: str | None,
     strict: bool,
     schema: str | None,
     adoption: Adoption,
@@ -74,9 +97,19 @@ def gate(
 ) -> int:
     """Check whether an agent may be started with the prompt in FILE; messages go to stderr.
 
-    Exit code: 0 proceed, also without a request in the prompt, 1 refused, 2 the file could not be
-    read, or a usage error.
+    With --task ID, check whether the last report of a task in this round finishes it.
+
+    Exit code: 0 proceed, also without a request in the prompt, and where the reports of a task
+    cannot be read; 1 refused; 2 the file could not be read, or a usage error.
     """
+    if (file is None) == (task is None):
+        raise WrongCallError("gate takes a FILE or --task ID; expected one of them")
+
+    if file is None:
+        return _gate_task(
+            task or "", spawn, project=project, database=database, project_id=project_id
+        )
+
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     start_log(settings)
 
@@ -110,3 +143,35 @@ def gate(
     if fields and answer.proceed and isinstance(answer.verdict.envelope, Request):
         emit_json(as_handoff(answer.verdict.envelope))
     return 0 if answer.proceed else 1
+
+
+def _gate_task(
+    task: str,
+    spawn: str | None,
+    *,
+    project: str | None,
+    database: str | None,
+    project_id: str | None,
+) -> int:
+    """Print one sentence about the task, and return 0 if it is done, or cannot be judged."""
+    settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
+    try:
+        with AppContext(settings) as application:
+            answer = judge_task(application.project_context, task)
+
+        refused = 0
+        if spawn and not answer.passed:
+            key = f"{settings.project}\n{spawn}\n{answer.task}"
+            refusals = RefusalFile(state_folder(os.environ), now=time.time())
+            refused = refusals.count(key, most=_MOST_REFUSALS)
+    except (GoopError, OSError) as error:
+        # A gate that cannot judge must not stop somebody else's work.
+        show(f"{task} was not checked, and passes: {error}\n", to_stderr=True)
+        return 0
+
+    if answer.passed or refused < _MOST_REFUSALS:
+        show(f"{answer.sentence}\n", to_stderr=True)
+        return 0 if answer.passed else 1
+
+    show(f"{answer.sentence} It was refused twice here, and passes now.\n", to_stderr=True)
+    return 0

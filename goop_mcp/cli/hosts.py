@@ -60,7 +60,7 @@ _DONE = {
 }
 
 
-def find_registration(host: str, scope: str, project: str | None) -> Registration:
+def find_registration(host: str, scope: str, project: str | None, *, tasks: bool) -> Registration:
     """Return the place of installation for the arguments.
 
     Raises UnknownNameError, SettingsError and WrongCallError.
@@ -78,6 +78,7 @@ def find_registration(host: str, scope: str, project: str | None) -> Registratio
         scope=Scope(scope),
         project=read_settings(os.environ, project=project).project,
         environment=os.environ,
+        tasks=tasks,
     )
 
 

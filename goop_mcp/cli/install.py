@@ -26,6 +26,7 @@ from goop_mcp.hosts.launch import Launch, current_environment, find_launch
 from goop_mcp.hosts.records import InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError
 from goop_mcp.services.prompts import render_prompt
+from goop_mcp.services.stop_hooks.policy import FILE, read_policy
 
 __all__ = ["install"]
 
@@ -43,6 +44,11 @@ _CHECK = "`goop-mcp doctor` checks the connection.\n"
     is_flag=True,
     help="Also put the rules into the host's AGENTS.md or CLAUDE.md.",
 )
+@click.option(
+    "--tasks",
+    is_flag=True,
+    help="Also check tasks that Claude Code calls completed, see docs/gates.md.",
+)
 @click.option("--replace", is_flag=True, help="Overwrite entries that were written by hand.")
 @click.option(
     "--command",
@@ -58,6 +64,7 @@ def install(
     dry_run: bool,
     is_printed: bool,
     instructions: bool,
+    tasks: bool,
     replace: bool,
     words: str | None,
     project: str | None,
@@ -70,7 +77,9 @@ def install(
     Exit code: 0 done, 1 a file cannot be changed safely, in which case none of that host is.
     """
     # All names are looked up first: a typing error in the last one must not leave half done.
-    registrations = [find_registration(host, scope, project) for host in dict.fromkeys(hosts)]
+    registrations = [
+        find_registration(host, scope, project, tasks=tasks) for host in dict.fromkeys(hosts)
+    ]
     records = InstallRecords()
     launch = _launch(words, portable=scope == Scope.PROJECT)
     for registration in registrations:
@@ -78,6 +87,10 @@ def install(
             raise WrongCallError(
                 f"{registration.host.title} has no file of instructions for {scope} scope;"
                 " leave out --instructions"
+            )
+        if tasks and not registration.host.task_hooks:
+            raise WrongCallError(
+                f"{registration.host.title} has no hook on its tasks; leave out --tasks"
             )
 
     block = render_prompt(_BLOCK, {}) if instructions else None
@@ -123,6 +136,9 @@ def _install(
         show("Nothing had to be changed.\n")
     else:
         show(_next_steps(registration, launch, instructions=block is not None))
+
+    if registration.tasks and not read_policy(str(registration.project))[0].tasks:
+        show(f'The check of tasks begins with "tasks": true in {FILE}.\n')
 
     plugins = (
         find_plugins(registration.project, registration.environment)

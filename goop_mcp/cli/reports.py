@@ -1,4 +1,4 @@
-"""`goop-mcp reports`: read recorded reports again, withdraw one, and build a new one."""
+"""`goop-mcp reports`: read recorded reports again, withdraw, build or record one."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,6 +12,7 @@ from goop_mcp.cli.options import (
     DATABASE,
     PROJECT,
     PROJECT_ID,
+    PROTOCOL,
     TENANT,
     opened_application,
     project_folder,
@@ -19,12 +20,14 @@ from goop_mcp.cli.options import (
 )
 from goop_mcp.cli.pages import show_page
 from goop_mcp.cli.program import Subcommands
-from goop_mcp.cli.streams import complain, emit, emit_json, person_at_terminal
+from goop_mcp.cli.streams import complain, emit, emit_json, person_at_terminal, standard_input
 from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError, UnreadableFileError
 from goop_mcp.memory.times import utc_now, written
+from goop_mcp.routing import RoutingContext
 from goop_mcp.services.build_report import PROTOCOLS, build_report
 from goop_mcp.services.hand_over import parse_fields
+from goop_mcp.services.record_report import record_report
 from goop_mcp.services.recorded_reports import (
     LISTED,
     MOST_LISTED,
@@ -34,6 +37,7 @@ from goop_mcp.services.recorded_reports import (
     withdraw_report,
 )
 from goop_mcp.services.report_pages import report_list_page, report_page
+from goop_mcp.services.user_files import read_reply
 
 __all__ = ["reports"]
 
@@ -67,10 +71,10 @@ class _Reports(Subcommands):
 
 
 @click.group(
-    cls=_Reports, no_args_is_help=False, short_help="Read recorded reports, withdraw or build one."
+    cls=_Reports, no_args_is_help=False, short_help="Read recorded reports, record or build one."
 )
 def reports() -> None:
-    """Read recorded reports again, withdraw one, or build a new one.
+    """Read recorded reports again, withdraw one, record a reply, or build a new one.
 
     Exit code: 0 done, or nothing was to do; 1 not done, because there is no such report or its
     round is closed; 2 a usage error, or the database cannot be used.
@@ -198,6 +202,38 @@ def build(*, protocol: str, source: str | None, form: str, project: str | None) 
         emit(built.text)
 
     return 0
+
+
+@reports.command("record", short_help="Record the report in a reply.")
+@click.argument("file", metavar="FILE|-")
+@PROTOCOL
+@_with_application
+def record_command(
+    *, application: AppContext, file: str, protocol: str
+) -> tuple[dict[str, object], str, int]:
+    """Validate the reply in FILE, verify its claims in the project, and record its report.
+
+    A report that is not accepted is not recorded; what is wrong is printed.
+    """
+    recorded = record_report(
+        read_reply(file, stdin=standard_input()),
+        RoutingContext(),
+        application.writing_context(),
+        protocol=protocol,
+        rules=application.rules,
+        now=written(utc_now()),
+    )
+    number = recorded.written.report
+    page = {
+        "recorded": f"Recorded as report {number}.",
+        "duplicate": f"Already recorded as report {number}.",
+        "no_report": "The reply holds no report; nothing was recorded.",
+        "rejected": f"Not recorded. {recorded.verdict.feedback}",
+    }[recorded.status]
+    remarks = "".join(f"\n- {remark}" for remark in recorded.remarks)
+    done = recorded.status in {"recorded", "duplicate"}
+
+    return recorded.to_dict(), f"{page}{remarks}\n", 0 if done else NOT_DONE
 
 
 @reports.command(short_help="Withdraw a report of this round.")

@@ -5,7 +5,8 @@ import io
 import os
 import shutil
 import sys
-from typing import BinaryIO, TextIO
+import time
+from typing import TYPE_CHECKING, BinaryIO, Final, TextIO, TypeVar
 
 import click
 
@@ -13,8 +14,12 @@ from goop_mcp.cli.json_text import json_text
 from goop_mcp.logs import configure_logging, log_all_errors
 from goop_mcp.settings import Settings
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 __all__ = [
     "complain",
+    "counting",
     "emit",
     "emit_json",
     "person_at_terminal",
@@ -28,6 +33,11 @@ __all__ = [
 
 
 _LONGEST_NAME = 60
+_UNNOTICED: Final = 1.0
+_BETWEEN: Final = 0.2
+"""Seconds before anything is shown of a progress, and between two numbers of it."""
+
+_ItemT = TypeVar("_ItemT")
 
 
 class _OutputLostError(click.ClickException):
@@ -63,6 +73,28 @@ def complain(sentence: str) -> None:
     """Print an error or a warning on stderr, without secrets."""
     stop = "" if sentence.endswith((".", "?")) else "."
     _write(f"goop-mcp: {_without_secrets(sentence)}{stop}\n", colour=False, to_stderr=True)
+
+
+def counting(items: "Iterable[_ItemT]", what: str) -> "Iterator[_ItemT]":
+    """Yield `items`, and show on a terminal how many are done, `what` they are.
+
+    Their number need not be known. Nothing is shown in a pipe, or of what is done at once.
+    """
+    watched = sys.stderr is not None and sys.stderr.isatty()
+    shown, done = False, 0
+    begun = last = time.monotonic()
+    try:
+        for item in items:
+            yield item
+            done += 1
+            now = time.monotonic()
+            # For whoever would wonder, not for the quick ones, and no more than can be read.
+            if watched and now - begun > _UNNOTICED and now - last > _BETWEEN:
+                click.echo(f"\r{what}: {done:,}", nl=False, err=True)
+                shown, last = True, now
+    finally:
+        if shown:
+            click.echo(f"\r{' ' * (len(what) + 14)}\r", nl=False, err=True)
 
 
 def start_log(settings: Settings) -> None:

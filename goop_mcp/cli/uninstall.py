@@ -37,7 +37,8 @@ def uninstall(
 
     Exit code: 0 done or nothing to do, 1 a file cannot be changed safely, in which case none is.
     """
-    registration, records = find_registration(host, scope, project), InstallRecords()
+    registration = find_registration(host, scope, project, tasks=True)
+    records = InstallRecords()
     try:
         if dry_run or is_printed:
             changes = plan_uninstall(registration, records)

@@ -1,1 +1,47 @@
 """Delegation graphs: who does what after whom, kept in the store so that a crash loses nothing."""
+
+from typing import TYPE_CHECKING
+
+from goop_mcp.on_demand import names_on_demand
+
+__all__ = [
+    "Gate",
+    "Graph",
+    "GraphAgent",
+    "GraphError",
+    "GraphLimits",
+    "GraphOutcome",
+    "GraphRetry",
+    "RunError",
+    "RunView",
+    "Task",
+    "TaskOutcome",
+    "resume",
+    "run_graph",
+]
+
+if TYPE_CHECKING:
+    from goop_mcp.delegation.changes import RunError
+    from goop_mcp.delegation.graph import Graph, GraphError
+    from goop_mcp.delegation.parts import Gate, GraphAgent, GraphLimits, GraphRetry, Task
+    from goop_mcp.delegation.run_views import RunView
+    from goop_mcp.delegation.runner import GraphOutcome, TaskOutcome, resume, run_graph
+else:
+    __getattr__ = names_on_demand(
+        __name__,
+        {
+            "Gate": "parts",
+            "Graph": "graph",
+            "GraphAgent": "parts",
+            "GraphError": "graph",
+            "GraphLimits": "parts",
+            "GraphOutcome": "runner",
+            "GraphRetry": "parts",
+            "RunError": "changes",
+            "RunView": "run_views",
+            "Task": "parts",
+            "TaskOutcome": "runner",
+            "resume": "runner",
+            "run_graph": "runner",
+        },
+    )

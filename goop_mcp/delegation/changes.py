@@ -36,6 +36,7 @@ from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = [
+    "FAILURES_THAT_OPEN",
     "RunChange",
     "RunError",
     "as_json",
@@ -44,13 +45,14 @@ __all__ = [
     "find_task",
     "kept_text",
     "key_of_gate",
+    "pause_after",
     "step_of",
     "value_of",
 ]
 
 KeepOutput = Literal["none", "failed", "all"]
 
-_FAILURES_THAT_OPEN: Final = 5
+FAILURES_THAT_OPEN: Final = 5
 _FIRST_PAUSE: Final = 30.0
 _LONGEST_PAUSE: Final = 600.0
 _KNOWN_USAGES: Final = 5
@@ -58,6 +60,13 @@ _KNOWN_USAGES: Final = 5
 
 class RunError(GoopError):
     """Raised for what cannot be done with a run, such as an answer to a gate that is answered."""
+
+
+def pause_after(failures: int) -> float:
+    """Return for how many seconds an agent is left alone after so many failed calls in a row."""
+    # Bounded before it is raised to a power: the number of failures is not.
+    doublings = min(max(0, failures - FAILURES_THAT_OPEN), 10)
+    return min(_FIRST_PAUSE * 2.0**doublings, _LONGEST_PAUSE)
 
 
 class RunChange:
@@ -178,9 +187,9 @@ class RunChange:
             lease_until=until,
             reason=None,
             message=None,
-            program_pid=None,
-            program_started=None,
         )
+        # The program of a dead runner stays in the row until it is ended: whoever claims the task
+        # may die before that.
         self.event(row.id, "claimed", {"owner": runner.owner, "host": runner.host})
         return taken
 
@@ -399,10 +408,16 @@ class RunChange:
     ) -> None:
         """Give back what was reserved for a message, and count what it used.
 
-        None stands for a message whose end is not known: all that was reserved counts.
+        None stands for a message whose end is not known: as many tokens count as the agent used at
+        most of late. The first call of an agent reserves all that is left, and a crash in it must
+        not take the budget of the whole run with it.
         """
+        found = self._rows.circuit(agent)
+        usages: list[int] = json.loads(found.usages) if found is not None else []
         usage = attempt.usage if attempt is not None else None
-        tokens = usage.tokens if usage is not None and usage.tokens is not None else row.reserved
+        tokens = row.reserved if attempt is not None else min(row.reserved, max(usages, default=0))
+        if usage is not None and usage.tokens is not None:
+            tokens = usage.tokens
         cost = usage.cost if usage is not None and usage.cost is not None else 0.0
         self.run = replace(
             self.run,
@@ -415,15 +430,11 @@ class RunChange:
         if attempt is None:
             return
 
-        found = self._rows.circuit(agent)
-        usages = json.loads(found.usages) if found is not None else []
         if usage is not None and usage.tokens is not None and attempt.reply is not None:
             usages = [*usages, usage.tokens][-_KNOWN_USAGES:]
         failures = found.failures if found is not None else 0
         failures = 0 if attempt.reply is not None else failures + int(attempt.repeatable)
-        pause = 0.0
-        if failures >= _FAILURES_THAT_OPEN:
-            pause = min(_FIRST_PAUSE * 2.0 ** (failures - _FAILURES_THAT_OPEN), _LONGEST_PAUSE)
+        pause = pause_after(failures) if failures >= FAILURES_THAT_OPEN else 0.0
         known = as_json(usages)
         changed = found is None or (found.failures, found.usages) != (failures, known)
         if changed and (failures or usages or found is not None):
@@ -433,6 +444,12 @@ class RunChange:
                 open_until=now + pause if pause else 0.0,
                 usages=known,
             )
+
+    def settle_unended(self, row: GraphTaskRow, *, agent: str) -> None:
+        """Settle the messages of a task of which nobody will know what became of them."""
+        now = epoch(self.writing.now())
+        for each in self._rows.attempts(row.run, row.id, unended=True):
+            self.settle(each, None, agent=agent, now=now)
 
     def set_circuit(self, agent: str, **values: Any) -> None:  # noqa: ANN401
         """Change what is known of the calls of an agent."""

@@ -165,9 +165,8 @@ def _after_report(
     if action in _SAME_AGAIN:
         return _send_back(run, task, [task.id], instruction or "Go on where you stopped.", digest)
     if view.outcome not in _DONE:
-        path = (task.id,)
-        refused = _person("blocked", decision.message or decision.reason, path)
-        return replace(refused, questions=decision.questions)
+        why = "; ".join(decision.blockers) or decision.reason
+        return replace(_person("blocked", why, ()), questions=decision.questions)
 
     # A report that is done names who comes next; where the graph knows that already, it stays so.
     goes_on = action in (Action.CONTINUE_NEXT, Action.SPAWN, Action.NEW_SESSION)

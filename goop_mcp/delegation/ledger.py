@@ -10,9 +10,10 @@ import math
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
 from goop_mcp.delegation.changes import (
+    FAILURES_THAT_OPEN,
     RunChange,
     RunError,
     as_json,
@@ -21,6 +22,7 @@ from goop_mcp.delegation.changes import (
     find_task,
     kept_text,
     key_of_gate,
+    pause_after,
     step_of,
     value_of,
 )
@@ -83,6 +85,7 @@ class Claim:
 
     `attempts` are those that ended before; `interrupted` is the number of the message whose effect
     is not known, None for none. `to_end` is the program of the dead runner, as (pid, start).
+    `asks_person`: a person has to decide about that message; the agent must not be asked.
     """
 
     row: GraphTaskRow
@@ -91,6 +94,7 @@ class Claim:
     attempts: tuple[Attempt, ...] = ()
     interrupted: int | None = None
     to_end: tuple[int, str] | None = None
+    asks_person: bool = False
 
     @property
     def fence(self) -> int:
@@ -362,11 +366,15 @@ class Ledger:
 
         running = writing.graphs.tasks(id, state="running")
         for row in running:
-            if row.owner != runner.owner and (dead := self._is_lost(writing, row, now)):
-                claim = self._take_over(change, row, runner, now, same_host=dead == "dead")
-                if claim is not None:
-                    change.save()
-                    return claim
+            if row.owner == runner.owner:
+                continue
+
+            owner = writing.graphs.runner(row.owner or "")
+            here = owner is not None and bool(owner.boot_id) and owner.boot_id == boot_id()
+            if self._is_lost(change, row, owner, now, here=here):
+                taken = self._take_over(change, row, runner, now, here=here)
+                change.save()
+                return taken
 
         running = writing.graphs.tasks(id, state="running")
         most = parallel or change.graph.limits.parallel
@@ -391,22 +399,33 @@ class Ledger:
         return Nothing(change.run.state, max(0.02, min(0.5, soonest)))
 
     def _is_lost(
-        self, writing: WriteTransaction, row: GraphTaskRow, now: float
-    ) -> Literal["dead", "late"] | None:
-        """Return why nobody works on a running task any more, None while its lease holds."""
-        owner = writing.graphs.runner(row.owner or "")
+        self,
+        change: "RunChange",
+        row: GraphTaskRow,
+        owner: RunnerRow | None,
+        now: float,
+        *,
+        here: bool,
+    ) -> bool:
+        """Whether nobody works on a running task any more: its runner is dead, or its lease ended.
+
+        `here` is whether that runner is on this machine.
+        """
         if owner is None:
-            return "late"
-        here = owner.boot_id and owner.boot_id == boot_id()
+            return True
         if here and not lives(owner.pid, owner.pid_started):
-            return "dead"
+            return True
 
         until = row.lease_until or 0.0
-        # A clock that was set back would make a lease last for hours: it is never that long.
         if until > now + 2 * self.lease_seconds:
-            until = owner.seen_at if owner.seen_at <= now else now + self.lease_seconds
+            # The clock was set back, and the lease would last for hours. It begins again, written
+            # down: a runner that lives renews it, and one that is dead does not.
+            change.move(row, "running", lease_until=now + self.lease_seconds)
+            change.event(row.id, "lease_shortened", {"owner": row.owner})
+            return False
+
         # Programs of another machine cannot be ended from here: they get time to end themselves.
-        return "late" if now > until + (0.0 if here else self._grace) else None
+        return now > until + (0.0 if here else self._grace)
 
     def _take_over(
         self,
@@ -415,14 +434,9 @@ class Ledger:
         runner: ThisProcess,
         now: float,
         *,
-        same_host: bool,
-    ) -> Claim | None:
+        here: bool,
+    ) -> Claim:
         change.event(row.id, "lease_lost", {"owner": row.owner})
-        if row.cancel_requested:
-            change.move(row, "cancelled", reason="cancelled", owner=None, lease_until=None)
-            change.after(row.id)
-            return None
-
         step = step_of(row)
         if not isinstance(step, GraphTask):
             raise RunError(f"{row.id} is a gate, which never runs")
@@ -433,20 +447,15 @@ class Ledger:
         ]
         for each in unended:
             change.settle(each, None, agent=step.agent, now=now)
-        if unended and step.on_crash == "person":
-            change.move(
-                row,
-                "input_required",
-                reason="crash",
-                message="its runner died while the agent was asked; is it to be asked again?",
-                owner=None,
-                lease_until=None,
-            )
-            return None
-
         to_end = None
-        if row.program_pid is not None and same_host:
+        if row.program_pid is not None and here:
             to_end = (row.program_pid, row.program_started or "")
+        elif row.program_pid is not None:
+            # Its number means another program on this machine.
+            row = change.move(row, "running", program_pid=None, program_started=None)
+
+        # Also what was cancelled, or is for a person to decide, is claimed: its program may live,
+        # and it is ended outside of the transaction, as that takes time.
         claimed = change.take(row, runner, now + self.lease_seconds)
         return self._claimed(change, claimed, step, interrupted=unended, to_end=to_end)
 
@@ -485,6 +494,7 @@ class Ledger:
             prompt=prompt,
             attempts=tuple(ended),
             interrupted=interrupted[-1].number if interrupted else None,
+            asks_person=bool(interrupted) and step.on_crash == "person",
             to_end=to_end,
         )
 
@@ -508,6 +518,9 @@ class Ledger:
         circuit = writing.graphs.circuit(agent.name)
         if circuit is not None and max(circuit.open_until, circuit.next_call_at) > now:
             return 0, max(circuit.open_until, circuit.next_call_at) - now
+        if circuit is not None and circuit.failures >= FAILURES_THAT_OPEN:
+            # One call shows whether the agent answers again; the others wait for what it shows.
+            change.set_circuit(agent.name, open_until=now + pause_after(circuit.failures))
         if limits.max_calls is not None and run.spent_calls >= limits.max_calls:
             raise RunError(f"limits.max_calls is used up: {run.spent_calls:,} calls were made")
         if limits.max_cost is not None and run.spent_cost >= limits.max_cost:
@@ -646,6 +659,7 @@ class Ledger:
             state = "input_required" if person else "failed"
             if reason == "cancelled":
                 state = "cancelled"
+            change.settle_unended(row, agent=claim.task.agent)
             change.move(
                 row,
                 state,
@@ -674,9 +688,7 @@ class Ledger:
             if row.fence != claim.fence or row.state != "running":
                 return
             change = self._change(writing, row.run)
-            now = epoch(writing.now())
-            for each in writing.graphs.attempts(row.run, row.id, unended=True):
-                change.settle(each, None, agent=claim.task.agent, now=now)
+            change.settle_unended(row, agent=claim.task.agent)
             change.move(row, "ready", owner=None, lease_until=None, program_pid=None)
             change.save()
 

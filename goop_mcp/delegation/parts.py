@@ -5,12 +5,14 @@ from typing import Final, Literal
 
 __all__ = [
     "NO_LIMITS",
+    "Gate",
     "GraphAgent",
     "GraphGate",
     "GraphLimits",
     "GraphRetry",
     "GraphStep",
     "GraphTask",
+    "Task",
 ]
 
 AgentKind = Literal["claude-code", "opencode", "codex", "command", "python", "person", "host"]
@@ -151,6 +153,9 @@ class GraphGate:
     timeout: float | None = None
     default: str | None = None
 
+
+Task, Gate = GraphTask, GraphGate
+"""Their names in `goop_mcp.delegation`, where nothing else is called so."""
 
 GraphStep = GraphTask | GraphGate
 """What has an id, needs something and comes before something."""

@@ -281,6 +281,10 @@ class Runner:
             gone = await anyio.to_thread.run_sync(end_program, *claim.to_end)
             if not gone:
                 raise RunError(f"the program {claim.to_end[0]} of the dead runner does not end")
+        if claim.asks_person:
+            question = "its runner died while the agent was asked; is it to be asked again?"
+            await self._give_up(claim, "crash", question, person=True)
+            return
 
         run = await self._stored(self._ledger.run, self._run)
         graph = self._ledger.graph(run)

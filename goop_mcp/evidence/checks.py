@@ -173,7 +173,12 @@ class _Judge:
             f"{self._name} is reported as passed; {detail}; expected a run that was"
             f" {self._required}"
         )
-        fix = "Run it with one command, and name that command in the text of the check."
+        # Where nothing could be seen, another run or text of the agent changes nothing.
+        fix = (
+            "Run it with one command, and name that command in the text of the check."
+            if self._known
+            else "Give the transcript of the agent, whole, or ask for claims only."
+        )
         return JudgedCheck(
             self._item("claimed", detail=detail), (self._problem(CHECK_REQUIRED, message, fix),)
         )

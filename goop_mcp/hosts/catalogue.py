@@ -4,7 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -100,7 +100,7 @@ class Host:
     """A program in which agents run: what is installed for it, and its file of instructions.
 
     `then` is a sentence about the next step in the host after installing. `instructions` lacks a
-    scope for which the host reads no such file.
+    scope for which the host reads no such file. `task_hooks` are installed only when asked for.
     """
 
     name: str
@@ -108,6 +108,7 @@ class Host:
     then: str
     instructions: Mapping[Scope, FileLocation]
     parts: Mapping[Scope, tuple[ServerEntry | Element | Asset, ...]]
+    task_hooks: Mapping[Scope, tuple[Element, ...]] = field(default_factory=dict)
 
     @property
     def judges(self) -> bool:
@@ -195,8 +196,10 @@ def _opencode_server(launch: Launch) -> JsonValue:
     return {"type": "local", "command": list(launch.words), "enabled": True, "timeout": 10_000}
 
 
-def _claude_hooks(location: FileLocation) -> tuple[Element, ...]:
-    """Return one group of hooks for each event of CLAUDE_HOOKS."""
+def _claude_hooks(
+    location: FileLocation, hooks: Sequence[tuple[str, str | None, int]]
+) -> tuple[Element, ...]:
+    """Return one group of hooks for each event in `hooks`."""
 
     def group(launch: Launch, matcher: str | None, seconds: int) -> JsonValue:
         hook: JsonValue = {
@@ -213,7 +216,7 @@ def _claude_hooks(location: FileLocation) -> tuple[Element, ...]:
             keys=("hooks", event),
             form=partial(group, matcher=matcher, seconds=seconds),
         )
-        for event, matcher, seconds in CLAUDE_HOOKS
+        for event, matcher, seconds in hooks
     )
 
 
@@ -280,6 +283,8 @@ CLAUDE_HOOKS: Final = (
 The matchers do not select agents: the project configures which of them must report.
 """
 
+_TASK_HOOKS: Final = (("TaskCompleted", None, 10),)
+
 _CLAUDE_PROJECT_SETTINGS = FileLocation(names=(".claude/settings.json",))
 _CLAUDE_USER_SETTINGS = FileLocation(names=("settings.json",), base=_claude_folder)
 CLAUDE_SETTINGS: Final = (
@@ -311,7 +316,7 @@ _CLAUDE_CODE = Host(
             ServerEntry(
                 location=FileLocation(names=(".mcp.json",)), key="mcpServers", form=_claude_server
             ),
-            *_claude_hooks(_CLAUDE_PROJECT_SETTINGS),
+            *_claude_hooks(_CLAUDE_PROJECT_SETTINGS, CLAUDE_HOOKS),
             # Without this Claude Code asks each person before it starts the server of a project.
             Element(
                 location=_CLAUDE_PROJECT_SETTINGS,
@@ -326,9 +331,13 @@ _CLAUDE_CODE = Host(
                 key="mcpServers",
                 form=_claude_server,
             ),
-            *_claude_hooks(_CLAUDE_USER_SETTINGS),
+            *_claude_hooks(_CLAUDE_USER_SETTINGS, CLAUDE_HOOKS),
             *_commands("commands", "claude-code", base=_claude_folder),
         ),
+    },
+    task_hooks={
+        Scope.PROJECT: _claude_hooks(_CLAUDE_PROJECT_SETTINGS, _TASK_HOOKS),
+        Scope.USER: _claude_hooks(_CLAUDE_USER_SETTINGS, _TASK_HOOKS),
     },
 )
 _OPENCODE = Host(

@@ -37,12 +37,16 @@ class InstallAction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """Where goop-mcp is registered: a host, a scope, and the folders that these stand for here."""
+    """Where goop-mcp is registered: a host, a scope, and the folders that these stand for here.
+
+    `tasks` includes the hooks on the host's own tasks, which are installed only when asked for.
+    """
 
     host: Host
     scope: Scope
     project: Path
     environment: Mapping[str, str]
+    tasks: bool = False
 
     def target(self, location: FileLocation) -> Target:
         """Return the file that `location` stands for here."""
@@ -51,7 +55,8 @@ class Registration:
     def files(self) -> Iterator[tuple[Target, list[Part] | Asset]]:
         """Yield the files of the host with what belongs in each; whole files come last."""
         entries: dict[Target, list[Part]] = {}
-        for part in self.host.parts[self.scope]:
+        optional = self.host.task_hooks.get(self.scope, ()) if self.tasks else ()
+        for part in (*self.host.parts[self.scope], *optional):
             if not isinstance(part, Asset):
                 entries.setdefault(self.target(part.location), []).append(part)
 

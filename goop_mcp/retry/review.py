@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from time import monotonic
-from typing import Final, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from goop_mcp.errors import PolicyError
 from goop_mcp.protocols import check_rules
@@ -23,6 +23,10 @@ from goop_mcp.retry.strategy import Stop, next_step
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.verdict import Tier
+
+if TYPE_CHECKING:
+    from goop_mcp.evidence.evidence import EvidenceSource
 
 __all__ = ["Review", "ReviewOptions", "notify"]
 
@@ -43,14 +47,17 @@ class ReviewOptions(TypedDict, total=False):
     policy: RetryPolicy
     limits: Limits
     rules: Sequence[Rule]
+    evidence: "EvidenceSource | None"
+    require: Tier
     on_stop: Callable[[Outcome], None] | None
 
 
 class Review:
     """One conversation: give each reply to `hear` and send back what it returns until that is None.
 
-    `protocol`, `expected`, `limits` and `rules` are those of `validate`; a rule that fails ends the
-    review with "agent_error". Of `policy` the fields max_attempts, deadline, when_exhausted,
+    `protocol`, `expected`, `limits`, `rules`, `evidence` and `require` are those of `validate`; a
+    function as `evidence` is called for each reply, a rule that fails ends the review with
+    "agent_error". Of `policy` the fields max_attempts, deadline, when_exhausted,
     allow_repairs and rejected_repairs are kept. `on_stop` is given the outcome once, when the
     review ends, also by `fail` and `cancel`; what it raises is logged. `clock` gives seconds that
     never go back. The deadline ends the review at the next reply; the call of the model is the
@@ -69,6 +76,8 @@ class Review:
         policy: RetryPolicy = DEFAULT_POLICY,
         limits: Limits = DEFAULT_LIMITS,
         rules: Sequence[Rule] = (),
+        evidence: "EvidenceSource | None" = None,
+        require: Tier = "claimed",
         on_stop: Callable[[Outcome], None] | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -95,6 +104,8 @@ class Review:
             policy=self._policy,
             limits=limits,
             rules=tuple(rules),
+            evidence=evidence,
+            require=require,
         )
         self._on_stop = on_stop
         self._clock = clock

@@ -25,6 +25,8 @@ generated from the tables by `make docs`.
 """
 
 _OUTCOMES = """\
+![A reply becomes a verdict, a verdict an outcome, an outcome the next step](_static/routing.svg)
+
 ## Outcomes
 
 Each envelope is read into one model. Its outcome is the first line that fits. A rejected reply is

@@ -9,6 +9,7 @@ from mcp.server.mcpserver import RequestStateSecurity
 
 from goop_mcp import __version__, store
 from goop_mcp.context import AppContext
+from goop_mcp.server.apps import tool_views
 from goop_mcp.server.asking import QUESTION_SECONDS, without_stale_state
 from goop_mcp.server.completions import add_completions
 from goop_mcp.server.etags import ETags
@@ -86,6 +87,7 @@ def create_server(
     server = GoopServer(
         "goop-mcp",
         tools=[each.tool for each in offered],
+        extensions=[tool_views(each.tool for each in offered)],
         title="Goop MCP",
         description="Checks the machine-readable envelopes that agents end their replies with.",
         instructions=_instructions({each.tool.name for each in offered}),

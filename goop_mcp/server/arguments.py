@@ -214,6 +214,9 @@ def argument_errors(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
         near = _nearest(name, known)
         hint = f"did you mean {near!r}? It takes" if near else "it takes"
         takes = ", ".join(listed) or "none"
+        if "fields" in known:
+            # The rarer fields of a report or handoff are no arguments of their own.
+            hint = f"if it is a field, give it in fields, as {{{_shown(name)!r}: ...}}; {hint}"
         errors.append(f"{tool.name} has no argument {_shown(name)!r}; {hint} {takes}")
 
     if len(unknown) > _REPORTED_UNKNOWN:

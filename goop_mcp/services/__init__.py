@@ -10,6 +10,7 @@ from goop_mcp.on_demand import modules_on_demand
 __all__ = [
     "build_report",
     "check_workspace",
+    "claimed_symbols",
     "counters",
     "draft_request",
     "fill_template",
@@ -36,6 +37,7 @@ __all__ = [
     "session_handoff",
     "stats",
     "stats_page",
+    "task_gate",
     "transcripts",
     "verify_runs",
 ]
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from goop_mcp.services import (
         build_report,
         check_workspace,
+        claimed_symbols,
         counters,
         draft_request,
         fill_template,
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
         session_handoff,
         stats,
         stats_page,
+        task_gate,
         transcripts,
         verify_runs,
     )

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from goop_mcp.errors import StoreError
 from goop_mcp.messages import Position, TaskLine, gate_blocked, notice, progress, status_display
@@ -13,8 +14,8 @@ from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import ProjectSnapshot, take_snapshot
 from goop_mcp.services.project_steps import person_command, step_from_json
 from goop_mcp.services.state_block import SHOWN_GATES, gate_ahead, next_command
-from goop_mcp.store.interface import ReadTransaction
-from goop_mcp.store.records import Round
+from goop_mcp.store.interface import ReadTransaction, Store
+from goop_mcp.store.records import MemoryFilter, Round
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.workflow.gates import GATES, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import Checkpoints, read_checkpoints
@@ -35,6 +36,9 @@ from goop_mcp.workspace.virtual_documents import read_shared_checkpoints
 __all__ = ["ProjectStatus", "TaskStanding", "Waiting", "WaveStanding", "project_status"]
 
 _MOST_SHOWN = 20
+# The numbers of memories as counted last, with the state of each open database.
+_counted: WeakKeyDictionary[Store, tuple[tuple[int, str | None], Mapping[str, int]]]
+_counted = WeakKeyDictionary()
 _SHOWN_DETAIL = 120
 _ELSEWHERE = (
     f"Phase, gates and plan are not known here: there is no folder {FOLDER}, and the database that"
@@ -356,7 +360,7 @@ def _kept(project_context: ProjectContext) -> _Kept:
         newer = newer_documents(project_context.files, known=reading.revision()) if shows else ()
         return _Kept(
             reports=reading.report_count(),
-            memories={str(type): number for type, number in reading.memory_counts().items()},
+            memories=_memory_counts(project_context.store, reading),
             conflicts=open_conflicts(reading) if shows else (),
             # Files that are newer than the database lack nothing.
             is_stale=shows and not newer and lacks_events(reading, project_context.files),
@@ -370,6 +374,23 @@ def _kept(project_context: ProjectContext) -> _Kept:
     if not project_context.store.exists():
         return replace(_NOTHING_KEPT, checkpoints=read_checkpoints(project_context.files))
     return project_context.store.read(ask)
+
+
+def _memory_counts(store: Store, reading: ReadTransaction) -> Mapping[str, int]:
+    """Return how many memories of each type there are, counted once for each revision.
+
+    Counting reads every row, and pages in a browser ask at each change and each visit.
+    """
+    newest = reading.memories(MemoryFilter(), limit=1)
+    # A restored database may have the same revision as the one before.
+    state = (reading.revision(), newest[0].uid if newest else None)
+    known = _counted.get(store)
+    if known is not None and known[0] == state:
+        return known[1]
+
+    counts = {str(type): number for type, number in reading.memory_counts().items()}
+    _counted[store] = (state, counts)
+    return counts
 
 
 def _waiting(reading: ReadTransaction) -> tuple[Waiting, ...]:

@@ -4,6 +4,7 @@ Their texts were redacted before they were stored. They come from agents: data, 
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -50,6 +51,8 @@ _LARGEST_ID: Final = 2**63 - 1
 _PAGE: Final = 20
 _MOST_EVENTS: Final = 200
 _MOST_OF_A_REASON: Final = 500
+_MOST_WITHDRAWALS: Final = 1_000
+_OUTCOME: Final = re.compile(r"\*\*Outcome:\*\* ([^\n]*)")
 _RETIRED: Final[Mapping[str, str]] = {
     "withdrawn": "it was withdrawn",
     "replanned": "its task was planned again",
@@ -145,7 +148,8 @@ class ShownReport:
     """A recorded report with its envelope, verdict and decision as JSON values.
 
     `documents` are those that show entries of its revision, `moved` the change of phase it caused,
-    such as "execute → accept", None without one.
+    such as "execute → accept", None without one. `withdrawn` says when, by whom and why it was
+    withdrawn, None for one that was not.
     """
 
     about: ReportSummary
@@ -154,6 +158,7 @@ class ShownReport:
     decision: Mapping[str, JsonValue] = field(repr=False)
     documents: tuple[str, ...] = ()
     moved: str | None = None
+    withdrawn: str | None = None
 
     @property
     def evidence(self) -> list[dict[str, str]]:
@@ -202,6 +207,7 @@ class ShownReport:
             **self.about.to_dict(),
             "documents": list(self.documents),
             "moved": self.moved,
+            "withdrawn": self.withdrawn,
             "verdict": dict(self.verdict),
             "decision": dict(self.decision),
             "envelope": dict(self.envelope),
@@ -468,7 +474,23 @@ def shown_report(reading: ReadTransaction, stored: StoredReport) -> ShownReport:
         decision=_values(stored.decision),
         documents=tuple(dict.fromkeys(touched)),
         moved=next((event.text for event in events if event.kind == "transition"), None),
+        withdrawn=_withdrawn(reading, stored) if stored.retired == "withdrawn" else None,
     )
+
+
+def _withdrawn(reading: ReadTransaction, stored: StoredReport) -> str | None:
+    """Return when, by whom and why the report was withdrawn, None if that was not kept."""
+    events = reading.events(
+        after_revision=stored.revision, kinds=["withdrawal"], limit=_MOST_WITHDRAWALS
+    )
+    begin = f"withdrew report {stored.id} of "
+    found = next((event for event in events if begin in event.text), None)
+    if found is None:
+        return None
+
+    outcome = _OUTCOME.search(found.text)
+    why = f": {outcome[1]}" if outcome is not None else ""
+    return f"{found.created_at} by {found.author}{why}"
 
 
 def _values(text: str) -> Mapping[str, JsonValue]:

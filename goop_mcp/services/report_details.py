@@ -43,7 +43,7 @@ __all__ = [
     "report_details",
 ]
 
-_SCANNED: Final = 1_000
+_SCANNED: Final = 500
 _PAGE: Final = 100
 _MOST_LINES: Final = 5_000
 _MOST_OF_A_LINE: Final = 4_000
@@ -143,7 +143,7 @@ def filter_reports(
 ) -> tuple[ReportList, int | None]:
     """Return at most `limit` reports that `wanted` accepts, newest first, and where to go on.
 
-    One call looks at 1,000 reports, so that a search costs the same however many there are. The
+    One call looks at 500 reports, so that a search costs the same however many there are. The
     second value is the number to pass as `before` to go on, None if there are no older reports.
     Raises ReportArgumentError and StoreError.
     """

@@ -56,6 +56,7 @@ def report_page(shown: ShownReport) -> str:
     rows = [
         ("Recorded", f"{about.recorded_at}, revision {about.revision}, round {about.round}"),
         ("Counts", _counts(about)),
+        ("Withdrawn", shown.withdrawn),
         ("Protocol", about.protocol),
         ("Agent", about.agent),
         ("Phase", about.phase),

@@ -27,6 +27,7 @@ from goop_mcp.workspace.report_index import finishes_task
 __all__ = ["NOTHING_GIVEN", "SessionFields", "compose_handoff", "fields_to_json"]
 
 _LATEST = 3
+_ENDS = ".!?…:;。"
 _MOST_GOTCHAS = 10
 # How many earlier calls count; each has at most some lists of texts.
 _MOST_GIVEN = 50
@@ -103,18 +104,24 @@ def compose_handoff(
             for each in envelopes
             for path in _texts(_parts(each, "artifacts", "files"), "path")
         ),
+        # Agents report the commits of the tasks before theirs again.
         commits=tuple(
-            HandoffCommit(sha, _text(each.get("message")) or "")
-            for envelope in envelopes
-            for each in _parts(envelope, "artifacts", "commits")
-            if (sha := _text(each.get("sha")))
+            dict.fromkeys(
+                HandoffCommit(sha, _text(each.get("message")) or "")
+                for envelope in envelopes
+                for each in _parts(envelope, "artifacts", "commits")
+                if (sha := _text(each.get("sha")))
+            )
         ),
         command=fields.next_command or _decided(decided_command) or _command(sources),
         files_to_read=_unique(
             [*given.files_to_read, *(fields.files_to_read or _files_to_read(sources, envelopes))]
         ),
         context=" ".join(
-            _unique([*given.summaries, fields.summary or _context(sources, envelopes)])
+            map(
+                _sentence,
+                _unique([*given.summaries, fields.summary or _context(sources, envelopes)]),
+            )
         ),
         next_task=next_task,
         blockers=_unique(
@@ -312,8 +319,14 @@ def _context(sources: SessionSources, envelopes: Sequence[_Values]) -> str:
     facts = sources.snapshot.facts
     done = facts.total_tasks - facts.open_tasks_in_all
     tasks = f" {done} of {facts.total_tasks} tasks are done." if facts.total_tasks else ""
-    summary = " ".join(latest) or "Nothing was reported yet."
+    summary = " ".join(map(_sentence, latest)) or "Nothing was reported yet."
     return f"{summary} The project is in phase {_phase(sources)}.{tasks}"
+
+
+def _sentence(text: str) -> str:
+    """Return `text` so that another sentence can follow it."""
+    text = text.strip()
+    return text if not text or text[-1] in _ENDS else f"{text}."
 
 
 def _next_task(

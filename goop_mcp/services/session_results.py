@@ -4,6 +4,7 @@ A result is result.json in the folder of a session, of the form `goop-mcp schema
 is no envelope: the response of the agent is a goop_report.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from goop_mcp.services.gate import Adoption
 from goop_mcp.services.json_objects import kind_of
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.sessions import list_sessions, read_sessions
+from goop_mcp.workspace.sessions import list_sessions, read_session, read_sessions
 
 __all__ = ["ReadSessionResult", "gather_results", "session_adoption"]
 
@@ -21,6 +22,11 @@ _TEXTS = ("status", "summary")
 _LISTS = ("deliverables", "errors", "recommendations")
 # The newest ones: a result may have megabytes, and all are held at once.
 _MOST_SESSIONS = 1_000
+_MOST_CHARACTERS = 8_000_000
+_NO_ROOM = (
+    f"not read, as the newer results have over {_MOST_CHARACTERS:,} characters; ask for this"
+    " session by its id"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,22 +57,30 @@ def gather_results(
 ) -> tuple[ReadSessionResult, ...]:
     """Return the results of `ids` and of the sessions that `text` names; by default of all.
 
-    Of all sessions, the newest 1,000. A missing result is an error of its session only (H-46).
+    Of all sessions, the newest 1,000. A missing result is an error of its session only (H-46); so
+    is one that the others leave no room for: all together have at most 8 million characters.
     Raises PathRefusedError for an id that is no name of a folder.
     """
     wanted = tuple(dict.fromkeys((*ids, *mentioned_sessions(text))))
     if not wanted and not text:
         wanted = list_sessions(files)[-_MOST_SESSIONS:]
 
-    return tuple(
-        ReadSessionResult(
-            id=session.id,
-            status=session.status,
-            result=session.result,
-            errors=(*session.errors, *_defects(session.result)),
+    found: list[ReadSessionResult] = []
+    left = _MOST_CHARACTERS
+    # The newest first, as these are looked for when there is not room for all.
+    for id in reversed(wanted):
+        if left <= 0:
+            found.append(ReadSessionResult(id=id, status=None, result=None, errors=(_NO_ROOM,)))
+            continue
+
+        session = read_session(files, id)
+        left -= len(json.dumps(session.result)) if session.result is not None else 0
+        errors = (*session.errors, *_defects(session.result))
+        found.append(
+            ReadSessionResult(id=id, status=session.status, result=session.result, errors=errors)
         )
-        for session in read_sessions(files, wanted)
-    )
+
+    return tuple(reversed(found))
 
 
 def session_adoption(files: ProjectFiles, *, phase: Adoption) -> AdoptionReport:

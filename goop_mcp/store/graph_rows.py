@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, Final, TypeVar, get_type_hints
 
 from goop_mcp.errors import StoreError
+from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.storable import refuse_unstorable_text
 
 __all__ = [
@@ -410,17 +411,22 @@ class GraphWriter(GraphReader):
     ) -> None:
         """Add a row whose key is unused."""
         self._ask(_INSERTS[type(row)], _values(row))
+        failpoint(Failpoint.INSERT)
 
     def set(self, row: GraphRunRow | GraphAttemptRow | RunnerRow | CircuitRow) -> None:
         """Store `row` in place of the one with its key. Raises StoreError if there is none."""
         if not self._ask(_UPDATES[type(row)], _values(row)):
             raise StoreError(f"there is no row of {_TABLES[type(row)]} to change")
 
+        failpoint(Failpoint.INSERT)
+
     def move_task(self, row: GraphTaskRow, *, was: GraphTaskRow) -> None:
         """Store `row` in place of `was`; raise StoreError if that changed its state or fence."""
         moved = self._ask(_MOVE, {**_values(row), "was_state": was.state, "was_fence": was.fence})
         if not moved:
             raise StoreError(f"task {row.id} is not {was.state} any more; nothing was changed")
+
+        failpoint(Failpoint.INSERT)
 
     def renew_leases(self, owner: str, *, until: float) -> list[str]:
         """Extend the leases of all tasks of a runner; return their ids."""

@@ -4,17 +4,19 @@ Colours are mid-tones with a contrast of 3 to 1 against white and against black;
 stands in the legend as a text. The texts take the colour of the page around them.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
 
 from markupsafe import Markup, escape
 
-__all__ = ["COLOURS", "columns", "meter"]
+__all__ = ["COLOURS", "Colour", "columns", "meter"]
 
-COLOURS: Final = ("#2f7fc1", "#d1603d", "#3f9463", "#9a6fb0")
-"""Of the first series and so on; a chart has at most as many."""
+Colour = Literal["blue", "green", "orange"]
 
-_WIDTH: Final = 720
+COLOURS: Final[Mapping[Colour, str]] = {"blue": "#2f7fc1", "green": "#3f9463", "orange": "#d1603d"}
+"""Orange is for what did not work."""
+
+_WIDTH: Final = 440
 _HEIGHT: Final = 220
 _LEFT, _TOP, _BOTTOM = 48, 12, 46
 _LABEL: Final = 62
@@ -23,15 +25,20 @@ _NEAR_THE_END: Final = 0.85
 
 
 def columns(
-    title: str, names: Sequence[str], series: Sequence[tuple[str, Sequence[int]]]
+    title: str, names: Sequence[str], series: Sequence[tuple[str, Colour, Sequence[int]]]
 ) -> Markup:
     """Return a chart with a stacked column for each name, of at most the last 53.
 
-    `series` are labels with one number of at least 0 for each name.
+    `series` are labels, each with its colour and one number of at least 0 for each name.
     """
     names = names[-_MOST_COLUMNS:]
-    values = [(label, list(numbers)[-_MOST_COLUMNS:]) for label, numbers in series]
-    highest = max((sum(column) for column in zip(*(v for _, v in values), strict=True)), default=0)
+    values = [
+        (label, COLOURS[colour], list(numbers)[-_MOST_COLUMNS:])
+        for label, colour, numbers in series
+    ]
+    highest = max(
+        (sum(column) for column in zip(*(each for *_, each in values), strict=True)), default=0
+    )
     top = _nice(highest)
     step = (_WIDTH - _LEFT - 8) / max(len(names), 1)
     width = min(step * 0.7, 46)
@@ -50,7 +57,7 @@ def columns(
     every = max(1, round(_LABEL / step + 0.49))
     for number, name in enumerate(names):
         x, below = _LEFT + step * number + (step - width) / 2, 0
-        for at, (label, numbers) in enumerate(values):
+        for label, colour, numbers in values:
             low, below = below, below + numbers[number]
             parts.append(
                 Markup(
@@ -61,7 +68,7 @@ def columns(
                     _y(below, top),
                     width,
                     _y(low, top) - _y(below, top),
-                    COLOURS[at],
+                    colour,
                     name,
                     numbers[number],
                     label,
@@ -75,7 +82,7 @@ def columns(
                 )
             )
 
-    parts += _legend([label for label, _ in values])
+    parts += _legend([(label, colour) for label, colour, _ in values])
 
     return _svg(title, _HEIGHT, parts)
 
@@ -91,11 +98,11 @@ def meter(title: str, share: float | None, marks: Sequence[tuple[str, float]]) -
     if share is not None:
         parts.append(
             Markup('<rect x="8" y="{}" width="{:.1f}" height="{}" fill="{}"/>').format(
-                y, inner * min(max(share, 0), 1), height, COLOURS[0]
+                y, inner * min(max(share, 0), 1), height, COLOURS["blue"]
             )
         )
 
-    for label, at in marks:
+    for number, (label, at) in enumerate(marks):
         x = 8 + inner * at
         parts.append(
             Markup(
@@ -106,25 +113,24 @@ def meter(title: str, share: float | None, marks: Sequence[tuple[str, float]]) -
                 x,
                 y - 6,
                 y + height + 6,
-                COLOURS[1],
+                COLOURS["orange"],
                 x,
-                y - 12,
+                # Two labels next to each other would overlap: every second one stands below.
+                y + height + 20 if number % 2 else y - 12,
                 "end" if at > _NEAR_THE_END else "middle",
                 label,
             )
         )
 
-    return _svg(title, 66, parts)
+    return _svg(title, 80, parts)
 
 
-def _legend(labels: Sequence[str]) -> list[Markup]:
+def _legend(labels: Sequence[tuple[str, str]]) -> list[Markup]:
     return [
         Markup(
             '<rect x="{}" y="{}" width="12" height="12" fill="{}"/><text x="{}" y="{}">{}</text>'
-        ).format(
-            _LEFT + 170 * at, _HEIGHT - 18, COLOURS[at], _LEFT + 170 * at + 18, _HEIGHT - 7, label
-        )
-        for at, label in enumerate(labels)
+        ).format(_LEFT + 128 * at, _HEIGHT - 18, colour, _LEFT + 128 * at + 16, _HEIGHT - 7, label)
+        for at, (label, colour) in enumerate(labels)
     ]
 
 

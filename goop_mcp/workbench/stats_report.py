@@ -1,17 +1,22 @@
 """Statistics with charts: the values of the page Agents, and the same as one file."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from goop_mcp.services.stats import ProjectStats, share
-from goop_mcp.workbench.charts import columns, meter
+from goop_mcp.workbench.charts import Colour, columns, meter
 from goop_mcp.workbench.rendering import Templates
 
 __all__ = ["stats_report", "stats_values"]
 
 _STYLE: Final = Path(__file__).parent / "static" / "workbench.css"
-_TIERS: Final = ("claimed", "observed", "recorded")
+_TIERS: Final[Mapping[str, Colour]] = {
+    "claimed": "orange",
+    "observed": "blue",
+    "recorded": "green",
+}
 _MOST_AGENTS: Final = 50
 
 
@@ -39,13 +44,15 @@ def stats_values(stats: ProjectStats) -> dict[str, Any]:
             "Calls of agents by week, and whether their first reply was accepted",
             names,
             [
-                ("accepted at first", [row.replies.accepted_at_once for row in weeks]),
+                ("accepted at first", "blue", [row.replies.accepted_at_once for row in weeks]),
                 (
                     "accepted later",
+                    "green",
                     [row.replies.accepted_calls - row.replies.accepted_at_once for row in weeks],
                 ),
                 (
                     "not accepted",
+                    "orange",
                     [max(row.replies.calls - row.replies.accepted_calls, 0) for row in weeks],
                 ),
             ],
@@ -54,14 +61,17 @@ def stats_values(stats: ProjectStats) -> dict[str, Any]:
             "Replies by week",
             names,
             [
-                ("accepted", [row.replies.accepted for row in weeks]),
-                ("rejected", [row.replies.rejected for row in weeks]),
+                ("accepted", "blue", [row.replies.accepted for row in weeks]),
+                ("rejected", "orange", [row.replies.rejected for row in weeks]),
             ],
         ),
         "tiers": columns(
             "Claims by week, and what they rest on",
             names,
-            [(tier, [row.tiers.get(tier, 0) for row in weeks]) for tier in _TIERS],
+            [
+                (tier, colour, [row.tiers.get(tier, 0) for row in weeks])
+                for tier, colour in _TIERS.items()
+            ],
         ),
     }
 
@@ -72,7 +82,7 @@ def stats_values(stats: ProjectStats) -> dict[str, Any]:
         "agents_left": max(len(stats.agents) - _MOST_AGENTS, 0),
         "rules": list(stats.statistics.rules.items())[:15],
         "share": share,
-        "tiers": _TIERS,
+        "tiers": list(_TIERS),
     }
 
 

@@ -74,18 +74,18 @@ def create_project(
         document: document_template(template).filled(project=title, date=now)
         for document, template in _DOCUMENTS.items()
     }
-    if stored is None:
-        texts[STATE] = first_state(name, now=now)
-
     texts[GIT_IGNORE] = _NOT_FOR_GIT
     found = read_state(files, stored=stored)
     # The first change of a state gives it a revision.
     never_changed = isinstance(found, ProjectState) and found.revision is None
     is_new = found is None or (stored is not None and never_changed)
     texts[CHRONICLE] = _with_state_block(texts[CHRONICLE], found, is_new=is_new)
-    if is_new:
-        # Older projects keep their settings, or the defaults of those that have none.
+    # Older projects keep their settings, or the defaults of those that have none.
+    if is_new or files.exists(document_path(HOOK_SETTINGS)):
         texts[HOOK_SETTINGS] = _HOOKS_OF_A_NEW_PROJECT
+    # Last: with its state a project is an older one, also for the call after one that was killed.
+    if stored is None:
+        texts[STATE] = first_state(name, now=now)
 
     done = {
         (path := document_path(document)): create_file(files, path, text.encode())

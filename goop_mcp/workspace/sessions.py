@@ -84,6 +84,9 @@ def read_session(files: ProjectFiles, id: str) -> SessionFolder:
     Raises PathRefusedError for an id that is not a valid folder name.
     """
     folder = session_folder(id)
+    if not files.exists(folder):
+        return SessionFolder(id=id, errors=(f"there is no session {id} below {SESSIONS_FOLDER}",))
+
     present = tuple(name for name in SESSION_FILES if name in files.names(folder))
     errors = [f"{name} is missing in session {id}" for name in SESSION_FILES if name not in present]
     state = _object(files, f"{folder}/{_STATE}", errors)

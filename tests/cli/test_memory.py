@@ -128,9 +128,14 @@ def test_duplicates_and_redactions_are_reported(project: Path) -> None:
 
 
 def test_every_error_of_a_memory_is_reported_and_nothing_is_created(tmp_path: Path) -> None:
-    ended = memory(tmp_path, "save", " ", "a", "--importance", "8")
     refused(
-        ended, 1, "importance is 8.0; expected a number from 0 to 1; write a number from 0 to 1"
+        memory(tmp_path, "save", " ", "a", "--importance", "8"),
+        2,
+        "8.0 is not in the range 0<=x<=1",
+    )
+    ended = memory(tmp_path, "save", " ", "a", "--importance", "nan")
+    refused(
+        ended, 1, "importance is nan; expected a number from 0 to 1; write a number from 0 to 1"
     )
     assert "title is blank; expected text" in ended.err
     assert list(tmp_path.iterdir()) == []

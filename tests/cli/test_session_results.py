@@ -166,3 +166,19 @@ def test_all_attributes_of_a_session_can_be_written(tmp_path: Path) -> None:
         refused = run("handoff", "agent-request", stdin=fields, cwd=tmp_path)
         assert (refused.code, refused.out) == (1, "")
         assert name in refused.err
+
+
+def test_a_session_that_nobody_created_is_one_line(tmp_path: Path) -> None:
+    ended = run("handoff", "results", IDS[0], cwd=tmp_path)
+    assert ended.code == 1
+    assert ended.err.count("\n") == 1
+    assert f"there is no session {IDS[0]} below docs/.scratch/sessions" in ended.err
+
+
+def test_results_are_bounded_together_and_the_newest_are_read(tmp_path: Path) -> None:
+    for id in IDS:
+        spawn(tmp_path, id, {**RESULT, "summary": "x" * 5_000_000})
+
+    found = gathered(run("handoff", "results", cwd=tmp_path))
+    assert [found[id]["result"] is None for id in IDS] == [True, False, False]
+    assert "ask for this session by its id" in found[IDS[0]]["errors"][0]

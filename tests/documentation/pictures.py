@@ -1,11 +1,12 @@
-"""The pictures of README: a recording of the command line, and a chart of a benchmark.
+"""The pictures of the documentation: a recording, a chart of a benchmark, diagrams.
 
 `python -m tests.documentation.pictures` writes them; a test compares them with what it would write.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from itertools import accumulate
 from pathlib import Path
@@ -18,6 +19,7 @@ from rich.style import Style
 from rich.text import Text
 
 from tests.cli.running import PROGRAM, TERMINAL_COLUMNS, run_command_on_terminal
+from tests.documentation.diagrams import DIAGRAMS, render_diagram
 from tests.documentation.pages import DOCS, fences, read_page
 
 __all__ = ["PICTURES", "corrected"]
@@ -291,7 +293,11 @@ def _in_words(groups: Sequence[tuple[str, Sequence[Reader]]]) -> str:
     )
 
 
-PICTURES: Final = {"demo.svg": render_demo, "libraries.svg": render_chart}
+PICTURES: Final[Mapping[str, Callable[[], str]]] = {
+    "demo.svg": render_demo,
+    "libraries.svg": render_chart,
+    **{file: partial(render_diagram, diagram) for file, diagram in DIAGRAMS.items()},
+}
 
 if __name__ == "__main__":
     for file, render in PICTURES.items():

@@ -3,6 +3,7 @@
 import re
 import tomllib
 
+import goop_mcp
 from tests.documentation.pages import DOCS
 from tests.repository import ROOT
 from tests.requirements import load_ledger
@@ -68,3 +69,12 @@ def test_the_architecture_page_and_its_diagram_show_every_module_of_the_layers()
     assert len(modules) > 15
     assert {name for name in modules if f"`{name}`" not in page} == set()
     assert {name for name in modules if f">{name}<" not in diagram} == set()
+
+
+def test_the_page_of_the_python_api_has_everything_that_is_exported() -> None:
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    shown = re.findall(
+        r"^\.\. auto(?:function|class|exception):: goop_mcp\.(\w+)$", page, re.MULTILINE
+    )
+
+    assert sorted(shown) == sorted(set(goop_mcp.__all__) - {"__version__"})

@@ -667,6 +667,35 @@ def test_a_command_of_an_older_version_is_renewed(machine: Machine) -> None:
     assert command.read_text(encoding="utf-8") == command_file("goop-plan", "opencode")
 
 
+@pytest.mark.parametrize("scope", ["project", "user"])
+def test_the_hook_on_tasks_is_installed_only_when_asked_for_and_removed_with_the_rest(
+    machine: Machine, scope: str
+) -> None:
+    before = machine.files()
+    done_in_process(machine, "install", "claude-code", "--scope", scope)
+    folder = machine.project if scope == "project" else machine.home
+    settings = folder / ".claude" / "settings.json"
+    assert "TaskCompleted" not in settings.read_text(encoding="utf-8")
+
+    printed = done_in_process(machine, "install", "claude-code", "--scope", scope, "--tasks")
+    assert 'The check of tasks begins with "tasks": true in .goopspec/hooks.json.' in printed
+    hooks = read(settings.read_text(encoding="utf-8")).get(("hooks", "TaskCompleted"))
+    assert isinstance(hooks, list)
+    assert len(hooks) == 1
+    # Installing again without the option keeps it.
+    done_in_process(machine, "install", "claude-code", "--scope", scope)
+    assert "TaskCompleted" in settings.read_text(encoding="utf-8")
+
+    done_in_process(machine, "uninstall", "claude-code", "--scope", scope)
+    assert machine.files() == before
+
+
+def test_a_host_without_tasks_has_no_hook_on_them(machine: Machine) -> None:
+    ended = machine.run_here("install", "cursor", "--tasks")
+    assert ended.code == 2
+    assert "Cursor has no hook on its tasks; leave out --tasks" in ended.err
+
+
 def test_several_hosts_are_installed_at_once(machine: Machine) -> None:
     output = done(machine, "install", "claude-code", "cursor", "vscode")
     for name in (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json"):

@@ -66,6 +66,11 @@ _QUESTIONS: Final = (
         _FAILED,
         ("there is no resource",),
     ),
+    Question(
+        "a view",
+        ("--method", "resources/read", "--uri", "ui://goop/verdict"),
+        holds=("text/html;profile=mcp-app", "ui/initialize"),
+    ),
     Question("prompts", ("--method", "prompts/list"), holds=("start_task",)),
     Question(
         "a prompt",

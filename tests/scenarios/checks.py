@@ -25,7 +25,15 @@ from goop_mcp.workspace.documents.handoff import read_handoff
 from goop_mcp.workspace.file_changes import CHECKPOINT, plan_archive
 from goop_mcp.workspace.layout import document_uri
 
-__all__ = ["Files", "Reader", "changed", "check_changes", "check_documents", "check_rows"]
+__all__ = [
+    "Files",
+    "Reader",
+    "changed",
+    "check_changes",
+    "check_documents",
+    "check_rows",
+    "files_of",
+]
 
 FOLDER = ".goopspec"
 DOCUMENTS = ("state.json", "CHRONICLE.md", "HANDOFF.md", "ADL.md", "SPEC.md", "BLUEPRINT.md")

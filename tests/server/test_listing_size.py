@@ -29,8 +29,10 @@ def offering(folder: Path, tools: str) -> Iterator[Connection]:
 
 
 def paid_for(tool: Tool) -> dict[str, Any]:
-    """Return what a model sees of a tool: all but the schema of its answer."""
-    return tool.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"output_schema"})
+    """Return what a model sees of a tool: not the schema of its answer, nor notes to the host."""
+    return tool.model_dump(
+        mode="json", by_alias=True, exclude_none=True, exclude={"output_schema", "meta"}
+    )
 
 
 def size(value: object) -> int:

@@ -35,6 +35,8 @@ def test_rules_schemas_pages_and_templates_are_listed_by_name(connection: Connec
     templates = [f"goop://templates/{template.name}" for template in list_templates()]
     forms = [f"goop://templates/{name}" for name in document_template_names()]
     assert list(listed) == [
+        "ui://goop/verdict",
+        "ui://goop/handoff",
         "goop://rules",
         *schemas,
         *documents,

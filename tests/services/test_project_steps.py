@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from goop_mcp.context import AppContext
 from goop_mcp.errors import StateReadOnlyError, UnknownNameError
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_status import project_status
@@ -16,6 +17,8 @@ from goop_mcp.services.project_steps import (
     answer_confirmation,
     take_step,
 )
+from goop_mcp.services.project_steps.taking import STEPS
+from goop_mcp.settings import Settings
 from goop_mcp.workspace.state import ProjectState, read_state
 from tests.services.reporting import NOW, record, report, working_in
 
@@ -196,6 +199,22 @@ def player(tmp_path: Path) -> Iterator[Player]:
         yield Player(context)
 
 
+@pytest.mark.parametrize("action", STEPS)
+def test_a_refused_step_leaves_an_empty_folder_empty(tmp_path: Path, action: str) -> None:
+    with AppContext(Settings(project=tmp_path)) as application:
+        context = application.writing_context()
+        step = ProjectStep(
+            action=action, phase="plan", reason="r", gate="discovery", outcome="accept"
+        )
+        refused = take_step(context, step, by="ann", now=NOW)
+        with pytest.raises(StepArgumentError, match="no confirmation 1"):
+            answer_confirmation(context, 1, accept=True, via="ann", now=NOW)
+
+    assert refused.status == "refused"
+    assert refused.command == "goop-mcp init"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_project_goes_through_two_rounds_without_an_edit_of_ours_by_hand(player: Player) -> None:
     player.accepting()
     status = project_status(player.context)
@@ -308,6 +327,20 @@ def test_steps_out_of_order_name_what_is_missing(player: Player) -> None:
     assert "a move from plan to research" in illegal.missing
     assert player.step("accept", outcome="accept").status == "refused"
     assert project_status(player.context).phase == "plan"
+
+
+def test_the_next_round_names_the_step_that_is_possible_now(player: Player) -> None:
+    player.executing()
+    early = player.step("start_round")
+    assert (early.status, early.command) == ("refused", "/goop-execute")
+    for task, wave in (("W1.T1", "1"), ("W1.T2", "1"), ("W2.T1", "2")):
+        player.report(task, wave)
+
+    assert player.step("start_round").command == "/goop-accept"
+    player.verify()
+    command = player.step("start_round").command
+    assert command == "goop-mcp project accept --outcome accept"
+    player.confirmed("accept", outcome="accept")
 
 
 def test_a_must_have_without_a_task_is_not_locked(player: Player) -> None:

@@ -490,3 +490,13 @@ def test_the_template_engine_is_loaded_only_for_rendering() -> None:
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=300
     )
     assert result.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("protocol", ["goop_report", "agent_request", "speckit", "factory"])
+def test_every_protocol_is_built_before_it_is_written_by_hand(protocol: str) -> None:
+    text = render_prompt(protocol, {})
+    first = text.splitlines()[0]
+    assert "Build it with the tool `build_report`" in first
+    assert "Otherwise write it in" in first
+    # That is the default of the tool.
+    assert protocol == "goop_report" or f"(protocol {protocol}, " in first

@@ -155,7 +155,10 @@ def test_after_a_withdrawal_tasks_gates_and_state_block_are_as_before(
         (2, "withdrawn", False),
         (1, None, True),
     ]
-    assert "no: it was withdrawn" in report_page(show_report(project.store, 2))
+    shown = report_page(show_report(project.store, 2))
+    assert "no: it was withdrawn" in shown
+    assert f"{LATER} by terminal ann: It was another task." in shown
+    assert "Withdrawn" not in report_page(show_report(project.store, 1))
 
 
 def test_a_second_withdrawal_changes_nothing(project: ProjectContext) -> None:

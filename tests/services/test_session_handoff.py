@@ -386,3 +386,16 @@ def test_on_a_shared_database_the_handoff_is_recorded_and_shown_as_a_resource(
     assert shown == f"{handoff.text}\n<!-- goop:rev 2 -->\n"
     assert "goop://project/CHRONICLE.md" in read_handoff(shown).files_to_read
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_commit_that_two_reports_name_is_listed_once_and_sentences_end(
+    todo: ProjectContext,
+) -> None:
+    commit = '<commits><commit sha="a1b2c3d">feat: x</commit></commits>'
+    for task in ("W2.T1", "W2.T2"):
+        text = report(task, summary=f"Built the part of {task}")
+        record(todo, text.replace("<commits/>", commit))
+
+    found = read(todo)
+    assert [each.sha for each in found.commits] == ["a1b2c3d"]
+    assert "Built the part of W2.T1. Built the part of W2.T2. The project is in" in found.context

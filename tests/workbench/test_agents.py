@@ -141,7 +141,7 @@ def test_an_empty_report_is_whole_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("numbers", [[], [0], [1], [3, 0, 7], [10**9] * 60])
 def test_a_chart_is_well_formed_whatever_it_shows(numbers: list[int]) -> None:
     names = [f'<w{n}>&"' for n in range(len(numbers))]
-    chart = columns("A <title> & more", names, [("a<b", numbers), ("c", numbers)])
+    chart = columns("A <title> & more", names, [("a<b", "blue", numbers), ("c", "orange", numbers)])
     drawn = etree.fromstring(str(chart))
     assert drawn.get("aria-label") == "A <title> & more"
     assert all(float(each.attrib["height"]) >= 0 for each in drawn.iter("rect"))

@@ -34,7 +34,7 @@ def test_a_new_project_can_be_read_and_has_no_open_gate(tmp_path: Path) -> None:
 
     project = read_project(files)
     state = read_state(files)
-    others = ("state.json", ".gitignore", "hooks.json")
+    others = (".gitignore", "hooks.json", "state.json")
     assert done.created == (*CREATED, *(f".goopspec/{name}" for name in others))
     assert read_policy(str(tmp_path)) == (StopPolicy(record=True), ())
     assert isinstance(state, ProjectState)
@@ -79,7 +79,7 @@ def test_calling_again_changes_nothing(tmp_path: Path) -> None:
 
     done = create_project(files, name="y", now="2027-01-01T00:00:00Z")
 
-    assert (done.created, len(done.kept)) == ((), 7)
+    assert (done.created, len(done.kept)) == ((), 8)
     assert contents(tmp_path) == before
 
 

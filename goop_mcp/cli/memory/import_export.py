@@ -9,7 +9,7 @@ from goop_mcp.cli.memory.calls import FORMAT, NOT_DONE, present, with_store
 from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.rendering.finding import counted
 from goop_mcp.cli.rendering.memories import render_import
-from goop_mcp.cli.streams import complain, emit, standard_input
+from goop_mcp.cli.streams import complain, counting, emit, standard_input
 from goop_mcp.memory.import_export.importing import MOST_LISTED, ExchangeFormat, import_memories
 from goop_mcp.memory.import_export.jsonl import write_jsonl
 from goop_mcp.memory.import_export.markdown import write_markdown
@@ -64,7 +64,7 @@ def export(
 
     def each() -> Iterator[StoredMemory]:
         nonlocal written
-        for memory in all_memories(store):
+        for memory in counting(all_memories(store), "memories written"):
             yield memory
             written += 1
 
@@ -98,7 +98,7 @@ def import_command(
 
     A memory that was forgotten is not restored. Exit code 1 when a line was not imported.
     """
-    lines = read_lines(file, stdin=standard_input())
+    lines = counting(read_lines(file, stdin=standard_input()), "lines imported")
     report = import_memories(store, lines, format=form_of_file or _form_by_name(file), scale=scale)
     present(report.to_dict(), render_import(report), form=form)
     if form == "text":

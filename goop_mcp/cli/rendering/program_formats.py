@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import quote
@@ -15,6 +16,7 @@ from goop_mcp.services.check_files import FileVerdicts
 from goop_mcp.services.rule_pages import PAGE_OF_RULES, anchor_of
 from goop_mcp.services.user_files import STDIN
 from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["render_github", "render_gitlab", "render_json", "render_junit", "render_sarif"]
@@ -38,25 +40,6 @@ def render_sarif(outcome: FileVerdicts) -> str:
     Files that could not be read are notifications of the invocation, which has then failed.
     """
     ids = sorted({f.rule for checked in outcome.checked for f in checked.verdict.findings})
-    book = rules_with(outcome.rules)
-    driver: Json = {
-        "name": "goop-mcp",
-        "version": __version__,
-        "rules": [
-            {
-                "id": rule.id,
-                "shortDescription": {"text": rule.catches},
-                "fullDescription": {"text": rule.why},
-                "help": {"text": rule.fix},
-                # Custom rules are on no page of ours.
-                **(
-                    {"helpUri": f"{PAGE_OF_RULES}#{anchor_of(rule.id)}"} if rule.id in RULES else {}
-                ),
-                "defaultConfiguration": {"level": _SARIF_LEVELS[rule.lenient]},
-            }
-            for rule in map(book.__getitem__, ids)
-        ],
-    }
     unread: list[Json] = [
         {
             "level": "error",
@@ -83,7 +66,7 @@ def render_sarif(outcome: FileVerdicts) -> str:
         ]
 
     run: dict[str, Json] = {
-        "tool": {"driver": driver},
+        "tool": {"driver": _driver(ids, outcome.rules)},
         "columnKind": "unicodeCodePoints",
         "invocations": [{"executionSuccessful": not unread, "toolExecutionNotifications": unread}],
         "results": results,
@@ -102,6 +85,29 @@ def render_sarif(outcome: FileVerdicts) -> str:
     document: Json = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
 
     return json_text(document)
+
+
+def _driver(ids: Sequence[str], own: Sequence[Rule]) -> Json:
+    """Return this program as SARIF describes it, with the rules of these `ids`."""
+    book = rules_with(own)
+    return {
+        "name": "goop-mcp",
+        "version": __version__,
+        "rules": [
+            {
+                "id": rule.id,
+                "shortDescription": {"text": rule.catches},
+                "fullDescription": {"text": rule.why},
+                "help": {"text": rule.fix},
+                # Custom rules are on no page of ours.
+                **(
+                    {"helpUri": f"{PAGE_OF_RULES}#{anchor_of(rule.id)}"} if rule.id in RULES else {}
+                ),
+                "defaultConfiguration": {"level": _SARIF_LEVELS[rule.lenient]},
+            }
+            for rule in map(book.__getitem__, ids)
+        ],
+    }
 
 
 def _changed_severities(outcome: FileVerdicts) -> list[str]:

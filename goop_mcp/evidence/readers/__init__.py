@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from goop_mcp.on_demand import modules_on_demand
 
-__all__ = ["claude_code", "codex", "opencode"]
+__all__ = ["claude_code", "codex", "histories", "opencode"]
 
 if TYPE_CHECKING:
-    from goop_mcp.evidence.readers import claude_code, codex, opencode
+    from goop_mcp.evidence.readers import claude_code, codex, histories, opencode
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

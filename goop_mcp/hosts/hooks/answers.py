@@ -424,6 +424,41 @@ def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
     return (_context(session, "\n".join(texts)) if texts else {}), remarks
 
 
+def _answer_task(session: _Session) -> tuple[Answer, _Remarks]:
+    """Block a task once that is called completed without an accepted report in this round.
+
+    Silent for every task of the host that does not name a task of the blueprint.
+    """
+    event = session.event
+    if not session.policy.tasks or not session.has_goopspec:
+        return {}, ()
+
+    subject, description = event.task_subject or "", event.task_description or ""
+    if not any(services.task_gate.task_ids_in(text) for text in (subject, description)):
+        return {}, ()
+
+    try:
+        answer = _in_project(session).judge_task(subject, description)
+        if answer is None or answer.report is not None:
+            return {}, ()
+
+        refusals = stop_hooks.attempt_storage.RefusalFile(
+            state_folder(session.environment), now=time.time()
+        )
+        key = f"{session.project}\n{(event.session or '')[:_LONGEST_ID]}\n{answer.task}"
+        if refusals.count(key, most=1):
+            return {}, ()
+    except (GoopError, OSError) as error:
+        return {}, (f"a completed task was not checked: {error}",)
+
+    reason = (
+        f"{answer.task} has no accepted report in this round. Call record_report with the report of"
+        " its agent, then complete the task again. This is asked once."
+    )
+
+    return {"decision": "block", "reason": reason}, ()
+
+
 def _unaccepted(
     session: _Session, agent: str | None, report: str, *, agent_id: str | None
 ) -> tuple[str | None, _Remarks]:
@@ -496,6 +531,7 @@ _ANSWERS: Final[Mapping[str, Callable[[_Session], tuple[Answer, _Remarks]]]] = {
     "SessionStart": _answer_session_start,
     "PostToolUse": _answer_tool_use,
     "UserPromptSubmit": _answer_prompt,
+    "TaskCompleted": _answer_task,
 }
 """The function that answers each event.
 

@@ -25,7 +25,8 @@ class HookEvent(NamedTuple):
     `message` is the agent's last message, `transcript` the path of the file that holds it as well.
     `active` is true when the agent continues because a hook asked for it, `busy` when subagents
     still run in the background. `result` is the text that a tool returned, with the type and the id
-    of the agent that wrote it; `prompt` is the prompt to the main agent. `session_work` is the
+    of the agent that wrote it; `prompt` is the prompt to the main agent; `task_subject` and
+    `task_description` are those of the task that the host calls completed. `session_work` is the
     session of the agent where the host keeps no file that a hook could read.
     """
 
@@ -44,6 +45,8 @@ class HookEvent(NamedTuple):
     result_agent: str | None = None
     result_agent_id: str | None = None
     prompt: str | None = None
+    task_subject: str | None = None
+    task_description: str | None = None
     session_work: Mapping[str, object] | None = None
 
 
@@ -87,6 +90,8 @@ def read_event(content: bytes) -> HookEvent:
         result_agent=_text(response, "agentType"),
         result_agent_id=_text(response, "agentId"),
         prompt=_text(values, "prompt"),
+        task_subject=_text(values, "task_subject"),
+        task_description=_text(values, "task_description"),
         session_work=work if isinstance(work := values.get("session"), Mapping) else None,
     )
 

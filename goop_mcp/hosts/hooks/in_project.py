@@ -22,6 +22,7 @@ from goop_mcp.workspace.git import GitError, Repository
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import EvidenceSource
     from goop_mcp.services.record_report import Judged, RecordedReport
+    from goop_mcp.services.task_gate import TaskAnswer
 
 __all__ = ["InProject", "RecordOutcome"]
 
@@ -67,6 +68,17 @@ class InProject:
             return repository.head()
         except GitError:
             return None
+
+    def judge_task(self, subject: str, description: str) -> "TaskAnswer | None":
+        """Return whether the task that the texts name is finished, None if they name none.
+
+        Raises GoopError.
+        """
+        gate = services.task_gate
+        with AppContext(self._settings) as application:
+            context = application.project_context
+            task = gate.named_task(context, subject, description)
+            return None if task is None else gate.judge_task(context, task)
 
     def judge(
         self,

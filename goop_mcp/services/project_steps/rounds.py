@@ -19,6 +19,7 @@ from goop_mcp.services.project_steps.model import (
 from goop_mcp.services.project_steps.refusals import closed_gate
 from goop_mcp.services.project_steps.replanning import retire_reports, wave_counters
 from goop_mcp.services.round_closing import close_round, keep_document
+from goop_mcp.services.state_block import gate_ahead, next_command
 from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import VERIFIERS
@@ -178,13 +179,22 @@ def _rejection(stage: Stage, *, subject: str, verified: str, comment: str) -> Pl
 def start_round(stage: Stage) -> Plan | NotDone:
     """Open the next round."""
     if stage.snapshot.round.is_open:
+        # An acceptance that would be refused is no next step.
+        snapshot = stage.snapshot
+        ahead = gate_ahead(snapshot.project, snapshot.facts)
+        verified = stage.gate(GateName.ACCEPTANCE, replace(snapshot.facts, user_accepted=True))
+        command = (
+            "goop-mcp project accept --outcome accept"
+            if stage.state.phase == "accept" and verified.passed
+            else next_command(snapshot.project, ahead)
+        )
         return NotDone(
             message=warning(
                 f"Round {stage.round} is open; accept it before the next one begins.",
-                command="goop-mcp project accept --outcome accept",
+                command=command,
             ),
             missing=(f"the acceptance of round {stage.round}",),
-            command="goop-mcp project accept --outcome accept",
+            command=command,
         )
 
     number = stage.round + 1

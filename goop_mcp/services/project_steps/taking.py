@@ -49,7 +49,7 @@ from goop_mcp.workspace.file_changes import GuardedWrite, plan_spec
 from goop_mcp.workspace.layout import ADL, CHRONICLE, SPEC, STATE
 from goop_mcp.workspace.projection_text import HIDDEN_KINDS
 from goop_mcp.workspace.projections import PROJECTED
-from goop_mcp.workspace.state import ProjectState
+from goop_mcp.workspace.state import ProjectState, read_state
 from goop_mcp.workspace.state_changes import StateChange, writable_state
 from goop_mcp.workspace.state_writing import plan_state
 
@@ -106,6 +106,10 @@ def take_step(
     if step.action == "init":
         return _init(project_context, step, now=now)
 
+    # A refused step leaves an empty folder empty: the transaction would create the database.
+    if not project_context.store.exists() and read_state(project_context.files) is None:
+        return _no_project(step)
+
     # The arguments are stored and shown, so that they must not hold secrets.
     wanted = redact_structure(step)[0]
 
@@ -151,11 +155,14 @@ def answer_confirmation(
     answer is used once, and only while what was to be confirmed is still the same. Raises
     StepArgumentError for a number that was never given, and as `take_step`.
     """
+    unknown = StepArgumentError(f"there is no confirmation {id}; see goop-mcp status")
+    if not project_context.store.exists():
+        raise unknown
 
     def change(writing: WriteTransaction) -> Change[StepResult]:
         asked = writing.confirmation(id)
         if asked is None:
-            raise StepArgumentError(f"there is no confirmation {id}; see goop-mcp status")
+            raise unknown
 
         step = step_from_json(asked.action, asked.arguments)
         stage = _stage(project_context, writing, step, by=asked.asked_by, now=now)
@@ -237,13 +244,7 @@ def stage_for(
     """
     project = snapshot.project
     if project.state is None and project.state_defect is None:
-        return StepResult(
-            status="refused",
-            action=step.action,
-            message=warning("There is no project here yet.", command="goop-mcp init"),
-            missing=("state.json",),
-            command="goop-mcp init",
-        )
+        return _no_project(step)
 
     try:
         state = writable_state(project.state_defect or project.state)
@@ -267,6 +268,16 @@ def stage_for(
         by=by,
         now=now,
         restored=restored,
+    )
+
+
+def _no_project(step: ProjectStep) -> StepResult:
+    return StepResult(
+        status="refused",
+        action=step.action,
+        message=warning("There is no project here yet.", command="goop-mcp init"),
+        missing=("state.json",),
+        command="goop-mcp init",
     )
 
 

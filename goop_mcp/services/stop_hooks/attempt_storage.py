@@ -17,10 +17,11 @@ from goop_mcp.services.small_files import read_whole
 from goop_mcp.services.stop_hooks.attempts import TurnState, requests_of
 from goop_mcp.store.file_locks import take_lock_if_free
 
-__all__ = ["NAME", "AttemptFile", "AttemptsInMemory", "DecisionFile"]
+__all__ = ["NAME", "AttemptFile", "AttemptsInMemory", "DecisionFile", "RefusalFile"]
 
 NAME: Final = "hook-attempts.json"
 _DECISIONS: Final = "hook-decisions.json"
+_REFUSALS: Final = "task-refusals.json"
 _KEPT_SECONDS = 24 * 60 * 60
 _MOST_ENTRIES = 10_000
 _MOST_BYTES = 8 * 1024 * 1024
@@ -201,6 +202,26 @@ def _attempt(value: object) -> TurnState | None:
             return TurnState(asked, reply, findings, over)
         case _:
             return None
+
+
+class RefusalFile:
+    """How often each task was refused to each run of an agent, in a file shared by processes."""
+
+    def __init__(self, folder: str, *, now: float) -> None:
+        """Use the file in `folder`, which is created with the first refusal."""
+        self._file = EntryFile(folder, _REFUSALS, now=now)
+
+    def count(self, key: str, *, most: int) -> int:
+        """Return how often `key` was refused before, at most `most`, and count one more.
+
+        Raises OSError.
+        """
+        with self._file.changing() as refusals:
+            before = refusals.get(key)
+            known = before if isinstance(before, int) and not isinstance(before, bool) else 0
+            refusals[key] = min(known + 1, most)
+
+        return known
 
 
 class AttemptsInMemory:

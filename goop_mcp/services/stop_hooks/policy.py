@@ -44,7 +44,8 @@ class StopPolicy(NamedTuple):
     blocker open until a person confirms it. `keep_replies` keeps the last reply of each agent that
     must report in the database of the project, where the project has a `.goopspec/`. `evidence`
     is whether claims are compared with what the host recorded of the agent's work,
-    `require_evidence` the evidence that a claim needs at least.
+    `require_evidence` the evidence that a claim needs at least. `tasks` blocks once the completion
+    of a task of the host that names a task of the blueprint without an accepted report.
     """
 
     agents: tuple[str, ...] = ("goop-*", "memory-distiller")
@@ -60,6 +61,7 @@ class StopPolicy(NamedTuple):
     keep_replies: bool = True
     evidence: Literal["observed", "off"] = "observed"
     require_evidence: Literal["claimed", "observed", "recorded"] = "claimed"
+    tasks: bool = False
     severities: Severities = NO_CHANGES
 
     def requires_report(self, agent: str) -> bool:
@@ -170,6 +172,7 @@ _KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "inform": _SWITCH,
     "confirm_decisions": _SWITCH,
     "keep_replies": _SWITCH,
+    "tasks": _SWITCH,
     "evidence": _one_of("observed", "off"),
     "require_evidence": _one_of("claimed", "observed", "recorded"),
 }

@@ -229,6 +229,12 @@ def test_what_has_no_single_meaning_is_an_error(
     assert line.startswith(message)
 
 
+def test_a_field_that_is_no_argument_is_pointed_to_fields(offering_all: Connection) -> None:
+    result = offering_all.tool("build_report", next_agent="goop-tester")
+    assert result.is_error
+    assert "give it in fields, as {'next_agent': ...}" in text_of(result)
+
+
 def test_null_for_an_argument_with_a_default_counts_as_left_out(connection: Connection) -> None:
     given = connection.tool(
         "validate_report", text=COMPLETE_REPLY, mode=None, expected_agent=None, protocol=None

@@ -1,0 +1,189 @@
+"""Run a graph from the command line: trust, display, Ctrl-C, the background, exit codes."""
+
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import anyio
+import click
+
+from goop_mcp.cli.display import run_lines, shown_live
+from goop_mcp.cli.streams import complain, show, start_log
+from goop_mcp.context import AppContext
+from goop_mcp.delegation.agents import agent_makers, commands_of
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.ledger import Ledger
+from goop_mcp.delegation.run_views import RunView
+from goop_mcp.delegation.runner import Runner
+from goop_mcp.delegation.states import RUN_ENDED
+from goop_mcp.delegation.trusting import is_trusted_graph, trust_graph
+from goop_mcp.recording.state_folder import state_folder
+from goop_mcp.settings import Settings
+from goop_mcp.store.graph_rows import GraphEventRow
+from goop_mcp.store.interface import ReadTransaction, Store
+
+__all__ = [
+    "A_PERSON",
+    "at_terminal",
+    "may_run",
+    "read_events",
+    "read_view",
+    "run_detached",
+    "run_here",
+]
+
+A_PERSON: Final = 3
+_INTERRUPTED: Final = 130
+_EXIT_CODES: Final[Mapping[str, int]] = {
+    "finished": 0,
+    "failed": 1,
+    "waiting_for_person": A_PERSON,
+    "cancelled": 4,
+}
+# Nobody types a digest of 64 characters; 12 are 48 bits.
+_LEAST_OF_DIGEST: Final = 12
+
+
+def at_terminal() -> bool:
+    """Return whether a person can be asked: a pipe on either side means that a program runs us."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def may_run(graph: Graph, project: Path, *, trust: str | None = None) -> bool:
+    """Return whether a person trusts the graph, after asking one at the terminal.
+
+    `trust` is the digest that the caller gave, at least its first 12 characters.
+    """
+    if is_trusted_graph(graph, project):
+        return True
+    if trust is not None:
+        if len(trust) >= _LEAST_OF_DIGEST and graph.digest.startswith(trust.lower()):
+            trust_graph(graph, project)
+            return True
+        complain(f"the digest of the graph is {graph.digest[:12]}, and not {trust[:64]!r}")
+        return False
+
+    words = [shlex.join(words) for agent in graph.agents if (words := commands_of(agent))]
+    if not at_terminal():
+        complain(
+            f"nobody has trusted this graph, which runs {'; '.join(words)}. Run it on a terminal,"
+            f" or with --trust {graph.digest[:12]}"
+        )
+        return False
+
+    show("".join(["This graph runs:\n", *(f"  {each}\n" for each in words)]))
+    if not click.confirm("Do you trust it?", default=False):
+        return False
+    trust_graph(graph, project)
+    return True
+
+
+def read_view(store: Store, id: str) -> RunView:
+    """Return how a run stands, from all its events. Raises RunError if there is none."""
+    ledger = Ledger(store)
+    view = RunView(id, ledger.graph(ledger.run(id)))
+    view.follow(read_events(store, id))
+    return view
+
+
+def read_events(store: Store, id: str) -> Iterator[GraphEventRow]:
+    """Yield all events of a run in order, read in parts."""
+    after = 0
+
+    def read(reading: ReadTransaction) -> list[GraphEventRow]:
+        return reading.graphs.events(id, after=after)
+
+    while events := store.read(read):
+        yield from events
+        after = events[-1].seq
+
+
+def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -> int:
+    """Work on a run until it has ended or waits for a person; return the exit code."""
+    start_log(settings)
+    with AppContext(settings) as application:
+        ledger = Ledger(application.store)
+        view = read_view(application.store, run)
+        makers = agent_makers(view.graph, project=settings.project)
+
+        with shown_live(view, form) as on_event:
+            runner = Runner(
+                ledger,
+                run,
+                makers,
+                project=settings.project,
+                on_event=on_event,
+                parallel=parallel,
+            )
+            interrupted = anyio.run(_run, runner)
+
+        final = read_view(application.store, run)
+
+    if form == "text":
+        _show_end(final)
+    if interrupted and final.state not in RUN_ENDED:
+        complain(f"interrupted; `goop-mcp runs resume {run}` goes on")
+        return _INTERRUPTED
+    return _EXIT_CODES.get(final.state, _INTERRUPTED)
+
+
+async def _run(runner: Runner) -> bool:
+    """Run until the end; the first signal lets calls end, the second one cancels them."""
+    interrupted = False
+
+    async with anyio.create_task_group() as group:
+
+        async def stop_on_signal() -> None:
+            nonlocal interrupted
+            with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+                async for _ in signals:
+                    if not interrupted:
+                        complain("stopping when the calls under way have ended; again: at once")
+                    interrupted = True
+                    runner.stop()
+
+        group.start_soon(stop_on_signal)
+        await runner.run()
+        group.cancel_scope.cancel()
+
+    return interrupted
+
+
+def _show_end(view: RunView) -> None:
+    """Print the table of a run, and what a person has to do."""
+    show("\n".join(["", *run_lines(view)]) + "\n")
+    for task in view.waiting_for:
+        answers = task.answers or ("retry", "accept", "fail")
+        show(f"\n{task.message}\n  goop-mcp runs answer {view.id} {task.id} {'|'.join(answers)}\n")
+    if view.waiting_for:
+        show(f"then: goop-mcp runs resume {view.id}\n")
+
+
+def run_detached(settings: Settings, run: str, *, parallel: int | None) -> int:
+    """Go on in a process of its own, and print the id of the run and its log."""
+    folder = Path(state_folder(os.environ)) / "runs"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    log = folder / f"{run}.log"
+    # Whoever closes the terminal must not end the run.
+    if os.fork():
+        show(f"{run}\n")
+        complain(f"it runs in the background; see `goop-mcp runs show {run} --watch` and {log}")
+        return 0
+
+    os.setsid()
+    opened = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for ours, stream in ((nothing, 0), (opened, 1), (opened, 2)):
+        os.dup2(ours, stream)
+
+    # No handler of the parent may run in the child, nor what click does at the end.
+    code = 1
+    try:
+        code = run_here(settings, run, form="jsonl", parallel=parallel)
+    finally:
+        sys.stdout.flush()
+        os._exit(code)

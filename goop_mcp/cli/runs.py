@@ -1,0 +1,351 @@
+"""`goop-mcp runs`: see, resume, answer, cancel, repeat and export the runs of graphs."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import click
+
+from goop_mcp.cli.display import event_json, run_lines
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application
+from goop_mcp.cli.program import Subcommands
+from goop_mcp.cli.running import A_PERSON, may_run, read_events, read_view, run_detached, run_here
+from goop_mcp.cli.streams import complain, emit, person_at_terminal, show, terminal_width
+from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
+from goop_mcp.delegation.graph import Graph, GraphError
+from goop_mcp.delegation.ledger import Ledger
+from goop_mcp.delegation.run_views import RunView
+from goop_mcp.delegation.states import RUN_ENDED
+from goop_mcp.settings import read_settings
+from goop_mcp.store.interface import Store
+from goop_mcp.validation.findings import excerpt
+
+__all__ = ["runs"]
+
+_SECONDS = 0.5
+_MOST_OUTPUT = 20_000
+
+
+def _database(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that say which database the runs are in."""
+    for option in (PROJECT_ID, DATABASE, PROJECT):
+        command = option(command)
+    return command
+
+
+class _Actions(Subcommands):
+    noun = "action"
+
+
+@click.group(
+    cls=_Actions,
+    invoke_without_command=True,
+    no_args_is_help=False,
+    short_help="See and steer the runs of graphs.",
+)
+@click.option("--all", "ended", is_flag=True, help="Also those that have ended.")
+@_database
+@click.pass_context
+def runs(
+    context: click.Context,
+    *,
+    ended: bool,
+    project: str | None,
+    database: str | None,
+    project_id: str | None,
+) -> int:
+    """List the runs of graphs that `goop-mcp delegate` began and that have not ended."""
+    if context.invoked_subcommand is not None:
+        return 0
+
+    with opened_application(project, database=database, project_id=project_id) as application:
+        store = application.store
+        rows = store.read(lambda reading: reading.graphs.runs(include_ended=ended))
+        counts = store.read(
+            lambda reading: {row.id: reading.graphs.task_counts(row.id) for row in rows}
+        )
+
+    for row in rows:
+        states = ", ".join(
+            f"{count} {state.replace('_', ' ')}" for state, count in sorted(counts[row.id].items())
+        )
+        state = row.state.replace("_", " ")
+        show(f"{row.id}  {excerpt(row.name, 64)}  {state}  {row.created_at[:16]}  {states}\n")
+    if not rows:
+        complain(
+            "there are no runs" + ("" if ended else " that have not ended; --all shows others")
+        )
+
+    return 0
+
+
+@runs.command("show", short_help="Show how a run stands.")
+@click.argument("run")
+@click.option("--watch", is_flag=True, help="Show it until it has ended or waits for a person.")
+@click.option("--task", metavar="ID", help="Only this task, with its prompt and attempts.")
+@click.option("--output", is_flag=True, help="Also what the agents answered.")
+@_database
+def show_run(
+    run: str,
+    *,
+    watch: bool,
+    task: str | None,
+    output: bool,
+    project: str | None,
+    database: str | None,
+    project_id: str | None,
+) -> int:
+    """Show each task of RUN: its state and why, attempts, seconds, tokens."""
+    with opened_application(project, database=database, project_id=project_id) as application:
+        store = application.store
+        view = read_view(store, run)
+        if task is not None:
+            _show_task(store, run, task, output=output)
+            return 0
+
+        if watch:
+            view = _watched(store, run)
+        show("\n".join(run_lines(view)) + "\n")
+        if output:
+            for each in view.tasks:
+                _show_task(store, run, each, output=True)
+
+    return A_PERSON if view.state == "waiting_for_person" else 0
+
+
+def _watched(store: Store, run: str) -> RunView:
+    """Show a run each time that it changes, until nothing goes on without a person."""
+    shown: list[str] = []
+    drawn = 0
+    while True:
+        view = read_view(store, run)
+        lines = run_lines(view)
+        if view.state in RUN_ENDED or view.state == "waiting_for_person":
+            if drawn:
+                show(f"\x1b[{drawn}F\x1b[J", colour=True)
+            return view
+        if lines != shown:
+            # Written over the lines before on a terminal; in a pipe the changed ones follow.
+            if terminal_width() is not None:
+                show(
+                    (f"\x1b[{drawn}F\x1b[J" if drawn else "") + "\n".join(lines) + "\n", colour=True
+                )
+                drawn = len(lines)
+            else:
+                show("".join(f"{line}\n" for line in lines if line not in shown))
+            shown = lines
+        time.sleep(_SECONDS)
+
+
+def _show_task(store: Store, run: str, task: str, *, output: bool) -> None:
+    row = store.read(lambda reading: reading.graphs.task(run, task))
+    if row is None:
+        raise click.UsageError(f"{run} has no task {task!r}")
+
+    attempts = store.read(lambda reading: reading.graphs.attempts(run, task))
+    lines = [f"# {task}: {row.state}, round {row.round + 1}"]
+    lines += [f"why: {excerpt(row.message, 500)}"] if row.message else []
+    lines += ["", "prompt:", row.prompt[:_MOST_OUTPUT]] if row.prompt else []
+    for each in attempts:
+        ended: dict[str, Any] = json.loads(each.outcome) if each.outcome is not None else {}
+        verdict = ended.get("verdict") or {}
+        found = verdict.get("verdict") or ended.get("error") or "no end is known"
+        lines.append(f"\nround {each.round + 1}, attempt {each.number} ({each.way}): {found}")
+        if output and ended.get("reply"):
+            lines.append(ended["reply"][:_MOST_OUTPUT])
+
+    # A reply may hold sequences that move the cursor or change the title of the terminal.
+    text = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in "\n".join(lines))
+    show(f"{text}\n")
+
+
+@runs.command(short_help="Go on with a run.")
+@click.argument("run")
+@click.option("--graph", metavar="FILE", help="Go on with this changed graph.")
+@click.option("--parallel", type=click.IntRange(1, 1_000), metavar="N", help="Tasks at once.")
+@click.option("--trust", metavar="DIGEST", help="Let this graph run.")
+@click.option("--detach", is_flag=True, help="Run in the background.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "jsonl"]), default="text", show_default=True
+)
+@_database
+def resume(
+    run: str,
+    *,
+    graph: str | None,
+    parallel: int | None,
+    trust: str | None,
+    detach: bool,
+    form: str,
+    project: str | None,
+    database: str | None,
+    project_id: str | None,
+) -> int:
+    """Go on with RUN, which was stopped, killed or waited for a person.
+
+    With a changed graph the accepted tasks that are the same in it stay, others run again. Exit
+    code as for `goop-mcp delegate`.
+    """
+    settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
+    with opened_application(project, database=database, project_id=project_id) as application:
+        ledger = Ledger(application.store)
+        changed: Graph | None = None
+        if graph is not None:
+            try:
+                changed = Graph.load(Path(graph), project=settings.project)
+            except GraphError as error:
+                for line in error.lines():
+                    complain(line)
+                return 1
+
+        stored = ledger.graph(ledger.run(run))
+        if not may_run(changed or stored, settings.project, trust=trust):
+            return A_PERSON
+        if changed is not None and changed.digest != stored.digest:
+            kept = ledger.change_graph(run, changed)
+            complain(f"the graph has changed; kept are {', '.join(kept) or 'no tasks'}")
+
+    if detach:
+        return run_detached(settings, run, parallel=parallel)
+    return run_here(settings, run, form=form, parallel=parallel)
+
+
+@runs.command(short_help="Answer a gate, or decide about a task.")
+@click.argument("run")
+@click.argument("task")
+@click.argument("answer")
+@click.option("--note", metavar="TEXT", default="", help="What whoever goes on should know.")
+@_database
+def answer(
+    run: str,
+    task: str,
+    answer: str,
+    *,
+    note: str,
+    project: str | None,
+    database: str | None,
+    project_id: str | None,
+) -> int:
+    """Answer the gate TASK of RUN, or decide about a task that waits.
+
+    For a task, ANSWER is `retry` (the agent is asked again, with the note), `accept` (its work is
+    taken as it is) or `fail`. A runner that is alive goes on by itself.
+    """
+    with opened_application(project, database=database, project_id=project_id) as application:
+        ledger = Ledger(application.store)
+        ledger.answer(run, task, answer, by=person_at_terminal(), note=note)
+        state = ledger.run(run).state
+
+    show(f"{task}: {answer}\n")
+    if state not in RUN_ENDED:
+        complain(f"`goop-mcp runs resume {run}` goes on, where nobody works on it")
+
+    return 0
+
+
+@runs.command(short_help="Cancel a run, or a task of it.")
+@click.argument("run")
+@click.argument("task", required=False)
+@_database
+def cancel(
+    run: str,
+    task: str | None,
+    *,
+    project: str | None,
+    database: str | None,
+    project_id: str | None,
+) -> int:
+    """Cancel RUN, or only TASK with what needs it; programs that run for it are ended."""
+    with opened_application(project, database=database, project_id=project_id) as application:
+        cancelled = Ledger(application.store).cancel(run, task, by=person_at_terminal())
+
+    show(f"cancelled: {', '.join(cancelled) or 'nothing, all had ended'}\n")
+
+    return 0 if cancelled else 1
+
+
+@runs.command(short_help="Run a task again.")
+@click.argument("run")
+@click.argument("task")
+@click.option("--downstream", is_flag=True, help="Also run again what needs it.")
+@click.option("--fresh", is_flag=True, help="Begin another conversation with its agent.")
+@_database
+def retry(
+    run: str,
+    task: str,
+    *,
+    downstream: bool,
+    fresh: bool,
+    project: str | None,
+    database: str | None,
+    project_id: str | None,
+) -> int:
+    """Let TASK of RUN, which has ended, run again; `goop-mcp runs resume` then does it."""
+    with opened_application(project, database=database, project_id=project_id) as application:
+        Ledger(application.store).retry(run, task, downstream=downstream, fresh=fresh)
+
+    show(f"{task} runs again with: goop-mcp runs resume {run}\n")
+
+    return 0
+
+
+@runs.command(short_help="Print a run for programs or a page.")
+@click.argument("run")
+@click.option(
+    "--as", "form", type=click.Choice(["jsonl", "mermaid", "svg", "html"]), default="jsonl"
+)
+@_database
+def export(
+    run: str, *, form: str, project: str | None, database: str | None, project_id: str | None
+) -> int:
+    """Print RUN: its events as JSON lines, or its graph with the state of each task."""
+    with opened_application(project, database=database, project_id=project_id) as application:
+        view = read_view(application.store, run)
+        if form == "jsonl":
+            for event in read_events(application.store, run):
+                emit(f"{event_json(event)}\n")
+        elif form == "mermaid":
+            emit(draw_mermaid(view.graph, view.states))
+        elif form == "svg":
+            emit(draw_svg(view.graph, view.states))
+        else:
+            emit(_page(view))
+
+    return 0
+
+
+def _page(view: RunView) -> str:
+    """Return a page of its own with picture and table; it loads nothing."""
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f"<td>{escape(excerpt(each, 500))}</td>"
+            for each in (
+                task.id,
+                task.agent or "person",
+                task.state.replace("_", " "),
+                str(task.attempt),
+                f"{task.seconds:.0f} s",
+                task.message or task.reason,
+            )
+        )
+        + "</tr>\n"
+        for task in view.tasks.values()
+    )
+    head = "".join(
+        f"<th>{name}</th>" for name in ("task", "agent", "state", "attempts", "time", "")
+    )
+    title = escape(f"{view.graph.name}: {view.state.replace('_', ' ')} ({view.id})")
+    style = (
+        ":root{color-scheme:light dark}body{font-family:system-ui,sans-serif;margin:2rem}"
+        "td,th{text-align:left;padding:.2rem .8rem .2rem 0}svg{max-width:100%;height:auto}"
+    )
+    return (
+        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{style}</style>\n<h1>{title}</h1>\n{draw_svg(view.graph, view.states)}"
+        f"<table><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table>\n</html>\n"
+    )

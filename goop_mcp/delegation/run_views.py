@@ -1,0 +1,112 @@
+"""How a run looks to a person: folded from its events, the same while it runs and afterwards."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.parts import GraphGate, GraphTask
+from goop_mcp.store.graph_rows import GraphEventRow
+
+__all__ = ["RunView", "TaskView"]
+
+
+@dataclass(slots=True, kw_only=True)
+class TaskView:
+    """A task or gate as it stands.
+
+    attempt: how often the agent was asked in this round, of `most` that are judged.
+    since: when it was last claimed, None while nobody works on it. seconds: of all answers so far.
+    rejected: why the last reply was not accepted. kept: what stands in a worktree.
+    """
+
+    id: str
+    agent: str | None
+    most: int = 3
+    state: str = "waiting"
+    reason: str = ""
+    message: str = ""
+    round: int = 0
+    attempt: int = 0
+    since: datetime | None = None
+    seconds: float = 0.0
+    tokens: int | None = None
+    rejected: str = ""
+    decision: str = ""
+    kept: str = ""
+    added_by: str | None = None
+    answers: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class RunView:
+    """A run as it stands after the events that it was shown."""
+
+    id: str
+    graph: Graph
+    state: str = "running"
+    seq: int = 0
+    tasks: dict[str, TaskView] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begin with the steps of the graph."""
+        for step in self.graph.steps.values():
+            if isinstance(step, GraphGate):
+                view = TaskView(id=step.id, agent=None, answers=step.answers)
+            else:
+                view = TaskView(id=step.id, agent=step.agent, most=self._most(step))
+            self.tasks[step.id] = view
+
+    @property
+    def waiting_for(self) -> tuple[TaskView, ...]:
+        """The tasks and gates that wait for a person."""
+        return tuple(each for each in self.tasks.values() if each.state == "input_required")
+
+    @property
+    def states(self) -> dict[str, str]:
+        """Each task's state by its id."""
+        return {each.id: each.state for each in self.tasks.values()}
+
+    def follow(self, events: Iterable[GraphEventRow]) -> None:
+        """Take further events into account, the oldest first."""
+        for event in events:
+            self.seq = event.seq
+            data: dict[str, Any] = json.loads(event.data)
+            if event.task is None:
+                if event.what == "run":
+                    self.state = data["state"]
+            else:
+                self._follow_task(event, data)
+
+    def _follow_task(self, event: GraphEventRow, data: dict[str, Any]) -> None:
+        task = self.tasks.setdefault(
+            event.task or "", TaskView(id=event.task or "", agent=data.get("agent"))
+        )
+        if event.what == "added":
+            task.agent, task.added_by = data.get("agent"), data.get("by")
+        elif event.what == "claimed":
+            task.since = datetime.fromisoformat(event.at)
+        elif event.what == "asked":
+            task.attempt = data["attempt"]
+        elif event.what == "answered":
+            task.seconds += data.get("seconds", 0.0)
+            task.rejected = data.get("error") or ", ".join(data.get("rules", ()))
+            if "tokens" in data:
+                task.tokens = (task.tokens or 0) + data["tokens"]
+        elif event.what == "decided":
+            task.decision = data["answer"]
+        elif event.what == "kept":
+            task.kept = data["message"]
+        elif event.what == "state":
+            if data["to"] == "waiting" and data["from"] != "waiting":
+                task.round, task.attempt, task.rejected = task.round + 1, 0, ""
+            task.state = data["to"]
+            task.reason, task.message = data.get("reason", ""), data.get("message", "")
+            if task.state != "running":
+                task.since = None
+
+    def _most(self, step: GraphTask) -> int:
+        # The default of RetryPolicy.
+        return self.graph.agent_named[step.agent].retry.max_attempts or 3

@@ -1,0 +1,47 @@
+"""Tests of delegation runs, each on the stores of both engines."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.delegation.runners import Place
+
+_MARKER = "delegation"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", f"{_MARKER}: kills runners many times; only `make delegation` runs it"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the long tests, unless the marker is asked for."""
+    if _MARKER in str(config.getoption("markexpr")):
+        return
+
+    long = [item for item in items if item.get_closest_marker(_MARKER) is not None]
+    items[:] = [item for item in items if item not in long]
+    config.hook.pytest_deselected(items=long)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.delegation)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """Return where runs are stored; on PostgreSQL the long way, with `make delegation`."""
+    yield from _place(request, tmp_path)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def any_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """Return where runs are stored, on both engines each time."""
+    yield from _place(request, tmp_path)
+
+
+def _place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """Return where runs are stored, and runner processes of which none outlives the test."""
+    url = None
+    if request.param == "postgres":
+        url = request.getfixturevalue("database").url()
+    with Place(tmp_path, url) as place:
+        yield place

@@ -1,0 +1,122 @@
+"""Runners are killed at any moment: nothing is lost, and nothing is accepted twice."""
+
+import random
+import signal
+import sys
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.parts import GraphAgent, GraphLimits, GraphTask
+from tests.delegation.runners import USUAL, Place, check_run, one_wave, within
+
+# Longer than any of these tests: a task that is taken over earlier was not waited for.
+PATIENT = replace(USUAL, lease=300.0)
+AT_ONCE = replace(PATIENT, seconds=0.0)
+
+
+def has_ended(place: Place, count: int) -> bool:
+    return place.count("end") >= count
+
+
+def play(place: Place, tasks: int, parallel: int, seed: int) -> dict[str, float]:
+    """Let two runners be killed in the middle and a third one finish; return metrics."""
+    chance = random.Random(seed)
+    run = place.ledger.create(one_wave(tasks, parallel=parallel), input={})
+    before = place.count("begin")
+    cuts = sorted(chance.sample(range(1, tasks - parallel), 2))
+    for cut in cuts:
+        done = sum(state == "accepted" for state in place.states(run).values())
+        wanted = place.count("end") + max(1, cut - done)
+        runner = place.start(run, PATIENT)
+        # The kill hits in the middle of calls: more were begun than have ended.
+        within(60, partial(has_ended, place, wanted))
+        runner.kill()
+        runner.wait(timeout=60)
+        check_run(place.store, run)
+
+    place.finish(run, PATIENT)
+    check_run(place.store, run)
+
+    states = place.states(run)
+    assert Counter(states.values()) == {"accepted": tasks}
+    assert place.accepted_times(run) == dict.fromkeys(states, 1)
+    again = place.count("begin") - before - tasks
+    # Of each killed runner at most the calls that were under way.
+    assert again <= 2 * parallel
+    starts = place.entries("start")[-2:]
+    begins = place.entries("begin")
+    waits = [
+        min(each["at"] for each in begins if each["pid"] == start["pid"]) - start["at"]
+        for start in starts
+    ]
+    return {"begun again": again, "restart to first task": max(waits)}
+
+
+def test_two_kills_in_mid_flight_lose_nothing(any_place: Place) -> None:
+    play(any_place, tasks=12, parallel=4, seed=1)
+
+
+@pytest.mark.delegation
+def test_twenty_runs_with_two_kills_each(
+    place: Place, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    metrics = [play(place, tasks=50, parallel=10, seed=seed) for seed in range(20)]
+    waits = sorted(each["restart to first task"] for each in metrics)
+    with capsys.disabled():
+        sys.stderr.write(
+            f"\n{request.node.name}: 20 runs, 40 kills; begun again"
+            f" {sum(each['begun again'] for each in metrics):.0f}; restart to first task"
+            f" {waits[10] * 1000:.0f} ms (max {waits[-1] * 1000:.0f})\n"
+        )
+
+
+def three_steps() -> Graph:
+    """Return a graph with everything that a transaction of the runner may do."""
+    return Graph(
+        name="steps",
+        protocol="goop_report",
+        agents=(GraphAgent("worker", parallel=2),),
+        tasks=(
+            GraphTask("a", agent="worker", prompt="Do task a"),
+            GraphTask("b", agent="worker", prompt="Do task b", needs=("a",)),
+            GraphTask("c", agent="worker", prompt="Do task c", needs=("a", "b")),
+        ),
+        limits=GraphLimits(parallel=2, max_tokens=1000),
+    )
+
+
+def kill_at(place: Place, point: int) -> bool:
+    """Kill a runner at a point and let another one finish; return whether it got there."""
+    run = place.ledger.create(three_steps(), input={})
+    ended = place.start(run, replace(AT_ONCE, kill_at=point)).wait(timeout=120)
+    check_run(place.store, run)
+    assert ended in (0, -signal.SIGKILL)
+
+    place.finish(run, AT_ONCE)
+    check_run(place.store, run)
+    assert place.states(run) == {"a": "accepted", "b": "accepted", "c": "accepted"}
+    assert place.accepted_times(run) == {"a": 1, "b": 1, "c": 1}
+
+    return ended != 0
+
+
+@pytest.mark.parametrize("point", [17, 60])
+def test_a_kill_between_two_statements_leaves_the_old_or_the_new(place: Place, point: int) -> None:
+    kill_at(place, point)
+
+
+@pytest.mark.delegation
+def test_a_kill_between_every_two_statements(
+    place: Place, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    point = 1
+    while kill_at(place, point):
+        point += 1
+    # A runner that is not killed passes all of them: far more than there are transactions.
+    assert point > 50
+    with capsys.disabled():
+        sys.stderr.write(f"\n{request.node.name}: killed at each of {point - 1} points\n")

@@ -1,0 +1,267 @@
+"""A person delegates to a team of real programs: plan, three executors, review, test.
+
+One executor fails and is optional, one is blocked until a person decides, the review sends the API
+back once. Everything is done through the command line, in processes of their own.
+"""
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from goop_mcp.delegation import Graph
+from tests.cli.running import PROGRAM, Ended, environment, run, run_on_terminal
+from tests.delegation.team import write_team
+
+Call = Callable[..., Ended]
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> dict[str, str]:
+    return {"XDG_STATE_HOME": str(tmp_path / "state")}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    write_team(folder)
+    return folder
+
+
+@pytest.fixture
+def goop(project: Path, state: dict[str, str]) -> Call:
+    def call(*words: str) -> Ended:
+        return run(*words, cwd=project, env=state)
+
+    return call
+
+
+def digest(project: Path) -> str:
+    return Graph.load(project / "login.toml").digest
+
+
+def table(goop: Call, run_id: str) -> dict[str, str]:
+    """Return the state of each task, with its round where it is not the first."""
+    lines = goop("runs", "export", run_id).out.splitlines()
+    states: dict[str, str] = {}
+    rounds: dict[str, int] = {}
+    for event in map(json.loads, lines):
+        if event["what"] == "state" and event["task"]:
+            moved = event["data"]
+            again = moved["to"] == "waiting"
+            rounds[event["task"]] = rounds.get(event["task"], 1) + again
+            states[event["task"]] = moved["to"]
+
+    return {
+        task: state + (f", round {rounds[task]}" if rounds[task] > 1 else "")
+        for task, state in states.items()
+    }
+
+
+def asked(project: Path) -> list[str]:
+    lines = (project / "asked.jsonl").read_text().splitlines()
+    return [json.loads(line)[0] for line in lines]
+
+
+def begun(goop: Call, project: Path) -> str:
+    """Delegate until a person is needed, and return the id of the run."""
+    ended = goop("delegate", "login.toml", "--input", "goal=a login", "--trust", digest(project))
+    assert ended.code == 3, ended
+    return ended.out.split("goop-mcp runs resume ")[1].split()[0]
+
+
+def test_a_team_works_until_the_tests_with_a_failure_a_decision_and_a_round_of_feedback(
+    goop: Call, project: Path
+) -> None:
+    run_id = begun(goop, project)
+    assert table(goop, run_id) == {
+        "plan": "accepted",
+        "api": "accepted",
+        "ui": "input_required",
+        "docs": "failed",
+    }
+    assert "waiting for person" in goop("runs").out
+    shown = goop("runs", "show", run_id)
+    assert shown.code == 3
+    assert "which color?" in shown.out
+    assert "the disk of the docs is gone" in shown.out
+
+    # Nobody works on the run while the person decides.
+    answered = goop("runs", "answer", run_id, "ui", "retry", "--note", "It is decided: green.")
+    assert answered.code == 0, answered
+    ended = goop("runs", "resume", run_id)
+    assert ended.code == 0, ended
+    assert table(goop, run_id) == {
+        "plan": "accepted",
+        "api": "accepted, round 2",
+        "ui": "accepted, round 2",
+        "docs": "failed",
+        "review": "accepted, round 2",
+        "test": "accepted",
+    }
+    assert sorted(asked(project)) == sorted(
+        ["plan", "api", "ui", "docs", "ui", "review", "api", "review", "test"]
+    )
+    # What was before is not shown as news.
+    assert "plan: running" not in ended.out
+    assert goop("runs").out == ""
+    assert "finished" in goop("runs", "--all").out
+
+
+def test_a_graph_that_nobody_trusted_runs_nothing(goop: Call, project: Path) -> None:
+    ended = goop("delegate", "login.toml", "--input", "goal=x")
+    assert ended.code == 3
+    assert "nobody has trusted this graph, which runs" in ended.err
+    assert f"--trust {digest(project)[:12]}" in ended.err
+    assert goop("delegate", "login.toml", "--input", "goal=x", "--trust", "0" * 12).code == 3
+    assert not (project / "asked.jsonl").exists()
+
+
+def test_a_graph_that_changed_since_it_was_trusted_is_not_run(goop: Call, project: Path) -> None:
+    run_id = begun(goop, project)
+    graph = project / "login.toml"
+    graph.write_text(graph.read_text().replace('"worker.py"', '"-c", "open(1)"'))
+    assert goop("delegate", "login.toml", "--resume").code == 3
+    assert goop("runs", "resume", run_id, "--graph", "login.toml").code == 3
+    # The run itself is what it was.
+    assert goop("runs", "answer", run_id, "ui", "fail").code == 0
+    assert goop("runs", "resume", run_id).code == 1
+
+
+def test_a_changed_prompt_runs_exactly_that_task_and_what_follows_again(
+    goop: Call, project: Path
+) -> None:
+    run_id = begun(goop, project)
+    goop("runs", "answer", run_id, "ui", "retry", "--note", "It is decided: green.")
+    before = len(asked(project)) + len(["ui", "review", "api", "review", "test"])
+    assert goop("runs", "resume", run_id).code == 0
+    assert len(asked(project)) == before
+
+    graph = project / "login.toml"
+    text = graph.read_text()
+    graph.write_text(text.replace("Review: ", "Review well: "))
+    changed = digest(project)
+    ended = goop("runs", "resume", run_id, "--graph", "login.toml", "--trust", changed)
+    assert ended.code == 0, ended
+    again = asked(project)[before:]
+    # The optional task that failed is done again as well: it never was accepted.
+    assert sorted(each for each in again if each != "docs") == ["review", "test"]
+
+
+def test_a_run_that_is_not_done_is_not_begun_twice_by_accident(goop: Call, project: Path) -> None:
+    run_id = begun(goop, project)
+    ended = goop("delegate", "login.toml", "--input", "goal=x")
+    assert ended.code == 2
+    assert f"{run_id} of 'login' is not done; say --resume" in ended.err
+    assert goop("delegate", "login.toml", "--new", "--input", "goal=x").code == 3
+    assert len(goop("runs").out.splitlines()) == 2
+
+
+def test_a_missing_value_and_an_agent_that_is_not_there_are_refused_before_anything_runs(
+    goop: Call, project: Path
+) -> None:
+    ended = goop("delegate", "login.toml", "--trust", digest(project))
+    assert ended.code != 0
+    assert "--input goal=" in ended.err
+    graph = project / "login.toml"
+    graph.write_text(graph.read_text().replace("command = [", 'command = ["no-such-program-x", '))
+    ended = goop("delegate", "login.toml", "--input", "goal=x", "--trust", digest(project))
+    assert "there is no program 'no-such-program-x'" in ended.err
+    assert goop("runs", "--all").out == ""
+
+
+def test_answers_that_make_no_sense_change_nothing(goop: Call, project: Path) -> None:
+    run_id = begun(goop, project)
+    for words, message in (
+        (("ui", "perhaps"), "expected one of retry, accept, fail"),
+        (("plan", "retry"), "plan does not wait for an answer: it is accepted"),
+        (("nothing", "retry"), "nothing"),
+    ):
+        ended = goop("runs", "answer", run_id, *words)
+        assert ended.code != 0
+        assert message in ended.err
+    assert goop("runs", "answer", run_id, "ui", "fail").code == 0
+    second = goop("runs", "answer", run_id, "ui", "retry")
+    assert second.code != 0
+    assert "does not wait for an answer" in second.err
+
+
+def test_a_cancelled_run_ends_and_a_task_of_it_can_be_run_again(goop: Call, project: Path) -> None:
+    run_id = begun(goop, project)
+    assert "ui" in goop("runs", "cancel", run_id).out
+    assert goop("runs", "resume", run_id).code == 4
+    assert goop("runs", "retry", run_id, "ui").code == 0
+    assert goop("runs", "resume", run_id).code == 3
+
+
+def test_the_first_interrupt_lets_calls_end_and_the_run_goes_on_later(
+    goop: Call, project: Path, state: dict[str, str]
+) -> None:
+    trusted = digest(project)
+    worker = project / "worker.py"
+    worker.write_text(
+        worker.read_text().replace("REPORTS =", "import time; time.sleep(1)\nREPORTS =")
+    )
+    command = [*PROGRAM, "delegate", "login.toml", "--input", "goal=x", "--trust", trusted]
+    with subprocess.Popen(
+        command, cwd=project, env=environment(state), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        until((project / "asked.jsonl").exists)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130, (out, err)
+    run_id = err.decode().split("goop-mcp runs resume ")[1].split("`")[0]
+    assert table(goop, run_id)["plan"] == "accepted"
+    assert asked(project) == ["plan"]
+    assert goop("runs", "resume", run_id).code == 3
+    assert asked(project).count("plan") == 1
+
+
+def test_a_run_in_the_background_is_found_again(goop: Call, project: Path) -> None:
+    ended = goop(
+        "delegate", "login.toml", "--input", "goal=x", "--trust", digest(project), "--detach"
+    )
+    assert ended.code == 0, ended
+    run_id = ended.out.strip()
+    shown = goop("runs", "show", run_id, "--watch")
+    assert shown.code == 3
+    assert "? ui" in shown.out
+
+
+def test_a_terminal_shows_one_line_a_task_and_asks_for_trust(
+    project: Path, state: dict[str, str]
+) -> None:
+    ended = run_on_terminal(
+        "delegate", "login.toml", "--input", "goal=x", cwd=project, env=state, typed="y\n"
+    )
+    assert ended.code == 3, ended
+    assert "Do you trust it?" in ended.out
+    assert "worker.py" in ended.out
+    last = ended.out[ended.out.rindex("✓ plan") :]
+    assert "? ui" in last
+    assert "✗ docs" in last
+
+
+def test_events_are_lines_of_json_for_programs(goop: Call, project: Path) -> None:
+    ended = goop(
+        *("delegate", "login.toml", "--input", "goal=x", "--trust", digest(project)),
+        *("--format", "jsonl"),
+    )
+    assert ended.code == 3
+    events = [json.loads(line) for line in ended.out.splitlines()]
+    assert [each["seq"] for each in events] == sorted({each["seq"] for each in events})
+    assert {each["what"] for each in events} >= {"state", "claimed", "asked", "answered", "run"}
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until it holds; a minute is only against hanging."""
+    ends = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < ends
+        time.sleep(0.05)
