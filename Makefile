@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean deployment \
-  e2e gates record-hosts conformance inspector scenarios delegation ui-test ui-pictures
+  e2e gates record-hosts conformance inspector recorder scenarios delegation ui-test ui-pictures
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -31,6 +31,7 @@ help:
 	@echo "make lowest  run the tests with the lowest versions allowed by pyproject.toml; installs them into .cache"
 	@echo "make soak    run hostile and normal clients together against one server; 15 minutes"
 	@echo "make scenarios  play a whole project over each transport and database, and with a server killed in each step"
+	@echo "make recorder  record runs in every state of a repository, a command and a record; two minutes"
 	@echo "make ui-test  use the workbench in Chromium: scenes of people, accessibility; npm installs axe-core into .cache"
 	@echo "make ui-pictures  take the pictures of the pages of the workbench again"
 	@echo "make delegation  kill the runners of delegation graphs at every statement and in mid-flight, on both databases"
@@ -123,6 +124,10 @@ soak: $(STAMP)
 # Arguments: make scenarios SCENARIOS="-k terminal"
 scenarios: $(STAMP)
 	$(PYTHON) -m pytest -q -rs -m scenarios tests/scenarios $(SCENARIOS)
+
+# Arguments: make recorder RECORDER="-k forged"
+recorder: $(STAMP)
+	$(PYTHON) -m pytest -q -rs -m recorder --numprocesses 2 tests/recording $(RECORDER)
 
 # Needs Chromium and npm, and fails without them: nothing would have been tested.
 # Arguments: make ui-test UI="-k keyboard"

@@ -89,8 +89,9 @@ class Settings:
     `project` is an existing absolute folder. `database` is None for the file in the project.
     `project_id` selects the rows of a project in a database of many projects, None if not given;
     `tenant` those of a tenant in a database of several tenants. `goopspec_aliases` adds tools under
-    the names of the GoopSpec packages, `hook_tool` a tool that only hooks of a host use; `tools`
-    are the others: ALL_TOOLS, CORE_TOOLS, or names divided by commas.
+    the names of the GoopSpec packages, `hook_tool` a tool that only hooks of a host use,
+    `allow_run` one that runs trusted commands; `tools` are the others: ALL_TOOLS, CORE_TOOLS, or
+    names divided by commas.
     `keeps_files` is False when callers are on other machines and no files are written. `rules` are
     the sources of custom rules. `database_seconds` bounds each query of a database in a file.
     """
@@ -102,6 +103,7 @@ class Settings:
     project_id: str | None = None
     goopspec_aliases: bool = False
     hook_tool: bool = False
+    allow_run: bool = False
     tools: str = ALL_TOOLS
     tenant: str = DEFAULT_TENANT
     keeps_files: bool = True

@@ -113,6 +113,9 @@ def delegate(
         show(f"{graph}: {_counted(loaded)}, digest {loaded.digest[:12]}\n")
     elif plan:
         _show_plan(loaded, form, missing=[each for each in loaded.inputs() if each not in values])
+        if form == "text":
+            with AppContext(settings) as application:
+                show(_kept(application, loaded))
     else:
         if not may_run(loaded, settings.project, trust=trust):
             return A_PERSON
@@ -164,6 +167,16 @@ def _begin(
         kept = ledger.change_graph(unfinished.id, graph)
         complain(f"the graph has changed; kept are {', '.join(kept) or 'no tasks'}")
     return unfinished.id
+
+
+def _kept(application: AppContext, graph: Graph) -> str:
+    """Return what `--resume` would not run again, empty without an open run of this graph."""
+    store = application.store
+    unfinished = store.read(lambda reading: reading.graphs.unfinished_run(graph.name))
+    if unfinished is None:
+        return ""
+    kept = Ledger(store).kept_by(unfinished.id, graph)
+    return f"\nopen: {unfinished.id}, of which --resume keeps {', '.join(kept) or 'nothing'}\n"
 
 
 def _show_plan(graph: Graph, form: str, *, missing: Sequence[str]) -> None:

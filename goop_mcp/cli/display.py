@@ -6,12 +6,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
 
-from goop_mcp.cli.streams import emit, show, terminal_width
+import click
+
+from goop_mcp.cli.streams import emit, show, terminal_width, wants_colour
 from goop_mcp.delegation.run_views import RunView, TaskView
 from goop_mcp.store.graph_rows import GraphEventRow
 from goop_mcp.validation.findings import excerpt
 
-__all__ = ["event_json", "run_lines", "shown_live"]
+__all__ = ["event_json", "run_lines", "show_run_lines", "shown_live"]
 
 _ICONS: Final = {
     "waiting": "·",
@@ -55,6 +57,16 @@ def run_lines(view: RunView, *, now: datetime | None = None) -> list[str]:
     lines.append(f"{view.id}: {_words(view.state)}, {ended} of {len(tasks)} ended{spent}")
 
     return lines
+
+
+def show_run_lines(view: RunView) -> None:
+    """Print one line for each task, in the colors of their states where a terminal has colors."""
+    lines = run_lines(view)
+    colors = [_COLORS.get(each.state) for each in view.tasks.values()]
+    styled = [
+        click.style(line, fg=color) for line, color in zip(lines, [*colors, None], strict=True)
+    ]
+    show("\n".join(styled) + "\n", colour=wants_colour("auto"))
 
 
 def event_json(event: GraphEventRow) -> str:
@@ -113,8 +125,9 @@ def _redrawn(view: RunView) -> Iterator[OnEvent]:
             text.append(f"{line}\n" if task is not None else line, style=style)
         return text
 
-    # Live draws by itself a few times a second, so that the seconds of running tasks go on.
-    with Live(console=Console(), get_renderable=draw, refresh_per_second=4) as live:
+    # Live draws by itself a few times a second, so that the seconds of running tasks go on. At the
+    # end it takes its lines away: the final ones follow.
+    with Live(console=Console(), get_renderable=draw, refresh_per_second=4, transient=True) as live:
 
         def redraw(event: GraphEventRow) -> None:
             if event.seq > view.seq:

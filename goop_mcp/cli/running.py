@@ -11,8 +11,8 @@ from typing import Final
 import anyio
 import click
 
-from goop_mcp.cli.display import run_lines, shown_live
-from goop_mcp.cli.streams import complain, show, start_log
+from goop_mcp.cli.display import show_run_lines, shown_live
+from goop_mcp.cli.streams import complain, show, start_log, terminal_width
 from goop_mcp.context import AppContext
 from goop_mcp.delegation.agents import agent_makers, commands_of
 from goop_mcp.delegation.graph import Graph
@@ -132,7 +132,8 @@ async def _run(runner: Runner) -> bool:
 
 def _show_end(view: RunView) -> None:
     """Print the table of a run, and what a person has to do."""
-    show("\n".join(["", *run_lines(view)]) + "\n")
+    show("\n" if terminal_width() is None else "")
+    show_run_lines(view)
     for task in view.waiting_for:
         answers = task.answers or ("retry", "accept", "fail")
         show(f"\n{task.message}\n  goop-mcp runs answer {view.id} {task.id} {'|'.join(answers)}\n")

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 import click
 
-from goop_mcp.cli.display import event_json, run_lines
+from goop_mcp.cli.display import event_json, run_lines, show_run_lines
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.running import A_PERSON, may_run, run_detached, run_here
@@ -112,7 +112,7 @@ def show_run(
 
         if watch:
             view = _watched(store, run)
-        show("\n".join(run_lines(view)) + "\n")
+        show_run_lines(view)
         if output:
             for each in view.tasks:
                 _show_task(store, run, each, output=True)

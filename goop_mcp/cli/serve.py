@@ -97,6 +97,11 @@ _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
 )
 @click.option("--ui", is_flag=True, help="Also serve the workbench, to people with a token.")
 @click.option("--hook-tool", is_flag=True, help="Offer hook_check, for hooks of type mcp_tool.")
+@click.option(
+    "--allow-run",
+    is_flag=True,
+    help="Offer run_check: named commands of a trusted checks.toml, over stdio only.",
+)
 def serve(
     transport: str,
     *,
@@ -105,6 +110,7 @@ def serve(
     project_id: str | None,
     goopspec_aliases: bool,
     hook_tool: bool,
+    allow_run: bool,
     ui: bool,
     tools: str,
     rules: tuple[str, ...],
@@ -122,6 +128,7 @@ def serve(
         settings,
         goopspec_aliases=goopspec_aliases,
         hook_tool=hook_tool,
+        allow_run=allow_run,
         tools=tools,
         rules=rules,
     )
@@ -138,6 +145,10 @@ def serve(
         rate=rate,
         stateless=stateless,
     )
+    if allow_run and transport != "stdio":
+        raise WrongCallError(
+            "--allow-run is for stdio: whoever reaches a network server would run commands here"
+        )
     if transport != "stdio":
         return _run_network(settings, options, transport=transport, ui=ui)
     if ui:

@@ -14,7 +14,7 @@ from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
 __all__ = ["draw_mermaid", "draw_svg"]
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 180, 52, 40, 56, 20
-_LONGEST: Final = 24
+_LONGEST: Final = 26
 # Ends of tasks, and what a person has to do something about, each in a color that has a contrast of
 # at least 3 to white and to black.
 _COLORS: Final[Mapping[str, str]] = {
@@ -89,7 +89,7 @@ def draw_svg(graph: Graph, states: Mapping[str, str] | None = None) -> str:
 def _lines(step: GraphStep, state: str | None) -> list[str]:
     """Return the two lines of a box: the name, and who does it or what became of it."""
     second = "asks a person" if isinstance(step, GraphGate) else step.agent
-    if isinstance(step, GraphTask) and step.optional:
+    if isinstance(step, GraphTask) and step.optional and state is None:
         second += ", optional"
     return [step.id, f"{second}: {state.replace('_', ' ')}" if state is not None else second]
 
@@ -108,11 +108,14 @@ def _edge(start: tuple[float, float], end: tuple[float, float]) -> str:
 
 
 def _feedback(start: tuple[float, float], end: tuple[float, float]) -> str:
-    """Return a dashed line from the side of a task up to the side of an earlier one."""
-    x1, y1 = start[0] + _WIDTH, start[1] + _HEIGHT / 2
-    x2, y2 = end[0] + _WIDTH + 2, end[1] + _HEIGHT / 2
-    out = max(x1, x2) + _GAP_X / 2
-    path = f"M{x1:g} {y1:g} C{out:g} {y1:g} {out:g} {y2:g} {x2:g} {y2:g}"
+    """Return a dashed line from the top of a task up to the bottom of an earlier one.
+
+    It keeps a quarter of a box away from the line that goes down between them.
+    """
+    x1, y1 = start[0] + _WIDTH * 3 / 4, start[1]
+    x2, y2 = end[0] + _WIDTH * 3 / 4, end[1] + _HEIGHT + 2
+    bend = (y1 - y2) / 2
+    path = f"M{x1:g} {y1:g} C{x1:g} {y1 - bend:g} {x2:g} {y2 + bend:g} {x2:g} {y2:g}"
     return (
         f'<path d="{path}" fill="none" stroke="{_OTHER}" stroke-dasharray="4 3"'
         ' marker-end="url(#to)"/>'

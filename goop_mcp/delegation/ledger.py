@@ -235,6 +235,15 @@ class Ledger:
         self._graphs[id] = graph
         return kept
 
+    def kept_by(self, id: str, graph: Graph) -> list[str]:
+        """Return the accepted tasks that `change_graph` would keep."""
+
+        def read(reading: ReadTransaction) -> list[str]:
+            rows = {row.id: row for row in reading.graphs.tasks(id)}
+            return sorted(self._unchanged(find_run(reading, id), graph, rows))
+
+        return self.store.read(read)
+
     def _unchanged(
         self, run: GraphRunRow, graph: Graph, rows: Mapping[str, GraphTaskRow]
     ) -> set[str]:

@@ -20,7 +20,15 @@ from goop_mcp.evidence.shell.tree import ShellWord
 from goop_mcp.evidence.shell.wrappers import name_of, without_wrappers
 from goop_mcp.evidence.summaries import SUMMARY_CHARACTERS, Summary, summary_of
 
-__all__ = ["Attributed", "Outcome", "Run", "attribute", "words_in"]
+__all__ = [
+    "CHANGE_RUNNERS",
+    "HARMLESS_VALUES",
+    "Attributed",
+    "Outcome",
+    "Run",
+    "attribute",
+    "words_in",
+]
 
 Outcome = Literal["passed", "failed", "nothing", "not started", "unknown"]
 
@@ -45,14 +53,14 @@ _OTHER_TREE: Final = word_set(
 
 # With status 1 these only say that nothing was found; some hosts count that as a success.
 _FIND_NOTHING: Final = word_set("[ cmp diff egrep fgrep find grep rg test")
-_CHANGE_RUNNERS: Final = word_set(
+CHANGE_RUNNERS: Final = word_set(
     "CTEST_TEST_TIMEOUT GOFLAGS JAVA_TOOL_OPTIONS LD_PRELOAD MAKEFLAGS MAVEN_OPTS "
     "MYPYPATH NODE_OPTIONS PYTEST_ADDOPTS PYTEST_PLUGINS RUBYOPT RUSTFLAGS SPEC_OPTS "
     "npm_config_dry_run npm_config_ignore_scripts"
 )
 """Variables that can make a runner do something else."""
 
-_HARMLESS_VALUES: Final = word_set(
+HARMLESS_VALUES: Final = word_set(
     "-q -qq -v -vv -x -s -ra -rs -rf -l --color=no --color=yes --tb=short --tb=line "
     "--tb=no --no-header -pno:cacheprovider --max-old-space-size=4096 "
     "--max-old-space-size=8192 --experimental-vm-modules --no-warnings"
@@ -371,8 +379,8 @@ def _ended_badly(
 
 def _changing_variable(part: Part) -> str | None:
     for name, value in part.variables:
-        if name in _CHANGE_RUNNERS and not (
-            value.literal and _HARMLESS_VALUES.issuperset(value.text.split())
+        if name in CHANGE_RUNNERS and not (
+            value.literal and HARMLESS_VALUES.issuperset(value.text.split())
         ):
             return name
 

@@ -24,7 +24,7 @@ from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.verdict import TIERS, EvidenceItem, Tier
 
-__all__ = ["JudgedCheck", "judge_checks", "kinds_of"]
+__all__ = ["JudgedCheck", "is_by_hand", "judge_checks", "kinds_of", "other_counts"]
 
 # A name of several kinds means the first of these: "test coverage" is no test.
 _PRIORITY: Final = ("coverage", "audit", "typecheck", "lint", "format", "build", "tests")
@@ -91,6 +91,27 @@ def kinds_of(check: CheckClaim) -> tuple[str, ...]:
     return tuple(named) if len(named) == 1 else ()
 
 
+def is_by_hand(check: CheckClaim) -> bool:
+    """Return whether the name of `check` says that a person or agent only looked."""
+    return bool(_BY_HAND.intersection(words_in(check.name)))
+
+
+def other_counts(check: CheckClaim, *, passed: int, skipped: int) -> int | None:
+    """Return how many tests `check` says passed, if that is neither of these numbers nor both."""
+    text = check.text[:_TEXT_CHARACTERS]
+    claimed = _claimed_passes(text)
+    if claimed is None or claimed in (passed, passed + skipped):
+        return None
+
+    # A lower number may be a part of the tests, unless it is written as runners write it.
+    return None if claimed < passed and f"{claimed} passed" not in text else claimed
+
+
+def _claimed_passes(text: str) -> int | None:
+    result = parse_result(text)
+    return result.total if result.passed is None and result.all_passed else result.passed
+
+
 _PROGRAM_WORDS: Final = word_set(
     "pytest unittest jest vitest mocha rspec phpunit junit nextest eslint ruff flake8 "
     "pylint clippy rubocop mypy pyright tsc prettier black rustfmt gofmt playwright "
@@ -145,8 +166,7 @@ class _Judge:
         if self._known and not kinds:
             detail = "no command belongs to a check of this name"
 
-        by_hand = bool(_BY_HAND.intersection(words_in(self._check.name)))
-        if not self._needs_more("claimed") or (by_hand and self._known):
+        if not self._needs_more("claimed") or (is_by_hand(self._check) and self._known):
             return JudgedCheck(self._item("claimed", detail=detail))
 
         message = (
@@ -342,10 +362,7 @@ class _Judge:
     def _other_counts(self, run: Run) -> str | None:
         """Return how the counts of the report differ from those of all runs."""
         text = self._check.text[:_TEXT_CHARACTERS]
-        stated_result = parse_result(text)
-        claimed = stated_result.passed
-        if claimed is None and stated_result.all_passed:
-            claimed = stated_result.total
+        claimed = _claimed_passes(text)
         if claimed is None:
             return None
 

@@ -65,6 +65,8 @@ class Observed(NamedTuple):
     activity: AgentActivity
     base: str | None = None
     everything: bool = True
+    runs: tuple[RecordedRun, ...] | RunSource = ()
+    tree: WorkTree | None = None
 
 
 def activity_of(evidence: "EvidenceSource | None") -> Observed:
@@ -87,6 +89,9 @@ def activity_of(evidence: "EvidenceSource | None") -> Observed:
         )
 
     activity = known.activity
+    if activity is None and not (known.commands or known.files) and (known.runs or known.tree):
+        # Recorded runs say nothing about what else the agent did.
+        activity = NO_ACTIVITY
     if activity is None:
         activity = AgentActivity(host=_CALLER, complete=True)
 
@@ -103,7 +108,10 @@ def activity_of(evidence: "EvidenceSource | None") -> Observed:
         memories=activity.memories[-ENTRIES:],
     )
 
-    return Observed(bounded, known.base, everything=most <= ENTRIES)
+    # The same object says that nothing is known, and not that something failed.
+    bounded = NO_ACTIVITY if activity is NO_ACTIVITY else bounded
+
+    return Observed(bounded, known.base, most <= ENTRIES, known.runs, known.tree)
 
 
 def _position(entry: ObservedCommand | ObservedFile) -> int:

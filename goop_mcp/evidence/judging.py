@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from goop_mcp.evidence.activity import ObservedFile
+from goop_mcp.evidence.activity import NO_ACTIVITY, ObservedFile
 from goop_mcp.evidence.checks import judge_checks
-from goop_mcp.evidence.evidence import EvidenceSource, activity_of
+from goop_mcp.evidence.evidence import EvidenceSource, Observed, activity_of
 from goop_mcp.evidence.history import TaskHistory, without_secrets
+from goop_mcp.evidence.recorded_checks import judge_recorded
+from goop_mcp.evidence.recorded_runs import NO_TREE, KnownRuns
 from goop_mcp.evidence.rules import FILE_NOT_REPORTED, NOTHING_DONE, WRITE_REFUSED
 from goop_mcp.validation.claims import Claims, FileClaim, MemoryClaim
 from goop_mcp.validation.evidence_rules import (
@@ -50,13 +52,16 @@ def judge_evidence(
     workspace: str | None = None,
     in_project: bool = False,
     found: Sequence[Problem] = (),
+    known: KnownRuns | None = None,
+    base: str | None = None,
 ) -> Judgement:
     """Compare `claims` with `evidence`. Linear in both.
 
     `require` is the tier that each passed check of a complete task needs. `workspace` is the folder
     of the project, None if unknown. `in_project` means that files and memories were looked for in
     the project, and `found` has the problems of that: none is reported twice, and a memory that was
-    found there was saved.
+    found there was saved. `known` are the recorded runs of the project, None where nobody looked
+    for them; `base` is the commit at which the task began, None for that of the evidence.
     """
     # An envelope of 2 MiB may name 20,000 files: the first of each kind are compared.
     claims = replace(
@@ -70,7 +75,8 @@ def judge_evidence(
     history = TaskHistory(activity, everything=observed.everything)
     whole = activity.complete and observed.everything
     problems: list[Problem] = []
-    if evidence is not None and not activity.complete:
+    only_runs = activity is NO_ACTIVITY and bool(observed.runs or observed.tree)
+    if evidence is not None and not activity.complete and not only_runs:
         message = (
             "what the agent did was not compared with the report:"
             f" {activity.why_incomplete or 'it is not known completely'}"
@@ -78,6 +84,11 @@ def judge_evidence(
         problems.append(NOT_CHECKED.problem(message, offset=0))
 
     judged = judge_checks(claims, history, require=require)
+    if known is None:
+        known = _runs_of(observed, claims)
+    if known is not None:
+        judged = judge_recorded(judged, claims, known, require=require, base=base or observed.base)
+
     problems += [problem for check in judged for problem in check.problems]
     items = [check.item for check in judged]
 
@@ -102,6 +113,17 @@ def judge_evidence(
         problems += files.not_reported()
 
     return Judgement(tuple(problems), tuple(items), frozenset(files.touched))
+
+
+def _runs_of(observed: Observed, claims: Claims) -> KnownRuns | None:
+    """Return the recorded runs that the caller gave, None without any."""
+    if callable(observed.runs):
+        return observed.runs(claims.checks) if any(each.passed for each in claims.checks) else None
+    if not observed.runs and observed.tree is None:
+        return None
+
+    keys = frozenset(run.key for run in observed.runs)
+    return KnownRuns(observed.runs, observed.tree or NO_TREE, keys=keys)
 
 
 def _is_idle(claims: Claims, history: TaskHistory) -> bool:

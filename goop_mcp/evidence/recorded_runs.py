@@ -20,6 +20,7 @@ __all__ = [
     "MacState",
     "RecordedRun",
     "RunCounts",
+    "RunOutcome",
     "RunSource",
     "WorkTree",
 ]
@@ -31,6 +32,7 @@ MOST_CHANGES: Final = 2000
 """How many files that differ from the commit are kept with a run."""
 
 MacState = Literal["valid", "wrong", "unknown key"]
+RunOutcome = Literal["passed", "failed", "nothing", "unfinished", "vacuous", "unknown"]
 
 
 class RunCounts(NamedTuple):
@@ -82,6 +84,12 @@ class RecordedRun(NamedTuple):
     `pinned` is whether the command came from a .goopspec/checks.toml that a person trusts, and
     `paths` the part of the project on which it depends, () for all of it.
 
+    `outcome` is what the run shows: "nothing" if it executed no test, "unfinished" if a signal or
+    the time limit ended it or it could not be started, "vacuous" if the command can show nothing,
+    "unknown" if its exit code is not that of the check; `why` gives the reason in one clause.
+    `kinds` are the kinds of checks that it is, such as "tests", and `program` is what messages call
+    the command.
+
     `exit_code` is 0 to 255, None if a `signal` ended it; `timed_out` is whether that was our own at
     the time limit. `failed_to_start` is why the program could not be started, "" if it was.
     `started_at` and `ended_at` are ISO 8601 in UTC, for people only, because clocks jump; `seconds`
@@ -105,6 +113,10 @@ class RecordedRun(NamedTuple):
     cwd: str = "."
     pinned: bool = False
     paths: tuple[str, ...] = ()
+    outcome: RunOutcome = "unknown"
+    why: str = ""
+    kinds: tuple[str, ...] = ()
+    program: str = ""
     exit_code: int | None = None
     signal: int | None = None
     timed_out: bool = False

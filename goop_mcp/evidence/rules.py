@@ -3,7 +3,9 @@
 Missing evidence never rejects, unless the caller's policy asks for it; contradicting evidence
 always does. In the examples the agent ran pytest (12 passed), then ruff (3 errors), a jest without
 any test, black and `mypy --version`; it wrote src/login.py, and src/refused.py was refused. For the
-last rule it called no tool.
+last rule it called no tool. Recorded with the key abcd are r-abcd00000001 (pytest on the present
+files), r-abcd00000002 (on other files), r-abcd00000003 (with a test less than before) and
+r-abcd00000004 (files changed while it ran).
 """
 
 from dataclasses import replace
@@ -26,12 +28,18 @@ __all__ = [
     "FILE_NOT_REPORTED",
     "NOTHING_DONE",
     "NOTHING_EXECUTED",
+    "OTHER_TREE",
+    "OTHER_TREE_REQUIRED",
     "STALE_REQUIRED",
+    "TESTS_REMOVED",
+    "TREE_MOVED",
+    "UNKNOWN_RUN",
     "VACUOUS_COMMAND",
     "WRITE_REFUSED",
 ]
 
 _CHECK = '<check name="tests" passed="true">pytest: 12 passed</check>'
+_RESULT = "pytest: 12 passed"
 _FILE = '<file path="src/login.py" action="created">Login endpoint</file>'
 
 ACTIVITY_RULES = RuleList()
@@ -146,6 +154,75 @@ VACUOUS_COMMAND: Final = ACTIVITY_RULES.add(
     example=Example(
         good=_CHECK,
         bad='<check name="types" passed="true">mypy: no findings</check>',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+UNKNOWN_RUN: Final = ACTIVITY_RULES.add(
+    id="evidence/unknown-run",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches=(
+        "a check names a run as its proof that this machine never recorded, or whose record was"
+        " changed; a run of another machine is `evidence/not-checked`"
+    ),
+    why="A made-up run proves nothing.",
+    fix="Run the check with goop-mcp run, and copy the id that it prints.",
+    requirements=("G-28", "G-47"),
+    example=Example(
+        good=_CHECK,
+        bad=f'<check name="tests" passed="true" run="r-abcd99999999">{_RESULT}</check>',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+OTHER_TREE: Final = ACTIVITY_RULES.add(
+    id="evidence/other-tree",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches=(
+        "the run was recorded on another state of the files; an error where the policy asks for"
+        " recorded runs"
+    ),
+    why="The result is that of other code.",
+    fix="Run the check again on the present files.",
+    requirements=("G-28",),
+    example=Example(
+        good=_CHECK,
+        bad=f'<check name="tests" passed="true" run="r-abcd00000002">{_RESULT}</check>',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+OTHER_TREE_REQUIRED: Final = replace(OTHER_TREE, lenient=Severity.ERROR, strict=Severity.ERROR)
+"""The same where the caller's policy asks for recorded runs."""
+
+TESTS_REMOVED: Final = ACTIVITY_RULES.add(
+    id="evidence/tests-removed",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="tests that passed when the task began are gone from the run, or skipped in it",
+    why="A test that was removed cannot fail.",
+    fix="Restore the tests, or say in the report why they are gone.",
+    requirements=("G-28",),
+    example=Example(
+        good=_CHECK,
+        bad=f'<check name="tests" passed="true" run="r-abcd00000003">{_RESULT}</check>',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+TREE_MOVED: Final = ACTIVITY_RULES.add(
+    id="evidence/tree-moved",
+    lenient=Severity.INFO,
+    strict=Severity.INFO,
+    catches="files changed while the run was recorded, so that it proves neither state",
+    why="Agents that work at the same time need work trees of their own for recorded runs.",
+    fix="Run the check again while nobody changes files, or in a git worktree.",
+    requirements=("G-28",),
+    example=Example(
+        good=_CHECK,
+        bad=f'<check name="tests" passed="true" run="r-abcd00000004">{_RESULT}</check>',
         reply=COMPLETE_REPLY,
     ),
 )

@@ -2,10 +2,13 @@
 
 import os
 import sys
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["recorder_folder", "state_folder"]
+if TYPE_CHECKING:
+    from goop_mcp.validation.claims import CheckClaim
+
+__all__ = ["may_be_recorded", "recorder_folder", "state_folder"]
 
 # platformdirs knows these folders too, but loading it takes too long for a hook.
 _FOLDERS: Final = {
@@ -28,3 +31,9 @@ def state_folder(environment: Mapping[str, str]) -> str:
 def recorder_folder() -> str:
     """Return the path of the folder with the key of recorded runs and what a person trusts."""
     return f"{state_folder(os.environ)}/recorder"
+
+
+def may_be_recorded(checks: "Iterable[CheckClaim]") -> bool:
+    """Return whether looking for recorded runs of `checks` can find any."""
+    # The first run creates the key.
+    return any(check.run for check in checks) or os.access(f"{recorder_folder()}/key", os.F_OK)

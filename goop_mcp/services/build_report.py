@@ -50,7 +50,7 @@ _LISTS: Final[Mapping[str, Mapping[str, type]]] = {
     "files": {"path": str, "action": FileAction, "description": str},
     "commits": {"sha": str, "message": str},
     "memories": {"type": MemoryType, "importance": float, "title": str},
-    "checks": {"name": str, "passed": bool, "evidence": str},
+    "checks": {"name": str, "passed": bool, "evidence": str, "run": str},
     "files_to_read": {},
 }
 

@@ -5,8 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from goop_mcp import services
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import examine
+from goop_mcp.recording.state_folder import may_be_recorded
 from goop_mcp.services.project_expectations import expect_of_project
 from goop_mcp.validation.evidence_rules import FILE_NOT_TOUCHED
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
@@ -20,6 +22,7 @@ from goop_mcp.workspace.files import ProjectFiles
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import EvidenceSource
+    from goop_mcp.evidence.recorded_runs import KnownRuns
     from goop_mcp.store.interface import Store
     from goop_mcp.validation.pipeline import Examination
 
@@ -72,10 +75,14 @@ def check_workspace(
         looked=looked,
         seconds=seconds,
     )
-    if evidence is None and require == "claimed":
+    known = None
+    if any(check.passed for check in claims.checks) and may_be_recorded(claims.checks):
+        known = services.recorded_runs.known_runs(claims.checks, project=files.root, store=store)
+
+    if evidence is None and known is None and require == "claimed":
         return examined.verdict(found)
 
-    return _compared(examined, found, evidence, require)
+    return _compared(examined, found, evidence, require, known=known, base=base)
 
 
 def _compared(
@@ -83,6 +90,9 @@ def _compared(
     found: list[Problem],
     evidence: "EvidenceSource | None",
     require: Tier,
+    *,
+    known: "KnownRuns | None",
+    base: str | None,
 ) -> Verdict:
     """Return the verdict with what the agent was seen to do; `found` is what the project shows."""
     if require not in TIERS:
@@ -98,6 +108,8 @@ def _compared(
         workspace=examined.expected.workspace,
         in_project=True,
         found=found,
+        known=known,
+        base=base,
     )
     # A change that the host saw may be undone or committed elsewhere: git alone accuses nobody.
     found = [

@@ -11,6 +11,7 @@ from goop_mcp.store.records import (
     Event,
     KeptDocument,
     KeptReply,
+    KeptRun,
     KeptStep,
     MemoryFilter,
     MemoryType,
@@ -21,6 +22,7 @@ from goop_mcp.store.records import (
     NewJudgement,
     NewKeptDocument,
     NewKeptReply,
+    NewKeptRun,
     NewMemory,
     NewReport,
     Operator,
@@ -218,6 +220,20 @@ class ReadTransaction(Protocol):
         """Return the names of agents whose replies are kept, ordered."""
         ...
 
+    def kept_run(self, run: str) -> KeptRun | None:
+        """Return the recorded run with this id, None when there was none.
+
+        One that was removed has no content.
+        """
+        ...
+
+    def kept_runs(self, *, before_id: int | None = None, limit: int) -> list[KeptRun]:
+        """Return at most `limit` recorded runs that were not removed, newest first.
+
+        `before_id`, the id of the last one, continues the list.
+        """
+        ...
+
     def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
         """Return the counters of a task in a round, {} without any; those of the round for ""."""
         ...
@@ -376,6 +392,18 @@ class WriteTransaction(ReadTransaction, Protocol):
         No revision is used. The oldest are removed where there are more than MOST_KEPT_REPLIES, or
         more than MOST_BYTES_OF_KEPT_REPLIES together; `close_round` removes all of them.
         """
+        ...
+
+    def keep_run(self, new: NewKeptRun) -> KeptRun:
+        """Keep a recorded run, whose id must be unused; no revision is used.
+
+        The contents of the oldest are removed where there are more than MOST_KEPT_RUNS, or more
+        than MOST_BYTES_OF_KEPT_RUNS together; older ones than MOST_KNOWN_RUNS are forgotten.
+        """
+        ...
+
+    def remove_kept_runs(self, ids: Sequence[int]) -> int:
+        """Remove the contents of recorded runs, and return how many had one."""
         ...
 
     def set_counters(self, *, round: int, task: str, values: Mapping[str, JsonValue]) -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "Event",
     "KeptDocument",
     "KeptReply",
+    "KeptRun",
     "KeptStep",
     "MemoryFilter",
     "MemoryType",
@@ -28,6 +29,7 @@ __all__ = [
     "NewJudgement",
     "NewKeptDocument",
     "NewKeptReply",
+    "NewKeptRun",
     "NewMemory",
     "NewReport",
     "Operator",
@@ -68,6 +70,15 @@ MOST_KEPT_REPLIES: Final = 50
 
 MOST_BYTES_OF_KEPT_REPLIES: Final = 2 * 1024 * 1024
 """How many bytes of UTF-8 they have together."""
+
+MOST_KEPT_RUNS: Final = 500
+"""How many recorded runs a project keeps: the newest ones."""
+
+MOST_BYTES_OF_KEPT_RUNS: Final = 16 * 1024 * 1024
+"""How many bytes of UTF-8 their contents have together."""
+
+MOST_KNOWN_RUNS: Final = 10_000
+"""How many runs a project knows by id, those whose content was removed among them."""
 
 MOST_OPEN_CONFIRMATIONS: Final = 50
 """How many requests that wait for a person are listed: the oldest ones."""
@@ -389,5 +400,27 @@ class NewKeptReply:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptReply(NewKeptReply):
     """A kept reply as stored in the database; the newest has the largest `id`."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewKeptRun:
+    """A recorded run of a check.
+
+    `run` is its id, such as "r-7f3a91c204be", and `name` that of the check. `content` is the run as
+    JSON, redacted, and `mac` authenticates it.
+    """
+
+    run: str
+    name: str
+    created_at: str
+    content: str = field(repr=False)
+    mac: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRun(NewKeptRun):
+    """A recorded run as stored; the content of one that was removed is ""."""
 
     id: int

@@ -9,10 +9,12 @@ from typing import Final
 from goop_mcp.errors import StoreError
 from goop_mcp.store.records import (
     MOST_BYTES_OF_KEPT_REPLIES,
+    MOST_BYTES_OF_KEPT_RUNS,
     Confirmation,
     ConfirmationAnswer,
     NewConfirmation,
     NewKeptReply,
+    NewKeptRun,
     Round,
     RoundOutcome,
 )
@@ -170,6 +172,15 @@ def refuse_long_reply(new: NewKeptReply) -> None:
         raise StoreError(
             f"the reply of {new.agent} has more than {MOST_BYTES_OF_KEPT_REPLIES:,} bytes, the most"
             " that is kept"
+        )
+
+
+def refuse_long_run(new: NewKeptRun) -> None:
+    """Raise StoreError for a run that has more bytes than all kept ones may have together."""
+    if len(new.content.encode()) > MOST_BYTES_OF_KEPT_RUNS:
+        raise StoreError(
+            f"the run {new.run} has more than {MOST_BYTES_OF_KEPT_RUNS:,} bytes, the most that is"
+            " kept"
         )
 
 

@@ -13,6 +13,7 @@ from goop_mcp.store.records import (
     NewJudgement,
     NewKeptDocument,
     NewKeptReply,
+    NewKeptRun,
     NewMemory,
     NewReport,
     Projection,
@@ -32,7 +33,8 @@ def refuse_unstorable(
     | Round
     | NewConfirmation
     | NewKeptDocument
-    | NewKeptReply,
+    | NewKeptReply
+    | NewKeptRun,
 ) -> None:
     """Raise StoreError when a text of `record` holds NUL or a lone surrogate."""
     for field in fields(record):

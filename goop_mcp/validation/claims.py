@@ -3,7 +3,9 @@
 This package only lists them; the evidence checks verify them.
 """
 
+import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "StateClaim",
     "StateName",
     "TaskClaim",
+    "run_named_in",
 ]
 
 FileClaimKind = Literal["present", "created", "modified", "gone", "touched", "promised", "optional"]
@@ -82,13 +85,15 @@ class StateClaim:
 class CheckClaim:
     """A check that was run, such as tests or a linter, by the name that the envelope gives it.
 
-    `passed` is what the envelope says, and `text` what it says about the result.
+    `passed` is what the envelope says, and `text` what it says about the result. `run` is the
+    recorded run that it names as proof, "" if it names none.
     """
 
     name: str
     passed: bool
     text: str
     where: str
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,3 +115,21 @@ class Claims:
 
 
 NO_CLAIMS = Claims()
+
+
+def run_named_in(text: str) -> str:
+    """Return the id of the first recorded run that `text` names, "" if it names none.
+
+    For forms of a report whose checks have no attribute for it.
+    """
+    # Most texts name none, and compiling takes longer than looking for the beginning.
+    if "r-" not in text:
+        return ""
+
+    found = _run_id().search(text)
+    return "" if found is None else found[0]
+
+
+@cache
+def _run_id() -> re.Pattern[str]:
+    return re.compile(r"\br-[0-9a-f]{12}\b")

@@ -39,7 +39,7 @@ def test_every_task_and_edge_is_drawn(graph: Graph) -> None:
         "planner: accepted",
         "executor: running",
         "executor: input required",
-        "executor, optional: fai…",
+        "executor: failed",
     ]
     lines = [each for each in root.iter(f"{SVG}path") if each.get("fill") == "none"]
     assert len(lines) == 7 + 2

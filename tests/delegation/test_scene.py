@@ -158,6 +158,8 @@ def test_a_run_that_is_not_done_is_not_begun_twice_by_accident(goop: Call, proje
     ended = goop("delegate", "login.toml", "--input", "goal=x")
     assert ended.code == 2
     assert f"{run_id} of 'login' is not done; say --resume" in ended.err
+    planned = goop("delegate", "login.toml", "--plan")
+    assert f"open: {run_id}, of which --resume keeps api, plan\n" in planned.out
     assert goop("delegate", "login.toml", "--new", "--input", "goal=x").code == 3
     assert len(goop("runs").out.splitlines()) == 2
 

@@ -3,6 +3,7 @@
 `python -m tests.documentation.pictures` writes them; a test compares them with what it would write.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -190,6 +191,21 @@ def render_demo() -> str:
     )
 
 
+def render_delegation() -> str:
+    """Return the recording that `make e2e` compares with real clients (tests/e2e/test_delegate)."""
+    text = (Path(__file__).parent / "recorded" / "delegate.json").read_text(encoding="utf-8")
+    scenes = [
+        Scene(each["command"], each["output"], seconds)
+        for each, seconds in zip(json.loads(text), (12, 5, 12), strict=True)
+    ]
+    return render_recording(
+        scenes,
+        title="goop-mcp delegate in a terminal",
+        description="A plan is made, three executors work, one fails and one asks a person; after"
+        " the answer the review sends one back, and the tests pass.",
+    )
+
+
 # The chart
 
 _ROW: Final = 30
@@ -294,6 +310,7 @@ def _in_words(groups: Sequence[tuple[str, Sequence[Reader]]]) -> str:
 
 
 PICTURES: Final[Mapping[str, Callable[[], str]]] = {
+    "delegate.svg": render_delegation,
     "demo.svg": render_demo,
     "libraries.svg": render_chart,
     **{file: partial(render_diagram, diagram) for file, diagram in DIAGRAMS.items()},

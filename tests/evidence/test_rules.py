@@ -3,7 +3,16 @@
 import pytest
 
 from goop_mcp import validate
-from goop_mcp.evidence import AgentActivity, ObservedCommand, ObservedFile, ObservedMemory
+from goop_mcp.evidence import (
+    AgentActivity,
+    Evidence,
+    ObservedCommand,
+    ObservedFile,
+    ObservedMemory,
+    RecordedRun,
+    RunCounts,
+    WorkTree,
+)
 from goop_mcp.evidence.rules import ACTIVITY_RULES, NOTHING_DONE
 from goop_mcp.protocols import RULES
 from goop_mcp.validation.findings import Mode
@@ -41,7 +50,35 @@ EXAMPLE = AgentActivity(
 TO_TRY = [pytest.param(rule, id=rule.id) for rule in ACTIVITY_RULES]
 
 
-def activity_for(rule: Rule) -> AgentActivity:
+NOW = WorkTree(digest="a" * 40, head="c" * 40, changes=(("src/login.py", "1" * 40),))
+BASE = WorkTree(digest="b" * 40, head="b" * 40)
+RUN = RecordedRun(
+    "r-abcd00000001",
+    "tests",
+    ("pytest",),
+    outcome="passed",
+    kinds=("tests",),
+    program="pytest",
+    exit_code=0,
+    before=NOW,
+    after=NOW,
+    counts=RunCounts(12, 12, 0, 0, 0, "results.xml"),
+    passed_names=("test_a", "test_b"),
+    key="abcd",
+)
+RUNS = (
+    RUN._replace(id="r-abcd00000000", before=BASE, after=BASE),
+    RUN._replace(id="r-abcd00000002", before=BASE, after=BASE, argv=("pytest", "tests")),
+    RUN._replace(id="r-abcd00000003", passed_names=("test_a",), argv=("pytest", "-x")),
+    RUN._replace(id="r-abcd00000004", before=BASE, argv=("pytest", "-q")),
+    RUN,
+)
+RECORDED_RULES = {"unknown-run", "other-tree", "tests-removed", "tree-moved"}
+
+
+def activity_for(rule: Rule) -> AgentActivity | Evidence:
+    if rule.id.removeprefix("evidence/") in RECORDED_RULES:
+        return Evidence(activity=EXAMPLE, base="b" * 40, runs=RUNS, tree=NOW)
     if rule is NOTHING_DONE:
         return AgentActivity(host="claude-code", complete=True)
     if rule.id == "evidence/write-refused":
@@ -89,6 +126,10 @@ def test_the_ids_are_the_published_ones() -> None:
         "counts-differ",
         "nothing-executed",
         "vacuous-command",
+        "unknown-run",
+        "other-tree",
+        "tests-removed",
+        "tree-moved",
         "file-not-reported",
         "write-refused",
         "nothing-done",

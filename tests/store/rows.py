@@ -9,6 +9,7 @@ from goop_mcp.store.records import (
     NewJudgement,
     NewKeptDocument,
     NewKeptReply,
+    NewKeptRun,
     NewMemory,
     NewReport,
     Operator,
@@ -65,6 +66,13 @@ REQUEST = NewConfirmation(
 )
 SPEC = NewKeptDocument(
     name="SPEC.md", sha256="b" * 64, text="# Größe", round=1, step="lock", created_at=NOW
+)
+RUN = NewKeptRun(
+    run="r-0123456789ab",
+    name="tests",
+    created_at=NOW,
+    content='{"name": "tests", "tail": "größer"}',
+    mac="f" * 64,
 )
 REPLY = NewKeptReply(
     agent="goop-executor", agent_key="session-1 agent-1", round=1, created_at=NOW, text="Größe"

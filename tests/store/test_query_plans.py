@@ -13,7 +13,7 @@ from goop_mcp.store.opening import open_store
 from goop_mcp.store.postgres import statements
 from goop_mcp.store.sqlite.reading import SqliteReadTransaction
 from tests.postgres import Database
-from tests.store.rows import REPORT
+from tests.store.rows import REPORT, RUN
 
 REPORTS = 2_000
 QUERIES: dict[str, Callable[[ReadTransaction], object]] = {
@@ -37,6 +37,8 @@ QUERIES: dict[str, Callable[[ReadTransaction], object]] = {
     "what was confirmed": lambda reading: reading.confirmations(round=2),
     "a kept document": lambda reading: reading.kept_document("SPEC.md", step="lock", round=2),
     "the last reply of an agent": lambda reading: reading.kept_reply("goop-executor"),
+    "a recorded run": lambda reading: reading.kept_run("r-0123456789ab"),
+    "the newest recorded runs": lambda reading: reading.kept_runs(limit=5),
     "counters": lambda reading: reading.counters(round=2, task="W1.T1"),
 }
 
@@ -143,6 +145,8 @@ POSTGRES_QUERIES: dict[str, tuple[SQL | Composed, dict[str, object], str]] = {
         {"agent": "goop-executor"},
         "kept_replies_by_agent",
     ),
+    "a recorded run": (statements.KEPT_RUN, {"run": RUN.run}, "recorded_runs_by_run"),
+    "the newest recorded runs": (statements.KEPT_RUNS, {"limit": 5}, "recorded_runs_pkey"),
     "counters": (statements.COUNTERS, {"round": 2, "task": "W1.T1"}, "counters_pkey"),
 }
 

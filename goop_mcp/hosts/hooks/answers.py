@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -13,6 +12,7 @@ from goop_mcp import services
 from goop_mcp.errors import GoopError, RuleFailedError, RuleRefusedError
 from goop_mcp.hosts import hooks
 from goop_mcp.hosts.hooks.events import HookEvent
+from goop_mcp.recording.state_folder import state_folder as own_state_folder
 from goop_mcp.services import stop_hooks
 from goop_mcp.services.small_files import read_whole
 from goop_mcp.services.stop_hooks.policy import read_policy
@@ -42,13 +42,6 @@ _LONGEST_LINK = 4096
 _NOTIFICATION: Final = "<task-notification>"
 _TASK_ID: Final = re.compile(r"\s*<task-id>(?P<id>[^<\s]{1,200})</task-id>")
 _MOST_NOTIFICATIONS: Final = 50
-
-# platformdirs knows these folders too, but loading it takes too long for a hook.
-_STATE_FOLDERS: Final = {
-    "win32": ("LOCALAPPDATA", ("AppData", "Local")),
-    "darwin": ("", ("Library", "Application Support")),
-}
-_OTHER_STATE_FOLDER: Final = ("XDG_STATE_HOME", (".local", "state"))
 
 
 class _Session:
@@ -554,13 +547,4 @@ def state_folder(environment: Mapping[str, str]) -> str:
 
     It is never in the project, which is shared with others and may be read-only or untrusted.
     """
-    given = environment.get("CLAUDE_PLUGIN_DATA")
-    if given:
-        return given
-
-    variable, parts = _STATE_FOLDERS.get(sys.platform, _OTHER_STATE_FOLDER)
-    named = environment.get(variable)
-    # pathlib is slow to load.
-    home = named or os.path.join(os.path.expanduser("~"), *parts)  # noqa: PTH111, PTH118
-
-    return os.path.join(home, "goop-mcp")  # noqa: PTH118
+    return environment.get("CLAUDE_PLUGIN_DATA") or own_state_folder(environment)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from goop_mcp.protocols.factory.model import Reply, Status
-from goop_mcp.validation.claims import NO_CLAIMS, CheckClaim, Claims, FileClaim
+from goop_mcp.validation.claims import NO_CLAIMS, CheckClaim, Claims, FileClaim, run_named_in
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.json_strings import escape_pointer
@@ -63,7 +63,13 @@ def _checks(reply: Reply) -> Iterator[CheckClaim]:
                 passed=passed,
                 text="\n".join(texts),
                 where=f"/{name}/{escape_pointer(str(key))}",
+                run=_run(check, texts),
             )
+
+
+def _run(check: Mapping[str, object], texts: list[str]) -> str:
+    named = check.get("run")
+    return named if isinstance(named, str) else run_named_in("\n".join(texts))
 
 
 def passed_state(check: Mapping[str, object]) -> bool | None:

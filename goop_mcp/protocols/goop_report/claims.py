@@ -20,6 +20,7 @@ from goop_mcp.validation.claims import (
     MemoryClaim,
     StateClaim,
     TaskClaim,
+    run_named_in,
 )
 from goop_mcp.validation.verdict import Envelope
 
@@ -90,6 +91,7 @@ def claims_of(report: Envelope) -> Claims:
                     passed=check.passed,
                     text=check.evidence,
                     where=f"/goop_report/verification/check[{number}]",
+                    run=(check.run or "").strip() or run_named_in(check.evidence),
                 )
                 for number, check in enumerate(report.verification or (), 1)
                 if check.passed is not None

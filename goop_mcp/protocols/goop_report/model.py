@@ -120,11 +120,15 @@ class SavedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A verification that was run; `evidence` is its text (G-28)."""
+    """A verification that was run; `evidence` is its text (G-28).
+
+    `run` is the id of the recorded run that proves it, None where none is named.
+    """
 
     name: str | None
     passed: bool | None
     evidence: str = ""
+    run: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -296,7 +296,8 @@ class ReportReader(ReportValueReader):
                 passed = self.attribute_word(check, "passed", where, BOOLEAN)
 
             name = self.attribute(check, "name")
-            checks.append(Check(name=name, passed=passed, evidence=self.text(check) or ""))
+            evidence, run = self.text(check) or "", self.attribute(check, "run")
+            checks.append(Check(name=name, passed=passed, evidence=evidence, run=run))
 
         return tuple(checks)
 

@@ -60,7 +60,13 @@ def _lines(report: Report) -> Iterator[str]:
 
     if report.verification is not None:
         checks = [
-            _item("check", check.evidence, name=check.name, passed=_flag(check.passed))
+            _item(
+                "check",
+                check.evidence,
+                name=check.name,
+                passed=_flag(check.passed),
+                run=check.run,
+            )
             for check in report.verification
         ]
         yield from _section("verification", checks, report)

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from goop_mcp.protocols.speckit import tables
 from goop_mcp.protocols.speckit.model import Response, Status, plain_agent
 from goop_mcp.protocols.speckit.result_values import number, section
-from goop_mcp.validation.claims import NO_CLAIMS, CheckClaim, Claims, FileClaim, FileClaimKind
+from goop_mcp.validation.claims import (
+    NO_CLAIMS,
+    CheckClaim,
+    Claims,
+    FileClaim,
+    FileClaimKind,
+    run_named_in,
+)
 from goop_mcp.validation.json_strings import escape_pointer
 from goop_mcp.validation.json_values import Fields
 
@@ -74,9 +81,11 @@ def _checks(response: Response) -> Iterator[CheckClaim]:
                 if isinstance(value, str) and key != "status"
             ),
         ]
+        text = "\n".join(texts)
         yield CheckClaim(
             name=name.replace("_", " "),
             passed=gate["status"] == "PASSED",
-            text="\n".join(texts),
+            text=text,
             where=f"/result/quality_gates/{escape_pointer(name)}",
+            run=named if isinstance(named := gate.get("run"), str) else run_named_in(text),
         )

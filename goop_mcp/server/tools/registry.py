@@ -26,6 +26,7 @@ from goop_mcp.server.tools.projects import ProjectTools
 from goop_mcp.server.tools.replies import ReplyTools
 from goop_mcp.server.tools.reports import ReportTools
 from goop_mcp.server.tools.rules import RuleTools
+from goop_mcp.server.tools.runs import RunTools
 from goop_mcp.settings import ALL_TOOLS, CORE_TOOLS, SettingsError
 
 __all__ = ["OfferedTool", "offered_tools"]
@@ -101,13 +102,22 @@ def offered_tools(application: AppContext) -> list[OfferedTool]:
     ]
     tools = _chosen(tools, application.settings.tools)
 
-    # These two groups have options of their own, which add them to whatever was chosen.
+    # These groups have options of their own, which add them to whatever was chosen.
     if application.settings.hook_tool:
         tools.append(
             _tool(
                 HookTools(application).hook_check,
                 title="Answer a hook of the host",
                 annotations=_COUNTS,
+            )
+        )
+
+    if application.settings.allow_run:
+        tools.append(
+            _tool(
+                RunTools(application).run_check,
+                title="Run a named check",
+                annotations=_CHANGES,
             )
         )
 

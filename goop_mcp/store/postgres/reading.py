@@ -22,6 +22,7 @@ from goop_mcp.store.records import (
     Event,
     KeptDocument,
     KeptReply,
+    KeptRun,
     KeptStep,
     MemoryFilter,
     MemoryType,
@@ -305,6 +306,16 @@ class PostgresReadTransaction:
     def agents_with_kept_replies(self) -> list[str]:
         """Return the names of agents whose replies are kept."""
         return sorted(row["agent"] for row in self._rows(statements.AGENTS_WITH_KEPT_REPLIES))
+
+    def kept_run(self, run: str) -> KeptRun | None:
+        """Return the recorded run with this id."""
+        rows = self._rows(statements.KEPT_RUN, run=run)
+        return next((KeptRun(**row) for row in rows), None)
+
+    def kept_runs(self, *, before_id: int | None = None, limit: int) -> list[KeptRun]:
+        """Return recorded runs that were not removed, newest first."""
+        rows = self._rows(statements.KEPT_RUNS, before=before_id, limit=limit)
+        return [KeptRun(**row) for row in rows]
 
     def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
         """Return the counters of a task in a round."""

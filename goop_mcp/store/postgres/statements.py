@@ -24,12 +24,16 @@ __all__ = [
     "DOCUMENT_REVISION",
     "EVENTS",
     "EVENT_REVISIONS",
+    "FORGET_KEPT_RUNS",
     "FORGET_MEMORY",
     "FORGET_VECTORS",
     "KEEP_DOCUMENT",
     "KEEP_REPLY",
+    "KEEP_RUN",
     "KEPT_DOCUMENT",
     "KEPT_REPLY",
+    "KEPT_RUN",
+    "KEPT_RUNS",
     "LAST_REPORTS",
     "MEMORIES",
     "MEMORIES_AFTER",
@@ -47,6 +51,7 @@ __all__ = [
     "PURGE_MEMORY",
     "REMOVE_KEPT_REPLIES",
     "REMOVE_KEPT_REPLY",
+    "REMOVE_KEPT_RUNS",
     "REPORTS",
     "REPORTS_CHANGED",
     "REPORTS_CHANGED_AT",
@@ -64,6 +69,7 @@ __all__ = [
     "STATE",
     "STATISTICS",
     "TOO_MANY_REPLIES",
+    "TOO_MANY_RUNS",
     "VECTORS",
     "WORD_COUNTS",
 ]
@@ -92,6 +98,7 @@ _PARTS = {
     ),
     "kept": SQL("id, name, sha256, text, round, step, revision, created_at"),
     "reply": SQL("id, agent, agent_key, round, created_at, text"),
+    "run": SQL("id, run, name, created_at, content, mac"),
     "event": SQL("id, kind, author, text, created_at, revision, document"),
     "attempt": SQL(
         "id, call_id, number, result, way, created_at, agent, session_id, protocol, rules, repairs,"
@@ -372,6 +379,37 @@ DELETE FROM goop.kept_replies WHERE {mine} AND id IN (
         SELECT id, row_number() OVER newest AS place, sum(octet_length(text)) OVER newest AS bytes
         FROM goop.kept_replies WHERE {mine} WINDOW newest AS (ORDER BY id DESC)
     ) AS counted WHERE place > %(most)s OR bytes > %(most_bytes)s
+) RETURNING id
+""")
+
+KEPT_RUN = _statement("SELECT {run} FROM goop.recorded_runs WHERE {mine} AND run = %(run)s")
+KEPT_RUNS = _statement("""
+SELECT {run} FROM goop.recorded_runs
+WHERE {mine} AND content <> '' AND (%(before)s::bigint IS NULL OR id < %(before)s::bigint)
+ORDER BY id DESC LIMIT %(limit)s
+""")
+KEEP_RUN = _statement("""
+INSERT INTO goop.recorded_runs (tenant, project, id, run, name, created_at, content, mac)
+VALUES (
+    %(tenant)s, %(project)s, %(id)s, %(run)s, %(name)s, %(created_at)s, %(content)s, %(mac)s
+) RETURNING {run}
+""")
+REMOVE_KEPT_RUNS = _statement("""
+UPDATE goop.recorded_runs SET content = '', mac = ''
+WHERE {mine} AND id = ANY(%(ids)s::bigint[]) AND content <> '' RETURNING id
+""")
+TOO_MANY_RUNS = _statement("""
+UPDATE goop.recorded_runs SET content = '', mac = '' WHERE {mine} AND id IN (
+    SELECT id FROM (
+        SELECT id, row_number() OVER newest AS place,
+            sum(octet_length(content)) OVER newest AS bytes
+        FROM goop.recorded_runs WHERE {mine} AND content <> '' WINDOW newest AS (ORDER BY id DESC)
+    ) AS counted WHERE place > %(most)s OR bytes > %(most_bytes)s
+) RETURNING id
+""")
+FORGET_KEPT_RUNS = _statement("""
+DELETE FROM goop.recorded_runs WHERE {mine} AND id <= (
+    SELECT id FROM goop.recorded_runs WHERE {mine} ORDER BY id DESC LIMIT 1 OFFSET %(most)s
 ) RETURNING id
 """)
 

@@ -66,8 +66,9 @@ class TransactionStart:
         row = SQL(
             "INSERT INTO goop.meta (tenant, project) VALUES ({tenant}, {project}) ON CONFLICT DO"
             " NOTHING; SELECT (SELECT max(version) FROM goop.versions), revision, memory_id,"
-            " report_id, event_id, attempt_id, judgement_id, confirmation_id, document_id, reply_id"
-            " FROM goop.meta WHERE tenant = {tenant} AND project = {project} FOR UPDATE"
+            " report_id, event_id, attempt_id, judgement_id, confirmation_id, document_id,"
+            " reply_id, run_id FROM goop.meta WHERE tenant = {tenant} AND project = {project}"
+            " FOR UPDATE"
         ).format(**self._whose)
         return _in_order(self.waiting(timeout) if turn == "take" else self._changing(timeout), row)
 

@@ -22,17 +22,22 @@ from goop_mcp.store.postgres.reading import (
 )
 from goop_mcp.store.records import (
     MOST_BYTES_OF_KEPT_REPLIES,
+    MOST_BYTES_OF_KEPT_RUNS,
     MOST_KEPT_REPLIES,
+    MOST_KEPT_RUNS,
+    MOST_KNOWN_RUNS,
     Confirmation,
     Event,
     KeptDocument,
     KeptReply,
+    KeptRun,
     NewAttempt,
     NewConfirmation,
     NewEvent,
     NewJudgement,
     NewKeptDocument,
     NewKeptReply,
+    NewKeptRun,
     NewMemory,
     NewReport,
     Projection,
@@ -42,7 +47,7 @@ from goop_mcp.store.records import (
     StoredMemory,
     StoredReport,
 )
-from goop_mcp.store.rounds import RoundWriter, counters_text, refuse_long_reply
+from goop_mcp.store.rounds import RoundWriter, counters_text, refuse_long_reply, refuse_long_run
 from goop_mcp.store.search_text import fold_concept, search_body, search_text
 from goop_mcp.store.storable import refuse_unstorable, refuse_unstorable_text
 from goop_mcp.store.vectors import packed
@@ -60,6 +65,7 @@ _COUNTED = (
     "confirmation_id",
     "document_id",
     "reply_id",
+    "run_id",
 )
 
 
@@ -212,6 +218,25 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
 
         return kept
 
+    def keep_run(self, new: NewKeptRun) -> KeptRun:
+        """Keep a recorded run."""
+        refuse_unstorable(new)
+        refuse_long_run(new)
+        kept = KeptRun(**self._insert(statements.KEEP_RUN, new, id_name="run_id"))
+        self._rows(
+            statements.TOO_MANY_RUNS, most=MOST_KEPT_RUNS, most_bytes=MOST_BYTES_OF_KEPT_RUNS
+        )
+        self._rows(statements.FORGET_KEPT_RUNS, most=MOST_KNOWN_RUNS)
+
+        return kept
+
+    def remove_kept_runs(self, ids: Sequence[int]) -> int:
+        """Remove the contents of recorded runs."""
+        removed = self._rows(statements.REMOVE_KEPT_RUNS, ids=list(ids))
+        failpoint(Failpoint.INSERT)
+
+        return len(removed)
+
     def set_counters(self, *, round: int, task: str, values: Mapping[str, JsonValue]) -> None:
         """Store the counters of a task."""
         refuse_unstorable_text(task, name="task")
@@ -303,7 +328,8 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
         | NewJudgement
         | NewConfirmation
         | NewKeptDocument
-        | NewKeptReply,
+        | NewKeptReply
+        | NewKeptRun,
         *,
         id_name: str,
         **made: object,

@@ -18,6 +18,7 @@ from goop_mcp.store.records import (
     Event,
     KeptDocument,
     KeptReply,
+    KeptRun,
     KeptStep,
     MemoryFilter,
     MemoryType,
@@ -51,6 +52,7 @@ Record = TypeVar(
     Confirmation,
     KeptDocument,
     KeptReply,
+    KeptRun,
 )
 Bindings = Mapping[str, str | float | None]
 
@@ -68,6 +70,7 @@ _TABLES: Final = {
     Confirmation: "confirmations",
     KeptDocument: "kept_documents",
     KeptReply: "kept_replies",
+    KeptRun: "recorded_runs",
 }
 _NUMBERS: Final = frozenset(
     {
@@ -373,6 +376,15 @@ class SqliteReadTransaction:
         """Return the names of agents whose replies are kept."""
         asked = "SELECT DISTINCT agent FROM kept_replies ORDER BY agent"
         return [str(agent) for (agent,) in self._connection.execute(asked)]
+
+    def kept_run(self, run: str) -> KeptRun | None:
+        """Return the recorded run with this id."""
+        return _first(self._select(KeptRun, "WHERE run = :run", {"run": run}))
+
+    def kept_runs(self, *, before_id: int | None = None, limit: int) -> list[KeptRun]:
+        """Return recorded runs that were not removed, newest first."""
+        asked = "WHERE content <> '' AND id < coalesce(:before, 9e15) ORDER BY id DESC LIMIT :limit"
+        return self._select(KeptRun, asked, {"before": before_id, "limit": limit})
 
     def counters(self, *, round: int, task: str) -> Mapping[str, JsonValue]:
         """Return the counters of a task in a round."""

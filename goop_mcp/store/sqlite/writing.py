@@ -11,17 +11,22 @@ from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.graph_rows import GraphWriter
 from goop_mcp.store.records import (
     MOST_BYTES_OF_KEPT_REPLIES,
+    MOST_BYTES_OF_KEPT_RUNS,
     MOST_KEPT_REPLIES,
+    MOST_KEPT_RUNS,
+    MOST_KNOWN_RUNS,
     Confirmation,
     Event,
     KeptDocument,
     KeptReply,
+    KeptRun,
     NewAttempt,
     NewConfirmation,
     NewEvent,
     NewJudgement,
     NewKeptDocument,
     NewKeptReply,
+    NewKeptRun,
     NewMemory,
     NewReport,
     Projection,
@@ -31,7 +36,7 @@ from goop_mcp.store.records import (
     StoredMemory,
     StoredReport,
 )
-from goop_mcp.store.rounds import RoundWriter, counters_text, refuse_long_reply
+from goop_mcp.store.rounds import RoundWriter, counters_text, refuse_long_reply, refuse_long_run
 from goop_mcp.store.search_text import filter_tokens, fold_concept, inner_words
 from goop_mcp.store.sqlite.reading import LISTS, SqliteReadTransaction
 from goop_mcp.store.storable import refuse_unstorable, refuse_unstorable_text
@@ -79,6 +84,23 @@ DELETE FROM kept_replies WHERE id IN (
     FROM kept_replies WINDOW newest AS (ORDER BY id DESC)
   ) WHERE place > ? OR bytes > ?
 )
+"""
+_REMOVE_RUNS: Final = """
+UPDATE recorded_runs SET content = '', mac = ''
+WHERE id IN (SELECT value FROM json_each(?)) AND content <> ''
+"""
+_TOO_MANY_RUNS: Final = """
+UPDATE recorded_runs SET content = '', mac = '' WHERE id IN (
+  SELECT id FROM (
+    SELECT id, row_number() OVER newest AS place,
+      sum(length(CAST(content AS BLOB))) OVER newest AS bytes
+    FROM recorded_runs WHERE content <> '' WINDOW newest AS (ORDER BY id DESC)
+  ) WHERE place > ? OR bytes > ?
+)
+"""
+_FORGET_RUNS: Final = """
+DELETE FROM recorded_runs
+WHERE id <= (SELECT id FROM recorded_runs ORDER BY id DESC LIMIT 1 OFFSET ?)
 """
 _PROJECTION: Final = """
 INSERT INTO projections (path, revision, sha256, pending_sha256)
@@ -226,6 +248,25 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
 
         return kept
 
+    def keep_run(self, new: NewKeptRun) -> KeptRun:
+        """Keep a recorded run."""
+        refuse_unstorable(new)
+        refuse_long_run(new)
+        values = _values_of(new)
+        kept = KeptRun(id=self._insert("recorded_runs", values), **values)
+        self._connection.execute(_TOO_MANY_RUNS, (MOST_KEPT_RUNS, MOST_BYTES_OF_KEPT_RUNS))
+        self._connection.execute(_FORGET_RUNS, (MOST_KNOWN_RUNS,))
+
+        return kept
+
+    def remove_kept_runs(self, ids: Sequence[int]) -> int:
+        """Remove the contents of recorded runs."""
+        self._connection.execute(_REMOVE_RUNS, (_as_json(list(ids)),))
+        removed = self._connection.changes()
+        failpoint(Failpoint.INSERT)
+
+        return removed
+
     def set_counters(self, *, round: int, task: str, values: Mapping[str, JsonValue]) -> None:
         """Store the counters of a task."""
         refuse_unstorable_text(task, name="task")
@@ -333,7 +374,8 @@ def _values_of(
     | Round
     | NewConfirmation
     | NewKeptDocument
-    | NewKeptReply,
+    | NewKeptReply
+    | NewKeptRun,
 ) -> dict[str, Any]:
     """Return the fields without copying them, unlike `dataclasses.asdict`, which is slow."""
     return {name: getattr(record, name) for name in record.__dataclass_fields__}

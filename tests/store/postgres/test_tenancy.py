@@ -12,7 +12,7 @@ from goop_mcp.store.records import MemoryFilter, Projection, StoredMemory
 from tests.postgres import Database
 from tests.store.postgres.conftest import OpenStore
 from tests.store.postgres.samples import event, memory, report
-from tests.store.rows import NOW, REPLY, REQUEST, SPEC
+from tests.store.rows import NOW, REPLY, REQUEST, RUN, SPEC
 
 ALL = MemoryFilter()
 PROJECTS = [("acme", "shop"), ("acme", "blog"), ("rival", "shop"), ("rival", "blog")]
@@ -30,6 +30,7 @@ TABLES = (
     "kept_documents",
     "counters",
     "kept_replies",
+    "recorded_runs",
 )
 
 
@@ -46,6 +47,8 @@ def _everything(rows: ReadTransaction) -> str:
         rows.counters(round=1, task=""),
         rows.agents_with_kept_replies(),
         rows.kept_reply("goop-executor"),
+        rows.kept_runs(limit=50),
+        rows.kept_run("r-0123456789ab"),
     )
     return repr(
         (
@@ -90,6 +93,8 @@ def _add_for_the_round(rows: WriteTransaction, owner: str) -> None:
     rows.keep_document(replace(SPEC, text=owner))
     rows.set_counters(round=1, task="", values={"owner": owner})
     rows.keep_reply(replace(REPLY, text=owner))
+    if rows.kept_run(RUN.run) is None:
+        rows.keep_run(replace(RUN, content=owner))
 
 
 def _ask_without_filter(rows: ReadTransaction) -> list[tuple[object, ...]]:
@@ -191,6 +196,7 @@ def _fill(rows: WriteTransaction) -> None:
     rows.keep_document(SPEC)
     rows.set_counters(round=1, task="", values={})
     rows.keep_reply(REPLY)
+    rows.keep_run(RUN)
 
 
 def test_a_statement_that_forgets_its_filter_sees_nothing_of_others(

@@ -1,0 +1,136 @@
+"""What a run shows: result files, counts, redacted texts. Loaded when the command has ended."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from goop_mcp.errors import ResultFileError
+from goop_mcp.evidence.recorded_runs import (
+    MOST_TAIL_BYTES,
+    UNKNOWN_COUNTS,
+    RecordedRun,
+    RunCounts,
+)
+from goop_mcp.evidence.run_outcomes import EndedRun, changing_variables, result_of_run
+from goop_mcp.recording.commands import KEPT_END, CommandOutput, EndedCommand, RunRequest
+from goop_mcp.recording.result_files import ResultMarks, read_result_file
+from goop_mcp.redaction import redact
+
+__all__ = ["described"]
+
+_MOST_NAME_BYTES: Final = 256 * 1024
+_LONGEST_ARGUMENT: Final = 2000
+_MOST_ARGUMENTS: Final = 200
+
+
+class _Results(NamedTuple):
+    counts: RunCounts | None = None
+    problem: str = ""
+    passed: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    names_whole: bool = True
+
+
+def _results(request: RunRequest, marks: Sequence[ResultMarks]) -> _Results:
+    """Return what the result file of the run shows; of several the one with a problem."""
+    read = _Results()
+    if not request.results:
+        return read
+
+    for (path, kind), mark in zip(request.results, marks, strict=True):
+        name = path.name
+        try:
+            found = read_result_file(path, kind="ctrf" if kind == "ctrf" else "junit", since=mark)
+        except ResultFileError as error:
+            return _Results(problem=f"the result file {name} cannot be read: {error}")
+
+        if found.stale:
+            return _Results(problem=f"this run did not write the result file {name}")
+
+        counts = RunCounts(
+            found.executed, found.passed, found.failed, found.skipped, found.errors, name
+        )
+        names = (*found.passed_names, *found.skipped_names)
+        whole = found.names_whole and sum(len(each) for each in names) <= _MOST_NAME_BYTES
+        read = _Results(
+            counts,
+            found.incomplete,
+            found.passed_names if whole else (),
+            found.skipped_names if whole else (),
+            whole,
+        )
+
+    return read
+
+
+def described(
+    request: RunRequest,
+    ended: EndedCommand,
+    output: CommandOutput,
+    marks: Sequence[ResultMarks],
+    environment: Mapping[str, str],
+) -> RecordedRun:
+    """Return the run of an ended command, without id, times, trees and MAC; secrets are hidden."""
+    results = _results(request, marks)
+    variables = changing_variables(environment)
+    end = output.end
+    unfinished = ""
+    if ended.not_started:
+        unfinished = f"it could not be started: {ended.not_started}"
+    elif ended.timed_out:
+        unfinished = f"it was ended at the time limit of {request.timeout:g} seconds"
+    elif ended.interrupted:
+        unfinished = "it was interrupted"
+
+    shown = result_of_run(
+        EndedRun(
+            name=request.name,
+            argv=request.argv,
+            status=ended.status,
+            unfinished=unfinished,
+            output=end,
+            output_whole=output.size <= KEPT_END,
+            counts=results.counts,
+            result_problem=results.problem,
+            variables=variables,
+        )
+    )
+    clean = _storable
+
+    return RecordedRun(
+        id="",
+        name=clean(shown.name),
+        argv=tuple(clean(each[:_LONGEST_ARGUMENT]) for each in request.argv[:_MOST_ARGUMENTS]),
+        cwd=clean(os.path.relpath(request.cwd.resolve(), request.project.resolve())),
+        pinned=request.pinned,
+        paths=request.paths,
+        outcome=shown.outcome,
+        why=clean(shown.why),
+        kinds=shown.kinds,
+        program=clean(shown.program),
+        exit_code=None if ended.status < 0 else ended.status,
+        signal=-ended.status if ended.status < 0 else None,
+        timed_out=ended.timed_out,
+        failed_to_start=ended.not_started,
+        output_sha256=output.digest.hexdigest(),
+        output_bytes=output.size,
+        tail=_tail(clean(end)),
+        variables=variables,
+        counts=shown.counts if shown.counts.executed is not None else UNKNOWN_COUNTS,
+        passed_names=tuple(map(clean, results.passed)),
+        skipped_names=tuple(map(clean, results.skipped)),
+        names_whole=results.names_whole,
+        stale_result=results.problem,
+        session=request.session,
+        agent=request.agent,
+        task=request.task,
+    )
+
+
+def _storable(text: str) -> str:
+    # No database keeps NUL and halves of characters.
+    return redact(text).text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def _tail(text: str) -> str:
+    return text.encode()[-MOST_TAIL_BYTES:].decode("utf-8", "ignore")

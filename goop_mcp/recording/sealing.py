@@ -1,0 +1,148 @@
+"""The key of this machine, and recorded runs as texts that it authenticates.
+
+The key stops a run that somebody wrote into the database by hand, or copied from another machine.
+It does not stop a program of the same user that reads the key on purpose.
+"""
+
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from goop_mcp.errors import GoopError
+from goop_mcp.evidence.recorded_runs import MacState, RecordedRun, RunCounts, WorkTree
+from goop_mcp.recording.state_folder import recorder_folder
+
+__all__ = [
+    "KeyFileError",
+    "MachineKey",
+    "machine_key",
+    "new_run_id",
+    "seal",
+    "unseal",
+]
+
+_BYTES: Final = 32
+_NAME: Final = 4
+_RANDOM: Final = 4
+_OTHERS: Final = 0o077
+
+
+class KeyFileError(GoopError):
+    """Raised when the key cannot be used; the text says what to do."""
+
+
+class MachineKey(NamedTuple):
+    """A key; `name` are the first four hexadecimal digits of its digest."""
+
+    name: str
+    secret: bytes
+
+    def __repr__(self) -> str:
+        return f"MachineKey({self.name})"
+
+
+def machine_key(*, create: bool) -> MachineKey | None:
+    """Return the key of this user on this machine, None if there is none and `create` is False.
+
+    Raises KeyFileError.
+    """
+    path = Path(recorder_folder()) / "key"
+    try:
+        if create and not path.exists():
+            _create(path)
+        with path.open("rb") as file:
+            if hasattr(os, "getuid") and os.fstat(file.fileno()).st_mode & _OTHERS:
+                raise KeyFileError(
+                    f"others may read {path}, so that it authenticates nothing; remove it, and"
+                    " later runs get a new key"
+                )
+            secret = bytes.fromhex(file.read(4 * _BYTES).decode("ascii").strip())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or "it is damaged").lower()
+        raise KeyFileError(f"the key {path} cannot be used ({reason}); remove it") from None
+
+    if len(secret) != _BYTES:
+        raise KeyFileError(f"the key {path} cannot be used (it is damaged); remove it")
+    return MachineKey(sha256(secret).hexdigest()[:_NAME], secret)
+
+
+def new_run_id(key: MachineKey) -> str:
+    """Return a random id that names `key`, such as "r-7f3a91c204be"."""
+    return f"r-{key.name}{secrets.token_hex(_RANDOM)}"
+
+
+def seal(run: RecordedRun, key: MachineKey) -> tuple[str, str]:
+    """Return `run` as JSON, and its MAC."""
+    values = run._replace(key=key.name)._asdict()
+    for name in ("mac", "mac_state"):
+        del values[name]
+    for name in ("before", "after"):
+        tree = values[name]._asdict()
+        # JSON has no keys of several parts.
+        tree["scopes"] = [[list(paths), digest] for paths, digest in tree["scopes"].items()]
+        values[name] = tree
+    values["counts"] = run.counts._asdict()
+    content = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+    return content, _mac(content, key)
+
+
+def unseal(content: str, mac: str, key: MachineKey | None) -> RecordedRun | None:
+    """Return the run in `content` with the state of its MAC; None for a text that is no run."""
+    try:
+        values = json.loads(content)
+        run = _run_of(values)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+    state: MacState = "unknown key"
+    if key is not None and run.key == key.name:
+        state = "valid" if hmac.compare_digest(mac, _mac(content, key)) else "wrong"
+
+    return run._replace(mac=mac, mac_state=state)
+
+
+def _mac(content: str, key: MachineKey) -> str:
+    return hmac.new(key.secret, content.encode(), sha256).hexdigest()
+
+
+def _create(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = path.with_name(f".key.{os.getpid()}.{secrets.token_hex(_RANDOM)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_hex(_BYTES) + "\n")
+
+    try:
+        # A link fails where another run was faster; both then use that one's key.
+        with suppress(FileExistsError):
+            os.link(temporary, path)
+    finally:
+        temporary.unlink()
+
+
+def _run_of(values: Mapping[str, Any]) -> RecordedRun:
+    lists = {
+        name: tuple(map(str, values[name]))
+        for name in ("argv", "paths", "kinds", "variables", "passed_names", "skipped_names")
+    }
+    trees = {name: _tree_of(values[name]) for name in ("before", "after")}
+    counts = RunCounts(**values["counts"])
+    texts = ("id", "name", "outcome", "why", "program", "tail", "key")
+    if any(not isinstance(values[name], str) for name in texts):
+        raise TypeError("a text of the run has another type")
+    return RecordedRun(**{**values, **lists, **trees, "counts": counts})
+
+
+def _tree_of(values: Mapping[str, Any]) -> WorkTree:
+    scopes = {tuple(map(str, paths)): str(digest) for paths, digest in values["scopes"]}
+    changes = tuple((str(path), str(blob)) for path, blob in values["changes"])
+    return WorkTree(**{**values, "scopes": scopes, "changes": changes})

@@ -1,0 +1,116 @@
+"""Verify recorded runs, and in CI what a report says by running the named commands again."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+import goop_mcp
+from goop_mcp import services
+from goop_mcp.evidence.checks import kinds_of
+from goop_mcp.evidence.recorded_runs import RecordedRun
+from goop_mcp.protocols import examine
+from goop_mcp.recording.recorder import record_run
+from goop_mcp.services.named_checks import CheckFileError, NamedChecks, read_checks, request_of
+from goop_mcp.validation.claims import CheckClaim
+
+__all__ = ["Verification", "claimed_checks", "rerun_checks", "verify_run"]
+
+Result = Literal["confirmed", "contradicted", "not checked"]
+
+_SHOWN: Final = 7
+_FILES: Final = 5
+_MOST_CHECKS: Final = 100
+
+
+class Verification(NamedTuple):
+    """What the verification of one run or check found; `detail` is one clause about it."""
+
+    name: str
+    result: Result
+    detail: str
+    run: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """Return it as JSON values."""
+        return self._asdict()
+
+
+def verify_run(run: RecordedRun, project: Path) -> Verification:
+    """Return whether the record of `run` is ours, it passed, and its files are the present ones."""
+    if run.mac_state == "wrong":
+        return Verification(run.name, "contradicted", "its record was changed", run.id)
+    if run.mac_state == "unknown key":
+        detail = f"its record has the key {run.key!r}, which is not known on this machine"
+        return Verification(run.name, "not checked", detail, run.id)
+    if run.outcome != "passed":
+        return Verification(run.name, "contradicted", f"it did not pass: {run.why}", run.id)
+
+    now = services.recorded_runs.compare_tree(run, project)
+    if now.why:
+        return Verification(run.name, "not checked", now.why, run.id)
+    if not now.same:
+        files = ", ".join(repr(each) for each in now.changed[:_FILES]) or "files"
+        return Verification(run.name, "contradicted", f"changed since: {files}", run.id)
+
+    tree = run.after.digest[:_SHOWN]
+    return Verification(run.name, "confirmed", f"it passed on the present tree {tree}", run.id)
+
+
+def claimed_checks(text: str) -> tuple[CheckClaim, ...]:
+    """Return the checks that the report in `text` says passed; () without a readable report."""
+    claimed = examine(text).claims().checks[:_MOST_CHECKS]
+    return tuple(each for each in claimed if each.passed)
+
+
+def rerun_checks(project: Path, claimed: Sequence[CheckClaim] | None = None) -> list[Verification]:
+    """Run the named commands of a trusted checks.toml again, and return what each of them shows.
+
+    `claimed` are the checks of a report: only the commands for them run, and a check without one is
+    not checked; None runs all. Output goes through. Raises CheckFileError and TrustError.
+    """
+    found = read_checks(project)
+    if not found.trusted:
+        raise CheckFileError(
+            "nobody trusts this content of .goopspec/checks.toml, and its commands run as you; read"
+            " it and run goop-mcp run --trust, also in CI"
+        )
+
+    wanted = tuple(found.checks) if claimed is None else _named_for(claimed, found)
+    shown = {name: _rerun(project, name, found) for name in dict.fromkeys(wanted) if name}
+    if claimed is None:
+        return list(shown.values())
+
+    return [
+        shown[name]._replace(name=check.name)
+        if name
+        else Verification(check.name, "not checked", "checks.toml has no command for it")
+        for check, name in zip(claimed, wanted, strict=True)
+    ]
+
+
+def _named_for(claimed: Sequence[CheckClaim], found: NamedChecks) -> tuple[str, ...]:
+    """Return the name of the command for each check, by its name or else its kind; "" for none."""
+    by_name = {name.casefold(): name for name in found.checks}
+    by_kind: dict[str, str] = {}
+    for name in found.checks:
+        for kind in kinds_of(CheckClaim(name=name, passed=True, text="", where="")):
+            by_kind.setdefault(kind, name)
+
+    return tuple(
+        by_name.get(check.name.strip().casefold())
+        or next((by_kind[kind] for kind in kinds_of(check) if kind in by_kind), "")
+        for check in claimed
+    )
+
+
+def _rerun(project: Path, name: str, found: NamedChecks) -> Verification:
+    run, _ = record_run(
+        request_of(project, found.checks[name]),
+        environment=os.environ,
+        version=goop_mcp.__version__,
+    )
+    if run.outcome == "passed":
+        return Verification(name, "confirmed", f"{run.program} passed")
+
+    return Verification(name, "contradicted", f"{run.program} did not pass: {run.why}")

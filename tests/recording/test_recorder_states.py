@@ -1,0 +1,620 @@
+"""Each state in which the recorder can find a command, its files and its records.
+
+The program is called pytest and prints what pytest prints, so that a state takes no time; the scene
+next to this runs the real one.
+"""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from goop_mcp.evidence.recorded_runs import MOST_TAIL_BYTES
+from goop_mcp.services.run_statements import PREDICATE_TYPE, STATEMENT_TYPE
+from tests.postgres import Database
+from tests.recording.played import Player
+from tests.recording.repositories import Work
+
+# Never valid, and in two parts so that no scanner takes it for a leak.
+GITHUB_TOKEN = "ghp_" + "a7B3c9D1e5F2g8H4i6J0k7L3m9N1o5P2q8R4"
+
+CLAIM = '<check name="tests" passed="true">pytest: 12 passed</check>'
+
+
+def citing(run: str, text: str = "pytest: 12 passed") -> str:
+    return f'<check name="tests" passed="true" run="{run}">{text}</check>'
+
+
+pytestmark = pytest.mark.recorder
+
+
+@pytest.fixture
+def player(tmp_path: Path) -> Player:
+    state = tmp_path / "state"
+    state.mkdir()
+    work = Work(tmp_path / "work")
+    work.write(".gitignore", ".goopspec/goop.db*\n")
+    work.commit("ignored")
+    return Player(work, state)
+
+
+def processes_of(player: Player) -> list[str]:
+    """Return the command lines of processes that still bear the mark of this player."""
+    mark = f"HOME={player.state}".encode()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (folder / "environ").read_bytes().split(b"\0"):
+                found.append((folder / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+# The command
+
+
+def test_a_command_runs_as_it_is_given_with_its_exit_code(player: Player) -> None:
+    program = player.work.write("out.py", "import sys\nprint(sys.argv[1:])\n"
+                                "print('to stderr', file=sys.stderr)\nsys.exit(7)\n")  # fmt: skip
+    done = player.goop("run", "--name", "x", "--", sys.executable, program, "a b", "$HOME", "*", "")
+    assert done.returncode == 7
+    assert done.stdout == "['a b', '$HOME', '*', '']\n"
+    first, last = done.stderr.splitlines()
+    assert first == "to stderr"
+    assert " x failed (exit code 7) on tree " in last
+
+
+def test_standard_input_and_options_of_the_command_reach_it(player: Player) -> None:
+    done = player.goop("run", "--", "cat", "-", "--", given="typed\n")
+    assert (done.returncode, done.stdout) == (0, "typed\n")
+    done = player.goop("run", "--", "ls", "--help")
+    assert "Usage: ls" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("prints", "status", "shown"),
+    [
+        ("12 passed in 0.10s", 0, "passed (12 run)"),
+        ("10 passed, 2 skipped in 0.10s", 0, "passed (10 run, 2 skipped)"),
+        ("2 failed, 10 passed in 0.10s", 1, "failed (12 run, 2 failed, exit code 1)"),
+        ("2 failed, 10 passed in 0.10s", 0, "failed (12 run, 2 failed"),
+        ("no tests ran in 0.01s", 5, "executed no test"),
+        ("12 skipped in 0.01s", 0, "executed no test"),
+        ("killed", 137, "shows no result"),
+    ],
+)
+def test_the_summary_counts_more_than_the_exit_code(
+    player: Player, prints: str, status: int, shown: str
+) -> None:
+    _, line = player.record(player.runner(prints=prints, status=status))
+    assert f"tests {shown}" in line
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["true"],
+        ["echo", "12 passed"],
+        ["sh", "-c", "pytest || true"],
+        ["sh", "-c", "pytest | tail -1"],
+        ["sh", "-c", "pytest; echo ok"],
+        ["pytest", "--collect-only"],
+        ["pytest", "--version"],
+        ["ruff", "check", "--version"],
+        ["git", "status"],
+    ],
+)
+def test_a_command_that_shows_nothing_is_no_proof(player: Player, command: list[str]) -> None:
+    player.runner(prints="2 failed in 0.10s", status=1)
+    path = f"{player.state}/bin:{player.environment['PATH']}"
+    player.environment["PATH"] = path
+    run, line = player.record(*command)
+    assert " passed" not in line.partition(" on tree ")[0].replace("12 passed", "")
+    judged = player.judge(citing(run), require="recorded")
+    assert not judged.accepted
+    assert judged.tier != "recorded"
+
+
+def test_a_program_that_does_not_exist(player: Player) -> None:
+    done = player.goop("run", "--name", "tests", "--", "no-such-program")
+    assert done.returncode == 127
+    assert "did not finish (it could not be started: there is no such program)" in done.stderr
+
+
+def test_a_run_killed_by_its_limit_leaves_no_process(player: Player) -> None:
+    script = (
+        "echo begun; sleep 601 & setsid sleep 602 & (sleep 603 &) ; trap '' TERM INT; sleep 604"
+    )
+    began = time.monotonic()
+    done = player.goop("run", "--timeout", "1", "--name", "tests", "--", "sh", "-c", script)
+    assert done.returncode == 124
+    assert done.stdout == "begun\n"
+    assert "did not finish (it was ended at the time limit of 1 seconds)" in done.stderr
+    assert time.monotonic() - began < 60
+    assert processes_of(player) == []
+
+
+def test_a_command_that_closes_its_output_is_ended_at_the_limit(player: Player) -> None:
+    done = player.goop("run", "--timeout", "1", "--", "sh", "-c", "exec >&- 2>&-; sleep 605")
+    assert done.returncode == 124
+    assert processes_of(player) == []
+
+
+def test_what_a_command_leaves_running_does_not_hold_the_recorder(player: Player) -> None:
+    done = player.goop("run", "--", "sh", "-c", "sleep 606 & echo done")
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert processes_of(player) == []
+
+
+def test_an_interrupt_reaches_the_command_and_is_recorded(player: Player) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "goop_mcp", "run", "--name", "tests", "--", "sh", "-c",
+         "echo begun; sleep 607"],
+        cwd=player.work.folder, env=player.environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    process.terminate()
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + 15
+    assert "did not finish (it was interrupted)" in errors
+    assert processes_of(player) == []
+
+
+def test_large_output_needs_little_memory_and_passes_unchanged(player: Player) -> None:
+    program = player.work.write(
+        "much.py", "import sys\nfor n in range(52_000):\n    sys.stdout.write('x' * 999 + '\\n')\n"
+    )
+    measured = (
+        "import resource, subprocess, sys; done = subprocess.run([sys.executable, '-m', 'goop_mcp',"
+        " 'run', '--name', 'x', '--', *sys.argv[1:]], stdout=subprocess.DEVNULL);"
+        " print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", measured, sys.executable, str(program)],
+        cwd=player.work.folder, env=player.environment, capture_output=True, text=True,
+        timeout=120, check=True,
+    )  # fmt: skip
+    assert int(done.stdout) < 200 * 1024
+    [run] = json.loads(player.goop("evidence", "list", "--format", "json").stdout)["runs"]
+    assert run["output"]["bytes"] == 52_000_000
+    assert len(run["output"]["tail"].encode()) <= MOST_TAIL_BYTES
+
+
+def test_a_reader_that_goes_away_changes_nothing(player: Player) -> None:
+    line = f"{sys.executable} -m goop_mcp run --name x -- seq 200000 | head -1"
+    done = subprocess.run(
+        [shutil.which("bash") or "bash", "-c", f"set -o pipefail; {line}"],
+        cwd=player.work.folder, env=player.environment, capture_output=True, text=True,
+        timeout=120, check=False,
+    )  # fmt: skip
+    assert done.stdout == "1\n"
+    assert done.returncode == 0
+    assert "run r-" in done.stderr
+
+
+def test_secrets_are_kept_nowhere(player: Player) -> None:
+    program = player.runner(prints=f"token {GITHUB_TOKEN} 12 passed in 0.1s")
+    done = player.goop("run", "--name", "tests", "--", program, f"--token={GITHUB_TOKEN}")
+    # What the person's own program prints is passed on as it is.
+    assert GITHUB_TOKEN in done.stdout
+    assert GITHUB_TOKEN not in done.stderr
+    content = b"".join(
+        each.read_bytes() for each in (player.work.folder / ".goopspec").iterdir() if each.is_file()
+    )
+    assert GITHUB_TOKEN.encode() not in content
+    assert "r-" in done.stderr
+
+
+# The files
+
+
+def test_a_change_after_the_run_is_named(player: Player) -> None:
+    run, _ = player.record(player.runner())
+    player.work.write("src/app.py", "changed = 1\n")
+    for claim in (CLAIM, citing(run)):
+        judged = player.judge(claim)
+        assert judged.accepted
+        assert judged.rules == {"other-tree": "warning"}
+        assert "'src/app.py'" in judged.text
+        assert judged.tier == "claimed"
+    assert player.judge(citing(run), require="recorded").rules == {"other-tree": "error"}
+    assert player.goop("evidence", "verify", run).returncode == 1
+
+    # Back as it was, it is the same tree again.
+    player.work.git("checkout", "-q", "src/app.py")
+    assert player.judge(citing(run), require="recorded").tier == "recorded"
+
+
+def test_files_that_change_during_the_run_make_it_prove_neither_state(player: Player) -> None:
+    program = player.runner()
+    command = f"echo x >> {player.work.folder}/src/app.py; exec {program}"
+    run, line = player.record("sh", "-c", command)
+    assert "files changed while it ran, so it proves neither state" in line
+    judged = player.judge(citing(run))
+    assert judged.rules == {"tree-moved": "info"}
+    assert judged.tier == "claimed"
+    assert player.goop("evidence", "verify", run).returncode == 3
+    assert player.goop("evidence", "export", run).returncode == 1
+
+
+def test_two_runs_at_once(player: Player) -> None:
+    program = player.runner()
+    command = [sys.executable, "-m", "goop_mcp", "run", "--name", "tests", "--", program]
+    started = [
+        subprocess.Popen(command, cwd=player.work.folder, env=player.environment,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]  # fmt: skip
+    lines = [each.communicate(timeout=120)[1] for each in started]
+    assert all(" tests passed (12 run) on tree " in line for line in lines), lines
+    runs = json.loads(player.goop("evidence", "list", "--format", "json").stdout)["runs"]
+    assert len({each["run"] for each in runs}) == 4
+    assert player.judge(CLAIM, require="recorded").tier == "recorded"
+
+
+def test_without_git_a_run_is_kept_and_bound_to_nothing(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    player = Player(Work(tmp_path / "work"), tmp_path / "state")
+    shutil.rmtree(player.work.folder / ".git")
+    run, line = player.record(player.runner())
+    assert "it is bound to no files: the project is in no git work tree" in line
+    judged = player.judge(citing(run))
+    assert judged.accepted
+    assert judged.rules == {"not-checked": "info"}
+    assert not player.judge(citing(run), require="recorded").accepted
+
+
+def test_a_linked_work_tree_uses_the_database_of_the_main_one(
+    player: Player, tmp_path: Path
+) -> None:
+    player.record(player.runner())
+    linked = tmp_path / "linked"
+    player.work.git("worktree", "add", "-q", "-b", "side", str(linked))
+    (linked / "src/app.py").write_text("of the side = 1\n", encoding="utf-8")
+    run, _ = player.record(player.runner(), folder=linked)
+    assert not (linked / ".goopspec").exists()
+    listed = player.goop("evidence", "list").stdout
+    assert run in listed
+    # The run is about the files of the linked work tree, not about those of the main one.
+    assert player.judge(citing(run), folder=linked, require="recorded").tier == "recorded"
+    assert player.judge(citing(run)).rules == {"other-tree": "warning"}
+
+
+def test_a_folder_inside_the_project_finds_its_database(player: Player) -> None:
+    player.record(player.runner())
+    run, _ = player.record(player.runner(), folder=player.work.folder / "src")
+    assert not (player.work.folder / "src" / ".goopspec").exists()
+    assert run in player.goop("evidence", "list", folder=player.work.folder / "src").stdout
+    shown = json.loads(player.goop("evidence", "show", run, "--format", "json").stdout)
+    assert shown["cwd"] == "src"
+
+
+def test_only_the_named_paths_count_where_a_check_names_them(player: Player) -> None:
+    program = player.runner()
+    text = f'[checks.tests]\ncommand = ["{program}"]\npaths = ["src"]\n'
+    player.work.write(".goopspec/checks.toml", text)
+    assert player.goop("run", "--trust").returncode == 0
+    assert player.goop("run", "tests").returncode == 0
+    player.work.write("README.md", "another text\n")
+    assert player.judge(CLAIM, require="recorded").tier == "recorded"
+    player.work.write("src/app.py", "changed = 1\n")
+    assert player.judge(CLAIM, require="recorded").rules == {"other-tree": "error"}
+
+
+# The records
+
+
+def test_a_failed_run_on_the_present_files_contradicts_the_report(player: Player) -> None:
+    run, _ = player.record(player.runner(prints="2 failed, 10 passed in 0.1s", status=1))
+    judged = player.judge(CLAIM)
+    assert judged.rules == {"check-failed": "error"}
+    assert run in judged.text
+    # Repaired since, and not run again: no accusation.
+    player.work.write("src/app.py", "repaired = 1\n")
+    assert player.judge(CLAIM).accepted
+    # Run again: the last run of a command counts.
+    player.record(player.runner())
+    assert player.judge(CLAIM, require="recorded").tier == "recorded"
+
+
+def test_counts_that_the_run_did_not_print(player: Player) -> None:
+    run, _ = player.record(player.runner())
+    judged = player.judge(citing(run, "pytest: 21 passed"))
+    assert judged.rules == {"counts-differ": "warning"}
+    assert player.judge(citing(run, "pytest: 12 passed")).rules == {}
+
+
+def test_a_run_that_was_made_up(player: Player) -> None:
+    run, _ = player.record(player.runner())
+    made_up = run[:6] + "00000000"
+    for name in (made_up, "r-7f3a91", "r-made-up", "yes"):
+        judged = player.judge(citing(name))
+        assert judged.rules == {"unknown-run": "error"}, name
+    # Such an id is one of another machine, about which nothing is known here.
+    other = "r-" + ("0000" if run[2:6] != "0000" else "1111") + run[6:]
+    judged = player.judge(citing(other))
+    assert judged.accepted
+    assert judged.rules == {"not-checked": "info"}
+
+
+def test_a_forged_row_proves_nothing(player: Player) -> None:
+    failed, _ = player.record(player.runner(prints="2 failed in 0.1s", status=1))
+    database = sqlite3.connect(player.work.folder / ".goopspec" / "goop.db")
+    database.execute(
+        "UPDATE recorded_runs SET content = replace(content, '\"failed\"', '\"passed\"')"
+    )
+    database.commit()
+    database.close()
+    assert player.judge(citing(failed)).rules == {"unknown-run": "error"}
+    assert player.judge(CLAIM).rules == {}
+    assert not player.judge(CLAIM, require="recorded").accepted
+    verified = player.goop("evidence", "verify", failed)
+    assert (verified.returncode, "its record was changed" in verified.stdout) == (1, True)
+    assert "its record was changed" in player.goop("evidence", "list").stdout
+
+
+def test_a_row_under_another_id_proves_nothing(player: Player) -> None:
+    run, _ = player.record(player.runner())
+    other = run[:6] + "00000000"
+    database = sqlite3.connect(player.work.folder / ".goopspec" / "goop.db")
+    database.execute("UPDATE recorded_runs SET run = ?", (other,))
+    database.commit()
+    database.close()
+    assert player.judge(citing(other)).rules == {"unknown-run": "error"}
+
+
+def test_a_database_of_another_machine(player: Player, tmp_path: Path) -> None:
+    run, _ = player.record(player.runner())
+    (tmp_path / "elsewhere").mkdir()
+    elsewhere = str(tmp_path / "elsewhere")
+    judged = player.judge(citing(run), XDG_STATE_HOME=elsewhere)
+    assert judged.accepted
+    assert judged.rules == {"not-checked": "info"}
+    assert player.goop("evidence", "verify", run, XDG_STATE_HOME=elsewhere).returncode == 3
+
+
+def test_the_key_belongs_to_its_user(player: Player) -> None:
+    player.record(player.runner())
+    key = player.state / "goop-mcp" / "recorder" / "key"
+    assert key.stat().st_mode & 0o777 == 0o600
+    key.chmod(0o644)
+    done = player.goop("run", "--name", "tests", "--", player.runner())
+    assert done.returncode == 0
+    assert "NOT recorded" in done.stderr
+    assert "others may read" in done.stderr
+
+
+def test_a_database_that_cannot_be_written_keeps_the_exit_code(player: Player) -> None:
+    player.work.write(".goopspec", "a file, not a folder\n")
+    done = player.goop("run", "--name", "tests", "--", player.runner(status=3))
+    assert done.returncode == 3
+    assert "NOT recorded" in done.stderr
+
+
+def test_a_clock_that_jumps_changes_nothing(player: Player) -> None:
+    # A later run of the same command counts, although its row has an earlier time.
+    player.record(player.runner(prints="2 failed in 0.1s", status=1))
+    database = sqlite3.connect(player.work.folder / ".goopspec" / "goop.db")
+    database.execute("UPDATE recorded_runs SET created_at = '2099-01-01T00:00:00.000Z'")
+    database.commit()
+    database.close()
+    player.record(player.runner())
+    assert player.judge(CLAIM, require="recorded").tier == "recorded"
+
+
+def test_a_removed_run_is_no_lie(player: Player) -> None:
+    run, _ = player.record(player.runner())
+    done = player.goop("evidence", "remove", run)
+    assert (done.returncode, done.stdout) == (0, "Removed 1 recorded runs.\n")
+    assert player.goop("evidence", "show", run).returncode == 1
+    judged = player.judge(citing(run))
+    assert judged.accepted
+    assert judged.rules == {"not-checked": "info"}
+    assert not player.judge(citing(run), require="recorded").accepted
+
+
+def test_several_runs_that_fit_want_a_citation(player: Player) -> None:
+    first, _ = player.record(player.runner(), "tests/unit")
+    player.record(player.runner(), "tests/other")
+    judged = player.judge(CLAIM)
+    assert judged.accepted
+    assert judged.tier == "claimed"
+    assert first in json.dumps(judged.verdict["evidence"])
+    assert player.judge(citing(first), require="recorded").tier == "recorded"
+
+
+def test_a_run_of_another_check_proves_nothing(player: Player) -> None:
+    run, _ = player.record(player.runner(), name="lint")
+    judged = player.judge(citing(run))
+    assert judged.rules == {"vacuous-command": "warning"}
+
+
+def test_a_variable_that_changes_the_runner_is_recorded_and_shown(player: Player) -> None:
+    run, line = player.record(player.runner(), PYTEST_ADDOPTS="-k fast")
+    assert "PYTEST_ADDOPTS may have changed what ran" in line
+    judged = player.judge(citing(run))
+    assert "PYTEST_ADDOPTS was set" in json.dumps(judged.verdict["evidence"])
+    _, line = player.record(
+        player.runner(prints="12 tests collected in 0.1s"), PYTEST_ADDOPTS="--collect-only"
+    )
+    assert "shows no result" in line
+
+
+# Result files
+
+
+def junit(*cases: str) -> str:
+    return f'<testsuite name="s" tests="99">{"".join(cases)}</testsuite>'
+
+
+PASSED, SKIPPED = '<testcase name="a"/>', '<testcase name="b"><skipped/></testcase>'
+FAILED = '<testcase name="c"><failure>no</failure></testcase>'
+
+
+def writes(player: Player, content: str) -> list[str]:
+    """Return a test program that writes a result file and exits with 0."""
+    source = player.state / "result.xml"
+    source.write_text(content, encoding="utf-8")
+    program = Path(player.runner())
+    program.write_text(f"#!/bin/sh\ncat {source} > {player.state}/out.xml\n", encoding="utf-8")
+    return [str(program)]
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (junit(PASSED, PASSED.replace('"a"', '"d"')), "passed (2 run)"),
+        (junit(PASSED, SKIPPED), "passed (1 run, 1 skipped)"),
+        (junit(PASSED, FAILED), "failed (2 run, 1 failed"),
+        (junit(SKIPPED), "executed no test"),
+        (junit(), "executed no test"),
+        ("<testsuite", "shows no result"),
+    ],
+)
+def test_a_result_file_is_a_second_witness(player: Player, content: str, shown: str) -> None:
+    options = ["--junit", f"{player.state}/out.xml"]
+    done = player.goop("run", "--name", "tests", *options, "--", *writes(player, content))
+    assert f"tests {shown}" in done.stderr
+
+
+def test_a_result_file_of_before_the_run_is_stale(player: Player) -> None:
+    old = player.state / "old.xml"
+    old.write_text(junit(PASSED), encoding="utf-8")
+    done = player.goop("run", "--name", "tests", "--junit", old, "--", player.runner())
+    assert " tests shows no result (" in done.stderr
+    assert "this run did not write the result file old.xml) on tree" in done.stderr
+
+
+def test_tests_that_disappear_since_the_base_are_named(player: Player) -> None:
+    base = player.work.git("rev-parse", "HEAD").strip()
+    options = ["--name", "tests", "--junit", f"{player.state}/out.xml"]
+    two = junit(PASSED, PASSED.replace('"a"', '"d"'))
+    player.goop("run", *options, "--", *writes(player, two))
+    player.work.write("src/app.py", "changed = 1\n")
+    done = player.goop("run", *options, "--", *writes(player, junit(PASSED)))
+    assert "passed (1 run)" in done.stderr
+    reply = player.report('<check name="tests" passed="true">1 passed</check>')
+    checked = player.goop(
+        "check", "-", "--workspace", "--format", "json", "--base", base, given=reply
+    )
+    [verdict] = json.loads(checked.stdout)
+    [finding] = [f for f in verdict["findings"] if f["rule"] == "evidence/tests-removed"]
+    assert finding["severity"] == "warning"
+    assert "d (gone)" in finding["message"]
+
+
+# Named commands
+
+
+def test_a_file_that_nobody_trusts_runs_nothing(player: Player) -> None:
+    proof = player.state / "ran"
+    text = f'[checks.tests]\ncommand = ["touch", "{proof}"]\n'
+    player.work.write(".goopspec/checks.toml", text)
+    for arguments in (["run", "tests"], ["evidence", "verify", "--rerun"]):
+        done = player.goop(*arguments)
+        assert done.returncode == 2
+        assert "goop-mcp run --trust" in done.stderr
+    assert not proof.exists()
+
+    assert player.goop("run", "--trust").stdout == f"tests: touch {proof}\n"
+    assert player.goop("run", "tests").returncode == 0
+    assert proof.exists()
+
+    # Changed after it was trusted, by an agent for example.
+    proof.unlink()
+    player.work.write(".goopspec/checks.toml", f"{text}# changed\n")
+    assert player.goop("run", "tests").returncode == 2
+    assert not proof.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("[checks.tests]\n", "checks.tests.command is missing"),
+        ("[checks.tests]\ncommand = 'pytest -q'\n", "is no list of at most 200 texts"),
+        ("[checks.tests]\ncommand = ['a']\ntimeout = -1\n", "timeout is no number of seconds"),
+        ("[checks.tests]\ncommand = ['a']\npaths = ['../x']\n", "no path within the project"),
+        ("[checks.tests]\ncommand = ['a']\njunit = '/etc/x'\n", "no path within the project"),
+        ("[checks.tests]\ncommand = ['a']\nshell = true\n", "has 'shell'; expected only command"),
+        ("checks = 3\n", "checks is no table"),
+        ("[checks.tests\n", "is no TOML"),
+        ("x = '" + "x" * 70_000 + "'\n", "has more than 65,536 bytes"),
+    ],
+)
+def test_a_file_that_cannot_be_used_says_where(player: Player, text: str, error: str) -> None:
+    player.work.write(".goopspec/checks.toml", text)
+    done = player.goop("run", "--trust")
+    assert done.returncode == 2
+    assert error in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["run"], ["run", "--timeout", "0", "--", "true"], ["run", "--name", "\n", "--", "true"],
+     ["evidence", "verify"], ["evidence", "remove"], ["evidence", "verify", "--rerun", "r-1"]],
+)  # fmt: skip
+def test_a_call_without_a_meaning_says_what_to_write(player: Player, arguments: list[str]) -> None:
+    done = player.goop(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("goop-mcp: ")
+
+
+# The export
+
+
+def test_a_run_is_exported_as_a_statement(player: Player) -> None:
+    run, _ = player.record(player.runner())
+    done = player.goop("evidence", "export", run)
+    statement = json.loads(done.stdout)
+    assert statement["_type"] == STATEMENT_TYPE == "https://in-toto.io/Statement/v1"
+    assert statement["predicateType"] == PREDICATE_TYPE
+    assert PREDICATE_TYPE == "https://in-toto.io/attestation/test-result/v0.1"
+    # The names of the fields as the framework publishes them.
+    assert set(statement) == {"_type", "subject", "predicateType", "predicate"}
+    [subject] = statement["subject"]
+    assert set(subject) <= {"name", "uri", "digest", "content", "annotations"}
+    assert len(subject["digest"]["gitTree"]) == 40
+    predicate = statement["predicate"]
+    assert predicate["result"] == "PASSED"
+    assert set(predicate) <= {
+        "result", "configuration", "url", "passedTests", "warnedTests", "failedTests"
+    }  # fmt: skip
+    descriptor = {
+        "name",
+        "uri",
+        "digest",
+        "content",
+        "downloadLocation",
+        "mediaType",
+        "annotations",
+    }
+    assert all(set(each) <= descriptor for each in predicate["configuration"])
+    assert predicate["configuration"][0]["annotations"]["run"] == run
+
+
+def test_a_run_in_a_database_of_postgresql_is_found_again(
+    player: Player, database: Database
+) -> None:
+    options = ["--database", database.url(), "--project-id", "shop"]
+    done = player.goop("run", "--name", "tests", *options, "--", player.runner())
+    assert " tests passed (12 run) on tree " in done.stderr, done.stderr
+    assert not (player.work.folder / ".goopspec" / "goop.db").exists()
+    assert player.goop("evidence", "list", *options).stdout.startswith("r-")
+    arguments = ["check", "-", "--workspace", "--format", "json", *options]
+    [verdict] = json.loads(player.goop(*arguments, given=player.report(CLAIM)).stdout)
+    assert "recorded" in {each["tier"] for each in verdict["evidence"]}
+
+
+def test_no_temporary_folder_is_left(player: Player, tmp_path: Path) -> None:
+    room = tmp_path / "room"
+    room.mkdir()
+    player.record(player.runner(), TMPDIR=str(room))
+    assert list(room.iterdir()) == []

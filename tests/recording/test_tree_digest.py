@@ -1,0 +1,516 @@
+"""The digest of a work tree: each state of a repository that the recorder meets."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from goop_mcp.evidence.recorded_runs import RecordedRun, WorkTree
+from goop_mcp.recording.tree_digest import (
+    digest_work_tree,
+    files_changed_since,
+    main_work_tree,
+)
+from tests.recording.repositories import GIT, Work
+
+
+def digest(folder: Path) -> str:
+    tree = digest_work_tree(folder)
+    assert tree.digest, tree.why
+    return tree.digest
+
+
+def why(folder: Path) -> str:
+    tree = digest_work_tree(folder)
+    assert not tree.digest
+    return tree.why
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Work:
+    return Work(tmp_path / "work")
+
+
+def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
+    """Return size and time of each file, to see that nothing is written."""
+    # Git renews the time of an object that it would write again, so that no clean-up removes it.
+    return {
+        str(path): (path.stat().st_size, 0 if "objects" in path.parts else path.stat().st_mtime_ns)
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def test_a_clean_work_tree_has_the_digest_of_its_commit(work: Work) -> None:
+    assert digest(work.folder) == work.git("rev-parse", "HEAD^{tree}").strip()
+    assert digest_work_tree(work.folder).changes == ()
+
+
+def test_the_repository_is_only_read(work: Work) -> None:
+    work.write("src/new.py", "new = 1\n")
+    work.write("src/app.py", "changed = 1\n")
+    work.git("add", "src/app.py")
+    before = snapshot(work.folder)
+    digest(work.folder)
+    assert snapshot(work.folder) == before
+
+
+# What changes the digest
+
+
+def edit(work: Work) -> None:
+    work.write("src/app.py", "broken\n")
+
+
+def add_untracked(work: Work) -> None:
+    work.write("src/extra/new.py", "new = 1\n")
+
+
+def delete(work: Work) -> None:
+    (work.folder / "README.md").unlink()
+
+
+def rename(work: Work) -> None:
+    (work.folder / "README.md").rename(work.folder / "READ.md")
+
+
+def make_executable(work: Work) -> None:
+    (work.folder / "src/app.py").chmod(0o755)
+
+
+def make_link(work: Work) -> None:
+    (work.folder / "README.md").unlink()
+    (work.folder / "README.md").symlink_to("src/app.py")
+
+
+def stage(work: Work) -> None:
+    work.write("src/app.py", "staged\n")
+    work.git("add", "src/app.py")
+
+
+def intend_to_add(work: Work) -> None:
+    work.write("later.py", "later = 1\n")
+    work.git("add", "-N", "later.py")
+
+
+def replace_by_folder(work: Work) -> None:
+    (work.folder / "README.md").unlink()
+    work.write("README.md/part.md", "part\n")
+
+
+CHANGES = [
+    edit,
+    add_untracked,
+    delete,
+    rename,
+    make_executable,
+    make_link,
+    stage,
+    intend_to_add,
+    replace_by_folder,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_each_change_gives_another_digest_that_its_commit_keeps(
+    work: Work, change: Callable[[Work], None]
+) -> None:
+    before = digest_work_tree(work.folder)
+    change(work)
+    changed = digest_work_tree(work.folder)
+    assert changed.digest not in ("", before.digest)
+    assert changed.changes
+
+    work.commit("the same content")
+    committed = digest_work_tree(work.folder)
+    assert committed.digest == changed.digest
+    assert committed.digest == work.git("rev-parse", "HEAD^{tree}").strip()
+
+
+def test_a_change_within_the_tick_of_the_last_add_is_seen(work: Work) -> None:
+    missed = 0
+    for number in range(40):
+        path = work.write("racy.txt", f"{number:04}a\n")
+        work.git("add", "racy.txt")
+        before = work.git("write-tree").strip()
+        # The same size, within the same tick: only the content differs.
+        path.write_text(f"{number:04}b\n", encoding="utf-8")
+        missed += digest(work.folder) == before
+    assert missed == 0
+
+
+def test_ignored_files_are_not_seen_and_global_excludes_hold(work: Work) -> None:
+    work.write(".gitignore", "build/\n")
+    before = digest(work.folder)
+    work.write("build/out.bin", "generated\n")
+    assert digest(work.folder) == before
+
+
+def test_files_marked_as_unchanged_are_not_seen(work: Work) -> None:
+    work.git("update-index", "--assume-unchanged", "README.md")
+    before = digest(work.folder)
+    work.write("README.md", "secretly\n")
+    assert digest(work.folder) == before
+
+
+# Our own folder
+
+
+def test_our_folder_does_not_count_whether_tracked_or_not(work: Work) -> None:
+    before = digest(work.folder)
+    work.write(".goopspec/goop.db", "rows\n")
+    work.write(".goopspec/state.json", "{}\n")
+    assert digest(work.folder) == before
+
+    work.git("add", "-A")
+    assert digest(work.folder) == before
+
+    work.commit("with our folder")
+    work.write(".goopspec/state.json", '{"phase": "plan"}\n')
+    work.git("add", "-A")
+    # Staged, and changed once more: `git rm --cached` refuses this without force.
+    work.write(".goopspec/state.json", '{"phase": "execute"}\n')
+    tree = digest_work_tree(work.folder)
+    assert tree.digest == before
+    assert tree.changes == ()
+
+
+@pytest.mark.parametrize("ignored", [".goopspec", ".goopspec/", ".goopspec/*", "*.db"])
+@pytest.mark.parametrize("tracked", [False, True])
+def test_our_folder_does_not_count_however_it_is_ignored(
+    work: Work, ignored: str, tracked: bool
+) -> None:
+    work.write(".gitignore", f"{ignored}\n")
+    before = digest(work.folder)
+    work.write(".goopspec/goop.db", "rows\n")
+    work.write(".goopspec/state.json", "{}\n")
+    assert digest(work.folder) == before
+    if tracked:
+        work.git("add", "--force", ".goopspec/state.json")
+        assert digest(work.folder) == before
+
+    work.write("README.md", "changed\n")
+    changed = digest(work.folder)
+    assert changed != before
+    work.write(".goopspec/state.json", "{ }\n")
+    assert digest(work.folder) == changed
+
+
+# Repositories in the repository
+
+
+def add_submodule(work: Work, tmp_path: Path) -> Path:
+    other = Work(tmp_path / "other")
+    work.git("submodule", "--quiet", "add", str(other.folder), "lib")
+    work.commit("with a submodule")
+    return work.folder / "lib"
+
+
+def test_a_clean_submodule_counts_by_its_commit(work: Work, tmp_path: Path) -> None:
+    lib = add_submodule(work, tmp_path)
+    before = digest(work.folder)
+    assert before == work.git("rev-parse", "HEAD^{tree}").strip()
+
+    (lib / "README.md").write_text("changed\n", encoding="utf-8")
+    assert "'lib' has changes of its own" in why(work.folder)
+
+    work.git("commit", "-qam", "in the submodule", folder=lib)
+    assert digest(work.folder) != before
+
+
+def test_an_untracked_file_in_a_submodule_is_a_change(work: Work, tmp_path: Path) -> None:
+    lib = add_submodule(work, tmp_path)
+    (lib / "new.py").write_text("new = 1\n", encoding="utf-8")
+    # The repository can hide this from git status.
+    work.git("config", "submodule.lib.ignore", "all")
+    assert "'lib' has changes of its own" in why(work.folder)
+
+
+def test_a_submodule_that_is_not_checked_out_has_no_content(work: Work, tmp_path: Path) -> None:
+    add_submodule(work, tmp_path)
+    work.git("submodule", "--quiet", "deinit", "-f", "lib")
+    assert digest(work.folder) == work.git("rev-parse", "HEAD^{tree}").strip()
+
+
+def test_an_unreadable_submodule_gives_no_tree(work: Work, tmp_path: Path) -> None:
+    lib = add_submodule(work, tmp_path)
+    (lib / ".git").write_text("gitdir: /nowhere\n", encoding="utf-8")
+    assert "'lib' cannot be read" in why(work.folder)
+
+
+def test_a_nested_repository_without_a_commit_gives_no_tree(work: Work) -> None:
+    nested = Work(work.folder / "nested", commit=False)
+    assert "'nested' has no commit" in why(work.folder)
+    nested.write("a.txt", "a\n")
+    assert "'nested' has no commit" in why(work.folder)
+
+
+def test_a_nested_repository_counts_by_its_commit(work: Work) -> None:
+    before = digest(work.folder)
+    nested = Work(work.folder / "deep" / "nested")
+    first = digest(work.folder)
+    assert first != before
+
+    nested.write("src/app.py", "changed\n")
+    assert "'deep/nested' has changes of its own" in why(work.folder)
+    nested.commit("second")
+    assert digest(work.folder) not in (before, first)
+
+
+# Kinds of checkouts
+
+
+def test_a_linked_work_tree_has_its_own_digest(work: Work, tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    work.git("worktree", "add", "-q", "-b", "side", str(linked))
+    assert digest(linked) == digest(work.folder)
+    (linked / "README.md").write_text("other\n", encoding="utf-8")
+    assert digest(linked) != digest(work.folder)
+    assert main_work_tree(linked) == work.folder
+    assert main_work_tree(linked / "src") == work.folder / "src"
+    assert main_work_tree(work.folder) is None
+
+
+@pytest.mark.parametrize(
+    "how", [["--shared"], ["--depth", "1"], ["--filter=blob:none"], ["--filter=tree:0"]]
+)
+def test_clones_have_the_digest_of_their_source(work: Work, tmp_path: Path, how: list[str]) -> None:
+    work.write("README.md", "second\n")
+    work.commit("second")
+    work.git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    work.git("clone", "-q", *how, f"file://{work.folder}", str(clone))
+    assert digest(clone) == digest(work.folder)
+    (clone / "new.py").write_text("new = 1\n", encoding="utf-8")
+    (work.folder / "new.py").write_text("new = 1\n", encoding="utf-8")
+    assert digest(clone) == digest(work.folder)
+
+
+def test_a_sparse_partial_clone_without_the_other_blobs(work: Work, tmp_path: Path) -> None:
+    work.write("docs/page.md", "page\n")
+    work.commit("with docs")
+    work.git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    work.git("clone", "-q", "--filter=blob:none", "--sparse", f"file://{work.folder}", str(clone))
+    assert digest(clone) == digest(work.folder)
+    (clone / "README.md").write_text("changed\n", encoding="utf-8")
+    work.write("README.md", "changed\n")
+    assert digest(clone) == digest(work.folder)
+
+
+@pytest.mark.parametrize("kind", [[], ["--sparse-index"]])
+def test_a_sparse_checkout_keeps_what_is_not_checked_out(work: Work, kind: list[str]) -> None:
+    work.write("docs/page.md", "page\n")
+    work.write("tools/tool.py", "tool = 1\n")
+    work.commit("more folders")
+    whole = digest(work.folder)
+    work.git("sparse-checkout", "set", *kind, "src")
+    assert not (work.folder / "docs/page.md").exists()
+    assert digest(work.folder) == whole
+
+    # A file outside of the sparse part that is there all the same counts.
+    work.write("docs/extra.md", "extra\n")
+    assert digest(work.folder) != whole
+
+
+def test_a_branch_without_a_commit(tmp_path: Path) -> None:
+    work = Work(tmp_path / "new", commit=False)
+    empty = digest_work_tree(work.folder)
+    assert empty.digest
+    assert empty.head == ""
+    work.write("a.py", "a = 1\n")
+    tree = digest_work_tree(work.folder)
+    assert [path for path, _ in tree.changes] == ["a.py"]
+    assert digest(work.folder) != empty.digest
+    work.commit("first")
+    assert digest(work.folder) == tree.digest
+
+
+def test_a_folder_of_a_monorepo_counts_as_a_whole(work: Work) -> None:
+    package = work.folder / "packages" / "a"
+    work.write("packages/a/a.py", "a = 1\n")
+    work.write("packages/b/b.py", "b = 1\n")
+    work.commit("two packages")
+    before = digest(package)
+    work.write("packages/a/.goopspec/goop.db", "rows\n")
+    assert digest(package) == before
+    work.write("packages/b/b.py", "b = 2\n")
+    assert digest(package) != before
+
+    scoped = [digest_work_tree(package, scopes=[("a.py",)]).scopes[("a.py",)] for _ in range(2)]
+    assert scoped[0] == scoped[1]
+    work.write("packages/b/b.py", "b = 3\n")
+    assert digest_work_tree(package, scopes=[("a.py",)]).scopes[("a.py",)] == scoped[0]
+    work.write("packages/a/a.py", "a = 2\n")
+    assert digest_work_tree(package, scopes=[("a.py",)]).scopes[("a.py",)] != scoped[0]
+
+
+def test_no_repository_and_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "no git work tree" in why(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert why(tmp_path) == "git is not installed"
+
+
+def test_a_merge_conflict_has_the_content_on_disk(work: Work) -> None:
+    work.git("checkout", "-q", "-b", "side")
+    work.write("README.md", "theirs\n")
+    work.commit("theirs")
+    work.git("checkout", "-q", "main")
+    work.write("README.md", "ours\n")
+    work.commit("ours")
+    subprocess.run([GIT, "merge", "-q", "side"], cwd=work.folder, capture_output=True, check=False)
+    before = digest(work.folder)
+    work.write("README.md", "resolved\n")
+    assert digest(work.folder) != before
+
+
+# Hostile and unusual configuration
+
+
+def test_programs_of_the_repository_do_not_run(work: Work, tmp_path: Path) -> None:
+    proof = tmp_path / "ran"
+    program = work.write("evil.sh", f"#!/bin/sh\ntouch {proof}\n")
+    program.chmod(0o755)
+    hooks = work.folder / ".git" / "hooks"
+    for name in ("pre-commit", "post-index-change", "post-checkout", "reference-transaction"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch {proof}\n", encoding="utf-8")
+        (hooks / name).chmod(0o755)
+    work.git("config", "core.fsmonitor", str(program))
+    work.git("config", "core.pager", str(program))
+    work.git("config", "core.editor", str(program))
+    work.git("config", "core.sshCommand", str(program))
+    work.git("config", "diff.external", str(program))
+    work.git("config", "core.askPass", str(program))
+    work.write("src/app.py", "changed\n")
+    before = proof.exists()
+    digest(work.folder)
+    assert not before
+    assert not proof.exists()
+
+
+def test_variables_of_git_do_not_lead_elsewhere(
+    work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = digest(work.folder)
+    other = Work(tmp_path / "other")
+    other.write("other.py", "other = 1\n")
+    # Git sets these for its own hooks, such as the pre-push hook that asks for a recorded run.
+    monkeypatch.setenv("GIT_DIR", str(other.folder / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(other.folder))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other.folder / ".git" / "index"))
+    assert digest(work.folder) == expected
+
+
+def test_filters_normalise_what_git_would_normalise(work: Work) -> None:
+    work.git("config", "filter.strip.clean", "sed s/secret/-/")
+    work.write(".gitattributes", "*.txt filter=strip\n")
+    work.write("note.txt", "secret\n")
+    work.commit("with a filter")
+    before = digest(work.folder)
+    work.write("note.txt", "secret \n".replace(" ", ""))
+    assert digest(work.folder) == before
+    work.write("note.txt", "-\n")
+    assert digest(work.folder) == before
+
+
+def test_a_required_filter_that_fails_gives_no_tree(work: Work) -> None:
+    work.write(".gitattributes", "*.bin filter=gone\n")
+    work.git("config", "filter.gone.clean", "false")
+    work.git("config", "filter.gone.required", "true")
+    work.write("data.bin", "data\n")
+    assert "refused `git add`" in why(work.folder)
+
+
+def test_pointers_of_large_files_are_files_like_others(work: Work) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 12\n"
+    work.write("model.bin", pointer.format("a" * 64))
+    work.commit("with a pointer")
+    before = digest(work.folder)
+    work.write("model.bin", pointer.format("b" * 64))
+    assert digest(work.folder) != before
+
+
+def test_line_ends_that_git_normalises_are_not_seen(work: Work) -> None:
+    work.write(".gitattributes", "* text=auto\n")
+    work.commit("normalised")
+    before = digest(work.folder)
+    (work.folder / "README.md").write_bytes(b"An example\r\n")
+    assert digest(work.folder) == before
+
+
+def test_names_with_every_kind_of_character(work: Work) -> None:
+    names = ["with space.py", 'quo"te.py', "tab\there.py", "line\nfeed.py", "ümlaut.py", ":(top)x"]
+    for name in names:
+        work.write(name, "x = 1\n")
+    work.write(os.fsdecode(b"not-utf8-\xff.py"), "x = 1\n")
+    tree = digest_work_tree(work.folder)
+    assert {each for each, _ in tree.changes} == {*names, "not-utf8-\\xff.py"}
+
+
+def test_a_folder_of_objects_whose_path_has_a_colon(tmp_path: Path) -> None:
+    work = Work(tmp_path / "a:b")
+    work.write("new.py", "new = 1\n")
+    tree = digest(work.folder)
+    work.commit("new")
+    assert digest(work.folder) == tree
+
+
+def test_too_many_changed_files_give_no_tree(work: Work) -> None:
+    for number in range(20):
+        folder = work.folder / f"generated{number}"
+        folder.mkdir()
+        for each in range(1001):
+            (folder / f"{each}.txt").touch()
+    assert "more than 20,000 files" in why(work.folder)
+    work.write(".gitignore", "generated*/\n")
+    assert digest(work.folder)
+
+
+def test_too_many_bytes_give_no_tree(work: Work) -> None:
+    with (work.folder / "large.bin").open("wb") as file:
+        file.truncate(201 * 1024 * 1024)
+    assert "more than 200 MB" in why(work.folder)
+
+
+def test_git_that_does_not_answer_is_ended(work: Work, tmp_path: Path) -> None:
+    work.git("config", "filter.slow.clean", f"touch {tmp_path}/began; sleep 60")
+    work.write(".gitattributes", "*.txt filter=slow\n")
+    work.write("a.txt", "a\n")
+    tree = digest_work_tree(work.folder, seconds=1.0)
+    assert tree.why == "git did not answer in time"
+    assert (tmp_path / "began").exists()
+
+
+# Which files differ
+
+
+def run_on(tree: WorkTree) -> RecordedRun:
+    return RecordedRun("r-000000000000", "tests", ("pytest",), before=tree, after=tree)
+
+
+def test_the_files_that_changed_since_a_run_are_named(work: Work) -> None:
+    work.write("kept.py", "kept = 1\n")
+    work.write("src/app.py", "tested\n")
+    then = digest_work_tree(work.folder)
+
+    work.write("src/app.py", "changed later\n")
+    now = digest_work_tree(work.folder)
+    assert files_changed_since(work.folder, run_on(then), now) == ("src/app.py",)
+
+    # The commit of what was tested is no change, what else it brings is.
+    work.write("src/app.py", "tested\n")
+    work.write("another.py", "another = 1\n")
+    work.commit("tested, and one more")
+    now = digest_work_tree(work.folder)
+    assert files_changed_since(work.folder, run_on(then), now) == ("another.py",)
+
+    (work.folder / "kept.py").unlink()
+    now = digest_work_tree(work.folder)
+    assert files_changed_since(work.folder, run_on(then), now) == ("another.py", "kept.py")
+
+
+def test_a_commit_that_is_gone_names_no_files(work: Work) -> None:
+    then = digest_work_tree(work.folder)._replace(head="1" * 40)
+    work.write("src/app.py", "changed\n")
+    assert files_changed_since(work.folder, run_on(then), digest_work_tree(work.folder)) == ()
