@@ -20,6 +20,7 @@ from goop_mcp.delegation.graph import Graph, GraphError
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.run_views import RunView
 from goop_mcp.delegation.states import RUN_ENDED
+from goop_mcp.services.run_sessions import export_sessions
 from goop_mcp.services.runs import decide, finish_task, read_events, read_view
 from goop_mcp.settings import read_settings
 from goop_mcp.store.interface import Store
@@ -328,18 +329,28 @@ def retry(
 @runs.command(short_help="Print a run for programs or a page.")
 @click.argument("run")
 @click.option(
-    "--as", "form", type=click.Choice(["jsonl", "mermaid", "svg", "html"]), default="jsonl"
+    "--as",
+    "form",
+    type=click.Choice(["jsonl", "mermaid", "svg", "html", "sessions"]),
+    default="jsonl",
 )
 @_database
 def export(
     run: str, *, form: str, project: str | None, database: str | None, project_id: str | None
 ) -> int:
-    """Print RUN: its events as JSON lines, or its graph with the state of each task."""
+    """Print RUN: its events as JSON lines, or its graph with the state of each task.
+
+    `sessions` creates the folder of a session for each task that has ended, with prompt, output and
+    result.json, and prints their paths; `goop-mcp handoff results` gathers them.
+    """
     with opened_application(project, database=database, project_id=project_id) as application:
         view = read_view(application.store, run)
         if form == "jsonl":
             for event in read_events(application.store, run):
                 emit(f"{event_json(event)}\n")
+        elif form == "sessions":
+            for path in export_sessions(application.store, application.files, run):
+                show(f"{path}\n")
         elif form == "mermaid":
             emit(draw_mermaid(view.graph, view.states))
         elif form == "svg":

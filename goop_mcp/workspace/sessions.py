@@ -39,12 +39,21 @@ class SessionFolder:
 
 
 def create_session(
-    files: ProjectFiles, id: str, *, prompt: str, created_at: str, agent: str | None = None
+    files: ProjectFiles,
+    id: str,
+    *,
+    prompt: str,
+    created_at: str,
+    agent: str | None = None,
+    status: str = "CREATED",
+    result: Mapping[str, JsonValue] | None = None,
+    output: str = "",
 ) -> str:
     """Create the folder of session `id` with its five files and return its path.
 
-    Existing files stay. The agent writes result.json, which begins as an empty object. Raises
-    PathRefusedError for an id of another form than YYYYMMDD-HHMMSS-slug, and UnwritableFileError.
+    Existing files stay. The agent writes result.json, which begins as an empty object; `status`,
+    `result` and `output` are those of a session that has ended already. Raises PathRefusedError for
+    an id of another form than YYYYMMDD-HHMMSS-slug, and UnwritableFileError.
     """
     if not is_session_id(id):
         raise PathRefusedError(
@@ -52,12 +61,12 @@ def create_session(
         )
 
     folder = session_folder(id)
-    state = {"session_id": id, "status": "CREATED", "agent": agent, "created_at": created_at}
+    state = {"session_id": id, "status": status, "agent": agent, "created_at": created_at}
     contents = {
         _STATE: json.dumps(state, indent=2, ensure_ascii=False) + "\n",
         _PROMPT: prompt,
-        _RESULT: "{}\n",
-        _OUTPUT: "",
+        _RESULT: json.dumps(result or {}, indent=2 if result else None, ensure_ascii=False) + "\n",
+        _OUTPUT: output,
         _LOG: "",
     }
     # Each file is created only if it is missing, so that a repeated call completes a session.

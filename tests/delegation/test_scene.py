@@ -113,6 +113,30 @@ def test_a_team_works_until_the_tests_with_a_failure_a_decision_and_a_round_of_f
     assert "finished" in goop("runs", "--all").out
 
 
+def test_the_tasks_of_a_run_become_sessions_whose_results_are_one_answer(
+    goop: Call, project: Path
+) -> None:
+    run_id = begun(goop, project)
+    paths = goop("runs", "export", run_id, "--as", "sessions").out.split()
+    assert [path.rpartition("-")[2] for path in paths] == ["api", "docs", "plan"]
+    assert (project / paths[2] / "prompt.md").read_text() == "Plan a login"
+    assert "<goop_report" in (project / paths[2] / "output.log").read_text()
+    # A second time nothing is written again.
+    assert goop("runs", "export", run_id, "--as", "sessions").out.split() == paths
+
+    gathered = goop("handoff", "results")
+    assert gathered.code == 0, gathered
+    results = {each["session"].rpartition("-")[2]: each for each in json.loads(gathered.out)}
+    assert {name: each["result"]["status"] for name, each in results.items()} == {
+        "api": "COMPLETE",
+        "docs": "BLOCKED",
+        "plan": "COMPLETE",
+    }
+    assert results["plan"]["result"]["summary"] == "A login in three parts."
+    assert "the disk of the docs is gone" in results["docs"]["result"]["errors"][0]
+    assert [each["errors"] for each in results.values()] == [[], [], []]
+
+
 def test_a_graph_that_nobody_trusted_runs_nothing(goop: Call, project: Path) -> None:
     ended = goop("delegate", "login.toml", "--input", "goal=x")
     assert ended.code == 3
