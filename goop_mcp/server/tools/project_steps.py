@@ -87,9 +87,7 @@ _Tasks = Annotated[
     list[Annotated[str, Field(max_length=_NAME)]] | None,
     Field(description="accept, reject: tasks to do again.", max_length=_MOST_TASKS),
 ]
-_Name = Annotated[
-    str | None, Field(description="Of the project or round.", max_length=_NAME)
-]
+_Name = Annotated[str | None, Field(description="Of the project or round.", max_length=_NAME)]
 
 
 class StepTools:
