@@ -109,7 +109,7 @@ class RunChange:
                 ended = self.writing.now() if state in RUN_ENDED else None
                 self.run = replace(self.run, state=state, ended_at=ended)
                 self.event(None, "run", {"state": state})
-        self._rows.set(self.run)
+        self._rows.set(self.run, was=self._was)
         self._was = self.run
 
     def reopen(self) -> None:
@@ -426,7 +426,8 @@ class RunChange:
             spent_cost=self.run.spent_cost + cost,
         )
         outcome = None if attempt is None else as_json(_written(attempt, self.run))
-        self._rows.set(replace(row, outcome=outcome, ended_at=self.writing.now()))
+        ended = replace(row, outcome=outcome, ended_at=self.writing.now())
+        self._rows.set(ended, was=row)
         if attempt is None:
             return
 
@@ -460,7 +461,7 @@ class RunChange:
             )
             self._rows.add(replace(empty, **values))
         else:
-            self._rows.set(replace(found, **values))
+            self._rows.set(replace(found, **values), was=found)
 
     def _snapshot(self, row: GraphTaskRow) -> RunSnapshot:
         """Return what `expand` has to know to judge the report of `row`."""

@@ -8,7 +8,7 @@ may happen twice, and what follows from it happens once.
 import json
 import math
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
@@ -63,6 +63,7 @@ LEASE_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 10.0
 """How long after its lease a task of another host is left alone: its programs end meanwhile."""
 
+_READ_FIRST: Final = 5
 _LOOKED_AT: Final = 200
 _OLD_RUNNERS: Final = 7 * 86_400.0
 _LONGEST_INPUT: Final = 1_000_000
@@ -381,7 +382,7 @@ class Ledger:
         soonest = math.inf
         if len(running) < most:
             busy = _Busy(running, change.graph)
-            for row in writing.graphs.ready_tasks(id, limit=_LOOKED_AT):
+            for row in _ready_tasks(writing, id):
                 step = step_of(row)
                 if not isinstance(step, GraphTask):
                     continue
@@ -768,6 +769,14 @@ class Ledger:
         if row.cancel_requested:
             raise LostTaskError(row.id, late=False)
         return row
+
+
+def _ready_tasks(writing: WriteTransaction, id: str) -> Iterator[GraphTaskRow]:
+    """Yield tasks that may begin: nearly always one of the first does, so few are read at once."""
+    first = writing.graphs.ready_tasks(id, limit=_READ_FIRST)
+    yield from first
+    if len(first) == _READ_FIRST:
+        yield from writing.graphs.ready_tasks(id, limit=_LOOKED_AT)[_READ_FIRST:]
 
 
 class _Busy:

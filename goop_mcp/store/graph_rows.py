@@ -220,11 +220,28 @@ def _insert(kind: type) -> str:
     return " ".join(parts)
 
 
-def _update(kind: type, condition: str = "") -> str:
-    key = " AND ".join(f"{name} = :{name}" for name in _KEYS[kind])
-    changed = ", ".join(f"{name} = :{name}" for name in _NAMES[kind] if name not in _KEYS[kind])
-    parts = ("UPDATE", _table(kind), "SET", changed, "WHERE {mine} AND", key, condition)
-    return " ".join((*parts, "RETURNING", _KEYS[kind][0]))
+@cache
+def _update(table: str, keys: tuple[str, ...], names: tuple[str, ...], condition: str) -> str:
+    key = " AND ".join(f"{name} = :{name}" for name in keys)
+    changed = ", ".join(f"{name} = :{name}" for name in names)
+    parts = ("UPDATE", "{goop}" + table, "SET", changed, "WHERE {mine} AND", key, condition)
+    return " ".join((*parts, "RETURNING", keys[0]))
+
+
+def _change(row: AnyRow, was: AnyRow | None, condition: str = "") -> tuple[str, dict[str, Any]]:
+    """Return the statement that stores what differs between `was` and `row`, and its values."""
+    kind = type(row)
+    names = tuple(
+        name
+        for name in _NAMES[kind]
+        if name not in _KEYS[kind] and (was is None or getattr(row, name) != getattr(was, name))
+    )
+    # Where nothing differs, the row is still looked for: its state and fence may have changed.
+    names = names or tuple(name for name in _NAMES[kind] if name not in _KEYS[kind])[:1]
+
+    return _update(_TABLES[kind], _KEYS[kind], names, condition), _values(
+        row, (*_KEYS[kind], *names)
+    )
 
 
 def _table(kind: type) -> str:
@@ -413,16 +430,27 @@ class GraphWriter(GraphReader):
         self._ask(_INSERTS[type(row)], _values(row))
         failpoint(Failpoint.INSERT)
 
-    def set(self, row: GraphRunRow | GraphAttemptRow | RunnerRow | CircuitRow) -> None:
-        """Store `row` in place of the one with its key. Raises StoreError if there is none."""
-        if not self._ask(_UPDATES[type(row)], _values(row)):
+    def set(
+        self,
+        row: GraphRunRow | GraphAttemptRow | RunnerRow | CircuitRow,
+        *,
+        was: AnyRow | None = None,
+    ) -> None:
+        """Store `row` in place of the one with its key. Raises StoreError if there is none.
+
+        With `was`, what is stored now, only the columns that differ are written: the graph of a run
+        may be long, and its counters change with each step.
+        """
+        statement, values = _change(row, was)
+        if not self._ask(statement, values):
             raise StoreError(f"there is no row of {_TABLES[type(row)]} to change")
 
         failpoint(Failpoint.INSERT)
 
     def move_task(self, row: GraphTaskRow, *, was: GraphTaskRow) -> None:
         """Store `row` in place of `was`; raise StoreError if that changed its state or fence."""
-        moved = self._ask(_MOVE, {**_values(row), "was_state": was.state, "was_fence": was.fence})
+        statement, values = _change(row, was, "AND state = :was_state AND fence = :was_fence")
+        moved = self._ask(statement, {**values, "was_state": was.state, "was_fence": was.fence})
         if not moved:
             raise StoreError(f"task {row.id} is not {was.state} any more; nothing was changed")
 
@@ -450,14 +478,10 @@ class GraphWriter(GraphReader):
 
 
 _INSERTS: Final = {kind: _insert(kind) for kind in _TABLES}
-_UPDATES: Final = {kind: _update(kind) for kind in _TABLES}
-_MOVE: Final = _update(GraphTaskRow, "AND state = :was_state AND fence = :was_fence")
 
 
-def _values(
-    row: AnyRow,
-) -> dict[str, Any]:
-    values = {name: getattr(row, name) for name in _NAMES[type(row)]}
+def _values(row: AnyRow, names: tuple[str, ...] | None = None) -> dict[str, Any]:
+    values = {name: getattr(row, name) for name in names or _NAMES[type(row)]}
     for name, value in values.items():
         if isinstance(value, str):
             refuse_unstorable_text(value, name=name)

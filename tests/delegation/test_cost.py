@@ -1,0 +1,71 @@
+"""What a task costs in the database: bytes, and processor time in the metrics that are printed."""
+
+import sys
+import time
+
+import pytest
+
+from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
+from goop_mcp.delegation.ledger import Claim
+from goop_mcp.delegation.processes import this_process
+from goop_mcp.protocols import validate
+from goop_mcp.retry.attempts import Attempt
+from goop_mcp.retry.replies import Message, Usage
+from tests.delegation.reports import report
+from tests.delegation.runners import Place, check_run, one_wave
+
+MOST_BYTES = 100 * 1024
+
+
+def carry_out(place: Place, count: int) -> float:
+    """Carry out a graph of `count` tasks in this process; return processor seconds."""
+    ledger, me = place.ledger, this_process()
+    ledger.register(me)
+    reply = report()
+    verdict = validate(reply, protocol="goop_report")
+    run = ledger.create(one_wave(count, parallel=10), input={})
+
+    began = time.process_time()
+    for _ in range(count):
+        claim = ledger.claim(run, me)
+        assert isinstance(claim, Claim)
+        number, _seconds = ledger.begin_attempt(claim, Message(claim.prompt))
+        sent = Attempt(
+            message=claim.prompt,
+            way="first",
+            reply=reply,
+            verdict=verdict,
+            usage=Usage(tokens=10),
+        )
+        ledger.end_attempt(claim, number, sent)
+
+        def decide(snapshot: RunSnapshot, id: str = claim.row.id) -> Expansion:
+            return expand(snapshot, id, verdict)
+
+        ledger.accept(claim, result={"text": reply}, decide=decide)
+
+    used = time.process_time() - began
+    check_run(place.store, run)
+    assert ledger.run(run).state == "finished"
+
+    return used
+
+
+def test_a_task_takes_less_than_a_hundred_kibibytes(place: Place) -> None:
+    carry_out(place, 100)
+    files = [each for each in place.folder.rglob("*") if each.is_file()]
+    assert sum(each.stat().st_size for each in files) < 100 * MOST_BYTES
+
+
+@pytest.mark.delegation
+def test_a_thousand_tasks(
+    place: Place, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    seconds = carry_out(place, 1000)
+    size = sum(each.stat().st_size for each in place.folder.rglob("*") if each.is_file())
+    assert size < 1000 * MOST_BYTES
+    with capsys.disabled():
+        sys.stderr.write(
+            f"\n{request.node.name}: {seconds:.2f} ms of processor time and"
+            f" {size / 1000 / 1024:.1f} KiB a task\n"
+        )
