@@ -16,6 +16,7 @@ import pytest
 from goop_mcp.delegation import Graph
 from tests.cli.running import PROGRAM, Ended, environment, run, run_on_terminal
 from tests.delegation.team import write_team
+from tests.delegation.test_agents import is_alive
 
 Call = Callable[..., Ended]
 
@@ -247,6 +248,63 @@ def test_the_first_interrupt_lets_calls_end_and_the_run_goes_on_later(
     assert asked(project) == ["plan"]
     assert goop("runs", "resume", run_id).code == 3
     assert asked(project).count("plan") == 1
+
+
+def test_the_second_interrupt_ends_the_programs_and_loses_nothing(
+    goop: Call, project: Path, state: dict[str, str]
+) -> None:
+    worker = project / "worker.py"
+    good = worker.read_text()
+    worker.write_text(
+        good.replace(
+            "REPORTS =",
+            "open('pid', 'w').write(str(os.getpid())); import time; time.sleep(600)\nREPORTS =",
+        )
+    )
+    trusted = digest(project)
+    command = [*PROGRAM, "delegate", "login.toml", "--input", "goal=x", "--trust", trusted]
+    with subprocess.Popen(
+        command, cwd=project, env=environment(state), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        until(lambda: (project / "pid").exists() and (project / "pid").read_text() != "")
+        process.send_signal(signal.SIGINT)
+        # The call under way goes on, so that the first one ends nothing.
+        time.sleep(0.5)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130, (out, err)
+    pid = int((project / "pid").read_text())
+    until(lambda: not is_alive(pid))
+    worker.write_text(good)
+    run_id = err.decode().split("goop-mcp runs resume ")[1].split("`")[0]
+    assert goop("runs", "resume", run_id).code == 3
+    assert table(goop, run_id)["plan"] == "accepted"
+
+
+def test_what_an_agent_writes_cannot_control_the_terminal(goop: Call, project: Path) -> None:
+    reports = json.loads((project / "reports.json").read_text())
+    reports["blocked"] = reports["blocked"].replace(
+        "which color?", "which \u202ecolor? " + "x" * 9_999
+    )
+    (project / "reports.json").write_text(json.dumps(reports))
+    worker = project / "worker.py"
+    worker.write_text(
+        worker.read_text().replace('sys.exit("the disk', r'sys.exit("\x1b]0;owned\x07 the disk')
+    )
+    run_id = begun(goop, project)
+    for words in (
+        ("show", run_id),
+        ("show", run_id, "--task", "docs", "--output"),
+        ("export", run_id),
+    ):
+        shown = goop("runs", *words).out
+        assert "\x1b" not in shown
+        assert "\x07" not in shown
+        assert "\u202e" not in shown
+    longest = max(map(len, goop("runs", "show", run_id).out.splitlines()))
+    assert longest < 500
 
 
 def test_a_run_in_the_background_is_found_again(goop: Call, project: Path) -> None:
