@@ -4,7 +4,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -22,16 +22,13 @@ from goop_mcp.delegation.runner import Runner
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.trusting import is_trusted_graph, trust_graph
 from goop_mcp.recording.state_folder import state_folder
+from goop_mcp.services.runs import read_view
 from goop_mcp.settings import Settings
-from goop_mcp.store.graph_rows import GraphEventRow
-from goop_mcp.store.interface import ReadTransaction, Store
 
 __all__ = [
     "A_PERSON",
     "at_terminal",
     "may_run",
-    "read_events",
-    "read_view",
     "run_detached",
     "run_here",
 ]
@@ -80,26 +77,6 @@ def may_run(graph: Graph, project: Path, *, trust: str | None = None) -> bool:
         return False
     trust_graph(graph, project)
     return True
-
-
-def read_view(store: Store, id: str) -> RunView:
-    """Return how a run stands, from all its events. Raises RunError if there is none."""
-    ledger = Ledger(store)
-    view = RunView(id, ledger.graph(ledger.run(id)))
-    view.follow(read_events(store, id))
-    return view
-
-
-def read_events(store: Store, id: str) -> Iterator[GraphEventRow]:
-    """Yield all events of a run in order, read in parts."""
-    after = 0
-
-    def read(reading: ReadTransaction) -> list[GraphEventRow]:
-        return reading.graphs.events(id, after=after)
-
-    while events := store.read(read):
-        yield from events
-        after = events[-1].seq
 
 
 def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -> int:

@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from goop_mcp.cli.display import event_json, run_lines, show_run_lines
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application
 from goop_mcp.cli.program import Subcommands
-from goop_mcp.cli.running import A_PERSON, may_run, read_events, read_view, run_detached, run_here
+from goop_mcp.cli.running import A_PERSON, may_run, run_detached, run_here
 from goop_mcp.cli.streams import complain, emit, person_at_terminal, show, terminal_width
 from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
 from goop_mcp.delegation.graph import Graph, GraphError
@@ -21,6 +21,7 @@ from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.run_views import RunView
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.services.run_sessions import export_sessions
+from goop_mcp.services.runs import decide, finish_task, read_events, read_view
 from goop_mcp.settings import read_settings
 from goop_mcp.store.interface import Store
 from goop_mcp.validation.findings import excerpt
@@ -29,6 +30,8 @@ __all__ = ["runs"]
 
 _SECONDS = 0.5
 _MOST_OUTPUT = 20_000
+# Beyond what `validate` reads: it then says so.
+_MOST_REPORT = 2 * 1024 * 1024
 
 
 def _database(command: Callable[..., int]) -> Callable[..., int]:
@@ -237,13 +240,42 @@ def answer(
     taken as it is) or `fail`. A runner that is alive goes on by itself.
     """
     with opened_application(project, database=database, project_id=project_id) as application:
-        ledger = Ledger(application.store)
-        ledger.answer(run, task, answer, by=person_at_terminal(), note=note)
-        state = ledger.run(run).state
+        state = decide(application.store, run, task, answer, by=person_at_terminal(), note=note)
 
     show(f"{task}: {answer}\n")
     if state not in RUN_ENDED:
         complain(f"`goop-mcp runs resume {run}` goes on, where nobody works on it")
+
+    return 0
+
+
+@runs.command(short_help="Finish a task of a person or a host with its report.")
+@click.argument("run")
+@click.argument("task")
+@click.argument("file", type=click.File(encoding="utf-8"))
+@_database
+def finish(
+    run: str,
+    task: str,
+    file: TextIO,
+    *,
+    project: str | None,
+    database: str | None,
+    project_id: str | None,
+) -> int:
+    """Finish TASK of RUN with the report in FILE, - for standard input.
+
+    The report is judged as an agent's is; a rejected one changes nothing, and the exit code is 1.
+    """
+    reply = file.read(_MOST_REPORT + 1)
+    with opened_application(project, database=database, project_id=project_id) as application:
+        by = person_at_terminal()
+        verdict = finish_task(application.store, run, task, reply, by=by)
+
+    if not verdict.accepted:
+        complain(verdict.feedback or "the report is rejected")
+        return 1
+    show(f"{task}: accepted\n")
 
     return 0
 

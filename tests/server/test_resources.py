@@ -44,6 +44,7 @@ def test_rules_schemas_pages_and_templates_are_listed_by_name(connection: Connec
         *forms,
         "goop://stats",
         "goop://reports",
+        "goop://runs",
     ]
     assert all(each.title and each.description and each.mime_type for each in listed.values())
 
@@ -66,6 +67,7 @@ def test_templates_show_how_to_address_a_resource(connection: Connection) -> Non
         "goop://project/{name}",
         "goop://project/archive/{name}",
         "goop://reports/{n}",
+        "goop://runs/{run}",
         "goop://memories/{id}",
     ]
 

@@ -1,9 +1,11 @@
 """The tool update_project, which takes a project through its phases, locks and rounds."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import anyio.to_thread
 from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, InputRequiredResult
 from pydantic import Field
 
@@ -32,6 +34,8 @@ __all__ = ["StepTools"]
 _NAME = 200
 _TEXT = 2_000
 _MOST_TASKS = 100
+# A form offers two choices: a gate with more answers is answered elsewhere.
+_TWO = 2
 
 _Action = Annotated[
     Literal[
@@ -64,14 +68,15 @@ _Reason = Annotated[
 ]
 _Note = Annotated[str | None, Field(description="checkpoint: for the next one.", max_length=_TEXT)]
 _Checkpoint = Annotated[
-    str | None, Field(description="resume: a checkpoint; else the newest.", max_length=_NAME)
+    str | None, Field(description="resume: which; else the newest.", max_length=_NAME)
 ]
 _Blocker = Annotated[
-    str | None, Field(description="decide: a part of the blocker's text.", max_length=_TEXT)
+    str | None, Field(description="decide: part of the blocker's text.", max_length=_TEXT)
 ]
 _Task = Annotated[str | None, Field(description="decide: the blocked task.", max_length=_NAME)]
+_Run = Annotated[str | None, Field(description="decide: its run.", max_length=_NAME)]
 _ChoiceMade = Annotated[
-    str | None, Field(description="decide: the letter of an option, or a text.", max_length=_TEXT)
+    str | None, Field(description="decide: an option's letter, or a text.", max_length=_TEXT)
 ]
 _Comment = Annotated[str | None, Field(description="Of decide, accept.", max_length=_TEXT)]
 _Outcome = Annotated[
@@ -82,9 +87,7 @@ _Tasks = Annotated[
     list[Annotated[str, Field(max_length=_NAME)]] | None,
     Field(description="accept, reject: tasks to do again.", max_length=_MOST_TASKS),
 ]
-_Name = Annotated[
-    str | None, Field(description="Of the project (init) or the round.", max_length=_NAME)
-]
+_Name = Annotated[str | None, Field(description="Of the project or round.", max_length=_NAME)]
 
 
 class StepTools:
@@ -106,6 +109,7 @@ class StepTools:
         id: _Checkpoint = None,
         blocker: _Blocker = None,
         task: _Task = None,
+        run: _Run = None,
         choice: _ChoiceMade = None,
         comment: _Comment = None,
         outcome: _Outcome = None,
@@ -119,6 +123,11 @@ class StepTools:
         reopen_round need a person, who is asked here or runs the command that the answer names;
         waiting is no error: go on with other work.
         """
+        if run is not None:
+            if action != "decide" or task is None:
+                raise ToolError("run goes with action=decide and task: the step that waits")
+            return await self._decide(run, task, choice, note=comment or "", ctx=ctx)
+
         step = services.project_steps.ProjectStep(
             action=action,
             phase=phase,
@@ -164,6 +173,45 @@ class StepTools:
 
         return step_answer(result)
 
+    async def _decide(
+        self, run: str, task: str, choice: str | None, *, note: str, ctx: Context[Any, Any]
+    ) -> Annotated[CallToolResult, StepModel] | InputRequiredResult:
+        """Answer a gate of a run, which a person does, or decide about a task that waits."""
+        store = self._application.writing_context().store
+        client = name_of_client(ctx) or "a client"
+        waiting = await anyio.to_thread.run_sync(services.runs.waiting_step, store, run, task)
+        answers = waiting.answers
+        command = f"goop-mcp runs answer {run} {task} {'|'.join(answers)}"
+        # To take unaccepted work as done is as much a person's decision as a gate is.
+        if waiting.is_gate or choice == "accept":
+            first, second = (answers[0], answers[1]) if waiting.is_gate else ("accept", "fail")
+            question = ElicitedQuestion(
+                lines=(f"Run {run}, {task}:", waiting.question), positive=first, negative=second
+            )
+            earlier = earlier_reply(ctx)
+            reply: ElicitedReply | InputRequiredResult = ElicitedReply.NOBODY
+            if earlier is not None:
+                reply = earlier.reply
+            elif len(answers) == _TWO or not waiting.is_gate:
+                reply = await ask(ctx, question, about=0) if can_ask(ctx) else reply
+            if isinstance(reply, InputRequiredResult):
+                return reply
+            if reply is ElicitedReply.NOBODY:
+                return step_answer(_waits_for_person(task, waiting.question, command))
+            choice = first if reply is ElicitedReply.ACCEPTED else second
+            client = f"a person at {client}"
+
+        if choice not in answers:
+            raise ToolError(f"choice is {choice!r}; expected one of {', '.join(answers)}")
+
+        decide = partial(services.runs.decide, store, run, task, choice, by=client, note=note)
+        state = await anyio.to_thread.run_sync(decide)
+        message = f"{task}: {choice}. The run is {state.replace('_', ' ')}."
+
+        return step_answer(
+            services.project_steps.StepResult(status="done", action="decide", message=message)
+        )
+
     async def _take(self, step: "ProjectStep", *, by: str, can_ask: bool) -> "StepResult":
         application = self._application
         is_remote = not application.settings.keeps_files and not application.files.exists(FOLDER)
@@ -196,3 +244,10 @@ class StepTools:
             )
 
         return await anyio.to_thread.run_sync(answer)
+
+
+def _waits_for_person(task: str, question: str, command: str) -> "StepResult":
+    message = f"{task} waits for a person, who runs `{command}`: {question}"
+    return services.project_steps.StepResult(
+        status="waiting", action="decide", message=message, command=command
+    )
