@@ -114,6 +114,35 @@ def test_a_team_works_until_the_tests_with_a_failure_a_decision_and_a_round_of_f
     assert "finished" in goop("runs", "--all").out
 
 
+def test_a_review_that_never_accepts_ends_at_a_person_who_sees_the_way_it_went(
+    goop: Call, project: Path
+) -> None:
+    graph = project / "login.toml"
+    limits = "[limits]\nmax_rounds = 1\n\n[agents.worker]"
+    text = graph.read_text().replace("[agents.worker]", limits)
+    # Without the blocked one; the review rejects a new thing each time.
+    graph.write_text(text.replace('"ui", "docs"]', '"docs"]').replace("${ui.summary} ", ""))
+    worker = project / "worker.py"
+    rejects = 'print(REPORTS["rejected"].replace("No limits.", f"No limits, {time.time()}."))'
+    worker.write_text(
+        worker.read_text()
+        .replace("import json,", "import time, json,")
+        .replace('elif task == "review" and "Second API" not in message:', 'elif task == "review":')
+        .replace('print(REPORTS["rejected"])', rejects)
+    )
+    run_id = begun(goop, project)
+    shown = goop("runs", "show", run_id).out
+    assert "input required (rounds)" in shown
+    assert "more rounds than limits.max_rounds (1) (api → review → api → review → api)" in shown
+    assert table(goop, run_id)["api"] == "accepted, round 2"
+
+    # The person takes the work as it is.
+    assert goop("runs", "answer", run_id, "review", "accept").code == 0
+    assert goop("runs", "answer", run_id, "ui", "fail").code == 0
+    assert goop("runs", "resume", run_id).code == 1
+    assert table(goop, run_id)["test"] == "accepted"
+
+
 def test_the_tasks_of_a_run_become_sessions_whose_results_are_one_answer(
     goop: Call, project: Path
 ) -> None:
