@@ -16,6 +16,7 @@ import pytest
 from goop_mcp.delegation import Graph
 from tests.cli.running import PROGRAM, Ended, environment, run, run_on_terminal
 from tests.delegation.team import write_team
+from tests.delegation.test_agents import is_alive
 
 Call = Callable[..., Ended]
 
@@ -111,6 +112,35 @@ def test_a_team_works_until_the_tests_with_a_failure_a_decision_and_a_round_of_f
     assert "plan: running" not in ended.out
     assert goop("runs").out == ""
     assert "finished" in goop("runs", "--all").out
+
+
+def test_a_review_that_never_accepts_ends_at_a_person_who_sees_the_way_it_went(
+    goop: Call, project: Path
+) -> None:
+    graph = project / "login.toml"
+    limits = "[limits]\nmax_rounds = 1\n\n[agents.worker]"
+    text = graph.read_text().replace("[agents.worker]", limits)
+    # Without the blocked one; the review rejects a new thing each time.
+    graph.write_text(text.replace('"ui", "docs"]', '"docs"]').replace("${ui.summary} ", ""))
+    worker = project / "worker.py"
+    rejects = 'print(REPORTS["rejected"].replace("No limits.", f"No limits, {time.time()}."))'
+    worker.write_text(
+        worker.read_text()
+        .replace("import json,", "import time, json,")
+        .replace('elif task == "review" and "Second API" not in message:', 'elif task == "review":')
+        .replace('print(REPORTS["rejected"])', rejects)
+    )
+    run_id = begun(goop, project)
+    shown = goop("runs", "show", run_id).out
+    assert "input required (rounds)" in shown
+    assert "more rounds than limits.max_rounds (1) (api → review → api → review → api)" in shown
+    assert table(goop, run_id)["api"] == "accepted, round 2"
+
+    # The person takes the work as it is.
+    assert goop("runs", "answer", run_id, "review", "accept").code == 0
+    assert goop("runs", "answer", run_id, "ui", "fail").code == 0
+    assert goop("runs", "resume", run_id).code == 1
+    assert table(goop, run_id)["test"] == "accepted"
 
 
 def test_the_tasks_of_a_run_become_sessions_whose_results_are_one_answer(
@@ -247,6 +277,63 @@ def test_the_first_interrupt_lets_calls_end_and_the_run_goes_on_later(
     assert asked(project) == ["plan"]
     assert goop("runs", "resume", run_id).code == 3
     assert asked(project).count("plan") == 1
+
+
+def test_the_second_interrupt_ends_the_programs_and_loses_nothing(
+    goop: Call, project: Path, state: dict[str, str]
+) -> None:
+    worker = project / "worker.py"
+    good = worker.read_text()
+    worker.write_text(
+        good.replace(
+            "REPORTS =",
+            "open('pid', 'w').write(str(os.getpid())); import time; time.sleep(600)\nREPORTS =",
+        )
+    )
+    trusted = digest(project)
+    command = [*PROGRAM, "delegate", "login.toml", "--input", "goal=x", "--trust", trusted]
+    with subprocess.Popen(
+        command, cwd=project, env=environment(state), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        until(lambda: (project / "pid").exists() and (project / "pid").read_text() != "")
+        process.send_signal(signal.SIGINT)
+        # The call under way goes on, so that the first one ends nothing.
+        time.sleep(0.5)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130, (out, err)
+    pid = int((project / "pid").read_text())
+    until(lambda: not is_alive(pid))
+    worker.write_text(good)
+    run_id = err.decode().split("goop-mcp runs resume ")[1].split("`")[0]
+    assert goop("runs", "resume", run_id).code == 3
+    assert table(goop, run_id)["plan"] == "accepted"
+
+
+def test_what_an_agent_writes_cannot_control_the_terminal(goop: Call, project: Path) -> None:
+    reports = json.loads((project / "reports.json").read_text())
+    reports["blocked"] = reports["blocked"].replace(
+        "which color?", "which \u202ecolor? " + "x" * 9_999
+    )
+    (project / "reports.json").write_text(json.dumps(reports))
+    worker = project / "worker.py"
+    worker.write_text(
+        worker.read_text().replace('sys.exit("the disk', r'sys.exit("\x1b]0;owned\x07 the disk')
+    )
+    run_id = begun(goop, project)
+    for words in (
+        ("show", run_id),
+        ("show", run_id, "--task", "docs", "--output"),
+        ("export", run_id),
+    ):
+        shown = goop("runs", *words).out
+        assert "\x1b" not in shown
+        assert "\x07" not in shown
+        assert "\u202e" not in shown
+    longest = max(map(len, goop("runs", "show", run_id).out.splitlines()))
+    assert longest < 500
 
 
 def test_a_run_in_the_background_is_found_again(goop: Call, project: Path) -> None:
