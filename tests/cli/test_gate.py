@@ -396,7 +396,7 @@ def test_the_fields_of_an_accepted_request_are_printed_as_json(project: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "missing argument"),
+        ([], "expected one of them"),
         (["nowhere.md"], "'nowhere.md' does not exist"),
         (["."], "is a folder"),
         (["prompt.md", "--adoption", "soon"], "--adoption"),
