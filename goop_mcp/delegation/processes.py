@@ -5,23 +5,35 @@ import secrets
 import signal
 import socket
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 __all__ = ["ThisProcess", "end_program", "lives", "started", "this_process"]
 
 _PATIENCE: Final = 2.0
-_FIELD_OF_START: Final = 19
-"""Of the fields of /proc/PID/stat after the name: the time at which the process started."""
+_PROC: Final = Path("/proc")
+# Places in /proc/PID/stat, counted from the state of the process.
+_SESSION: Final = 3
+_STARTED: Final = 19
+_MOST_ENVIRONMENT: Final = 256 * 1024
+
+
+class _Status(NamedTuple):
+    """What the kernel says of a process."""
+
+    session: int
+    started: str
 
 
 @dataclass(frozen=True, slots=True)
 class ThisProcess:
     """A runner: a random id that is never configured, and where it runs.
 
-    `boot_id` changes with each start of the machine, so that a process id says something.
+    `boot_id` names the start of the machine and, on Linux, the namespace of process ids; "" where
+    that is not known.
     """
 
     owner: str
@@ -39,26 +51,19 @@ def this_process() -> ThisProcess:
 
 @cache
 def boot_id() -> str:
-    """Return what is different after each start of the machine; "" where that is not known."""
+    """Return what names this start of this machine, and the process ids that are seen in it."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        boot = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        # Containers share the kernel and its boot id, and each counts process ids by itself.
+        return f"{boot} {(_PROC / 'self/ns/pid').readlink()}"
     except OSError:
         return ""
 
 
 def started(pid: int) -> str:
     """Return when a process started, in units of its system; "" where that is not known."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-    # The name stands in parentheses and may hold anything, spaces and parentheses included.
-    after = text.rpartition(")")[2].split()
-    # A zombie has ended: it only waits for its parent to ask how.
-    if len(after) <= _FIELD_OF_START or after[0] in ("Z", "X"):
-        return ""
-    return after[_FIELD_OF_START]
+    status = _status_of(pid)
+    return "" if status is None else status.started
 
 
 def lives(pid: int, began: str) -> bool:
@@ -78,26 +83,68 @@ def lives(pid: int, began: str) -> bool:
     return True
 
 
-def end_program(pid: int, began: str) -> bool:
-    """End a program and all that it started; return whether it is gone within two seconds.
+def end_program(pid: int, began: str, *, key: str) -> bool:
+    """End a program that leads a session, with all that is in that session.
 
-    Only the very process that was started then: nobody else's with the same number.
+    `began` is what `started` returned when it began: another process that was given the same id
+    since is left alone. Where the program has ended and others of its session run on, those are
+    ended that carry `key` as GOOP_IDEMPOTENCY_KEY in their environment. Waits at most two seconds
+    for their end; returns False where some of it still runs. Does nothing outside of Linux.
     """
-    if not began or not lives(pid, began):
+    # Ids from 1 down mean other things to the kernel: "every process of mine" among them.
+    if pid <= 1 or not began or not _PROC.joinpath("self/stat").exists():
         return True
 
-    try:
-        # Each program leads a group of its own, so that what it started ends with it.
-        os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-
+    # A program may start others while it is being ended, so the session is looked at again.
     patience = time.monotonic() + _PATIENCE
-    while lives(pid, began):
+    while left := _left_of(pid, began, key):
+        for each in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(each, signal.SIGKILL)
+
         if time.monotonic() > patience:
             return False
         time.sleep(0.01)
 
     return True
+
+
+def _left_of(pid: int, began: str, key: str) -> list[int]:
+    """Return what runs of the session that the program led."""
+    leads = started(pid) == began
+    left: list[int] = []
+    for each in _PROC.iterdir():
+        status = _status_of(int(each.name)) if each.name.isdecimal() else None
+        if status is None or status.session != pid:
+            continue
+
+        # The id of a session is not given away while one of its processes lives. But all of the
+        # old session may be gone and the id be that of a later one: only the key shows it then.
+        if leads or _has_key(int(each.name), key):
+            left.append(int(each.name))
+
+    return left
+
+
+def _has_key(pid: int, key: str) -> bool:
+    try:
+        with (_PROC / str(pid) / "environ").open("rb") as file:
+            names = file.read(_MOST_ENVIRONMENT).split(b"\0")
+    except OSError:
+        return False
+
+    return f"GOOP_IDEMPOTENCY_KEY={key}".encode() in names
+
+
+def _status_of(pid: int) -> _Status | None:
+    try:
+        text = (_PROC / str(pid) / "stat").read_bytes()
+    except OSError:
+        return None
+
+    # The name of the program, in parentheses, may hold blanks and parentheses itself.
+    fields = text[text.rfind(b")") + 1 :].split()
+    # A zombie has ended: it only waits for its parent to ask how.
+    if len(fields) <= _STARTED or fields[0] in (b"Z", b"X", b"x"):
+        return None
+    return _Status(int(fields[_SESSION]), fields[_STARTED].decode())

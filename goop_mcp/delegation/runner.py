@@ -278,7 +278,8 @@ class Runner:
 
     async def _work_on(self, claim: Claim) -> None:
         if claim.to_end is not None:
-            gone = await anyio.to_thread.run_sync(end_program, *claim.to_end)
+            key = f"{claim.row.run}/{claim.row.id}/{claim.row.round}"
+            gone = await anyio.to_thread.run_sync(partial(end_program, *claim.to_end, key=key))
             if not gone:
                 raise RunError(f"the program {claim.to_end[0]} of the dead runner does not end")
         if claim.asks_person:
