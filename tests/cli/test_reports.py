@@ -176,7 +176,7 @@ def test_a_shell_completes_the_commands_and_the_numbers_of_reports(project: Path
         assert ended.err == ""
         return ended.out.split()
 
-    commands = ["plain,build", "plain,list", "plain,show", "plain,withdraw"]
+    commands = ["plain,build", "plain,list", "plain,record", "plain,show", "plain,withdraw"]
     assert completed("goop-mcp reports ") == commands
     assert completed("goop-mcp reports show ") == ["plain,2", "plain,1"]
     assert completed("goop-mcp reports withdraw 1") == ["plain,1"]

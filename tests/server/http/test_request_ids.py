@@ -50,7 +50,7 @@ async def test_the_id_of_the_caller_is_kept_and_answered_and_known(path: str) ->
     async with client_of(APP) as client:
         answer = await client.get(path, headers={HEADER: "from-the-proxy_1.2"})
     assert answer.headers[HEADER] == "from-the-proxy_1.2"
-    assert answer.text == "Request(id='from-the-proxy_1.2', tool=None, caller=None)"
+    assert answer.text == "ClientMessage(id='from-the-proxy_1.2', tool=None, caller=None)"
     assert current_request() is None
 
 
