@@ -22,7 +22,7 @@ from goop_mcp.workspace.documents.handoff import (
 )
 from goop_mcp.workspace.documents.status_markers import task_ids_in
 from goop_mcp.workspace.layout import READING_ORDER
-from goop_mcp.workspace.report_index import finishes_task
+from goop_mcp.workspace.report_index import claimed_checks, finishes_task
 
 __all__ = ["NOTHING_GIVEN", "SessionFields", "compose_handoff", "fields_to_json"]
 
@@ -277,7 +277,7 @@ def _completed(
         ):
             name = " ".join(filter(None, (report.task_id, _text(envelope.get("task_name")))))
             sha = next(iter(_texts(_parts(envelope, "artifacts", "commits"), "sha")), None)
-            yield DoneTask(name, sha)
+            yield DoneTask(name, sha, tuple(claimed_checks(report, envelope)))
 
 
 def _decisions(sources: SessionSources, envelopes: Sequence[_Values]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The status of tasks by the reports of a round: the last report of each task counts."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from goop_mcp.workflow.agents import VERIFIERS
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.status_markers import must_haves_in
 
-__all__ = ["Blocker", "Records", "ReportIndex", "finishes_task"]
+__all__ = ["Blocker", "Records", "ReportIndex", "claimed_checks", "finishes_task"]
 
 _COMPLETE = "COMPLETE"
 
@@ -170,6 +170,24 @@ class ReportIndex:
 def finishes_task(report: StoredReport, envelope: Mapping[str, JsonValue]) -> bool:
     """Whether `report`, the last one of its task, finishes it: COMPLETE, and no check failed."""
     return report.status == _COMPLETE and not _failed(envelope)
+
+
+def claimed_checks(report: StoredReport, envelope: Mapping[str, JsonValue]) -> Iterator[str]:
+    """Yield "check NAME passed" for each passed check that nobody saw.
+
+    What was seen is in the verdict that was recorded with `report`: the tiers of its evidence.
+    """
+    verdict = json.loads(report.verdict)
+    evidence = verdict.get("evidence") if isinstance(verdict, Mapping) else None
+    seen = {
+        item.get("path")
+        for item in (evidence if isinstance(evidence, list) else ())
+        if isinstance(item, Mapping) and item.get("tier") != "claimed"
+    }
+    for number, check in enumerate(_checks(envelope), 1):
+        place = f"/goop_report/verification/check[{number}]"
+        if check.get("passed") is True and place not in seen:
+            yield f"check {check.get('name')} passed"
 
 
 def _checks(envelope: Mapping[str, JsonValue]) -> Sequence[Mapping[str, JsonValue]]:

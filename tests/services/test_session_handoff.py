@@ -21,7 +21,12 @@ from goop_mcp.services.session_handoff import (
 )
 from goop_mcp.settings import DatabaseUrl, Settings
 from goop_mcp.store.records import NewEvent
-from goop_mcp.workspace.documents.handoff import SessionHandoff, read_handoff
+from goop_mcp.workspace.documents.handoff import (
+    DoneTask,
+    SessionHandoff,
+    handoff_text,
+    read_handoff,
+)
 from tests.postgres import Database
 from tests.services.redaction_samples import AWS_KEY, PASSWORD
 from tests.services.reporting import record, report, working_in
@@ -83,6 +88,24 @@ def test_what_is_left_out_is_what_was_recorded(todo: ProjectContext) -> None:
     assert found.next_task.action == "Ask for the form"
     assert "Ids are ULIDs (decision, 1)" in found.memories
     assert "Errors are not decided." in found.context
+
+
+def test_a_completed_task_says_which_checks_nobody_saw(todo: ProjectContext) -> None:
+    record(todo, report("W2.T1"))
+    text = built(todo, write=False).text
+
+    assert "- ✓ W2.T1 · claimed only: check tests passed\n" in text
+    # The mark is for the reader: the task has the same name for whoever reads the file.
+    assert [task.name for task in read_handoff(text).completed] == ["W2.T1"]
+
+
+def test_a_claim_in_the_handoff_names_no_commit_of_the_task() -> None:
+    claims = ("commit `abcdef1`", *(f"check {number} passed" for number in range(7)))
+    done = DoneTask("W1.T1 Model", "a1b2c3d", claims)
+    text = handoff_text(SessionHandoff(generated=LATER, phase="execute", completed=(done,)))
+
+    assert "check 3 passed and 3 more\n" in text
+    assert read_handoff(text).completed == (DoneTask("W1.T1 Model", "a1b2c3d"),)
 
 
 @pytest.mark.parametrize("next_action", ["W2.T2", "W2.T2: show errors", "Go on with W2.T2"])

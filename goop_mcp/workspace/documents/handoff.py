@@ -27,6 +27,8 @@ _TASK_IN_ITEM = re.compile(r"^(?:[✓✅] ?)?(.*?)(?:[ ]\(`[0-9a-fA-F]{7,40}`\))
 # An object that a reader of replies would accept as an envelope.
 _JSON_OBJECT = re.compile(r"\{(?=\s*[\"'])")
 _MOST_LISTED = 50
+_MOST_CLAIMS = 5
+_CLAIMED_ONLY = " · claimed only: "
 
 NOTES_TITLE: Final = "Notes From People"
 """The heading of each text that people added to an earlier handoff."""
@@ -43,10 +45,15 @@ _CHECKLIST = (
 
 @dataclass(frozen=True, slots=True)
 class DoneTask:
-    """A completed task: its name, and the commit's sha or None."""
+    """A completed task: its name, the commit's sha or None, and what its agent only claims.
+
+    `claimed` are claims that nobody verified. In the text they follow the task, at most 5 of them;
+    they are for the reader, and reading the text leaves them out.
+    """
 
     name: str
     commit: str | None = None
+    claimed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +141,9 @@ def handoff_text(handoff: SessionHandoff) -> str:
 
 def _accomplished(handoff: SessionHandoff) -> str:
     done = [
-        f"✓ {line(each.name)}" + (f" (`{code(each.commit)}`)" if each.commit else "")
+        f"✓ {line(each.name)}"
+        + (f" (`{code(each.commit)}`)" if each.commit else "")
+        + _claimed_only(each.claimed)
         for each in handoff.completed
     ]
     return "\n\n".join(
@@ -145,6 +154,16 @@ def _accomplished(handoff: SessionHandoff) -> str:
             _section("### Decisions Made", _texts(handoff.decisions)),
         ]
     )
+
+
+def _claimed_only(claims: Sequence[str]) -> str:
+    # The next session would otherwise take "tests passed" for something that somebody saw.
+    if not claims:
+        return ""
+
+    more = len(claims) - _MOST_CLAIMS
+    listed = ", ".join(line(claim) for claim in claims[:_MOST_CLAIMS])
+    return _CLAIMED_ONLY + listed + (f" and {more} more" if more > 0 else "")
 
 
 def _state(handoff: SessionHandoff) -> str:
@@ -279,9 +298,11 @@ def _items(document: Section, *titles: str) -> tuple[str, ...]:
 
 
 def _done_task(item: str) -> DoneTask:
-    sha = _SHA.search(item)
-    match = _TASK_IN_ITEM.match(item)
-    return DoneTask(match[1] if match else item, sha[1] if sha else None)
+    # A claim may name a commit too, which is not that of the task.
+    task, _, _ = item.partition(_CLAIMED_ONLY)
+    sha = _SHA.search(task)
+    match = _TASK_IN_ITEM.match(task)
+    return DoneTask(match[1] if match else task, sha[1] if sha else None)
 
 
 def _commit(item: str) -> HandoffCommit:
