@@ -10,12 +10,6 @@ from tests.delegation.runners import Place
 _MARKER = "delegation"
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", f"{_MARKER}: kills runners many times; only `make delegation` runs it"
-    )
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the long tests, unless the marker is asked for."""
     if _MARKER in str(config.getoption("markexpr")):
