@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
-from goop_mcp.store.graph_rows import GraphReader, GraphWriter
 from goop_mcp.store.records import (
     Confirmation,
     ConfirmationAnswer,
@@ -38,6 +37,9 @@ from goop_mcp.store.records import (
 from goop_mcp.store.statistics import Statistics, StatisticsFilter
 from goop_mcp.validation.safe_json import JsonValue
 
+if TYPE_CHECKING:
+    from goop_mcp.store.graph_rows import GraphReader, GraphWriter
+
 __all__ = ["ReadTransaction", "Store", "WriteTransaction"]
 
 T = TypeVar("T")
@@ -50,7 +52,7 @@ class ReadTransaction(Protocol):
     """
 
     @property
-    def graphs(self) -> GraphReader:
+    def graphs(self) -> "GraphReader":
         """The rows of delegation runs."""
         ...
 
@@ -289,7 +291,7 @@ class WriteTransaction(ReadTransaction, Protocol):
     """One transaction. Its own reading methods see what it adds at once."""
 
     @property
-    def graphs(self) -> GraphWriter:
+    def graphs(self) -> "GraphWriter":
         """The rows of delegation runs."""
         ...
 

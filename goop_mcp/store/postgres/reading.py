@@ -4,12 +4,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed
 
-from goop_mcp.store.graph_rows import GraphReader, for_postgres
+from goop_mcp import store
 from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
 from goop_mcp.store.postgres.errors import translating
@@ -40,6 +40,9 @@ from goop_mcp.store.search_text import MOST_WORDS, fold_concept, search_text, te
 from goop_mcp.store.statistics import Statistics, StatisticsFilter, gather_statistics
 from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 from goop_mcp.validation.safe_json import JsonValue
+
+if TYPE_CHECKING:
+    from goop_mcp.store.graph_rows import GraphReader
 
 __all__ = [
     "LISTS",
@@ -88,9 +91,9 @@ class PostgresReadTransaction:
         self._mine = {"tenant": project.tenant, "project": project.name}
 
     @property
-    def graphs(self) -> GraphReader:
+    def graphs(self) -> "GraphReader":
         """The rows of delegation runs."""
-        return GraphReader(self._graph_rows)
+        return store.graph_rows.GraphReader(self._graph_rows)
 
     def revision(self) -> int:
         """Return the revision of the last change, 0 for a project without any."""
@@ -400,7 +403,7 @@ class PostgresReadTransaction:
 
     def _graph_rows(self, statement: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
         # All statements are constants of `graph_rows`; values are bound.
-        return self._rows(SQL(for_postgres(statement)), **values)
+        return self._rows(SQL(store.graph_rows.for_postgres(statement)), **values)
 
     def _rows(self, statement: SQL | Composed, **values: object) -> list[dict[str, Any]]:
         """Run a statement for this project; raise subclasses of StoreError."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
+from goop_mcp import store
 from goop_mcp.current_request import current_request
 from goop_mcp.store.failpoints import Failpoint, failpoint
-from goop_mcp.store.graph_rows import GraphWriter
 from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
 from goop_mcp.store.postgres.reading import (
@@ -52,6 +52,9 @@ from goop_mcp.store.search_text import fold_concept, search_body, search_text
 from goop_mcp.store.storable import refuse_unstorable, refuse_unstorable_text
 from goop_mcp.store.vectors import packed
 from goop_mcp.validation.safe_json import JsonValue
+
+if TYPE_CHECKING:
+    from goop_mcp.store.graph_rows import GraphWriter
 
 __all__ = ["IdCounters", "PostgresWriteTransaction"]
 
@@ -120,9 +123,9 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
         self._raised = self.has_forgotten = False
 
     @property
-    def graphs(self) -> GraphWriter:
+    def graphs(self) -> "GraphWriter":
         """The rows of delegation runs."""
-        return GraphWriter(self._graph_rows)
+        return store.graph_rows.GraphWriter(self._graph_rows)
 
     def next_revision(self) -> int:
         """Return this transaction's revision, one more than the last; the same at each call."""

@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import apsw
 
-from goop_mcp.store.graph_rows import GraphReader, for_sqlite
+from goop_mcp import store
 from goop_mcp.store.records import (
     MOST_CONFIRMATIONS,
     MOST_KEPT_DOCUMENTS,
@@ -37,6 +37,9 @@ from goop_mcp.store.sqlite.search import WordFrequencies, filtering, search
 from goop_mcp.store.statistics import Dialect, Statistics, StatisticsFilter, gather_statistics
 from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 from goop_mcp.validation.safe_json import JsonValue
+
+if TYPE_CHECKING:
+    from goop_mcp.store.graph_rows import GraphReader
 
 __all__ = ["LISTS", "SqliteReadTransaction"]
 
@@ -129,9 +132,9 @@ class SqliteReadTransaction:
         self._frequencies: WordFrequencies | None = None
 
     @property
-    def graphs(self) -> GraphReader:
+    def graphs(self) -> "GraphReader":
         """The rows of delegation runs."""
-        return GraphReader(self._graph_rows)
+        return store.graph_rows.GraphReader(self._graph_rows)
 
     def revision(self) -> int:
         """Return the revision of the last change."""
@@ -479,7 +482,7 @@ class SqliteReadTransaction:
         )
 
     def _graph_rows(self, statement: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-        cursor = self._connection.execute(for_sqlite(statement), values)
+        cursor = self._connection.execute(store.graph_rows.for_sqlite(statement), values)
         names: list[str] = []
         rows: list[dict[str, Any]] = []
         for row in cursor:

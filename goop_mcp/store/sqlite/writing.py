@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 
+from goop_mcp import store
 from goop_mcp.current_request import current_request
 from goop_mcp.store.failpoints import Failpoint, failpoint
-from goop_mcp.store.graph_rows import GraphWriter
 from goop_mcp.store.records import (
     MOST_BYTES_OF_KEPT_REPLIES,
     MOST_BYTES_OF_KEPT_RUNS,
@@ -42,6 +42,9 @@ from goop_mcp.store.sqlite.reading import LISTS, SqliteReadTransaction
 from goop_mcp.store.storable import refuse_unstorable, refuse_unstorable_text
 from goop_mcp.store.vectors import packed
 from goop_mcp.validation.safe_json import JsonValue
+
+if TYPE_CHECKING:
+    from goop_mcp.store.graph_rows import GraphWriter
 
 __all__ = ["SqliteWriteTransaction"]
 
@@ -123,9 +126,9 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         self.has_forgotten = self.has_purged = False
 
     @property
-    def graphs(self) -> GraphWriter:
+    def graphs(self) -> "GraphWriter":
         """The rows of delegation runs."""
-        return GraphWriter(self._graph_rows)
+        return store.graph_rows.GraphWriter(self._graph_rows)
 
     def next_revision(self) -> int:
         """Return this transaction's revision."""
