@@ -205,6 +205,11 @@ class Report:
 
         values["extensions"] = extensions
 
+        # A check that cites no run is written as it was before runs could be cited.
+        for check in values["verification"] or ():
+            if check["run"] is None:
+                del check["run"]
+
         return values
 
     @classmethod

@@ -4,10 +4,12 @@ import pytest
 
 from goop_mcp import Expectations, Severity, validate
 from goop_mcp.protocols.goop_report.model import (
+    Check,
     Commit,
     FileAction,
     FileChange,
     MemoryType,
+    Report,
     SavedMemory,
 )
 from tests.requirements import requirement
@@ -344,3 +346,18 @@ def test_absent_sections_and_empty_sections_are_distinguished() -> None:
 
     assert (absent.artifacts, absent.memory, absent.verification) == (None, None, None)
     assert empty.verification == ()
+
+
+def test_a_check_names_a_recorded_run_only_where_it_cites_one() -> None:
+    checks = (
+        Check(name="tests", passed=True),
+        Check(name="lint", passed=True, run="r-0123456789ab"),
+    )
+    report = Report(version=None, status=None, agent=None, verification=checks)
+    written = report.to_dict()
+
+    assert [check.get("run", "absent") for check in written["verification"]] == [
+        "absent",
+        "r-0123456789ab",
+    ]
+    assert Report.from_dict(written) == report
