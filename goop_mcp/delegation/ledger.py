@@ -213,7 +213,9 @@ class Ledger:
             kept = self._unchanged(run, graph, rows)
             # What agents added belongs to what was asked before, and comes again if it must.
             writing.graphs.remove_steps(id, but=kept)
-            run = replace(
+            # Made of the run as it is stored: only what differs from that is written.
+            change = RunChange(writing, run, graph)
+            change.run = replace(
                 run,
                 graph=as_json(graph.to_dict()),
                 graph_hash=graph.digest,
@@ -221,7 +223,6 @@ class Ledger:
                 state="running",
                 ended_at=None,
             )
-            change = RunChange(writing, run, graph)
             for step in graph.steps.values():
                 if step.id not in kept:
                     change.add_step(step, distance=graph.distance[step.id], again=rows.get(step.id))
