@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from psycopg.rows import dict_row
+from psycopg.rows import dict_row, tuple_row
 from psycopg.sql import SQL, Composed
 
 from goop_mcp import store
@@ -401,9 +401,15 @@ class PostgresReadTransaction:
     def _one_memory(self, statement: Composed, value: int | str) -> StoredMemory | None:
         return next((memory_of(row) for row in self._rows(statement, value=value)), None)
 
-    def _graph_rows(self, statement: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _graph_rows(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        if self._connection is None:
+            return []
+
         # All statements are constants of `graph_rows`; values are bound.
-        return self._rows(SQL(store.graph_rows.for_postgres(statement)), **values)
+        asked = SQL(store.graph_rows.for_postgres(statement))
+        with translating(self._place), self._connection.cursor(row_factory=tuple_row) as cursor:
+            cursor.execute(asked, {**values, **self._mine})
+            return cursor.fetchall() if cursor.description else []
 
     def _rows(self, statement: SQL | Composed, **values: object) -> list[dict[str, Any]]:
         """Run a statement for this project; raise subclasses of StoreError."""

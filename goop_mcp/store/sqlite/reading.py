@@ -481,16 +481,8 @@ class SqliteReadTransaction:
             lambda statement: self._connection.execute(statement, bindings).fetchall(), _DIALECT
         )
 
-    def _graph_rows(self, statement: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-        cursor = self._connection.execute(store.graph_rows.for_sqlite(statement), values)
-        names: list[str] = []
-        rows: list[dict[str, Any]] = []
-        for row in cursor:
-            # The columns are known only while the statement runs.
-            names = names or [each[0] for each in cursor.get_description()]
-            rows.append(dict(zip(names, row, strict=True)))
-
-        return rows
+    def _graph_rows(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return self._connection.execute(store.graph_rows.for_sqlite(statement), values).fetchall()
 
     def _select(self, kind: type[Record], rest: str, bindings: Bindings) -> list[Record]:
         """Return records of `kind`, whose fields are named like the columns of its table `m`."""
