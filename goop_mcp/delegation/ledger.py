@@ -361,16 +361,17 @@ class Ledger:
         return self.store.write(write, timeout=self.lease_seconds / 3)
 
     def claim(
-        self, id: str, runner: ThisProcess, *, parallel: int | None = None
+        self, id: str, runner: ThisProcess, *, parallel: int | None = None, task: str | None = None
     ) -> Claim | Nothing:
         """Take the most urgent task that may begin; or one whose runner is dead.
 
-        `parallel` bounds the tasks of this run at once, in place of the graph's own limit.
+        `parallel` bounds the tasks of this run at once, in place of the graph's own limit. With
+        `task` no other is taken: somebody else decides the order, and delivers each by its id.
         """
 
         def write(writing: WriteTransaction) -> Claim | Nothing:
             change = self._change(writing, id)
-            found = self._claim(change, runner, parallel)
+            found = self._claim(change, runner, parallel, task)
             change.save()
             # What was written may have ended the run, or let it wait for a person.
             return Nothing(change.run.state, found.seconds) if isinstance(found, Nothing) else found
@@ -378,7 +379,11 @@ class Ledger:
         return self.store.write(write)
 
     def _claim(
-        self, change: RunChange, runner: ThisProcess, parallel: int | None = None
+        self,
+        change: RunChange,
+        runner: ThisProcess,
+        parallel: int | None = None,
+        task: str | None = None,
     ) -> Claim | Nothing:
         run, now, rows = change.run, change.now, change.writing.graphs
         if run.state in RUN_ENDED:
@@ -390,7 +395,7 @@ class Ledger:
 
         running = rows.tasks(run.id, state="running")
         for row in running:
-            if row.owner == runner.owner:
+            if row.owner == runner.owner or task not in (None, row.id):
                 continue
 
             owner = rows.runner(row.owner or "")
@@ -402,7 +407,7 @@ class Ledger:
         most = parallel or change.graph.limits.parallel
         if len(running) < most:
             busy = _Busy(running, change.graph)
-            for row in _ready_tasks(change.writing, run.id):
+            for row in _ready_tasks(change.writing, run.id, task):
                 step = step_of(row)
                 if not isinstance(step, GraphTask):
                     continue
@@ -839,8 +844,17 @@ class Ledger:
         return row
 
 
-def _ready_tasks(writing: WriteTransaction, id: str) -> Iterator[GraphTaskRow]:
-    """Yield tasks that may begin: nearly always one of the first does, so few are read at once."""
+def _ready_tasks(
+    writing: WriteTransaction, id: str, task: str | None = None
+) -> Iterator[GraphTaskRow]:
+    """Yield tasks that may begin: nearly always one of the first does, so few are read at once.
+
+    With `task` that one at most.
+    """
+    if task is not None:
+        row = writing.graphs.task(id, task)
+        yield from [row] if row is not None and row.state in ("ready", "retrying") else []
+        return
     first = writing.graphs.ready_tasks(id, limit=_READ_FIRST)
     yield from first
     if len(first) == _READ_FIRST:
