@@ -21,9 +21,12 @@ from goop_mcp.delegation.run_views import RunView
 from goop_mcp.delegation.runner import Runner
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.trusting import is_trusted_graph, trust_graph
+from goop_mcp.memory.times import utc_now, written
 from goop_mcp.recording.state_folder import state_folder
-from goop_mcp.services.runs import read_view
+from goop_mcp.services.runs import read_view, record_task
 from goop_mcp.settings import Settings
+from goop_mcp.store.graph_rows import GraphTaskRow
+from goop_mcp.workspace.layout import FOLDER
 
 __all__ = [
     "A_PERSON",
@@ -87,6 +90,12 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
         view = read_view(application.store, run)
         makers = agent_makers(view.graph, project=settings.project)
 
+        def record(row: GraphTaskRow) -> int:
+            context = application.writing_context()
+            return record_task(context, row, rules=application.rules, now=written(utc_now()))
+
+        # A graph may run in any folder; documents are written only where somebody wants them.
+        is_project = not settings.writes_files or application.files.exists(FOLDER)
         with shown_live(view, form) as on_event:
             runner = Runner(
                 ledger,
@@ -94,6 +103,7 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
                 makers,
                 project=settings.project,
                 on_event=on_event,
+                record=record if is_project else None,
                 parallel=parallel,
             )
             interrupted = anyio.run(_run, runner)

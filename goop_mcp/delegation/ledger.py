@@ -749,14 +749,33 @@ class Ledger:
 
         self.store.write(write)
 
-    def set_report(self, run: str, task: str, report: int) -> None:
+    def unrecorded(self, run: str, task: str | None = None) -> list[GraphTaskRow]:
+        """Return the accepted tasks whose reports are not recorded; of `task` only, if given."""
+
+        def read(reading: ReadTransaction) -> list[GraphTaskRow]:
+            if task is not None:
+                rows = [row for row in (reading.graphs.task(run, task),) if row is not None]
+            else:
+                rows = reading.graphs.tasks(run, state="accepted")
+            return [
+                row
+                for row in rows
+                if (row.kind, row.state, row.report) == ("task", "accepted", None) and row.result
+            ]
+
+        return self.store.read(read)
+
+    def set_report(self, row: GraphTaskRow, report: int) -> None:
         """Keep the number under which the report of a task was recorded."""
 
         def write(writing: WriteTransaction) -> None:
-            row = find_task(writing, run, task)
-            change = self._change(writing, run)
-            change.move(row, row.state, report=report)
-            change.save()
+            now = find_task(writing, row.run, row.id)
+            # It may run again already: the number is that of an earlier round.
+            if (now.state, now.fence) == (row.state, row.fence):
+                change = self._change(writing, row.run)
+                change.move(now, now.state, report=report)
+                change.event(row.id, "recorded", {"report": report})
+                change.save()
 
         self.store.write(write)
 
