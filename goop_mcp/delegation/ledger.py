@@ -8,7 +8,7 @@ may happen twice, and what follows from it happens once.
 import json
 import math
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
@@ -42,6 +42,7 @@ from goop_mcp.retry.replies import Message, Usage
 from goop_mcp.store.graph_rows import (
     CircuitRow,
     GraphAttemptRow,
+    GraphReader,
     GraphRunRow,
     GraphSource,
     GraphTaskRow,
@@ -65,7 +66,6 @@ LEASE_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 10.0
 """How long after its lease a task of another host is left alone: its programs end meanwhile."""
 
-_READ_FIRST: Final = 2
 _LOOKED_AT: Final = 200
 _OLD_RUNNERS: Final = 7 * 86_400.0
 _LONGEST_INPUT: Final = 1_000_000
@@ -402,7 +402,8 @@ class Ledger:
         most = parallel or change.graph.limits.parallel
         if len(running) < most:
             busy = _Busy(running, change.graph)
-            for row in _ready_tasks(change.writing, run.id):
+            first = rows.first_ready(run.id, limit=2)
+            for row in _ready_tasks(rows, run.id, first):
                 step = step_of(row)
                 if not isinstance(step, GraphTask):
                     continue
@@ -413,8 +414,9 @@ class Ledger:
                 elif not busy.excludes(step):
                     claim = self._begin(change, row, step, runner, circuit)
                     if claim is not None:
-                        more = len(running) + 1 < most and len(rows.ready_tasks(run.id, limit=1))
-                        return replace(claim, more=bool(more))
+                        has_room = len(running) + 1 < most
+                        others = len(first) > 1 or (has_room and rows.first_ready(run.id, limit=1))
+                        return replace(claim, more=has_room and bool(others))
 
         return Nothing(change.run.state, max(0.02, min(0.5, soonest)))
 
@@ -858,12 +860,13 @@ class Ledger:
         return row
 
 
-def _ready_tasks(writing: WriteTransaction, id: str) -> Iterator[GraphTaskRow]:
-    """Yield tasks that may begin: nearly always one of the first does, so few are read at once."""
-    first = writing.graphs.ready_tasks(id, limit=_READ_FIRST)
+def _ready_tasks(
+    rows: GraphReader, id: str, first: Sequence[GraphTaskRow]
+) -> Iterator[GraphTaskRow]:
+    """Yield the tasks that may begin after `first`, which nearly always is enough."""
     yield from first
-    if len(first) == _READ_FIRST:
-        yield from writing.graphs.ready_tasks(id, limit=_LOOKED_AT)[_READ_FIRST:]
+    known = {row.id for row in first}
+    yield from (row for row in rows.ready_tasks(id, limit=_LOOKED_AT) if row.id not in known)
 
 
 def _prompt_of(row: GraphTaskRow) -> str:
