@@ -33,7 +33,16 @@ _COLORS: Final = {
     "accepted": "green",
     "failed": "red",
 }
-_SHOWN_EVENTS: Final = ("state", "answered", "added", "decided", "late", "lease_lost", "kept")
+_SHOWN_EVENTS: Final = (
+    "state",
+    "answered",
+    "added",
+    "decided",
+    "late",
+    "lease_lost",
+    "kept",
+    "not_recorded",
+)
 
 OnEvent = Callable[[GraphEventRow], None]
 

@@ -22,10 +22,12 @@ from goop_mcp.delegation.run_views import RunView
 from goop_mcp.delegation.runner import Runner
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.trusting import is_trusted_graph, trust_graph
+from goop_mcp.memory.times import utc_now, written
 from goop_mcp.recording.state_folder import state_folder
-from goop_mcp.services.runs import read_view
+from goop_mcp.services.runs import read_view, record_task
 from goop_mcp.settings import Settings
-from goop_mcp.store.graph_rows import GraphEventRow
+from goop_mcp.store.graph_rows import GraphEventRow, GraphTaskRow
+from goop_mcp.workspace.layout import FOLDER
 
 __all__ = [
     "A_PERSON",
@@ -103,6 +105,7 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
                 makers,
                 project=settings.project,
                 on_event=on_event,
+                record=_recorder(application),
                 parallel=parallel,
             )
             interrupted = anyio.run(_run_until_signal, runner.run, runner.stop)
@@ -143,12 +146,26 @@ def run_all_here(
             may_run=may_run_here,
             limiter=anyio.CapacityLimiter(parallel or _PARALLEL),
             on_event=show_event,
+            record=_recorder(application),
         )
         dispatcher = LeaseDispatcher(maker)
         complain("takes tasks of all open runs; Ctrl-C ends that")
         anyio.run(_run_until_signal, dispatcher.run, dispatcher.stop)
 
     return 0
+
+
+def _recorder(application: AppContext) -> Callable[[GraphTaskRow], int] | None:
+    """Return what records the report of a task in the project, None outside of one."""
+    # A graph may run in any folder; documents are written only where somebody wants them.
+    if application.settings.writes_files and not application.files.exists(FOLDER):
+        return None
+
+    def record(row: GraphTaskRow) -> int:
+        context = application.writing_context()
+        return record_task(context, row, rules=application.rules, now=written(utc_now()))
+
+    return record
 
 
 async def _run_until_signal(run: Callable[[], Awaitable[object]], stop: Callable[[], None]) -> bool:

@@ -395,6 +395,7 @@ class RunChange:
             program_pid=None,
             cancel_requested=0,
             decision=None,
+            report=None,
             session=None if fresh else row.session,
         )
 

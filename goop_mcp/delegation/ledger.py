@@ -8,7 +8,7 @@ may happen twice, and what follows from it happens once.
 import json
 import math
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
@@ -42,6 +42,7 @@ from goop_mcp.retry.replies import Message, Usage
 from goop_mcp.store.graph_rows import (
     CircuitRow,
     GraphAttemptRow,
+    GraphReader,
     GraphRunRow,
     GraphSource,
     GraphTaskRow,
@@ -65,7 +66,6 @@ LEASE_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 10.0
 """How long after its lease a task of another host is left alone: its programs end meanwhile."""
 
-_READ_FIRST: Final = 2
 _LOOKED_AT: Final = 200
 _OLD_RUNNERS: Final = 7 * 86_400.0
 _LONGEST_INPUT: Final = 1_000_000
@@ -407,7 +407,9 @@ class Ledger:
         most = parallel or change.graph.limits.parallel
         if len(running) < most:
             busy = _Busy(running, change.graph)
-            for row in _ready_tasks(change.writing, run.id, task):
+            first = rows.first_ready(run.id, limit=2)
+            wanted = _ready_tasks(rows, run.id, first)
+            for row in wanted if task is None else _ready_task(rows, run.id, task):
                 step = step_of(row)
                 if not isinstance(step, GraphTask):
                     continue
@@ -418,8 +420,9 @@ class Ledger:
                 elif not busy.excludes(step):
                     claim = self._begin(change, row, step, runner, circuit)
                     if claim is not None:
-                        more = len(running) + 1 < most and len(rows.ready_tasks(run.id, limit=1))
-                        return replace(claim, more=bool(more))
+                        has_room = len(running) + 1 < most
+                        others = len(first) > 1 or (has_room and rows.first_ready(run.id, limit=1))
+                        return replace(claim, more=has_room and bool(others))
 
         return Nothing(change.run.state, max(0.02, min(0.5, soonest)))
 
@@ -754,14 +757,33 @@ class Ledger:
 
         self.store.write(write)
 
-    def set_report(self, run: str, task: str, report: int) -> None:
+    def unrecorded(self, run: str, task: str | None = None) -> list[GraphTaskRow]:
+        """Return the accepted tasks whose reports are not recorded; of `task` only, if given."""
+
+        def read(reading: ReadTransaction) -> list[GraphTaskRow]:
+            if task is not None:
+                rows = [row for row in (reading.graphs.task(run, task),) if row is not None]
+            else:
+                rows = reading.graphs.tasks(run, state="accepted")
+            return [
+                row
+                for row in rows
+                if (row.kind, row.state, row.report) == ("task", "accepted", None) and row.result
+            ]
+
+        return self.store.read(read)
+
+    def set_report(self, row: GraphTaskRow, report: int) -> None:
         """Keep the number under which the report of a task was recorded."""
 
         def write(writing: WriteTransaction) -> None:
-            row = find_task(writing, run, task)
-            change = self._change(writing, run)
-            change.move(row, row.state, report=report)
-            change.save()
+            now = find_task(writing, row.run, row.id)
+            # It may run again already: the number is that of an earlier round.
+            if (now.state, now.fence) == (row.state, row.fence):
+                change = self._change(writing, row.run)
+                change.move(now, now.state, report=report)
+                change.event(row.id, "recorded", {"report": report})
+                change.save()
 
         self.store.write(write)
 
@@ -845,20 +867,18 @@ class Ledger:
 
 
 def _ready_tasks(
-    writing: WriteTransaction, id: str, task: str | None = None
+    rows: GraphReader, id: str, first: Sequence[GraphTaskRow]
 ) -> Iterator[GraphTaskRow]:
-    """Yield tasks that may begin: nearly always one of the first does, so few are read at once.
-
-    With `task` that one at most.
-    """
-    if task is not None:
-        row = writing.graphs.task(id, task)
-        yield from [row] if row is not None and row.state in ("ready", "retrying") else []
-        return
-    first = writing.graphs.ready_tasks(id, limit=_READ_FIRST)
+    """Yield the tasks that may begin after `first`, which nearly always is enough."""
     yield from first
-    if len(first) == _READ_FIRST:
-        yield from writing.graphs.ready_tasks(id, limit=_LOOKED_AT)[_READ_FIRST:]
+    known = {row.id for row in first}
+    yield from (row for row in rows.ready_tasks(id, limit=_LOOKED_AT) if row.id not in known)
+
+
+def _ready_task(rows: GraphReader, id: str, task: str) -> Iterator[GraphTaskRow]:
+    row = rows.task(id, task)
+    if row is not None and row.state in ("ready", "retrying"):
+        yield row
 
 
 def _prompt_of(row: GraphTaskRow) -> str:

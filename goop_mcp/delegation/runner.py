@@ -41,7 +41,7 @@ from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent, Message, Reply
 from goop_mcp.store.graph_rows import GraphEventRow, GraphTaskRow
 from goop_mcp.store.interface import ReadTransaction, Store
-from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.validation.verdict import Verdict
 
@@ -68,8 +68,11 @@ _INTERRUPTED: Final = (
 _logger = logging.getLogger(__name__)
 
 OnEvent = Callable[[GraphEventRow], None]
-RecordReport = Callable[[Claim, Outcome], int | None]
-"""Records an accepted report in the project; returns its number. It may be called twice."""
+RecordReport = Callable[[GraphTaskRow], int]
+"""Records the report of an accepted task in the project, and returns its number.
+
+It may be called twice for one report, and raises GoopError for one that is not recorded.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +217,7 @@ class Runner:
     async def run(self) -> GraphOutcome:
         """Work until the run has ended, waits for a person, or this runner is stopped."""
         await self._stored(self._ledger.register, self.process)
+        await self._record_reports()
         with anyio.CancelScope() as self._scope:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._renew_leases)
@@ -444,7 +448,7 @@ class Runner:
                 )
             )
             caller.answered = None
-            await self._record_report(claim, outcome)
+            await self._record_reports(claim.row.id)
             return done if isinstance(done, Claim) else None
 
         await caller.write_answer()
@@ -459,17 +463,21 @@ class Runner:
         await self._give_up(claim, reason, message, person=reason == "interrupted")
         return None
 
-    async def _record_report(self, claim: Claim, outcome: Outcome) -> None:
-        """Record an accepted report; that it is missing is noted, and `resume` tries again."""
+    async def _record_reports(self, task: str | None = None) -> None:
+        """Record the accepted report of `task`, or all that were not; what fails is noted.
+
+        A runner that was killed between the end of a task and its record left that to the next one.
+        """
         if self._record is None:
             return
-        try:
-            number = await anyio.to_thread.run_sync(self._record, claim, outcome)
-        except GoopError as error:
-            _logger.warning("the report of %s is not recorded: %s", claim.row.id, error)
-            return
-        if number is not None:
-            await self._stored(self._ledger.set_report, self._run, claim.row.id, number)
+        for row in await self._stored(self._ledger.unrecorded, self._run, task):
+            try:
+                number = await anyio.to_thread.run_sync(self._record, row)
+            except GoopError as error:
+                reason: dict[str, JsonValue] = {"message": excerpt(str(error), 500)}
+                await self._stored(self._ledger.note, self._run, row.id, "not_recorded", reason)
+            else:
+                await self._stored(self._ledger.set_report, row, number)
 
     async def _give_up(
         self, claim: Claim, reason: str, message: str, *, person: bool = False

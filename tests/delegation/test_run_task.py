@@ -43,7 +43,7 @@ async def test_a_task_is_asked_once_however_often_it_is_called(
         assert done.outcome is not None
         return done.state
 
-    with pytest.raises(RunError, match="b of run-.* waits for other tasks"):
+    with pytest.raises(RunError, match=r"b of run-.* waits for other tasks"):
         await call("b")
     with pytest.raises(RunError, match="no task"):
         await call("c")
