@@ -186,7 +186,7 @@ def recorded_answer(recorded: "RecordedReport", detail: Detail = "short") -> Cal
     status = _RECORDED[recorded.status].format(report=written.report, revision=written.revision)
     lines = [f"{heading}; {status}"] if recorded.status == "rejected" else [status, heading]
     lines += [f"written: {path}" for path in written.files]
-    # Said explicitly, as a server without the folder writes no files.
+    # Stated explicitly, as a server without the folder writes no files.
     lines += [f"shown at: {address}" for address in written.resources]
     if (state := written.state) is not None:
         moved = written.phase_before not in (None, state.phase)

@@ -270,7 +270,7 @@ class GoopServer(SdkServer):
             ) from error
         except ResourceError as error:
             cause = error.__cause__
-            # What does not exist is told apart from what cannot be read: clients retry only the
+            # What does not exist is another error than what cannot be read: clients retry only the
             # latter.
             if isinstance(cause, UnknownNameError) or (
                 isinstance(cause, GoopError) and isinstance(cause, LookupError)

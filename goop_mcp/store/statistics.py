@@ -146,7 +146,7 @@ def gather_statistics(ask: Ask, dialect: Dialect) -> Statistics:
     queries = _Queries(ask, dialect)
     week = dialect.week
 
-    # One query for each figure: their groups differ, so that a single query could not hold them.
+    # One query for each number: their groups differ, so that a single query could not hold them.
     return Statistics(
         # Grouping by a constant gives one row with the total, in the shape of the other groups.
         replies=next(iter(queries.replies("NULL").values()), ReplyCounts()),

@@ -194,7 +194,7 @@ class NetworkApplication:
             Route("/health", health, methods=["GET"]),
             Route("/ready", ready, methods=["GET"]),
         ]
-        # Only where tokens are issued elsewhere: it tells clients who issues them.
+        # Only where tokens are issued elsewhere: it names the issuer to clients.
         if self._network.issuer is not None:
             routes.append(metadata_route(self._network.issuer))
         if self._metrics is not None:

@@ -287,7 +287,7 @@ class PostgresReadTransaction:
     def confirmations(self, *, round: int) -> list[Confirmation]:
         """Return what people confirmed in a round, oldest first."""
         rows = self._rows(statements.CONFIRMATIONS, round=round, limit=MOST_CONFIRMATIONS)
-        # The newest were read, the oldest of them is told first.
+        # The newest were read, the oldest of them is returned first.
         return [Confirmation(**row) for row in rows][::-1]
 
     def stored_state(self) -> str | None:

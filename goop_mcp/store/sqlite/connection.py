@@ -32,7 +32,7 @@ __all__ = [
 NEW_FILE_MODE = 0o600
 """Only the owner may read reports and memories; SQLite gives -wal and -shm the same mode."""
 
-# "goop" in ASCII, in the header of the file: how SQLite lets programs tell their files apart.
+# "goop" in ASCII, in the header of the file: by which programs recognize their own files.
 _APPLICATION = 0x676F6F70
 
 # 3.51.3 repaired a reset of the log that could overwrite commits of another process.

@@ -356,7 +356,7 @@ class SqliteReadTransaction:
         """Return what people confirmed in a round, oldest first."""
         newest = self._select(
             # The newest are read, as they matter when there are more than MOST_CONFIRMATIONS, and
-            # turned round: documents tell what was confirmed in the order in which it happened.
+            # turned round: documents show what was confirmed in the order in which it happened.
             Confirmation,
             "WHERE round = :round AND status = 'confirmed' ORDER BY id DESC LIMIT :limit",
             {"round": round, "limit": MOST_CONFIRMATIONS},

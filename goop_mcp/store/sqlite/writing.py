@@ -52,7 +52,7 @@ __all__ = ["SqliteWriteTransaction"]
 _as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 _CALLER: Final = "INSERT INTO callers (revision, caller, tool, request_id) VALUES (?, ?, ?, ?)"
 # Emptied in place: the row stays, so that a number never stands for two memories and an export of
-# changes can tell that this one is gone. The triggers of the table remove its words.
+# changes can show that this one is gone. The triggers of the table remove its words.
 _FORGET: Final = """
 UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '',
   inner_words = '', filter_tokens = '', facts = '[]', source_files = '[]', sketches = '[]',
@@ -108,7 +108,7 @@ UPDATE recorded_runs SET content = '', mac = '' WHERE id IN (
   ) WHERE place > ? OR bytes > ?
 )
 """
-# Rows without content remain for a while, to tell "removed" from "never recorded". This bounds
+# Rows without content remain for a while, to distinguish "removed" from "never recorded". This bounds
 # their number as well.
 _FORGET_RUNS: Final = """
 DELETE FROM recorded_runs
@@ -261,7 +261,7 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         """Keep a reply in place of the earlier one of the same agent and key."""
         refuse_unstorable(new)
         refuse_long_reply(new)
-        # Replaced rather than updated, so that the id tells which reply came last.
+        # Replaced rather than updated, so that the id shows which reply came last.
         self._connection.execute(
             "DELETE FROM kept_replies WHERE agent = ? AND agent_key = ?", (new.agent, new.agent_key)
         )
