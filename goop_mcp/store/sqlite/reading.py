@@ -122,8 +122,8 @@ _OBJECTS: Final = {
     StoredReport: ("envelope", "verdict", "decision"),
     Confirmation: ("arguments",),
 }
-# The newest holders of a sketch only. A boilerplate sentence stands in very many memories and tells
-# nothing about any of them.
+# The newest holders of a sketch only. A boilerplate sentence stands in very many memories and
+# distinguishes none of them.
 _BY_SKETCH: Final = (
     "SELECT memory_id FROM memory_sketches WHERE sketch = ? ORDER BY memory_id DESC LIMIT ?"
 )
@@ -419,7 +419,7 @@ class SqliteReadTransaction:
 
         values = read_counters(str(found))
         # Counters decide whether an agent is asked again. Reading broken ones as zero would start
-        # its attempts anew, so that an error is better than a guess.
+        # its attempts again, so that an error is better than a guess.
         if values is None:
             raise ForeignValueError("counters")
         return values

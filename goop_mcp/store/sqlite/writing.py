@@ -108,8 +108,8 @@ UPDATE recorded_runs SET content = '', mac = '' WHERE id IN (
   ) WHERE place > ? OR bytes > ?
 )
 """
-# Rows without content remain for a while, to distinguish "removed" from "never recorded". This bounds
-# their number as well.
+# Rows without content remain for a while, to distinguish "removed" from "never recorded". This
+# bounds their number as well.
 _FORGET_RUNS: Final = """
 DELETE FROM recorded_runs
 WHERE id <= (SELECT id FROM recorded_runs ORDER BY id DESC LIMIT 1 OFFSET ?)
