@@ -26,6 +26,7 @@ from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.trusting import is_trusted_graph, trust_graph
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.recording.state_folder import state_folder
+from goop_mcp.server.telemetry_export import start_exporting
 from goop_mcp.services.runs import read_view, record_task
 from goop_mcp.settings import Settings
 from goop_mcp.store.graph_rows import GraphEventRow, GraphTaskRow
@@ -110,7 +111,7 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
                 record=_recorder(application),
                 parallel=parallel,
             )
-            interrupted = anyio.run(_run_until_signal, runner.run, runner.stop)
+            interrupted = _run_exported(runner.run, runner.stop)
 
         final = read_view(application.store, run)
 
@@ -173,7 +174,7 @@ def run_all_here(
             project = f"{settings.tenant}/{settings.project_id}"
             worker = made(maker, url.reveal(), project=project, parallel=most)
         complain("takes tasks of all open runs; Ctrl-C ends that")
-        anyio.run(_run_until_signal, worker.run, worker.stop)
+        _run_exported(worker.run, worker.stop)
 
     return 0
 
@@ -189,6 +190,15 @@ def _recorder(application: AppContext) -> Callable[[GraphTaskRow], int] | None:
         return record_task(context, row, rules=application.rules, now=written(utc_now()))
 
     return record
+
+
+def _run_exported(run: Callable[[], Awaitable[object]], stop: Callable[[], None]) -> bool:
+    """Run until the end or a signal, with spans sent to the collector that OTEL_* names."""
+    export = start_exporting(os.environ)
+    try:
+        return anyio.run(_run_until_signal, run, stop)
+    finally:
+        export.finish()
 
 
 async def _run_until_signal(run: Callable[[], Awaitable[object]], stop: Callable[[], None]) -> bool:

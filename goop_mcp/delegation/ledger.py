@@ -35,6 +35,7 @@ from goop_mcp.delegation.states import (
     ENDED,
     RUN_ENDED,
 )
+from goop_mcp.delegation.traces import caller_trace
 from goop_mcp.errors import GoopError
 from goop_mcp.redaction import redact
 from goop_mcp.retry.attempts import Attempt
@@ -140,7 +141,6 @@ class Ledger:
         *,
         input: Mapping[str, JsonValue],
         options: Mapping[str, JsonValue] | None = None,
-        trace_id: str | None = None,
     ) -> str:
         """Add a run of `graph` and return its id. Raises RunError for values that are missing."""
         missing = [name for name in graph.inputs() if name not in input]
@@ -172,7 +172,7 @@ class Ledger:
                 reserved_tokens=0,
                 spent_calls=0,
                 spent_cost=0.0,
-                trace_id=trace_id,
+                trace_id=caller_trace(),
                 last_seq=0,
             )
             source = GraphSource(graph=as_json(graph.to_dict()), input=redact(written).text)

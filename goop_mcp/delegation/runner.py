@@ -25,6 +25,7 @@ from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Claim, Ledger, LostTaskError, Nothing, RunError
 from goop_mcp.delegation.processes import ThisProcess, end_program, started, this_process
 from goop_mcp.delegation.states import RUN_ENDED
+from goop_mcp.delegation.traces import attributes_of, in_trace_of, run_span
 from goop_mcp.delegation.worktrees import (
     Worktree,
     WorktreeError,
@@ -218,7 +219,8 @@ class Runner:
         """Work until the run has ended, waits for a person, or this runner is stopped."""
         await self._stored(self._ledger.register, self.process)
         await self._record_reports()
-        with anyio.CancelScope() as self._scope:
+        known = await self._stored(self._ledger.run, self._run)
+        with run_span(known), anyio.CancelScope() as self._scope:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._renew_leases)
                 group.start_soon(self._watch)
@@ -245,7 +247,8 @@ class Runner:
         if isinstance(found, Nothing):
             return False
 
-        with anyio.CancelScope() as self._scope:
+        known = await self._stored(self._ledger.run, self._run)
+        with in_trace_of(known), anyio.CancelScope() as self._scope:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._renew_leases)
                 group.start_soon(self._watch)
@@ -382,7 +385,12 @@ class Runner:
         remark = None
         if claim.interrupted is not None and claim.task.on_crash == "resume":
             remark = _INTERRUPTED.format(number=claim.interrupted)
-        loop = RetryLoop(self._job(claim, caller), attempts=claim.attempts, remark=remark)
+        loop = RetryLoop(
+            self._job(claim, caller),
+            attempts=claim.attempts,
+            remark=remark,
+            attributes=attributes_of(claim.row),
+        )
         self._loops[claim.row.id] = (claim, loop)
         if claim.row.cancel_requested:
             loop.cancel()

@@ -1,7 +1,7 @@
 """Ask an agent until its report is accepted, or until the policy says stop."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import Final, TypeVar
@@ -83,6 +83,7 @@ class RetryLoop:
         *,
         attempts: Iterable[Attempt] = (),
         remark: str | None = None,
+        attributes: Mapping[str, str | int] | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         check_type("the job", job, Job, "Job(agent, prompt, ...)")
@@ -90,7 +91,7 @@ class RetryLoop:
         for each in self.attempts:
             check_type("one of attempts", each, Attempt, "Attempt.from_dict(...)")
 
-        self._remark = remark
+        self._remark, self._attributes = remark, attributes
         self.outcome: Outcome | None = None
         self._job = job
         self._agent, self._key = job.agent, key_of(job.agent)
@@ -141,7 +142,7 @@ class RetryLoop:
             self._scope.cancel()
 
         because: StoppedBecause = "cancelled"
-        span = start_call_span(self._name)
+        span = start_call_span(self._name, self._attributes)
 
         with within(span):
             try:

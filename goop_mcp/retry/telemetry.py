@@ -60,10 +60,13 @@ def workflow_span(name: str) -> AbstractContextManager[object]:
     return within(_tracer.start_span(f"invoke_workflow {name}", attributes=attributes))
 
 
-def start_call_span(agent: str | None) -> trace.Span:
-    """Return a new span for a call with all its attempts; `agent` is the name."""
+def start_call_span(agent: str | None, more: Mapping[str, str | int] | None = None) -> trace.Span:
+    """Return a new span for a call with all its attempts; `agent` is the name.
+
+    `more` are attributes in addition: what the call is for.
+    """
     name, attributes = _named(agent)
-    return _tracer.start_span(name, attributes=attributes)
+    return _tracer.start_span(name, attributes={**attributes, **more} if more else attributes)
 
 
 # The same few agents are asked again and again.

@@ -1,5 +1,6 @@
 """A collector named by the standard variables gets traces and metrics of a server over HTTP."""
 
+import json
 import logging
 import sys
 import threading
@@ -13,10 +14,11 @@ from mcp.client.stdio import StdioServerParameters
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from goop_mcp.delegation import Graph
 from goop_mcp.server.telemetry_export import start_exporting
 from tests.cli.running import run
 from tests.repository import ROOT
-from tests.retry.agents import BAD_STATUS
+from tests.retry.agents import BAD_STATUS, GOOD
 from tests.server.connections import PROTOCOL_MODES, connect
 from tests.server.http.serving import environment
 
@@ -172,3 +174,27 @@ def test_a_protocol_that_is_not_spoken_is_named(caplog: pytest.LogCaptureFixture
     assert caplog.messages == [
         "nothing is exported: the protocol is 'grpc'; expected http/protobuf"
     ]
+
+
+def test_a_run_of_a_graph_on_the_command_line_is_sent_to_the_collector(
+    receiver: Receiver, tmp_path: Path
+) -> None:
+    reply = tmp_path / "reply.txt"
+    reply.write_text(GOOD, encoding="utf-8")
+    words = [sys.executable, "-c", f"print(open({str(reply)!r}).read())"]
+    (tmp_path / "trip.toml").write_text(
+        'graph = 1\nname = "trip"\nprotocol = "goop_report"\n'
+        f'[agents.worker]\nrun = "command"\non_stdin = true\ncommand = {json.dumps(words)}\n'
+        '[tasks.a]\nagent = "worker"\nprompt = "Do it."\n',
+        encoding="utf-8",
+    )
+    digest = Graph.load(tmp_path / "trip.toml", project=tmp_path).digest
+    variables = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url,
+        "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
+        "OTEL_METRICS_EXPORTER": "none",
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+    }
+    ended = run("delegate", "trip.toml", "--trust", digest, cwd=tmp_path, env=variables)
+    assert ended.code == 0, ended
+    receiver.wait_for("invoke_workflow trip", "invoke_agent worker", "goop.task.id")

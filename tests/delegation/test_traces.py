@@ -1,0 +1,91 @@
+"""The spans of a run, seen by the SDK's exporter in memory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan
+
+from goop_mcp.delegation import GraphOutcome, Task, run_graph
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.parts import GraphAgent, GraphGate
+from goop_mcp.delegation.runner import resume
+from tests.delegation.reports import report
+from tests.delegation.runners import Place
+from tests.telemetry import EXPORTER, set_up
+
+
+@pytest.fixture(autouse=True)
+def empty_exporter() -> Iterator[None]:
+    set_up()
+    EXPORTER.clear()
+    yield
+    EXPORTER.clear()
+
+
+def with_a_gate() -> Graph:
+    return Graph(
+        name="trip",
+        protocol="goop_report",
+        agents=(GraphAgent("worker"),),
+        tasks=(
+            Task("a", agent="worker", prompt="Do a"),
+            Task("b", agent="worker", prompt="Do b", needs=("go",)),
+        ),
+        gates=(GraphGate("go", question="Go on?", needs=("a",)),),
+    )
+
+
+async def played(place: Place, folder: Path) -> GraphOutcome:
+    """Run until a person is needed, answer, and go on as another process would."""
+    sent = iter(["no report", report(), report()])
+
+    def worker(_: str) -> str:
+        return next(sent)
+
+    agents = {"worker": worker}
+    first = await run_graph(with_a_gate(), store=place.store, agents=agents, project=folder)
+    place.ledger.answer(first.id, "go", "yes", by="Kim")
+    return await resume(place.store, first.id, agents=agents, project=folder)
+
+
+def spans(start: str) -> list[ReadableSpan]:
+    return [each for each in EXPORTER.get_finished_spans() if each.name.startswith(start)]
+
+
+def trace_of(span: ReadableSpan) -> int:
+    assert span.context is not None
+    return int(span.context.trace_id)
+
+
+def parent_of(span: ReadableSpan) -> int:
+    assert span.parent is not None
+    return int(span.parent.span_id)
+
+
+async def test_a_run_and_its_resume_are_one_trace(any_place: Place, tmp_path: Path) -> None:
+    done = await played(any_place, tmp_path)
+    assert done.state == "finished"
+    runs, calls, attempts = spans("invoke_workflow"), spans("invoke_agent"), spans("goop.ask")
+    assert [each.name for each in runs] == ["invoke_workflow trip"] * 2
+    assert len({trace_of(each) for each in [*runs, *calls, *attempts]}) == 1
+    assert len({parent_of(each) for each in runs}) == 1
+
+    by_run = [each.context.span_id for each in runs if each.context is not None]
+    assert [parent_of(each) for each in calls] == by_run
+    facts = [dict(each.attributes or {}) for each in calls]
+    assert [each["goop.task.id"] for each in facts] == ["a", "b"]
+    assert {each["goop.run.id"] for each in facts} == {done.id}
+    by_call = [each.context.span_id for each in calls if each.context is not None]
+    assert [parent_of(each) for each in attempts] == [by_call[0], by_call[0], by_call[1]]
+
+
+async def test_a_run_is_part_of_the_trace_in_which_it_was_created(
+    any_place: Place, tmp_path: Path
+) -> None:
+    with trace.get_tracer("program").start_as_current_span("program") as outside:
+        await played(any_place, tmp_path)
+    context = outside.get_span_context()
+    assert {trace_of(each) for each in spans("invoke_workflow")} == {context.trace_id}
+    assert {parent_of(each) for each in spans("invoke_workflow")} == {context.span_id}
