@@ -10,7 +10,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -102,11 +102,17 @@ class EndedCommand(NamedTuple):
 
 
 def run_command(
-    request: RunRequest, environment: Mapping[str, str], output: CommandOutput, *, passes_on: bool
+    request: RunRequest,
+    environment: Mapping[str, str],
+    output: CommandOutput,
+    *,
+    passes_on: bool,
+    meanwhile: Callable[[], None],
 ) -> EndedCommand:
     """Run the command to its end, and return how it ended; its output goes to `output`.
 
     `passes_on` is whether it is written to our own streams as well, and ours is its input.
+    `meanwhile` is called once the command runs, and must return at once.
     """
     try:
         # The caller's own command, as it is: no shell reads it.
@@ -123,6 +129,7 @@ def run_command(
     except (OSError, ValueError) as error:
         return EndedCommand(COULD_NOT_START, not_started=_reason(error))
 
+    meanwhile()
     if passes_on:
         # Loaded while the command runs already. A server has children that are not ours to end.
         recording.descendants.adopt_orphans()

@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from goop_mcp import recording
 from goop_mcp.errors import ResultFileError
 from goop_mcp.evidence.recorded_runs import (
     MOST_TAIL_BYTES,
@@ -13,10 +15,12 @@ from goop_mcp.evidence.recorded_runs import (
 )
 from goop_mcp.evidence.run_outcomes import EndedRun, changing_variables, result_of_run
 from goop_mcp.recording.commands import KEPT_END, CommandOutput, EndedCommand, RunRequest
-from goop_mcp.recording.result_files import ResultMarks, read_result_file
 from goop_mcp.redaction import redact
 
-__all__ = ["described"]
+if TYPE_CHECKING:
+    from goop_mcp.recording.result_files import ResultMarks
+
+__all__ = ["described", "written_moment"]
 
 _MOST_NAME_BYTES: Final = 256 * 1024
 _LONGEST_ARGUMENT: Final = 2000
@@ -31,7 +35,7 @@ class _Results(NamedTuple):
     names_whole: bool = True
 
 
-def _results(request: RunRequest, marks: Sequence[ResultMarks]) -> _Results:
+def _results(request: RunRequest, marks: "Sequence[ResultMarks]") -> _Results:
     """Return what the result file of the run shows; of several the one with a problem."""
     read = _Results()
     if not request.results:
@@ -40,7 +44,10 @@ def _results(request: RunRequest, marks: Sequence[ResultMarks]) -> _Results:
     for (path, kind), mark in zip(request.results, marks, strict=True):
         name = path.name
         try:
-            found = read_result_file(path, kind="ctrf" if kind == "ctrf" else "junit", since=mark)
+            # Most runs name no result file, and loading what reads them takes long.
+            found = recording.result_files.read_result_file(
+                path, kind="ctrf" if kind == "ctrf" else "junit", since=mark
+            )
         except ResultFileError as error:
             return _Results(problem=f"the result file {name} cannot be read: {error}")
 
@@ -63,11 +70,17 @@ def _results(request: RunRequest, marks: Sequence[ResultMarks]) -> _Results:
     return read
 
 
+def written_moment(seconds: float) -> str:
+    """Return a time of the clock of the day as ISO 8601 in UTC, with milliseconds."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def described(
     request: RunRequest,
     ended: EndedCommand,
     output: CommandOutput,
-    marks: Sequence[ResultMarks],
+    marks: "Sequence[ResultMarks]",
     environment: Mapping[str, str],
 ) -> RecordedRun:
     """Return the run of an ended command, without id, times, trees and MAC; secrets are hidden."""
