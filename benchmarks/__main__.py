@@ -11,6 +11,7 @@ from typing import Final
 
 from benchmarks import (
     asking,
+    delegation,
     families,
     history,
     hook,
@@ -53,6 +54,7 @@ BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
     "tokens": tokens.run,
     "workbench": workbench.run,
     "live_pages": live_pages.run,
+    "delegation": delegation.run,
 }
 
 

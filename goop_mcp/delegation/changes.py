@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Final, Literal
+from functools import lru_cache
+from typing import Any, Final, Literal, TypeVar
 
 from goop_mcp.delegation.expand import Edge, Expansion, RunSnapshot, TaskSnapshot
 from goop_mcp.delegation.graph import Graph
@@ -13,14 +14,16 @@ from goop_mcp.delegation.placeholders import INPUT, fill_in, placeholders_in
 from goop_mcp.delegation.processes import ThisProcess
 from goop_mcp.delegation.states import (
     ENDED,
+    MOVING,
     RUN_ENDED,
     NeededStep,
+    RunState,
     may_move,
     readiness,
     state_of_run,
 )
 from goop_mcp.errors import GoopError
-from goop_mcp.redaction import redact
+from goop_mcp.redaction import map_texts, redact
 from goop_mcp.retry.attempts import Attempt
 from goop_mcp.store.graph_rows import (
     CircuitRow,
@@ -51,11 +54,14 @@ __all__ = [
 ]
 
 KeepOutput = Literal["none", "failed", "all"]
+T = TypeVar("T")
 
 FAILURES_THAT_OPEN: Final = 5
 _FIRST_PAUSE: Final = 30.0
 _LONGEST_PAUSE: Final = 600.0
 _KNOWN_USAGES: Final = 5
+# Neither space nor part of a word: what ends one text never begins a secret with the next one.
+_APART: Final = "\n\u241e\n"
 
 
 class RunError(GoopError):
@@ -74,51 +80,95 @@ class RunChange:
 
     def __init__(self, writing: WriteTransaction, run: GraphRunRow, graph: Graph) -> None:
         self.writing, self.run, self.graph = writing, run, graph
-        self._was, self._has_moved = run, False
+        self.at = writing.now()
+        self._was, self._has_moved, self._is_moving = run, False, False
+        self._events: list[GraphEventRow] = []
+        self._clean: set[str] = set()
+
+    @property
+    def now(self) -> float:
+        """When this transaction began, by the database's clock, in seconds since 1970."""
+        return epoch(self.at)
 
     @property
     def _rows(self) -> GraphWriter:
         return self.writing.graphs
 
     def event(self, task: str | None, what: str, data: Mapping[str, JsonValue]) -> None:
-        """Append an event."""
-        self.run = replace(self.run, last_seq=self.run.last_seq + 1)
-        self._rows.add(
+        """Append an event; `save` writes it."""
+        self.run = self.run._replace(last_seq=self.run.last_seq + 1)
+        self._events.append(
             GraphEventRow(
                 run=self.run.id,
                 seq=self.run.last_seq,
-                at=self.writing.now(),
+                at=self.at,
                 task=task,
                 what=what,
-                data=redact(as_json(dict(data))).text,
+                data=as_json(dict(data)),
             )
         )
 
     def save(self) -> None:
-        """Write the run, with the state that follows from those of its tasks."""
+        """Write the run and its events, with the state that follows from those of its tasks."""
         if self.run == self._was:
             return
 
         if self._has_moved and self.run.state not in RUN_ENDED:
-            state = state_of_run(
-                self._rows.task_counts(self.run.id),
-                failures=lambda: self._rows.failures(self.run.id),
-                cancelled=bool(json.loads(self.run.options).get("cancelled")),
-            )
+            state = self._state()
             if state != self.run.state:
-                ended = self.writing.now() if state in RUN_ENDED else None
-                self.run = replace(self.run, state=state, ended_at=ended)
+                ended = self.at if state in RUN_ENDED else None
+                self.run = self.run._replace(state=state, ended_at=ended)
                 self.event(None, "run", {"state": state})
+
+        # In one statement, and looked at for secrets together: there are several in each step.
+        data = redact(_APART.join(each.data for each in self._events))
+        if data.count:
+            self._events = [e._replace(data=redact(e.data).text) for e in self._events]
+        self._rows.add(*self._events)
+        self._events = []
         self._rows.set(self.run, was=self._was)
-        self._was = self.run
+        self._was, self._has_moved, self._is_moving = self.run, False, False
+
+    def _state(self) -> RunState:
+        # Nearly always a task goes on; only at the end are all of them counted.
+        if self._is_moving or self._rows.is_moving(self.run.id):
+            return "running"
+        return state_of_run(
+            self._rows.task_counts(self.run.id),
+            failures=lambda: self._rows.failures(self.run.id),
+            cancelled=bool(json.loads(self.run.options).get("cancelled")),
+        )
 
     def reopen(self) -> None:
         """Let an ended run go on."""
         options = json.loads(self.run.options)
         options.pop("cancelled", None)
-        self.run = replace(self.run, state="running", ended_at=None, options=as_json(options))
+        self.run = self.run._replace(state="running", ended_at=None, options=as_json(options))
 
-    def add_step(
+    def add_steps(self, steps: Sequence[GraphStep], was: Mapping[str, GraphTaskRow]) -> None:
+        """Add steps of the graph, and let those begin that need nothing else.
+
+        `was` are the rows that they replace, whose fences go on.
+        """
+        rows, later = [], []
+        for step in steps:
+            row = self._row_of(step, distance=self.graph.distance[step.id], again=was.get(step.id))
+            # Most graphs are long because of their plain tasks; those are added as they will be.
+            if step.needs or isinstance(step, GraphGate) or self.is_by_hand(step):
+                later += [] if step.needs else [step.id]
+            else:
+                row = row._replace(state="ready")
+                self._note_move(row._replace(state="waiting"), row)
+            rows.append(row)
+
+        self._rows.add(*rows)
+        self._rows.add(
+            *(GraphNeedRow(self.run.id, step.id, need) for step in steps for need in step.needs)
+        )
+        for id in later:
+            self.begin(id)
+
+    def _row_of(
         self,
         step: GraphStep,
         *,
@@ -126,59 +176,72 @@ class RunChange:
         parent: str | None = None,
         depth: int = 0,
         again: GraphTaskRow | None = None,
-    ) -> None:
-        """Add a step that waits; `again` is the row that it replaces, whose fence goes on."""
-        self._rows.add(
-            GraphTaskRow(
-                run=self.run.id,
-                id=step.id,
-                kind="task" if isinstance(step, GraphTask) else "gate",
-                round=0 if again is None else again.round + 1,
-                parent=parent,
-                depth=depth,
-                spec=as_json(asdict(step)),
-                prompt=None,
-                notes=None,
-                optional=int(isinstance(step, GraphTask) and step.optional),
-                priority=step.priority if isinstance(step, GraphTask) else 0,
-                distance=distance,
-                state="waiting",
-                reason=None,
-                message=None,
-                ready_at=None,
-                deadline_at=None,
-                fence=0 if again is None else again.fence + 1,
-                owner=None,
-                lease_until=None,
-                cancel_requested=0,
-                session=None,
-                program_pid=None,
-                program_started=None,
-                task_key=None,
-                decision=None,
-                result=None,
-                report=None,
-            )
+    ) -> GraphTaskRow:
+        return GraphTaskRow(
+            run=self.run.id,
+            id=step.id,
+            kind="task" if isinstance(step, GraphTask) else "gate",
+            round=0 if again is None else again.round + 1,
+            parent=parent,
+            depth=depth,
+            spec=as_json(asdict(step)),
+            prompt=None,
+            notes=None,
+            optional=int(isinstance(step, GraphTask) and step.optional),
+            priority=step.priority if isinstance(step, GraphTask) else 0,
+            distance=distance,
+            state="waiting",
+            reason=None,
+            message=None,
+            ready_at=None,
+            deadline_at=None,
+            fence=0 if again is None else again.fence + 1,
+            owner=None,
+            lease_until=None,
+            cancel_requested=0,
+            session=None,
+            program_pid=None,
+            program_started=None,
+            task_key=None,
+            decision=None,
+            result=None,
+            report=None,
         )
-        for need in step.needs:
-            self._rows.add(GraphNeedRow(run=self.run.id, task=step.id, need=need))
+
+    def is_by_hand(self, step: GraphTask) -> bool:
+        """Whether a person or a host works on a task, so that no runner claims it."""
+        return self.graph.agent_named[step.agent].by_hand
 
     def move(self, row: GraphTaskRow, state: str, **values: Any) -> GraphTaskRow:  # noqa: ANN401
         """Move a task to `state` and note that, in the transaction of this change."""
         if state != row.state and not may_move(row.state, state):
             raise RunError(f"{row.id} is {row.state}, which cannot become {state}")
 
-        moved = replace(row, state=state, **values)
+        moved = row._replace(state=state, **values)
         self._rows.move_task(moved, was=row)
-        if state != row.state:
-            self._has_moved = True
-            why = {"reason": moved.reason, "message": moved.message}
-            data = {"from": row.state, "to": state, **{k: v for k, v in why.items() if v}}
-            self.event(row.id, "state", data)
+        self._note_move(row, moved)
         return moved
 
-    def take(self, row: GraphTaskRow, runner: ThisProcess, until: float) -> GraphTaskRow:
-        """Let `runner` work on a task until `until`."""
+    def _note_move(self, row: GraphTaskRow, moved: GraphTaskRow) -> None:
+        if moved.state == row.state:
+            return
+        self._has_moved = True
+        self._is_moving = self._is_moving or moved.state in MOVING
+        data: dict[str, JsonValue] = {"from": row.state, "to": moved.state}
+        if moved.reason:
+            data["reason"] = moved.reason
+        if moved.message:
+            data["message"] = moved.message
+        self.event(row.id, "state", data)
+
+    def take(
+        self,
+        row: GraphTaskRow,
+        runner: ThisProcess,
+        until: float,
+        **filled: str | None,
+    ) -> GraphTaskRow:
+        """Let `runner` work on a task until `until`; `filled` is what `fill` found for it."""
         taken = self.move(
             row,
             "running",
@@ -187,6 +250,7 @@ class RunChange:
             lease_until=until,
             reason=None,
             message=None,
+            **filled,
         )
         # The program of a dead runner stays in the row until it is ended: whoever claims the task
         # may die before that.
@@ -198,29 +262,34 @@ class RunChange:
         row = find_task(self.writing, self.run.id, id)
         step = step_of(row)
         if isinstance(step, GraphGate):
-            now = epoch(self.writing.now())
             self.move(
                 row,
                 "input_required",
                 reason="gate",
                 message=step.question,
-                deadline_at=None if step.timeout is None else now + step.timeout,
+                deadline_at=None if step.timeout is None else self.now + step.timeout,
                 task_key=key_of_gate(step),
             )
-        elif self.graph.agent_named[step.agent].by_hand:
+        elif self.is_by_hand(step):
             filled = self.fill(row, step)
             if filled is not None:
-                agent = self.graph.agent_named[step.agent]
-                self.move(filled, "input_required", reason=agent.run, message=filled.prompt)
+                reason = self.graph.agent_named[step.agent].run
+                self.move(row, "input_required", reason=reason, message=filled["prompt"], **filled)
         else:
             self.move(row, "ready")
 
-    def fill(self, row: GraphTaskRow, step: GraphTask) -> GraphTaskRow | None:
-        """Put the values into the prompt of a task; without one of them it fails, and is None."""
+    def fill(self, row: GraphTaskRow, step: GraphTask) -> dict[str, str | None] | None:
+        """Return the prompt with its values and the key of a task, to be stored with its next move.
+
+        Without one of the values the task fails, and this is None.
+        """
         sources = self._rows.needs(self.run.id, row.id)
-        prompt = step.prompt or (self.graph.prompt_of(step) if step.id in self.graph.steps else "")
+        is_in_graph = step.id in self.graph.steps
+        prompt = step.prompt or (self.graph.prompt_of(step) if is_in_graph else "")
         named = {each.source for each in placeholders_in(prompt)} | set(sources)
-        values: dict[str, JsonValue] = {INPUT: json.loads(self.run.input)}
+        values: dict[str, JsonValue] = {}
+        if INPUT in named:
+            values[INPUT] = json.loads(self._rows.source(self.run.id).input)
         keys: list[str] = []
         for name in sorted(named - {INPUT}):
             found = self._rows.task(self.run.id, name)
@@ -237,19 +306,30 @@ class RunChange:
             self.after(row.id)
             return None
 
-        key = self.graph.key_of(step, filled, keys) if step.id in self.graph.steps else None
-        return self.move(row, row.state, prompt=filled, task_key=key)
+        key = self.graph.key_of(step, filled, keys) if is_in_graph else None
+        return {"prompt": filled, "task_key": key}
 
     def accept(
         self,
         row: GraphTaskRow,
         result: Mapping[str, JsonValue],
         decide: Callable[[RunSnapshot], Expansion],
+        *,
+        session: str | None,
     ) -> Expansion:
-        """Accept the report of a task and carry out what it does to the graph."""
+        """Accept the report of a task and carry out what it does to the graph.
+
+        `session` is the conversation in which it was asked, to be kept with it.
+        """
         expansion = decide(self._snapshot(row))
-        kept = as_json(_redacted(result))
-        ended = {"owner": None, "lease_until": None, "program_pid": None, "result": kept}
+        kept = as_json(self._redacted(result))
+        ended = {
+            "owner": None,
+            "lease_until": None,
+            "program_pid": None,
+            "result": kept,
+            "session": session,
+        }
         if expansion.state == "input_required":
             path = " → ".join(expansion.path)
             self.move(
@@ -269,10 +349,14 @@ class RunChange:
         # A task that waits for what it sent back is done for now as well: it begins again later.
         self.move(row, "accepted", reason=None, message=None, **ended)
         for added in expansion.added:
-            self.add_step(added.task, distance=0, parent=added.parent, depth=added.depth)
+            self._rows.add(
+                self._row_of(added.task, distance=0, parent=added.parent, depth=added.depth)
+            )
+            for need in added.task.needs:
+                self._rows.add(GraphNeedRow(self.run.id, added.task.id, need))
             self.event(added.task.id, "added", {"by": row.id, "agent": added.task.agent})
         for need in expansion.needs:
-            self._rows.add(GraphNeedRow(run=self.run.id, task=row.id, need=need))
+            self._rows.add(GraphNeedRow(self.run.id, row.id, need))
         if expansion.again:
             self._note_edges(row.id, expansion)
             targets = [each.task for each in expansion.again]
@@ -311,6 +395,7 @@ class RunChange:
             program_pid=None,
             cancel_requested=0,
             decision=None,
+            report=None,
             session=None if fresh else row.session,
         )
 
@@ -383,15 +468,18 @@ class RunChange:
             raise RunError(f"{answer!r} cannot be decided about {row.id}; expected one of {known}")
         self.after(row.id)
 
-    def answer_late_gates(self, now: float) -> None:
+    def answer_late_gates(self) -> None:
         """Take the default of each gate that nobody answered in time."""
+        # Nearly no graph has one, and every claim comes here.
+        if all(gate.default is None for gate in self.graph.gates):
+            return
         for row in self._rows.tasks(self.run.id, state="input_required"):
             step = step_of(row)
             if (
                 isinstance(step, GraphGate)
                 and step.default is not None
                 and row.deadline_at is not None
-                and now > row.deadline_at
+                and self.now > row.deadline_at
             ):
                 self.answer(row, step.default, by="timeout", note="nobody answered in time")
 
@@ -403,9 +491,7 @@ class RunChange:
             elif row.state not in ENDED and row.state != "running":
                 self.move(row, "cancelled", reason=reason, message=f"the {reason} passed")
 
-    def settle(
-        self, row: GraphAttemptRow, attempt: Attempt | None, *, agent: str, now: float
-    ) -> None:
+    def settle(self, row: GraphAttemptRow, attempt: Attempt | None, *, agent: str) -> None:
         """Give back what was reserved for a message, and count what it used.
 
         None stands for a message whose end is not known: as many tokens count as the agent used at
@@ -419,15 +505,18 @@ class RunChange:
         if usage is not None and usage.tokens is not None:
             tokens = usage.tokens
         cost = usage.cost if usage is not None and usage.cost is not None else 0.0
-        self.run = replace(
-            self.run,
+        self.run = self.run._replace(
             reserved_tokens=max(0, self.run.reserved_tokens - row.reserved),
             spent_tokens=self.run.spent_tokens + tokens,
             spent_cost=self.run.spent_cost + cost,
         )
-        outcome = None if attempt is None else as_json(_written(attempt, self.run))
-        ended = replace(row, outcome=outcome, ended_at=self.writing.now())
-        self._rows.set(ended, was=row)
+        outcome = None
+        if attempt is not None:
+            values = self._redacted(attempt.to_dict())
+            if not keeps(self.run, failed=not attempt.accepted):
+                values["message"] = ""
+            outcome = as_json(values)
+        self._rows.set(row._replace(outcome=outcome, ended_at=self.at), was=row)
         if attempt is None:
             return
 
@@ -442,15 +531,14 @@ class RunChange:
             self.set_circuit(
                 agent,
                 failures=failures,
-                open_until=now + pause if pause else 0.0,
+                open_until=self.now + pause if pause else 0.0,
                 usages=known,
             )
 
     def settle_unended(self, row: GraphTaskRow, *, agent: str) -> None:
         """Settle the messages of a task of which nobody will know what became of them."""
-        now = epoch(self.writing.now())
         for each in self._rows.attempts(row.run, row.id, unended=True):
-            self.settle(each, None, agent=agent, now=now)
+            self.settle(each, None, agent=agent)
 
     def set_circuit(self, agent: str, **values: Any) -> None:  # noqa: ANN401
         """Change what is known of the calls of an agent."""
@@ -459,9 +547,23 @@ class RunChange:
             empty = CircuitRow(
                 agent=agent, failures=0, open_until=0.0, next_call_at=0.0, usages="[]"
             )
-            self._rows.add(replace(empty, **values))
+            self._rows.add(empty._replace(**values))
         else:
-            self._rows.set(replace(found, **values), was=found)
+            self._rows.set(found._replace(**values), was=found)
+
+    def _redacted(self, value: T) -> T:
+        """Return a structure of JSON values without the secrets in its texts.
+
+        A report has dozens of texts, nearly never with a secret. They are looked at together first,
+        those that an attempt and the result share once, and one by one only if something was found.
+        """
+        texts: dict[str, None] = {}
+        _gather(value, texts)
+        unknown = [text for text in texts if text not in self._clean]
+        if unknown and redact(_APART.join(unknown)).count:
+            return map_texts(value, lambda text, _name: redact(text).text)
+        self._clean.update(unknown)
+        return value
 
     def _snapshot(self, row: GraphTaskRow) -> RunSnapshot:
         """Return what `expand` has to know to judge the report of `row`."""
@@ -487,16 +589,22 @@ class RunChange:
         edges: dict[str, list[str]] = json.loads(self.run.edges)
         for each in expansion.again:
             edges.setdefault(f"{source} {each.task}", []).append(expansion.digest)
-        self.run = replace(self.run, edges=as_json(edges))
+        self.run = self.run._replace(edges=as_json(edges))
 
 
 def step_of(row: GraphTaskRow) -> GraphStep:
     """Return the task or gate of a row."""
+    return _read_step(row.kind, row.spec)
+
+
+# A row is read several times in each step of its task, and what it was made of never changes.
+@lru_cache(maxsize=2_000)
+def _read_step(kind: str, spec: str) -> GraphStep:
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
-        for name, value in json.loads(row.spec).items()
+        for name, value in json.loads(spec).items()
     }
-    return GraphTask(**values) if row.kind == "task" else GraphGate(**values)
+    return GraphTask(**values) if kind == "task" else GraphGate(**values)
 
 
 def find_run(reading: ReadTransaction, id: str) -> GraphRunRow:
@@ -533,27 +641,26 @@ def key_of_gate(gate: GraphGate) -> str:
     return as_json([gate.question, list(gate.answers)])
 
 
-def _written(attempt: Attempt, run: GraphRunRow) -> dict[str, Any]:
-    """Return an attempt as it is stored: redacted, and without texts that are not to be kept."""
-    values: dict[str, Any] = _redacted(attempt.to_dict())
-    values["message"] = kept_text(str(values["message"]), run, failed=not attempt.accepted)
-    return values
-
-
 def kept_text(text: str, run: GraphRunRow, *, failed: bool) -> str:
     """Return a text as it is stored: redacted, and empty where the run is to keep none."""
+    return redact(text).text if keeps(run, failed=failed) else ""
+
+
+def keeps(run: GraphRunRow, *, failed: bool) -> bool:
+    """Whether a run is to keep the texts of an attempt."""
     keep: KeepOutput = json.loads(run.options).get("keep_output", "all")
-    return redact(text).text if keep == "all" or (keep == "failed" and failed) else ""
+    return keep == "all" or (keep == "failed" and failed)
 
 
-def _redacted(values: Any) -> Any:  # noqa: ANN401 - JSON values, of the same shape as given
-    if isinstance(values, str):
-        return redact(values).text
-    if isinstance(values, Mapping):
-        return {key: _redacted(each) for key, each in values.items()}
-    if isinstance(values, list | tuple):
-        return [_redacted(each) for each in values]
-    return values
+def _gather(value: object, texts: dict[str, None]) -> None:
+    if isinstance(value, str):
+        texts[value] = None
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            _gather(each, texts)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            _gather(each, texts)
 
 
 def as_json(values: object) -> str:

@@ -40,8 +40,11 @@ from goop_mcp.redaction import redact
 from goop_mcp.retry.attempts import Attempt
 from goop_mcp.retry.replies import Message, Usage
 from goop_mcp.store.graph_rows import (
+    CircuitRow,
     GraphAttemptRow,
+    GraphReader,
     GraphRunRow,
+    GraphSource,
     GraphTaskRow,
     RunnerRow,
 )
@@ -63,7 +66,6 @@ LEASE_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 10.0
 """How long after its lease a task of another host is left alone: its programs end meanwhile."""
 
-_READ_FIRST: Final = 5
 _LOOKED_AT: Final = 200
 _OLD_RUNNERS: Final = 7 * 86_400.0
 _LONGEST_INPUT: Final = 1_000_000
@@ -86,15 +88,20 @@ class Claim:
 
     `attempts` are those that ended before; `interrupted` is the number of the message whose effect
     is not known, None for none. `to_end` is the program of the dead runner, as (pid, start).
+    `begun` is the number of the first message where the claim has written it down already, else 0.
+    `more`: other tasks of the run may begin as well.
     `asks_person`: a person has to decide about that message; the agent must not be asked.
     """
 
     row: GraphTaskRow
     task: GraphTask
+    graph: Graph
     prompt: str
     attempts: tuple[Attempt, ...] = ()
     interrupted: int | None = None
     to_end: tuple[int, str] | None = None
+    begun: int = 0
+    more: bool = False
     asks_person: bool = False
 
     @property
@@ -149,20 +156,18 @@ class Ledger:
         run_id = f"run-{secrets.token_hex(4)}"
 
         def write(writing: WriteTransaction) -> None:
-            now = epoch(writing.now())
+            at = writing.now()
             limit = graph.limits.deadline
             run = GraphRunRow(
                 id=run_id,
                 name=graph.name,
-                graph=as_json(graph.to_dict()),
                 graph_hash=graph.digest,
-                input=redact(written).text,
                 options=as_json(dict(options or {})),
                 edges="{}",
                 state="running",
-                created_at=writing.now(),
+                created_at=at,
                 ended_at=None,
-                deadline_at=None if limit is None else now + limit,
+                deadline_at=None if limit is None else epoch(at) + limit,
                 spent_tokens=0,
                 reserved_tokens=0,
                 spent_calls=0,
@@ -170,14 +175,11 @@ class Ledger:
                 trace_id=trace_id,
                 last_seq=0,
             )
-            writing.graphs.add(run)
+            source = GraphSource(graph=as_json(graph.to_dict()), input=redact(written).text)
+            writing.graphs.add_run(run, source)
             change = RunChange(writing, run, graph)
             change.event(None, "created", {"graph": graph.name, "tasks": len(graph.steps)})
-            for step in graph.steps.values():
-                change.add_step(step, distance=graph.distance[step.id])
-            for step in graph.steps.values():
-                if not step.needs:
-                    change.begin(step.id)
+            change.add_steps(list(graph.steps.values()), {})
             change.save()
 
         self._graphs[run_id] = graph
@@ -186,9 +188,20 @@ class Ledger:
 
     def graph(self, run: GraphRunRow) -> Graph:
         """Return the graph of a run as it was stored last."""
+        return self._known_graph(run) or self.store.read(
+            lambda reading: self._graph_of(reading, run)
+        )
+
+    def _known_graph(self, run: GraphRunRow) -> Graph | None:
         known = self._graphs.get(run.id)
-        if known is None or known.digest != run.graph_hash:
-            known = self._graphs[run.id] = Graph.from_dict(json.loads(run.graph))
+        return known if known is not None and known.digest == run.graph_hash else None
+
+    def _graph_of(self, reading: ReadTransaction, run: GraphRunRow) -> Graph:
+        known = self._known_graph(run)
+        if known is None:
+            # Read and checked once in a process: a graph of a thousand tasks takes long.
+            source = reading.graphs.source(run.id)
+            known = self._graphs[run.id] = Graph.from_dict(json.loads(source.graph))
         return known
 
     def run(self, id: str) -> GraphRunRow:
@@ -210,25 +223,22 @@ class Ledger:
                 )
 
             rows = {row.id: row for row in writing.graphs.tasks(id)}
-            kept = self._unchanged(run, graph, rows)
+            kept = self._unchanged(writing, run, graph, rows)
             # What agents added belongs to what was asked before, and comes again if it must.
             writing.graphs.remove_steps(id, but=kept)
             # Made of the run as it is stored: only what differs from that is written.
             change = RunChange(writing, run, graph)
-            change.run = replace(
-                run,
-                graph=as_json(graph.to_dict()),
+            change.run = run._replace(
                 graph_hash=graph.digest,
                 edges="{}",
                 state="running",
                 ended_at=None,
             )
-            for step in graph.steps.values():
-                if step.id not in kept:
-                    change.add_step(step, distance=graph.distance[step.id], again=rows.get(step.id))
-            for step in graph.steps.values():
-                if step.id not in kept:
-                    change.look_again(step.id)
+            writing.graphs.set_graph(id, as_json(graph.to_dict()))
+            added = [step for step in graph.steps.values() if step.id not in kept]
+            change.add_steps(added, rows)
+            for step in added:
+                change.look_again(step.id)
             change.event(None, "changed", {"kept": sorted(kept)})
             change.save()
             return sorted(kept)
@@ -242,14 +252,18 @@ class Ledger:
 
         def read(reading: ReadTransaction) -> list[str]:
             rows = {row.id: row for row in reading.graphs.tasks(id)}
-            return sorted(self._unchanged(find_run(reading, id), graph, rows))
+            return sorted(self._unchanged(reading, find_run(reading, id), graph, rows))
 
         return self.store.read(read)
 
     def _unchanged(
-        self, run: GraphRunRow, graph: Graph, rows: Mapping[str, GraphTaskRow]
+        self,
+        reading: ReadTransaction,
+        run: GraphRunRow,
+        graph: Graph,
+        rows: Mapping[str, GraphTaskRow],
     ) -> set[str]:
-        values: dict[str, JsonValue] = {INPUT: json.loads(run.input)}
+        values: dict[str, JsonValue] = {INPUT: json.loads(reading.graphs.source(run.id).input)}
         keys: dict[str, str] = {}
         kept: set[str] = set()
         for wave in graph.waves:
@@ -293,7 +307,8 @@ class Ledger:
             for each in cancelled if task is not None else ():
                 change.after(each)
             if task is None:
-                change.run = replace(change.run, options=_with(change.run.options, cancelled=True))
+                options = {**json.loads(change.run.options), "cancelled": True}
+                change.run = change.run._replace(options=as_json(options))
             change.save()
             return cancelled
 
@@ -346,66 +361,76 @@ class Ledger:
         return self.store.write(write, timeout=self.lease_seconds / 3)
 
     def claim(
-        self, id: str, runner: ThisProcess, *, parallel: int | None = None
+        self, id: str, runner: ThisProcess, *, parallel: int | None = None, task: str | None = None
     ) -> Claim | Nothing:
         """Take the most urgent task that may begin; or one whose runner is dead.
 
-        `parallel` bounds the tasks of this run at once, in place of the graph's own limit.
+        `parallel` bounds the tasks of this run at once, in place of the graph's own limit. With
+        `task` no other is taken: somebody else decides the order, and delivers each by its id.
         """
-        return self.store.write(lambda writing: self._claim(writing, id, runner, parallel))
+
+        def write(writing: WriteTransaction) -> Claim | Nothing:
+            change = self._change(writing, id)
+            found = self._claim(change, runner, parallel, task)
+            change.save()
+            # What was written may have ended the run, or let it wait for a person.
+            return Nothing(change.run.state, found.seconds) if isinstance(found, Nothing) else found
+
+        return self.store.write(write)
 
     def _claim(
-        self, writing: WriteTransaction, id: str, runner: ThisProcess, parallel: int | None
+        self,
+        change: RunChange,
+        runner: ThisProcess,
+        parallel: int | None = None,
+        task: str | None = None,
     ) -> Claim | Nothing:
-        run = find_run(writing, id)
+        run, now, rows = change.run, change.now, change.writing.graphs
         if run.state in RUN_ENDED:
             return Nothing(run.state)
 
-        change, now = RunChange(writing, run, self.graph(run)), epoch(writing.now())
-        change.answer_late_gates(now)
+        change.answer_late_gates()
         if run.deadline_at is not None and now > run.deadline_at:
             change.stop_all("deadline")
 
-        running = writing.graphs.tasks(id, state="running")
+        running = rows.tasks(run.id, state="running")
         for row in running:
-            if row.owner == runner.owner:
+            if row.owner == runner.owner or task not in (None, row.id):
                 continue
 
-            owner = writing.graphs.runner(row.owner or "")
+            owner = rows.runner(row.owner or "")
             here = owner is not None and bool(owner.boot_id) and owner.boot_id == boot_id()
-            if self._is_lost(change, row, owner, now, here=here):
-                taken = self._take_over(change, row, runner, now, here=here)
-                change.save()
-                return taken
+            if self._is_lost(change, row, owner, here=here):
+                return self._take_over(change, row, runner, here=here)
 
-        running = writing.graphs.tasks(id, state="running")
-        most = parallel or change.graph.limits.parallel
         soonest = math.inf
+        most = parallel or change.graph.limits.parallel
         if len(running) < most:
             busy = _Busy(running, change.graph)
-            for row in _ready_tasks(writing, id):
+            first = rows.first_ready(run.id, limit=2)
+            wanted = _ready_tasks(rows, run.id, first)
+            for row in wanted if task is None else _ready_task(rows, run.id, task):
                 step = step_of(row)
                 if not isinstance(step, GraphTask):
                     continue
-                circuit = writing.graphs.circuit(step.agent)
+                circuit = rows.circuit(step.agent)
                 starts = max(row.ready_at or 0.0, circuit.open_until if circuit else 0.0)
                 if starts > now:
                     soonest = min(soonest, starts - now)
                 elif not busy.excludes(step):
-                    claim = self._begin(change, row, step, runner, now)
+                    claim = self._begin(change, row, step, runner, circuit)
                     if claim is not None:
-                        change.save()
-                        return claim
+                        has_room = len(running) + 1 < most
+                        others = len(first) > 1 or (has_room and rows.first_ready(run.id, limit=1))
+                        return replace(claim, more=has_room and bool(others))
 
-        change.save()
         return Nothing(change.run.state, max(0.02, min(0.5, soonest)))
 
     def _is_lost(
         self,
-        change: "RunChange",
+        change: RunChange,
         row: GraphTaskRow,
         owner: RunnerRow | None,
-        now: float,
         *,
         here: bool,
     ) -> bool:
@@ -418,7 +443,7 @@ class Ledger:
         if here and not lives(owner.pid, owner.pid_started):
             return True
 
-        until = row.lease_until or 0.0
+        until, now = row.lease_until or 0.0, change.now
         if until > now + 2 * self.lease_seconds:
             # The clock was set back, and the lease would last for hours. It begins again, written
             # down: a runner that lives renews it, and one that is dead does not.
@@ -430,25 +455,17 @@ class Ledger:
         return now > until + (0.0 if here else self._grace)
 
     def _take_over(
-        self,
-        change: "RunChange",
-        row: GraphTaskRow,
-        runner: ThisProcess,
-        now: float,
-        *,
-        here: bool,
+        self, change: RunChange, row: GraphTaskRow, runner: ThisProcess, *, here: bool
     ) -> Claim:
         change.event(row.id, "lease_lost", {"owner": row.owner})
         step = step_of(row)
         if not isinstance(step, GraphTask):
             raise RunError(f"{row.id} is a gate, which never runs")
-        unended = [
-            each
-            for each in change.writing.graphs.attempts(row.run, row.id, unended=True)
-            if each.round == row.round
-        ]
+        attempts = change.writing.graphs.attempts(row.run, row.id)
+        attempts = [each for each in attempts if each.round == row.round]
+        unended = [each for each in attempts if each.ended_at is None]
         for each in unended:
-            change.settle(each, None, agent=step.agent, now=now)
+            change.settle(each, None, agent=step.agent)
         to_end = None
         if row.program_pid is not None and here:
             to_end = (row.program_pid, row.program_started or "")
@@ -458,47 +475,51 @@ class Ledger:
 
         # Also what was cancelled, or is for a person to decide, is claimed: its program may live,
         # and it is ended outside of the transaction, as that takes time.
-        claimed = change.take(row, runner, now + self.lease_seconds)
-        return self._claimed(change, claimed, step, interrupted=unended, to_end=to_end)
+        claimed = change.take(row, runner, change.now + self.lease_seconds)
+        return Claim(
+            row=claimed,
+            task=step,
+            graph=change.graph,
+            prompt=_prompt_of(claimed),
+            attempts=_ended(attempts),
+            interrupted=unended[-1].number if unended else None,
+            asks_person=bool(unended) and step.on_crash == "person",
+            to_end=to_end,
+        )
 
     def _begin(
         self,
-        change: "RunChange",
+        change: RunChange,
         row: GraphTaskRow,
         step: GraphTask,
         runner: ThisProcess,
-        now: float,
+        circuit: CircuitRow | None,
     ) -> Claim | None:
-        filled = row if row.prompt is not None else change.fill(row, step)
+        filled = {} if row.prompt is not None else change.fill(row, step)
         if filled is None:
             return None
-        row = filled
-        return self._claimed(change, change.take(row, runner, now + self.lease_seconds), step)
-
-    def _claimed(
-        self,
-        change: "RunChange",
-        row: GraphTaskRow,
-        step: GraphTask,
-        *,
-        interrupted: Sequence[GraphAttemptRow] = (),
-        to_end: tuple[int, str] | None = None,
-    ) -> Claim:
-        ended = [
-            Attempt.from_dict(json.loads(each.outcome))
-            for each in change.writing.graphs.attempts(row.run, row.id)
-            if each.round == row.round and each.outcome is not None
-        ]
-        prompt = "\n\n".join(filter(None, (row.prompt, row.notes)))
-        return Claim(
-            row=row,
+        # A task that was never claimed has no attempts, as nearly every one.
+        attempts = change.writing.graphs.attempts(row.run, row.id) if row.fence else []
+        attempts = [each for each in attempts if each.round == row.round]
+        claimed = change.take(row, runner, change.now + self.lease_seconds, **filled)
+        claim = Claim(
+            row=claimed,
             task=step,
-            prompt=prompt,
-            attempts=tuple(ended),
-            interrupted=interrupted[-1].number if interrupted else None,
-            asks_person=bool(interrupted) and step.on_crash == "person",
-            to_end=to_end,
+            graph=change.graph,
+            prompt=_prompt_of(claimed),
+            attempts=_ended(attempts),
         )
+        # The first message is known here, so that it is written down in the same transaction. Not
+        # where a person would be asked about it after a crash, although it was never sent; nor
+        # where its folder is still to be made.
+        if attempts or step.on_crash == "person" or step.workspace != "project":
+            return claim
+        try:
+            begun, _ = self._begin_attempt(change, claim, Message(claim.prompt), 1, circuit)
+        except RunError:
+            # A limit is used up, which the runner learns when it comes to send the message.
+            return claim
+        return replace(claim, begun=begun)
 
     # Attempts
 
@@ -508,16 +529,29 @@ class Ledger:
         Return its number, and 0; or 0, and for how many seconds to wait before the next try. Raises
         LostTaskError, and RunError where a limit of the run is used up.
         """
-        return self.store.write(lambda writing: self._begin_attempt(writing, claim, message))
+
+        def write(writing: WriteTransaction) -> tuple[int, float]:
+            row = self._ours(writing, claim)
+            change = self._change(writing, row.run)
+            circuit = writing.graphs.circuit(claim.task.agent)
+            # A message that a dead runner sent has its number too.
+            number = 1 + writing.graphs.attempt_count(row.run, row.id, round=row.round)
+            begun = self._begin_attempt(change, claim, message, number, circuit)
+            change.save()
+            return begun
+
+        return self.store.write(write)
 
     def _begin_attempt(
-        self, writing: WriteTransaction, claim: Claim, message: Message
+        self,
+        change: RunChange,
+        claim: Claim,
+        message: Message,
+        number: int,
+        circuit: CircuitRow | None,
     ) -> tuple[int, float]:
-        row = self._ours(writing, claim)
-        change = self._change(writing, row.run)
-        limits, run, now = change.graph.limits, change.run, epoch(writing.now())
-        agent = change.graph.agent_named[claim.task.agent]
-        circuit = writing.graphs.circuit(agent.name)
+        limits, run, now = change.graph.limits, change.run, change.now
+        row, agent = claim.row, change.graph.agent_named[claim.task.agent]
         if circuit is not None and max(circuit.open_until, circuit.next_call_at) > now:
             return 0, max(circuit.open_until, circuit.next_call_at) - now
         if circuit is not None and circuit.failures >= FAILURES_THAT_OPEN:
@@ -540,35 +574,28 @@ class Ledger:
                 raise RunError(f"limits.max_tokens is used up: {run.spent_tokens:,} were used")
             reserved = min(wanted, left)
 
-        # A message that a dead runner sent has its number too.
-        made = [
-            each for each in writing.graphs.attempts(row.run, row.id) if each.round == row.round
-        ]
-        number = len(made) + 1
-        writing.graphs.add(
+        change.writing.graphs.add(
             GraphAttemptRow(
                 run=row.run,
                 task=row.id,
                 round=row.round,
                 number=number,
-                fence=claim.fence,
+                fence=row.fence,
                 way=message.way,
                 message=kept_text(message.text, change.run, failed=True),
                 outcome=None,
                 reserved=reserved,
-                began_at=writing.now(),
+                began_at=change.at,
                 ended_at=None,
             )
         )
         if agent.rate is not None:
             change.set_circuit(agent.name, next_call_at=now + 1 / agent.rate)
-        change.run = replace(
-            run,
+        change.run = change.run._replace(
             reserved_tokens=run.reserved_tokens + reserved,
             spent_calls=run.spent_calls + 1,
         )
         change.event(row.id, "asked", {"attempt": number, "way": message.way})
-        change.save()
         return number, 0.0
 
     def set_program(self, claim: Claim, pid: int, started: str) -> None:
@@ -593,22 +620,22 @@ class Ledger:
                 change.save()
                 return False
 
-            found = [
-                each
-                for each in writing.graphs.attempts(row.run, row.id, unended=True)
-                if (each.round, each.number) == (row.round, number)
-            ]
-            now = epoch(writing.now())
-            for each in found:
-                change.settle(each, attempt, agent=claim.task.agent, now=now)
+            self._end_attempt(change, row, claim, number, attempt)
             if attempt.conversation_id is not None:
                 change.move(row, "running", session=attempt.conversation_id, program_pid=None)
-            change.event(row.id, "answered", _shown_attempt(number, attempt))
             change.save()
             return True
 
         if not self.store.write(write):
             raise LostTaskError(claim.row.id, late=True)
+
+    def _end_attempt(
+        self, change: RunChange, row: GraphTaskRow, claim: Claim, number: int, attempt: Attempt
+    ) -> None:
+        for each in change.writing.graphs.attempts(row.run, row.id, unended=True):
+            if (each.round, each.number) == (row.round, number):
+                change.settle(each, attempt, agent=claim.task.agent)
+        change.event(row.id, "answered", _shown_attempt(number, attempt))
 
     # Ends
 
@@ -618,27 +645,61 @@ class Ledger:
         *,
         result: Mapping[str, JsonValue],
         decide: Callable[[RunSnapshot], Expansion],
+        answered: tuple[int, Attempt] | None = None,
     ) -> Expansion:
         """Accept the report of a task, with all that follows: once, whoever comes late.
 
-        `decide` returns what the report does to the graph. Raises LostTaskError.
+        `decide` returns what the report does to the graph. `answered` is the last attempt with its
+        number, where `end_attempt` has not written it down. Raises LostTaskError.
         """
+        return self._accept(claim, result, decide, answered, None)[0]
 
-        def write(writing: WriteTransaction) -> Expansion | None:
+    def accept_and_claim(
+        self,
+        claim: Claim,
+        runner: ThisProcess,
+        *,
+        result: Mapping[str, JsonValue],
+        decide: Callable[[RunSnapshot], Expansion],
+        answered: tuple[int, Attempt] | None = None,
+    ) -> Claim | Nothing:
+        """Accept the report of a task as `accept` does, and take the next task in the same step.
+
+        In a run of many short tasks half of the time would go into transactions otherwise.
+        """
+        return self._accept(claim, result, decide, answered, runner)[1]
+
+    def _accept(
+        self,
+        claim: Claim,
+        result: Mapping[str, JsonValue],
+        decide: Callable[[RunSnapshot], Expansion],
+        answered: tuple[int, Attempt] | None,
+        runner: ThisProcess | None,
+    ) -> tuple[Expansion, Claim | Nothing]:
+        def write(writing: WriteTransaction) -> tuple[Expansion, Claim | Nothing] | None:
             row = find_task(writing, claim.row.run, claim.row.id)
             change = self._change(writing, row.run)
             if row.fence != claim.fence or row.state != "running":
-                change.event(row.id, "late", {"accepted": True})
+                late = {"accepted": True} if answered is None else _shown_attempt(*answered)
+                change.event(row.id, "late", late)
                 change.save()
                 return None
-            expansion = change.accept(row, result, decide)
+            session = row.session
+            if answered is not None:
+                self._end_attempt(change, row, claim, *answered)
+                session = answered[1].conversation_id or session
+            expansion = change.accept(row, result, decide, session=session)
+            claimed = self._claim(change, runner) if runner is not None else Nothing("")
             change.save()
-            return expansion
+            if isinstance(claimed, Nothing):
+                claimed = Nothing(change.run.state, claimed.seconds)
+            return expansion, claimed
 
-        expansion = self.store.write(write)
-        if expansion is None:
+        done = self.store.write(write)
+        if done is None:
             raise LostTaskError(claim.row.id, late=True)
-        return expansion
+        return done
 
     def give_up(
         self,
@@ -696,25 +757,58 @@ class Ledger:
 
         self.store.write(write)
 
-    def set_report(self, run: str, task: str, report: int) -> None:
+    def unrecorded(self, run: str, task: str | None = None) -> list[GraphTaskRow]:
+        """Return the accepted tasks whose reports are not recorded; of `task` only, if given."""
+
+        def read(reading: ReadTransaction) -> list[GraphTaskRow]:
+            if task is not None:
+                rows = [row for row in (reading.graphs.task(run, task),) if row is not None]
+            else:
+                rows = reading.graphs.tasks(run, state="accepted")
+            return [
+                row
+                for row in rows
+                if (row.kind, row.state, row.report) == ("task", "accepted", None) and row.result
+            ]
+
+        return self.store.read(read)
+
+    def set_report(self, row: GraphTaskRow, report: int) -> None:
         """Keep the number under which the report of a task was recorded."""
 
         def write(writing: WriteTransaction) -> None:
-            row = find_task(writing, run, task)
-            change = self._change(writing, run)
-            change.move(row, row.state, report=report)
-            change.save()
+            now = find_task(writing, row.run, row.id)
+            # It may run again already: the number is that of an earlier round.
+            if (now.state, now.fence) == (row.state, row.fence):
+                change = self._change(writing, row.run)
+                change.move(now, now.state, report=report)
+                change.event(row.id, "recorded", {"report": report})
+                change.save()
 
         self.store.write(write)
 
-    def is_cancelled(self, claim: Claim) -> bool:
-        """Whether the task of `claim` is to be stopped: cancelled, or somebody else's."""
+    def stopped(self, claims: Iterable[Claim]) -> list[str]:
+        """Return the ids of the tasks of `claims` that are cancelled, or somebody else's."""
 
-        def read(reading: ReadTransaction) -> bool:
-            row = reading.graphs.task(claim.row.run, claim.row.id)
-            return row is None or bool(row.cancel_requested) or row.fence != claim.fence
+        def read(reading: ReadTransaction) -> list[str]:
+            rows = [(claim, reading.graphs.task(claim.row.run, claim.row.id)) for claim in claims]
+            return [
+                claim.row.id
+                for claim, row in rows
+                if row is None or row.cancel_requested or row.fence != claim.fence
+            ]
 
         return self.store.read(read)
+
+    def note(self, run: str, task: str, what: str, data: Mapping[str, JsonValue]) -> None:
+        """Append an event about a task, such as what is kept of its worktree."""
+
+        def write(writing: WriteTransaction) -> None:
+            change = self._change(writing, run)
+            change.event(task, what, data)
+            change.save()
+
+        self.store.write(write)
 
     # Persons
 
@@ -752,16 +846,16 @@ class Ledger:
             row = find_task(writing, id, task)
             if row.state != "input_required":
                 raise RunError(f"{task} is {row.state}; nobody waits for its report")
-            expansion = change.accept(row, result, decide)
+            expansion = change.accept(row, result, decide, session=row.session)
             change.event(task, "by_hand", {"by": by})
             change.save()
             return expansion
 
         return self.store.write(write)
 
-    def _change(self, writing: WriteTransaction, id: str) -> "RunChange":
+    def _change(self, writing: WriteTransaction, id: str) -> RunChange:
         run = find_run(writing, id)
-        return RunChange(writing, run, self.graph(run))
+        return RunChange(writing, run, self._graph_of(writing, run))
 
     def _ours(self, writing: WriteTransaction, claim: Claim) -> GraphTaskRow:
         row = find_task(writing, claim.row.run, claim.row.id)
@@ -772,12 +866,29 @@ class Ledger:
         return row
 
 
-def _ready_tasks(writing: WriteTransaction, id: str) -> Iterator[GraphTaskRow]:
-    """Yield tasks that may begin: nearly always one of the first does, so few are read at once."""
-    first = writing.graphs.ready_tasks(id, limit=_READ_FIRST)
+def _ready_tasks(
+    rows: GraphReader, id: str, first: Sequence[GraphTaskRow]
+) -> Iterator[GraphTaskRow]:
+    """Yield the tasks that may begin after `first`, which nearly always is enough."""
     yield from first
-    if len(first) == _READ_FIRST:
-        yield from writing.graphs.ready_tasks(id, limit=_LOOKED_AT)[_READ_FIRST:]
+    known = {row.id for row in first}
+    yield from (row for row in rows.ready_tasks(id, limit=_LOOKED_AT) if row.id not in known)
+
+
+def _ready_task(rows: GraphReader, id: str, task: str) -> Iterator[GraphTaskRow]:
+    row = rows.task(id, task)
+    if row is not None and row.state in ("ready", "retrying"):
+        yield row
+
+
+def _prompt_of(row: GraphTaskRow) -> str:
+    return "\n\n".join(filter(None, (row.prompt, row.notes)))
+
+
+def _ended(rows: Iterable[GraphAttemptRow]) -> tuple[Attempt, ...]:
+    return tuple(
+        Attempt.from_dict(json.loads(each.outcome)) for each in rows if each.outcome is not None
+    )
 
 
 class _Busy:
@@ -816,7 +927,3 @@ def _shown_attempt(number: int, attempt: Attempt) -> dict[str, JsonValue]:
     if attempt.error is not None:
         shown["error"] = excerpt(attempt.error, 300)
     return shown
-
-
-def _with(options: str, **values: JsonValue) -> str:
-    return as_json({**json.loads(options), **values})

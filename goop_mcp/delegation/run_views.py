@@ -99,6 +99,10 @@ class RunView:
             task.decision = data["answer"]
         elif event.what == "kept":
             task.kept = data["message"]
+        elif event.what == "not_recorded":
+            task.kept = f"the report is not recorded: {data['message']}"
+        elif event.what == "recorded":
+            task.kept = ""
         elif event.what == "state":
             if data["to"] == "waiting" and data["from"] != "waiting":
                 task.round, task.attempt, task.rejected = task.round + 1, 0, ""

@@ -19,12 +19,18 @@ import anyio.to_thread
 from platformdirs import user_state_path
 
 from goop_mcp.delegation.agents import AgentMaker, TaskCall, agent_makers, policy_of
+from goop_mcp.delegation.changes import find_run
 from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Claim, Ledger, LostTaskError, Nothing, RunError
 from goop_mcp.delegation.processes import ThisProcess, end_program, started, this_process
-from goop_mcp.delegation.states import ENDED, RUN_ENDED
-from goop_mcp.delegation.worktrees import close_worktree, open_worktree
+from goop_mcp.delegation.states import RUN_ENDED
+from goop_mcp.delegation.worktrees import (
+    Worktree,
+    WorktreeError,
+    close_worktree,
+    open_worktree,
+)
 from goop_mcp.errors import GoopError, StoreError
 from goop_mcp.retry.attempts import Attempt, Outcome, StoppedBecause
 from goop_mcp.retry.calls import AgentInterruptedError, call_of
@@ -34,8 +40,8 @@ from goop_mcp.retry.loop import RetryLoop, outcome_of
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent, Message, Reply
 from goop_mcp.store.graph_rows import GraphEventRow, GraphTaskRow
-from goop_mcp.store.interface import Store
-from goop_mcp.validation.findings import Severity
+from goop_mcp.store.interface import ReadTransaction, Store
+from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.validation.verdict import Verdict
 
@@ -62,20 +68,38 @@ _INTERRUPTED: Final = (
 _logger = logging.getLogger(__name__)
 
 OnEvent = Callable[[GraphEventRow], None]
-RecordReport = Callable[[Claim, Outcome], int | None]
-"""Records an accepted report in the project; returns its number. It may be called twice."""
+RecordReport = Callable[[GraphTaskRow], int]
+"""Records the report of an accepted task in the project, and returns its number.
+
+It may be called twice for one report, and raises GoopError for one that is not recorded.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskOutcome:
-    """What came of a task or gate: its state, why, and the attempts of its last round."""
+    """What came of a task or gate: its state, why, and the attempts of its last round.
+
+    `attempts` are those as JSON, which `outcome` reads.
+    """
 
     state: str
     reason: str | None = None
     message: str | None = None
     decision: str | None = None
     envelope: Mapping[str, JsonValue] | None = None
-    outcome: Outcome | None = None
+    attempts: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The attempts as one call, None without any.
+
+        Read each time it is asked for: in a run of a thousand tasks, hardly anyone looks at all.
+        """
+        attempts = [Attempt.from_dict(json.loads(each)) for each in self.attempts]
+        if not attempts:
+            return None
+        because: StoppedBecause = "accepted" if attempts[-1].accepted else "attempts"
+        return outcome_of(attempts, because, RetryPolicy())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +175,8 @@ class Runner:
     """Works on one run with agents of its own; `stop` ends it after the calls under way.
 
     `home` is the folder for worktrees, below the user's state folder if it is None. `parallel`
-    bounds the tasks of this runner, `record` puts accepted reports into the project.
+    bounds the tasks of this runner; a limiter, those of all runners that share it. `record` puts
+    accepted reports into the project.
     """
 
     def __init__(
@@ -163,18 +188,18 @@ class Runner:
         project: Path,
         on_event: OnEvent | None = None,
         record: RecordReport | None = None,
-        parallel: int | None = None,
+        parallel: int | anyio.CapacityLimiter | None = None,
         home: Path | None = None,
-        stays: bool = False,
     ) -> None:
         self.process: ThisProcess = this_process()
         self._ledger, self._run, self._makers = ledger, run, makers
-        self._project, self._home, self._parallel = project, home, parallel
-        self._on_event, self._record, self._stays = on_event, record, stays
+        self._project, self._home = project, home
+        self._places = anyio.CapacityLimiter(parallel) if isinstance(parallel, int) else parallel
+        self._on_event, self._record = on_event, record
         self._loops: dict[str, tuple[Claim, RetryLoop]] = {}
         self._busy: set[str] = set()
-        self._seen = 0
-        self._is_stopping = False
+        self._seen, self._showing = 0, anyio.Lock()
+        self._is_stopping = self._is_registered = False
         self._wake = anyio.Event()
         self._scope: anyio.CancelScope | None = None
 
@@ -192,6 +217,7 @@ class Runner:
     async def run(self) -> GraphOutcome:
         """Work until the run has ended, waits for a person, or this runner is stopped."""
         await self._stored(self._ledger.register, self.process)
+        await self._record_reports()
         with anyio.CancelScope() as self._scope:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._renew_leases)
@@ -204,27 +230,63 @@ class Runner:
         await self._show_events()
         return await self._stored(outcome_of_run, self._ledger, self._run)
 
+    async def run_task(self, task: str) -> bool:
+        """Claim `task` and work on it until its end; return whether there was anything to claim.
+
+        False for a task that somebody else works on, that waits for others, or has ended. What
+        follows from its report is stored, and left to whoever delivers tasks.
+        """
+        if not self._is_registered:
+            await self._stored(self._ledger.register, self.process)
+            self._is_registered = True
+        # Nothing is claimed besides, also not as the report is accepted.
+        self._is_stopping = True
+        found = await self._stored(partial(self._ledger.claim, self._run, self.process, task=task))
+        if isinstance(found, Nothing):
+            return False
+
+        with anyio.CancelScope() as self._scope:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._renew_leases)
+                group.start_soon(self._watch)
+                try:
+                    await self._work_safely(found)
+                finally:
+                    group.cancel_scope.cancel()
+
+        await self._show_events()
+        return True
+
     async def _claim_until_done(self) -> None:
         async with anyio.create_task_group() as tasks:
             while not self._is_stopping:
                 self._wake = anyio.Event()
-                room = self._parallel is None or len(self._busy) < self._parallel
-                found = await self._stored(self._ledger.claim, self._run, self.process)
-                await self._show_events()
+                # A place is taken before the claim: a task that is claimed has to be worked on.
+                place = object()
+                try:
+                    if self._places is not None:
+                        self._places.acquire_on_behalf_of_nowait(place)
+                except anyio.WouldBlock:
+                    # A runner of another run may give its place back, which wakes nobody here.
+                    with anyio.move_on_after(_POLL):
+                        await self._wake.wait()
+                    continue
+
+                try:
+                    found = await self._stored(self._ledger.claim, self._run, self.process)
+                    await self._show_events()
+                except BaseException:
+                    self._leave(place)
+                    raise
                 if isinstance(found, Claim):
                     self._busy.add(found.row.id)
-                    tasks.start_soon(self._work, found)
-                    if room:
-                        continue
-                elif not self._busy and self._is_over(found):
+                    tasks.start_soon(self._work, found, place)
+                    continue
+                self._leave(place)
+                if not self._busy and found.state in (*RUN_ENDED, "waiting_for_person"):
                     break
-
-                seconds = found.seconds if isinstance(found, Nothing) else _POLL
-                with anyio.move_on_after(seconds):
+                with anyio.move_on_after(found.seconds):
                     await self._wake.wait()
-
-    def _is_over(self, found: Nothing) -> bool:
-        return found.state in RUN_ENDED or (found.state == "waiting_for_person" and not self._stays)
 
     async def _renew_leases(self) -> None:
         """Keep the leases; calls whose leases cannot be kept are cancelled before they end."""
@@ -248,14 +310,37 @@ class Runner:
         """Cancel calls whose task was cancelled, or taken by somebody else."""
         while True:
             await anyio.sleep(2 * _POLL)
-            for claim, loop in [*self._loops.values()]:
-                with suppress(StoreError):
-                    if await anyio.to_thread.run_sync(self._ledger.is_cancelled, claim):
-                        loop.cancel()
+            claims = [claim for claim, _ in self._loops.values()]
+            if not claims:
+                continue
+            with suppress(StoreError):
+                for id in await anyio.to_thread.run_sync(self._ledger.stopped, claims):
+                    if id in self._loops:
+                        self._loops[id][1].cancel()
 
-    async def _work(self, claim: Claim) -> None:
+    async def _work(self, claim: Claim, place: object) -> None:
+        """Work on a task, and on those that are claimed as the one before is accepted."""
+        found: Claim | Nothing | None = claim
         try:
-            await self._work_on(claim)
+            while isinstance(found, Claim):
+                found = await self._work_safely(found)
+                await self._show_events()
+                if isinstance(found, Claim) and self._is_stopping:
+                    await self._stored(self._ledger.release, found)
+                    found = None
+                if not isinstance(found, Claim) or found.more:
+                    # Whoever claims looks whether other tasks may begin too, or all have ended.
+                    self._wake.set()
+        finally:
+            self._leave(place)
+
+    def _leave(self, place: object) -> None:
+        if self._places is not None:
+            self._places.release_on_behalf_of(place)
+
+    async def _work_safely(self, claim: Claim) -> Claim | Nothing | None:
+        try:
+            return await self._work_on(claim)
         except LostTaskError as error:
             _logger.info("%s", error)
         except GoopError as error:
@@ -272,11 +357,11 @@ class Runner:
                 await anyio.to_thread.run_sync(self._ledger.release, claim)
             raise
         finally:
-            self._busy.discard(claim.row.id)
             self._loops.pop(claim.row.id, None)
-            self._wake.set()
+            self._busy.discard(claim.row.id)
+        return None
 
-    async def _work_on(self, claim: Claim) -> None:
+    async def _work_on(self, claim: Claim) -> Claim | Nothing | None:
         if claim.to_end is not None:
             key = f"{claim.row.run}/{claim.row.id}/{claim.row.round}"
             gone = await anyio.to_thread.run_sync(partial(end_program, *claim.to_end, key=key))
@@ -285,10 +370,8 @@ class Runner:
         if claim.asks_person:
             question = "its runner died while the agent was asked; is it to be asked again?"
             await self._give_up(claim, "crash", question, person=True)
-            return
+            return None
 
-        run = await self._stored(self._ledger.run, self._run)
-        graph = self._ledger.graph(run)
         folder, worktree = self._project, None
         if claim.task.workspace == "worktree":
             home = self._home or _state_folder()
@@ -299,18 +382,36 @@ class Runner:
         remark = None
         if claim.interrupted is not None and claim.task.on_crash == "resume":
             remark = _INTERRUPTED.format(number=claim.interrupted)
-        loop = RetryLoop(self._job(graph, claim, caller), attempts=claim.attempts, remark=remark)
+        loop = RetryLoop(self._job(claim, caller), attempts=claim.attempts, remark=remark)
         self._loops[claim.row.id] = (claim, loop)
-        if await self._stored(self._ledger.is_cancelled, claim):
+        if claim.row.cancel_requested:
             loop.cancel()
         outcome = await loop.run()
+
+        try:
+            following = await self._end(claim, outcome, caller)
+        except anyio.get_cancelled_exc_class():
+            # An answer that is here already is not asked for again.
+            with anyio.move_on_after(5, shield=True), suppress(GoopError):
+                await caller.write_answer()
+            raise
         if worktree is not None:
-            await close_worktree(worktree)
+            await self._close(claim, worktree)
+        return following
 
-        await self._end(claim, outcome, caller)
+    async def _close(self, claim: Claim, worktree: Worktree) -> None:
+        """Remove a worktree and note what is kept of it; a failure loses no accepted work."""
+        try:
+            kept = await close_worktree(worktree)
+        except WorktreeError as error:
+            kept = f"{worktree.folder} is kept: {error}"
+        if kept is not None:
+            await self._stored(
+                partial(self._ledger.note, claim.row.run, claim.row.id, "kept", {"message": kept})
+            )
 
-    def _job(self, graph: Graph, claim: Claim, caller: "_Caller") -> Job:
-        named = graph.agent_named[claim.task.agent]
+    def _job(self, claim: Claim, caller: "_Caller") -> Job:
+        named = claim.graph.agent_named[claim.task.agent]
         fallback = None
         if named.fallback is not None:
             fallback = _Fallback(caller, named.fallback)
@@ -321,47 +422,62 @@ class Runner:
         return Job(
             caller,
             claim.prompt,
-            protocol=claim.task.protocol or graph.protocol,
+            protocol=claim.task.protocol or claim.graph.protocol,
             policy=policy,
             hooks=Hooks(after_attempt=caller.after_attempt),
             agent_name=claim.task.agent,
         )
 
-    async def _end(self, claim: Claim, outcome: Outcome, caller: "_Caller") -> None:
+    async def _end(
+        self, claim: Claim, outcome: Outcome, caller: "_Caller"
+    ) -> Claim | Nothing | None:
         verdict = outcome.verdict
         if outcome.accepted and verdict is not None:
-            await self._stored(
+            # In a run of many short tasks, a claim of its own would double the time.
+            accept = (
+                partial(self._ledger.accept, claim)
+                if self._is_stopping
+                else partial(self._ledger.accept_and_claim, claim, self.process)
+            )
+            done = await self._stored(
                 partial(
-                    self._ledger.accept,
-                    claim,
+                    accept,
                     result=_result(outcome, verdict),
                     decide=partial(_decide, id=claim.row.id, verdict=verdict),
+                    answered=caller.answered,
                 )
             )
-            await self._record_report(claim, outcome)
-            return
+            caller.answered = None
+            await self._record_reports(claim.row.id)
+            return done if isinstance(done, Claim) else None
 
+        await caller.write_answer()
         reason, message = _why(outcome, caller)
         if reason == "cancelled":
             row = await self._stored(self._task, claim.row.id)
             if row.fence == claim.fence and not row.cancel_requested:
                 # The lease could not be kept: whoever claims next goes on.
                 await anyio.to_thread.run_sync(self._ledger.release, claim)
-                return
+                return None
             reason = "deadline" if row.reason == "deadline" else "cancelled"
         await self._give_up(claim, reason, message, person=reason == "interrupted")
+        return None
 
-    async def _record_report(self, claim: Claim, outcome: Outcome) -> None:
-        """Record an accepted report; that it is missing is noted, and `resume` tries again."""
+    async def _record_reports(self, task: str | None = None) -> None:
+        """Record the accepted report of `task`, or all that were not; what fails is noted.
+
+        A runner that was killed between the end of a task and its record left that to the next one.
+        """
         if self._record is None:
             return
-        try:
-            number = await anyio.to_thread.run_sync(self._record, claim, outcome)
-        except GoopError as error:
-            _logger.warning("the report of %s is not recorded: %s", claim.row.id, error)
-            return
-        if number is not None:
-            await self._stored(self._ledger.set_report, self._run, claim.row.id, number)
+        for row in await self._stored(self._ledger.unrecorded, self._run, task):
+            try:
+                number = await anyio.to_thread.run_sync(self._record, row)
+            except GoopError as error:
+                reason: dict[str, JsonValue] = {"message": excerpt(str(error), 500)}
+                await self._stored(self._ledger.note, self._run, row.id, "not_recorded", reason)
+            else:
+                await self._stored(self._ledger.set_report, row, number)
 
     async def _give_up(
         self, claim: Claim, reason: str, message: str, *, person: bool = False
@@ -379,13 +495,16 @@ class Runner:
     async def _show_events(self) -> None:
         if self._on_event is None:
             return
-        after = self._seen
-        rows = await self._stored(
-            self._ledger.store.read, lambda reading: reading.graphs.events(self._run, after=after)
-        )
-        for row in rows:
-            self._seen = row.seq
-            self._on_event(row)
+        # One at a time: each event is shown once and in its order.
+        async with self._showing:
+            after = self._seen
+            rows = await self._stored(
+                self._ledger.store.read,
+                lambda reading: reading.graphs.events(self._run, after=after),
+            )
+            for row in rows:
+                self._seen = row.seq
+                self._on_event(row)
 
     async def _stored(self, act: Callable[..., T], *args: object) -> T:
         """Run a step of the ledger, and again while the database is away; nothing is lost then."""
@@ -409,6 +528,8 @@ class _Caller:
         self._runner, self._claim, self._folder = runner, claim, folder
         self._agents: dict[str, Callable[[Message], Awaitable[Reply]]] = {}
         self._number = 0
+        self._begun = claim.begun
+        self.answered: tuple[int, Attempt] | None = None
         self.limit: str | None = None
         self.lost: LostTaskError | None = None
         self.name = claim.task.agent
@@ -420,7 +541,9 @@ class _Caller:
     async def send(self, name: str, message: Message) -> Reply:
         """Write `message` down and send it to the agent `name`."""
         claim, runner = self._claim, self._runner
-        while True:
+        # The first message of a task is written down as the task is claimed.
+        self._number, self._begun = self._begun, 0
+        while not self._number:
             try:
                 number, seconds = await runner._stored(runner._ledger.begin_attempt, claim, message)
             except RunError as error:
@@ -429,8 +552,8 @@ class _Caller:
             except LostTaskError as error:
                 self.lost = error
                 raise AgentInterruptedError(str(error)) from error
+            self._number = number
             if number:
-                self._number = number
                 break
             # Somebody else's call uses what is left, or the agent's rate or circuit says wait.
             await anyio.sleep(min(seconds, 1.0))
@@ -443,10 +566,18 @@ class _Caller:
         """Write down what became of the last message."""
         if self.limit is not None or self.lost is not None:
             return
+        self.answered = (self._number, attempt)
+        # An accepted answer is written down together with what follows from it, at once.
+        if not attempt.accepted:
+            await self.write_answer()
+
+    async def write_answer(self) -> None:
+        """Write down the last answer, where that was not done yet."""
+        answered, self.answered = self.answered, None
+        if answered is None:
+            return
         try:
-            await self._runner._stored(
-                self._runner._ledger.end_attempt, self._claim, self._number, attempt
-            )
+            await self._runner._stored(self._runner._ledger.end_attempt, self._claim, *answered)
         except LostTaskError as error:
             self.lost = error
 
@@ -480,41 +611,31 @@ class _Fallback:
 
 def outcome_of_run(ledger: Ledger, id: str) -> GraphOutcome:
     """Return how a run stands, with the attempts of each task's last round."""
-    run = ledger.run(id)
-    rows = ledger.store.read(lambda reading: reading.graphs.tasks(id))
-    tasks: dict[str, TaskOutcome] = {}
-    for row in rows:
-        tasks[row.id] = _outcome_of_task(ledger, row)
 
-    return GraphOutcome(
-        id=id,
-        state=run.state,
-        tasks=tasks,
-        waiting_for=tuple(row.id for row in rows if row.state == "input_required"),
-    )
+    def read(reading: ReadTransaction) -> GraphOutcome:
+        run, rows = find_run(reading, id), reading.graphs.tasks(id)
+        answers: dict[tuple[str, int], list[str]] = {}
+        for each in reading.graphs.attempts(id):
+            if each.outcome is not None:
+                answers.setdefault((each.task, each.round), []).append(each.outcome)
+        return GraphOutcome(
+            id=id,
+            state=run.state,
+            tasks={
+                row.id: TaskOutcome(
+                    state=row.state,
+                    reason=row.reason,
+                    message=row.message,
+                    decision=row.decision,
+                    envelope=json.loads(row.result).get("envelope") if row.result else None,
+                    attempts=tuple(answers.get((row.id, row.round), ())),
+                )
+                for row in rows
+            },
+            waiting_for=tuple(row.id for row in rows if row.state == "input_required"),
+        )
 
-
-def _outcome_of_task(ledger: Ledger, row: GraphTaskRow) -> TaskOutcome:
-    result = json.loads(row.result) if row.result is not None else {}
-    attempts = ledger.store.read(
-        lambda reading: [
-            Attempt.from_dict(json.loads(each.outcome))
-            for each in reading.graphs.attempts(row.run, row.id)
-            if each.round == row.round and each.outcome is not None
-        ]
-    )
-    outcome = None
-    if attempts:
-        because: StoppedBecause = "accepted" if attempts[-1].accepted else "attempts"
-        outcome = outcome_of(attempts, because, RetryPolicy())
-    return TaskOutcome(
-        state=row.state,
-        reason=row.reason,
-        message=row.message,
-        decision=row.decision,
-        envelope=result.get("envelope"),
-        outcome=outcome if row.state in ENDED or outcome is not None else None,
-    )
+    return ledger.store.read(read)
 
 
 def _decide(snapshot: RunSnapshot, *, id: str, verdict: Verdict) -> Expansion:

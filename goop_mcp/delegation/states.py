@@ -8,6 +8,7 @@ from goop_mcp.delegation.parts import When
 __all__ = [
     "ENDED",
     "MOVES",
+    "MOVING",
     "RUN_ENDED",
     "NeededStep",
     "RunState",
@@ -34,6 +35,9 @@ ENDED: Final[frozenset[str]] = frozenset({"accepted", "failed", "skipped", "canc
 """States of tasks that nothing follows by itself; only a person or feedback begins again."""
 
 RUN_ENDED: Final[frozenset[str]] = frozenset({"finished", "failed", "cancelled"})
+
+MOVING: Final[frozenset[str]] = frozenset({"ready", "running", "retrying"})
+"""States of tasks that go on without a person."""
 
 # Waiting again, from any state: feedback, a changed graph, or a person who runs a task again.
 MOVES: Final[Mapping[str, frozenset[str]]] = {
@@ -97,5 +101,8 @@ def state_of_run(
     if not open_states:
         return "cancelled" if cancelled else "failed" if failures() else "finished"
     # What waits for a step that waits for a person waits for that person as well.
-    moving = open_states & {"ready", "running", "retrying"}
-    return "running" if moving or "input_required" not in open_states else "waiting_for_person"
+    return (
+        "running"
+        if open_states & MOVING or "input_required" not in open_states
+        else "waiting_for_person"
+    )

@@ -8,6 +8,7 @@ would find the same files several times.
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import anyio
 
@@ -22,6 +23,9 @@ _TIMEOUT = 60.0
 _GIT = ("git", "--no-pager", "-c", f"core.hooksPath={os.devnull}")
 # What an outer git, such as one that runs a hook, may have set for its own repository.
 _OUTER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
+
+# Seconds between attempts to make a worktree while others are made.
+_PAUSES: Final = (0.05, 0.1, 0.2, 0.4)
 
 
 class WorktreeError(GoopError, OSError):
@@ -47,17 +51,32 @@ async def open_worktree(project: Path, home: Path, *, run: str, name: str) -> Wo
     if not (folder / ".git").exists():
         head = (await _git(project, "rev-parse", "--verify", "HEAD^{commit}")).strip()
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # A folder that was removed by hand is still known to git, and so may its branch be.
-        await _git(project, "worktree", "prune")
-        known = (await _git(project, "branch", "--list", "--format=%(refname)", branch)).strip()
-        made = [str(folder), branch] if known else ["-b", branch, str(folder), head]
-        await _git(project, "worktree", "add", *made)
+        for pause in _PAUSES:
+            try:
+                await _add_worktree(project, folder, branch, head)
+                break
+            except WorktreeError as error:
+                # Git reads the files of all worktrees, also of one that is just being made for
+                # another task, perhaps by another runner: no lock of ours keeps it from that.
+                if "commondir" not in str(error):
+                    raise
+                await anyio.sleep(pause)
+        else:
+            await _add_worktree(project, folder, branch, head)
 
     # Where the branch left the project: that of the first call, also after a crash.
     now = (await _git(project, "rev-parse", "HEAD")).strip()
     base = (await _git(folder, "merge-base", "HEAD", now)).strip()
 
     return Worktree(project=project, folder=folder, branch=branch, base=base)
+
+
+async def _add_worktree(project: Path, folder: Path, branch: str, head: str) -> None:
+    # A folder that was removed by hand is still known to git, and so may its branch be.
+    await _git(project, "worktree", "prune")
+    known = (await _git(project, "branch", "--list", "--format=%(refname)", branch)).strip()
+    made = [str(folder), branch] if known else ["-b", branch, str(folder), head]
+    await _git(project, "worktree", "add", *made)
 
 
 async def close_worktree(worktree: Worktree) -> str | None:

@@ -1,6 +1,7 @@
 """See and steer the runs of delegation graphs: one service for terminal, MCP and browser."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,8 +12,12 @@ from goop_mcp.delegation.parts import GraphGate, GraphTask
 from goop_mcp.delegation.run_views import RunView
 from goop_mcp.messages import notice, table
 from goop_mcp.protocols import validate
-from goop_mcp.store.graph_rows import GraphEventRow
+from goop_mcp.routing import RoutingContext
+from goop_mcp.services.project_context import ProjectContext
+from goop_mcp.services.record_report import record_report
+from goop_mcp.store.graph_rows import GraphEventRow, GraphTaskRow
 from goop_mcp.store.interface import ReadTransaction, Store
+from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = [
@@ -21,6 +26,7 @@ __all__ = [
     "finish_task",
     "read_events",
     "read_view",
+    "record_task",
     "run_list_page",
     "run_page",
     "waiting_step",
@@ -136,6 +142,32 @@ def finish_task(store: Store, run: str, task: str, reply: str, *, by: str) -> Ve
 
 def _expansion_of(snapshot: RunSnapshot, *, task: str, verdict: Verdict) -> Expansion:
     return expand(snapshot, task, verdict)
+
+
+def record_task(
+    context: ProjectContext, row: GraphTaskRow, *, rules: Sequence[Rule] = (), now: str
+) -> int:
+    """Record the report of an accepted task in the project's round; return its number.
+
+    The same report again is found by its digest and recorded once. What it says about files is
+    checked, except that of a worktree, whose files are not those of the project. Raises RunError,
+    with the reason, for a report that is not recorded.
+    """
+    result = json.loads(row.result or "{}")
+    step = step_of(row)
+    recorded = record_report(
+        result.get("text") or "",
+        RoutingContext(),
+        context,
+        protocol=result.get("protocol") or "auto",
+        check_workspace=not isinstance(step, GraphTask) or step.workspace == "project",
+        rules=rules,
+        now=now,
+    )
+    number = recorded.written.report
+    if number is None:
+        raise RunError(recorded.verdict.feedback or f"the reply of {row.id} holds no report")
+    return number
 
 
 def run_list_page(store: Store) -> str:

@@ -8,9 +8,8 @@ project follow each other, so that what was read in one cannot have changed befo
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, Final, TypeVar, get_type_hints
+from typing import Any, Final, NamedTuple, TypeVar, get_args, get_type_hints
 
 from goop_mcp.errors import StoreError
 from goop_mcp.store.failpoints import Failpoint, failpoint
@@ -23,6 +22,7 @@ __all__ = [
     "GraphNeedRow",
     "GraphReader",
     "GraphRunRow",
+    "GraphSource",
     "GraphTaskRow",
     "GraphWriter",
     "RunnerRow",
@@ -37,20 +37,16 @@ MOST_EVENTS: Final = 10_000
 """Events that are returned at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphRunRow:
-    """A run of a graph.
+class GraphRunRow(NamedTuple):
+    """A run of a graph; the graph itself and its input are a `GraphSource`.
 
-    `graph`, `input`, `options` and `edges` are JSON. `deadline_at` is in seconds since 1970, by the
-    database's clock. `reserved_tokens` are those of calls under way; `last_seq` is the number of
-    the newest event.
+    `options` and `edges` are JSON. `deadline_at` is in seconds since 1970, by the database's clock.
+    `reserved_tokens` are those of calls under way; `last_seq` is the number of the newest event.
     """
 
     id: str
     name: str
-    graph: str
     graph_hash: str
-    input: str
     options: str
     edges: str
     state: str
@@ -65,8 +61,17 @@ class GraphRunRow:
     last_seq: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphTaskRow:
+class GraphSource(NamedTuple):
+    """What a run was started with, as JSON: columns of the same row as `GraphRunRow`.
+
+    Read only where they are needed: both may be long, and every step of a run reads its row.
+    """
+
+    graph: str
+    input: str
+
+
+class GraphTaskRow(NamedTuple):
     """A task or gate of a run.
 
     `spec` is the task or gate as JSON; its needs are rows of their own. `prompt` is that with its
@@ -105,8 +110,7 @@ class GraphTaskRow:
     report: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphNeedRow:
+class GraphNeedRow(NamedTuple):
     """`task` needs `need`: one edge of the graph of a run."""
 
     run: str
@@ -114,8 +118,7 @@ class GraphNeedRow:
     need: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphAttemptRow:
+class GraphAttemptRow(NamedTuple):
     """One message to an agent, written before it is sent: one without an end has an unknown effect.
 
     `outcome` is the attempt as JSON once it has ended. `reserved` are the tokens that were
@@ -135,8 +138,7 @@ class GraphAttemptRow:
     ended_at: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphEventRow:
+class GraphEventRow(NamedTuple):
     """Something that happened in a run; only added, never changed. `data` is JSON."""
 
     run: str
@@ -147,8 +149,7 @@ class GraphEventRow:
     data: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunnerRow:
+class RunnerRow(NamedTuple):
     """A process that runs tasks, by a random id; `seen_at` is in seconds since 1970."""
 
     owner: str
@@ -159,8 +160,7 @@ class RunnerRow:
     seen_at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CircuitRow:
+class CircuitRow(NamedTuple):
     """How the calls of an agent went, for all runners: failures in a row, and until when to wait.
 
     `next_call_at` is when its rate allows the next call; times are in seconds since 1970. `usages`
@@ -184,7 +184,14 @@ AnyRow = (
     | CircuitRow
 )
 Row = TypeVar(
-    "Row", GraphRunRow, GraphTaskRow, GraphAttemptRow, GraphEventRow, RunnerRow, CircuitRow
+    "Row",
+    GraphRunRow,
+    GraphSource,
+    GraphTaskRow,
+    GraphAttemptRow,
+    GraphEventRow,
+    RunnerRow,
+    CircuitRow,
 )
 
 _TABLES: Final[Mapping[type, str]] = {
@@ -205,19 +212,27 @@ _KEYS: Final[Mapping[type, tuple[str, ...]]] = {
     RunnerRow: ("owner",),
     CircuitRow: ("agent",),
 }
-_NAMES: Final = {kind: tuple(each.name for each in fields(kind)) for kind in _TABLES}
-_TYPES: Final = {kind: get_type_hints(kind) for kind in _TABLES}
+_NAMES: Final = {kind: tuple(get_type_hints(kind)) for kind in (*_TABLES, GraphSource)}
+# Exact types: a number is never a bool, and a row is checked several times in each step of a run.
+_TYPES: Final = {
+    kind: tuple(get_args(hint) or (hint,) for hint in get_type_hints(kind).values())
+    for kind in (*_TABLES, GraphSource)
+}
 
 
 def _select(kind: type, rest: str) -> str:
     return " ".join(("SELECT", ", ".join(_NAMES[kind]), "FROM", _table(kind), "WHERE {mine}", rest))
 
 
-def _insert(kind: type) -> str:
-    names = ", ".join(_NAMES[kind])
-    slots = ", ".join(f":{name}" for name in _NAMES[kind])
-    parts = ("INSERT INTO", _table(kind), "({owner}", names, ") VALUES ({slots}", slots, ")")
-    return " ".join(parts)
+@cache
+def _insert(table: str, names: tuple[str, ...], count: int) -> str:
+    """Return the statement that adds `count` rows, whose values are numbered from the second on."""
+    rows = ", ".join(
+        "".join(("({slots}", ", ".join(f":{name}{place}" for name in names), ")"))
+        for place in ("", *(f"_{number}" for number in range(1, count)))
+    )
+    listed = ", ".join(names)
+    return " ".join(("INSERT INTO", "{goop}" + table, "({owner}", listed, ") VALUES", rows))
 
 
 @cache
@@ -231,17 +246,16 @@ def _update(table: str, keys: tuple[str, ...], names: tuple[str, ...], condition
 def _change(row: AnyRow, was: AnyRow | None, condition: str = "") -> tuple[str, dict[str, Any]]:
     """Return the statement that stores what differs between `was` and `row`, and its values."""
     kind = type(row)
+    keys = _KEYS[kind]
     names = tuple(
         name
-        for name in _NAMES[kind]
-        if name not in _KEYS[kind] and (was is None or getattr(row, name) != getattr(was, name))
+        for place, name in enumerate(_NAMES[kind])
+        if name not in keys and (was is None or row[place] != was[place])
     )
     # Where nothing differs, the row is still looked for: its state and fence may have changed.
-    names = names or tuple(name for name in _NAMES[kind] if name not in _KEYS[kind])[:1]
+    names = names or tuple(name for name in _NAMES[kind] if name not in keys)[:1]
 
-    return _update(_TABLES[kind], _KEYS[kind], names, condition), _values(
-        row, (*_KEYS[kind], *names)
-    )
+    return _update(_TABLES[kind], keys, names, condition), _values(row, (*keys, *names))
 
 
 def _table(kind: type) -> str:
@@ -249,6 +263,8 @@ def _table(kind: type) -> str:
 
 
 _RUN: Final = _select(GraphRunRow, "AND id = :id")
+_SOURCE: Final = "SELECT graph, input FROM {goop}graph_runs WHERE {mine} AND id = :id"
+_SET_GRAPH: Final = "UPDATE {goop}graph_runs SET graph = :graph WHERE {mine} AND id = :id"
 _RUNS: Final = _select(
     GraphRunRow,
     "AND (:all = 1 OR ended_at IS NULL) ORDER BY created_at DESC, id LIMIT :limit",
@@ -258,11 +274,25 @@ _UNFINISHED: Final = _select(
 )
 _TASK: Final = _select(GraphTaskRow, "AND run = :run AND id = :id")
 _TASKS: Final = _select(GraphTaskRow, "AND run = :run ORDER BY id")
-_IN_STATE: Final = _select(GraphTaskRow, "AND run = :run AND state = :state ORDER BY id")
+# Ordered here and not by the database, which would read all tasks to have those few in order.
+_IN_STATE: Final = _select(GraphTaskRow, "AND run = :run AND state = :state")
 _READY: Final = _select(
     GraphTaskRow,
     "AND run = :run AND state IN ('ready', 'retrying')"
     " ORDER BY priority DESC, distance DESC, id LIMIT :limit",
+)
+# Each part is in the order of the index: the first of a thousand ready tasks is found without
+# sorting them.
+_FIRST: Final = _select(
+    GraphTaskRow,
+    "AND run = :run AND state = 'ready' AND (priority, distance) ="
+    " (SELECT priority, distance FROM {goop}graph_tasks WHERE {mine} AND run = :run"
+    " AND state = 'ready' ORDER BY priority DESC, distance DESC LIMIT 1)"
+    " ORDER BY id LIMIT :limit",
+)
+_MOVES: Final = (
+    "SELECT 1 FROM {goop}graph_tasks WHERE {mine} AND run = :run"
+    " AND state IN ('ready', 'running', 'retrying') LIMIT 1"
 )
 _COUNTS: Final = (
     "SELECT state, count(*) AS count FROM {goop}graph_tasks WHERE {mine} AND run = :run"
@@ -285,8 +315,13 @@ _FAILURES: Final = (
 _ATTEMPTS: Final = _select(
     GraphAttemptRow, "AND run = :run AND task = :task ORDER BY round, number"
 )
+_ALL_ATTEMPTS: Final = _select(GraphAttemptRow, "AND run = :run ORDER BY task, round, number")
 _OPEN_ATTEMPTS: Final = _select(
     GraphAttemptRow, "AND run = :run AND task = :task AND ended_at IS NULL ORDER BY round, number"
+)
+_ATTEMPT_COUNT: Final = (
+    "SELECT count(*) FROM {goop}graph_attempts"
+    " WHERE {mine} AND run = :run AND task = :task AND round = :round"
 )
 _EVENTS: Final = _select(GraphEventRow, "AND run = :run AND seq > :after ORDER BY seq LIMIT :limit")
 _RUNNER: Final = _select(RunnerRow, "AND owner = :owner")
@@ -312,7 +347,7 @@ _REMOVE_STEP: Final = (
     "DELETE FROM {goop}graph_needs WHERE {mine} AND run = :run AND task = :id RETURNING task",
     "DELETE FROM {goop}graph_tasks WHERE {mine} AND run = :run AND id = :id RETURNING id",
 )
-_VALUE: Final = re.compile(r":([a-z_]+)")
+_VALUE: Final = re.compile(r":([a-z_0-9]+)")
 
 
 @cache
@@ -336,8 +371,8 @@ def for_postgres(statement: str) -> str:
     return _VALUE.sub(r"%(\1)s", made)
 
 
-Ask = Callable[[str, Mapping[str, Any]], Sequence[Mapping[str, Any]]]
-"""Runs one of the statements above for the project and returns its rows by column."""
+Ask = Callable[[str, Mapping[str, Any]], Sequence[Sequence[Any]]]
+"""Runs one of the statements above for the project and returns its rows in their order."""
 
 
 class GraphReader:
@@ -349,6 +384,12 @@ class GraphReader:
     def run(self, id: str) -> GraphRunRow | None:
         """Return the run with `id`, None if there is none."""
         return next(iter(self._records(GraphRunRow, _RUN, id=id)), None)
+
+    def source(self, run: str) -> GraphSource:
+        """Return what a run was started with. Raises StoreError if there is no such run."""
+        for row in self._records(GraphSource, _SOURCE, id=run):
+            return row
+        raise StoreError(f"there is no run {run!r}")
 
     def runs(self, *, include_ended: bool = False) -> list[GraphRunRow]:
         """Return the runs, the newest first, at most 1,000."""
@@ -366,28 +407,40 @@ class GraphReader:
         """Return the tasks and gates of a run by id, those in `state` where it is given."""
         if state is None:
             return self._records(GraphTaskRow, _TASKS, run=run)
-        return self._records(GraphTaskRow, _IN_STATE, run=run, state=state)
+        found = self._records(GraphTaskRow, _IN_STATE, run=run, state=state)
+        return sorted(found, key=lambda row: row.id)
 
     def ready_tasks(self, run: str, *, limit: int) -> list[GraphTaskRow]:
         """Return tasks that may begin: by priority, then the longest way to the end, then id."""
         return self._records(GraphTaskRow, _READY, run=run, limit=limit)
 
+    def first_ready(self, run: str, *, limit: int) -> list[GraphTaskRow]:
+        """Return the first ready tasks, of those that are equally urgent; much faster than all."""
+        return self._records(GraphTaskRow, _FIRST, run=run, limit=limit)
+
     def task_counts(self, run: str) -> dict[str, int]:
         """Return how many tasks and gates of a run are in each state."""
-        return {str(row["state"]): int(row["count"]) for row in self._ask(_COUNTS, {"run": run})}
+        return {str(state): int(count) for state, count in self._ask(_COUNTS, {"run": run})}
+
+    def is_moving(self, run: str) -> bool:
+        """Whether a task of a run is ready, running, or waits only for the time of its retry.
+
+        It looks at one row, where `task_counts` looks at those of the whole run.
+        """
+        return bool(self._ask(_MOVES, {"run": run}))
 
     def failures(self, run: str) -> int:
         """Return how many tasks of a run failed and are not optional."""
-        return int(self._ask(_FAILURES, {"run": run})[0]["count"])
+        return int(self._ask(_FAILURES, {"run": run})[0][0])
 
     def needs(self, run: str, task: str) -> list[str]:
         """Return the ids of what a task needs, in order."""
-        return sorted(str(row["need"]) for row in self._ask(_NEEDS, {"run": run, "task": task}))
+        return sorted(str(need) for (need,) in self._ask(_NEEDS, {"run": run, "task": task}))
 
     def followers(self, run: str, need: str) -> list[str]:
         """Return the ids of the tasks that need `need`, in order."""
         found = self._ask(_FOLLOWERS, {"run": run, "need": need})
-        return sorted(str(row["task"]) for row in found)
+        return sorted(str(task) for (task,) in found)
 
     def needed_states(self, run: str, task: str) -> list[tuple[str, bool]]:
         """Return each state of what a task needs, and whether it is that of an optional one.
@@ -395,13 +448,22 @@ class GraphReader:
         Grouped by the database: a task that needs a thousand others gives a few rows.
         """
         found = self._ask(_NEEDED_STATES, {"run": run, "task": task})
-        return [(str(row["state"]), bool(row["optional"])) for row in found]
+        return [(str(state), bool(optional)) for state, optional, _count in found]
 
-    def attempts(self, run: str, task: str, *, unended: bool = False) -> list[GraphAttemptRow]:
-        """Return the attempts of a task in order; with `unended` only those without an end."""
+    def attempts(
+        self, run: str, task: str | None = None, *, unended: bool = False
+    ) -> list[GraphAttemptRow]:
+        """Return the attempts of a task, or of all, in order; `unended`: those without an end."""
+        if task is None:
+            return self._records(GraphAttemptRow, _ALL_ATTEMPTS, run=run)
         return self._records(
             GraphAttemptRow, _OPEN_ATTEMPTS if unended else _ATTEMPTS, run=run, task=task
         )
+
+    def attempt_count(self, run: str, task: str, *, round: int) -> int:
+        """Return how many messages of a task were written down in a round."""
+        values = {"run": run, "task": task, "round": round}
+        return int(self._ask(_ATTEMPT_COUNT, values)[0][0])
 
     def events(self, run: str, *, after: int = 0, limit: int = MOST_EVENTS) -> list[GraphEventRow]:
         """Return the events of a run after the number `after`, the oldest first."""
@@ -422,12 +484,25 @@ class GraphReader:
 class GraphWriter(GraphReader):
     """Changes the rows of runs."""
 
-    def add(
-        self,
-        row: AnyRow,
-    ) -> None:
-        """Add a row whose key is unused."""
-        self._ask(_INSERTS[type(row)], _values(row))
+    def add(self, *rows: AnyRow) -> None:
+        """Add rows of one kind whose keys are unused."""
+        for start in range(0, len(rows), _AT_ONCE):
+            part = rows[start : start + _AT_ONCE]
+            kind = type(part[0])
+            self._ask(_insert(_TABLES[kind], _NAMES[kind], len(part)), _all_values(part))
+            failpoint(Failpoint.INSERT)
+
+    def add_run(self, row: GraphRunRow, source: GraphSource) -> None:
+        """Add a run whose id is unused."""
+        names = (*_NAMES[GraphRunRow], *_NAMES[GraphSource])
+        values = {**_values(row), **_values(source)}
+        self._ask(_insert(_TABLES[GraphRunRow], names, 1), values)
+        failpoint(Failpoint.INSERT)
+
+    def set_graph(self, run: str, graph: str) -> None:
+        """Put another graph, as JSON, in the place of that of a run."""
+        refuse_unstorable_text(graph, name="graph")
+        self._ask(_SET_GRAPH, {"id": run, "graph": graph})
         failpoint(Failpoint.INSERT)
 
     def set(
@@ -438,8 +513,7 @@ class GraphWriter(GraphReader):
     ) -> None:
         """Store `row` in place of the one with its key. Raises StoreError if there is none.
 
-        With `was`, what is stored now, only the columns that differ are written: the graph of a run
-        may be long, and its counters change with each step.
+        With `was`, what is stored now, only the columns that differ are written.
         """
         statement, values = _change(row, was)
         if not self._ask(statement, values):
@@ -458,7 +532,7 @@ class GraphWriter(GraphReader):
 
     def renew_leases(self, owner: str, *, until: float) -> list[str]:
         """Extend the leases of all tasks of a runner; return their ids."""
-        return [str(row["id"]) for row in self._ask(_RENEW, {"owner": owner, "until": until})]
+        return [str(id) for (id,) in self._ask(_RENEW, {"owner": owner, "until": until})]
 
     def remove_runners(self, *, before: float) -> None:
         """Forget the runners that were not seen since."""
@@ -477,11 +551,25 @@ class GraphWriter(GraphReader):
             self._ask(statement, {"run": run})
 
 
-_INSERTS: Final = {kind: _insert(kind) for kind in _TABLES}
+# Rows in one statement. SQLite takes 32,766 values in it and a task has 28. Each number of rows is
+# a statement of its own that is prepared and kept, so that few numbers are better than large ones.
+_AT_ONCE: Final = 16
 
 
-def _values(row: AnyRow, names: tuple[str, ...] | None = None) -> dict[str, Any]:
-    values = {name: getattr(row, name) for name in names or _NAMES[type(row)]}
+def _all_values(rows: Sequence[AnyRow]) -> dict[str, Any]:
+    values = _values(rows[0])
+    for place, row in enumerate(rows[1:], start=1):
+        values.update({f"{name}_{place}": value for name, value in _values(row).items()})
+
+    return values
+
+
+def _values(row: "AnyRow | GraphSource", names: tuple[str, ...] | None = None) -> dict[str, Any]:
+    values = (
+        dict(zip(_NAMES[type(row)], row, strict=True))
+        if names is None
+        else {name: getattr(row, name) for name in names}
+    )
     for name, value in values.items():
         if isinstance(value, str):
             refuse_unstorable_text(value, name=name)
@@ -489,19 +577,19 @@ def _values(row: AnyRow, names: tuple[str, ...] | None = None) -> dict[str, Any]
     return values
 
 
-def _record(kind: type[Row], row: Mapping[str, Any]) -> Row:
+def _record(kind: type[Row], row: Sequence[Any]) -> Row:
     """Return the record of a row; raise StoreError for values that we never write.
 
     A file may be put together byte by byte.
     """
-    values: dict[str, Any] = {}
-    for name, wanted in _TYPES[kind].items():
-        value = row[name]
+    values = list(row)
+    for place, (value, wanted) in enumerate(zip(row, _TYPES[kind], strict=True)):
+        if type(value) in wanted:
+            continue
         # SQLite returns a real number that is whole as one, PostgreSQL too; ints are for counts.
-        if isinstance(value, int) and not isinstance(value, wanted):
-            value = float(value)
-        if not isinstance(value, wanted):
-            raise StoreError(f"{_TABLES[kind]}.{name} holds a value of another kind")
-        values[name] = value
+        if type(value) is not int or float not in wanted:
+            name = f"{_TABLES.get(kind, 'graph_runs')}.{_NAMES[kind][place]}"
+            raise StoreError(f"{name} holds a value of another kind")
+        values[place] = float(value)
 
-    return kind(**values)
+    return kind._make(values)

@@ -27,10 +27,9 @@ def carry_out(place: Place, count: int) -> float:
     run = ledger.create(one_wave(count, parallel=10), input={})
 
     began = time.process_time()
-    for _ in range(count):
-        claim = ledger.claim(run, me)
-        assert isinstance(claim, Claim)
-        number, _seconds = ledger.begin_attempt(claim, Message(claim.prompt))
+    claim = ledger.claim(run, me)
+    while isinstance(claim, Claim):
+        number = claim.begun or ledger.begin_attempt(claim, Message(claim.prompt))[0]
         sent = Attempt(
             message=claim.prompt,
             way="first",
@@ -38,12 +37,13 @@ def carry_out(place: Place, count: int) -> float:
             verdict=verdict,
             usage=Usage(tokens=10),
         )
-        ledger.end_attempt(claim, number, sent)
 
         def decide(snapshot: RunSnapshot, id: str = claim.row.id) -> Expansion:
             return expand(snapshot, id, verdict)
 
-        ledger.accept(claim, result={"text": reply}, decide=decide)
+        claim = ledger.accept_and_claim(
+            claim, me, result={"text": reply}, decide=decide, answered=(number, sent)
+        )
 
     used = time.process_time() - began
     check_run(place.store, run)

@@ -104,7 +104,7 @@ def kill_at(place: Place, point: int) -> bool:
     return ended != 0
 
 
-@pytest.mark.parametrize("point", [17, 60])
+@pytest.mark.parametrize("point", [17, 34])
 def test_a_kill_between_two_statements_leaves_the_old_or_the_new(place: Place, point: int) -> None:
     kill_at(place, point)
 
@@ -116,7 +116,7 @@ def test_a_kill_between_every_two_statements(
     point = 1
     while kill_at(place, point):
         point += 1
-    # A runner that is not killed passes all of them: far more than there are transactions.
-    assert point > 50
+    # A runner that is not killed passes all of them: far more than its eight transactions.
+    assert point > 30
     with capsys.disabled():
         sys.stderr.write(f"\n{request.node.name}: killed at each of {point - 1} points\n")

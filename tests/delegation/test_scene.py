@@ -7,6 +7,7 @@ back once. Everything is done through the command line, in processes of their ow
 import json
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.delegation import Graph
+from goop_mcp.store.interface import WriteTransaction
 from tests.cli.running import PROGRAM, Ended, environment, run, run_on_terminal
+from tests.delegation.runners import Place
 from tests.delegation.team import write_team
 from tests.delegation.test_agents import is_alive
 
@@ -378,3 +381,54 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < ends
         time.sleep(0.05)
+
+
+SMALL = """\
+graph = 1
+name = "small"
+protocol = "goop_report"
+[agents.worker]
+run = "command"
+command = [{python}, "worker.py"]
+[tasks.api]
+agent = "worker"
+prompt = "Build it"
+[tasks.test]
+agent = "worker"
+needs = ["api"]
+prompt = "Test it"
+"""
+
+
+def recorded(goop: Call) -> list[int]:
+    listed = json.loads(goop("reports", "list", "--format", "json").out)
+    return sorted(each["report"] for each in listed["reports"])
+
+
+def test_accepted_reports_are_recorded_in_the_round_once(goop: Call, project: Path) -> None:
+    assert goop("init").code == 0
+    graph = project / "small.toml"
+    graph.write_text(SMALL.format(python=json.dumps(sys.executable)))
+    trust = Graph.load(graph).digest
+    ended = goop("delegate", "small.toml", "--trust", trust, "--format", "jsonl")
+    assert ended.code == 0, ended
+    events = [json.loads(line) for line in ended.out.splitlines()]
+    numbers = [each["data"]["report"] for each in events if each["what"] == "recorded"]
+    assert sorted(numbers) == recorded(goop)
+    assert len(numbers) == 2
+
+    # The runner may be killed between the end of a task and its record: the next one records it.
+    run_id = events[0]["run"]
+    with Place(project, None) as place:
+
+        def forget(writing: WriteTransaction) -> None:
+            row = writing.graphs.task(run_id, "api")
+            assert row is not None
+            writing.graphs.move_task(row._replace(report=None), was=row)
+
+        place.store.write(forget)
+    assert goop("runs", "resume", run_id).code == 0
+    assert recorded(goop) == sorted(numbers)
+    again = [json.loads(line) for line in goop("runs", "export", run_id).out.splitlines()]
+    assert again[-1]["what"] == "recorded"
+    assert again[-1]["data"]["report"] in numbers

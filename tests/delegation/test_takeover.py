@@ -30,7 +30,7 @@ def move_away(place: Place, owner: str, *, clock: float = 0.0) -> None:
         found = writing.graphs.runner(owner)
         assert found is not None
         seen = found.seen_at + clock
-        writing.graphs.set(replace(found, host="elsewhere", boot_id="another", seen_at=seen))
+        writing.graphs.set(found._replace(host="elsewhere", boot_id="another", seen_at=seen))
 
     place.store.write(write)
 
@@ -206,7 +206,7 @@ def test_a_lease_is_never_longer_than_a_lease(place: Place) -> None:
     assert row.owner is not None
     assert row.lease_until is not None
     move_away(place, row.owner, clock=3600)
-    later = replace(row, lease_until=row.lease_until + 3600)
+    later = row._replace(lease_until=row.lease_until + 3600)
     place.store.write(lambda writing: writing.graphs.move_task(later, was=row))
     first.kill()
     place.finish(run, replace(PATIENT, lease=2.0, grace=0.5))
