@@ -71,6 +71,13 @@ def _values(
     help="Let this graph run; --check prints its digest. Several with --runner-only.",
 )
 @click.option("--runner-only", is_flag=True, help="Take tasks of all open runs of the database.")
+@click.option(
+    "--dispatcher",
+    type=click.Choice(["leases", "procrastinate"]),
+    default="leases",
+    show_default=True,
+    help="Who delivers tasks with --runner-only: the claims in the tables, or a queue.",
+)
 @click.option("--detach", is_flag=True, help="Run in the background; print the id of the run.")
 @click.option(
     "--format",
@@ -93,6 +100,7 @@ def delegate(
     again: str | None,
     trust: tuple[str, ...],
     runner_only: bool,
+    dispatcher: str,
     detach: bool,
     form: str,
     project: str | None,
@@ -125,9 +133,13 @@ def delegate(
                 "--detach": detach,
             }
         )
-        return run_all_here(settings, form=form, parallel=parallel, trust=trust)
-    if graph is None:
-        raise WrongCallError("expected GRAPH, the file to carry out, or --runner-only")
+        return run_all_here(
+            settings, form=form, parallel=parallel, trust=trust, dispatcher=dispatcher
+        )
+    if graph is None or dispatcher != "leases":
+        raise WrongCallError(
+            "expected GRAPH, the file to carry out, or --runner-only, which --dispatcher belongs to"
+        )
 
     try:
         loaded = Graph.load(Path(graph), project=settings.project)

@@ -11,11 +11,13 @@ from typing import Final
 import anyio
 import click
 
+from goop_mcp import delegation
 from goop_mcp.cli.display import event_json, event_line, show_run_lines, shown_live
+from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.streams import complain, emit, show, start_log, terminal_width
 from goop_mcp.context import AppContext
 from goop_mcp.delegation.agents import agent_makers, commands_of
-from goop_mcp.delegation.dispatch import LeaseDispatcher, RunnerMaker
+from goop_mcp.delegation.dispatch import Dispatcher, LeaseDispatcher, RunnerMaker
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.run_views import RunView
@@ -121,13 +123,23 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
 
 
 def run_all_here(
-    settings: Settings, *, form: str, parallel: int | None, trust: tuple[str, ...]
+    settings: Settings,
+    *,
+    form: str,
+    parallel: int | None,
+    trust: tuple[str, ...],
+    dispatcher: str,
 ) -> int:
     """Work on all runs of the project's database that may run here, until a signal ends that.
 
-    `trust` are digests of graphs that may run, each at least its first 12 characters.
+    `trust` are digests of graphs that may run, each at least its first 12 characters. `dispatcher`
+    is "leases" or "procrastinate".
     """
     start_log(settings)
+    by_queue = dispatcher == "procrastinate"
+    url = settings.database
+    if by_queue and (url is None or url.scheme == "sqlite"):
+        raise WrongCallError("--dispatcher procrastinate needs a database postgresql://…")
     given = _digests(trust)
 
     def may_run_here(graph: Graph) -> bool:
@@ -139,18 +151,29 @@ def run_all_here(
         elif (line := event_line(event)) is not None:
             show(f"{line}\n" if event.task is None else f"{event.run}: {line}\n")
 
+    most = parallel or _PARALLEL
     with AppContext(settings) as application:
         maker = RunnerMaker(
             Ledger(application.store),
             project=settings.project,
             may_run=may_run_here,
-            limiter=anyio.CapacityLimiter(parallel or _PARALLEL),
+            # The worker of a queue has a bound of its own.
+            limiter=None if by_queue else anyio.CapacityLimiter(most),
             on_event=show_event,
             record=_recorder(application),
         )
-        dispatcher = LeaseDispatcher(maker)
+        worker: Dispatcher = LeaseDispatcher(maker)
+        if by_queue and url is not None:
+            try:
+                made = delegation.ProcrastinateDispatcher
+            except ImportError as error:
+                raise WrongCallError(
+                    f"procrastinate is not installed ({error}); pip install goop-mcp[procrastinate]"
+                ) from error
+            project = f"{settings.tenant}/{settings.project_id}"
+            worker = made(maker, url.reveal(), project=project, parallel=most)
         complain("takes tasks of all open runs; Ctrl-C ends that")
-        anyio.run(_run_until_signal, dispatcher.run, dispatcher.stop)
+        anyio.run(_run_until_signal, worker.run, worker.stop)
 
     return 0
 

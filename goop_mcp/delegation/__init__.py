@@ -12,6 +12,7 @@ __all__ = [
     "GraphLimits",
     "GraphOutcome",
     "GraphRetry",
+    "ProcrastinateDispatcher",
     "RunError",
     "RunView",
     "Task",
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from goop_mcp.delegation.dispatch import run_task
     from goop_mcp.delegation.graph import Graph, GraphError
     from goop_mcp.delegation.parts import Gate, GraphAgent, GraphLimits, GraphRetry, Task
+    from goop_mcp.delegation.procrastinate_queue import ProcrastinateDispatcher
     from goop_mcp.delegation.run_views import RunView
     from goop_mcp.delegation.runner import GraphOutcome, TaskOutcome, resume, run_graph
 else:
@@ -39,6 +41,8 @@ else:
             "GraphLimits": "parts",
             "GraphOutcome": "runner",
             "GraphRetry": "parts",
+            # Needs the extra of that name.
+            "ProcrastinateDispatcher": "procrastinate_queue",
             "RunError": "changes",
             "RunView": "run_views",
             "Task": "parts",

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import anyio
 import anyio.to_thread
@@ -25,7 +25,7 @@ from goop_mcp.retry.replies import Agent
 from goop_mcp.store.graph_rows import GraphEventRow, GraphRunRow
 from goop_mcp.store.interface import ReadTransaction, Store
 
-__all__ = ["LeaseDispatcher", "RunnerMaker", "open_runs", "run_task"]
+__all__ = ["Dispatcher", "LeaseDispatcher", "RunnerMaker", "open_runs", "run_task"]
 
 MOST_AT_ONCE: Final = 50
 """Runs that one process works on at the same time; the others wait for their turn."""
@@ -99,6 +99,16 @@ class RunnerMaker:
             self._refused.clear()
         self._refused[key] = why
         _logger.warning("%s (%s) does not run here: %s", run.id, run.name, why)
+
+
+class Dispatcher(Protocol):
+    """Decides which tasks of all runs this process works on next, and when."""
+
+    async def run(self) -> None:
+        """Work until this is stopped."""
+
+    def stop(self) -> None:
+        """Take nothing more, and let `run` return when the calls have ended; again: at once."""
 
 
 class LeaseDispatcher:

@@ -1,6 +1,9 @@
-"""Graph files for the tests."""
+"""Graphs and graph files for the tests."""
 
 from pathlib import Path
+
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.parts import GraphAgent, GraphTask
 
 LOGIN = """\
 graph = 1
@@ -80,3 +83,16 @@ def write_login(folder: Path, old: str = "", new: str = "") -> Path:
     path.write_text(LOGIN.replace(old, new, 1) if old else LOGIN)
 
     return path
+
+
+def chain() -> Graph:
+    """Return a graph of two tasks, of which one needs the other."""
+    return Graph(
+        name="chain",
+        protocol="goop_report",
+        agents=(GraphAgent("worker"),),
+        tasks=(
+            GraphTask("a", agent="worker", prompt="Do task a"),
+            GraphTask("b", agent="worker", prompt="Do task b", needs=("a",)),
+        ),
+    )

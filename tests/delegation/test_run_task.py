@@ -6,22 +6,9 @@ import anyio
 import pytest
 
 from goop_mcp.delegation import RunError, run_task
-from goop_mcp.delegation.graph import Graph
-from goop_mcp.delegation.parts import GraphAgent, GraphTask
+from tests.delegation.graphs import chain
 from tests.delegation.reports import report
 from tests.delegation.runners import Place, check_run
-
-
-def chain() -> Graph:
-    return Graph(
-        name="chain",
-        protocol="goop_report",
-        agents=(GraphAgent("worker"),),
-        tasks=(
-            GraphTask("a", agent="worker", prompt="Do task a"),
-            GraphTask("b", agent="worker", prompt="Do task b", needs=("a",)),
-        ),
-    )
 
 
 async def test_a_task_is_asked_once_however_often_it_is_called(

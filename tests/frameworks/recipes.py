@@ -1,4 +1,4 @@
-"""The recipes of docs/frameworks.md, and the replies that tests let models send."""
+"""The recipes of the documentation, and the replies that tests let models send."""
 
 import json
 import re
@@ -23,19 +23,22 @@ __all__ = [
 ]
 
 ALWAYS_ANOTHER_ERROR = (BAD_STATUS, BAD_AGENT, PROSE)
+
 PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
 
 
-def names_of(heading: str, **given: object) -> dict[str, Any]:
+def names_of(heading: str, *, page: str = "frameworks.md", **given: object) -> dict[str, Any]:
     """Run the recipe under `heading` with the `given` names, and return what it defines."""
     section = re.search(
-        rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL
+        rf"^##+ {re.escape(heading)}\n(.*?)(?=^##+ |\Z)",
+        (ROOT / "docs" / page).read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
     )
-    assert section is not None, f"docs/frameworks.md has no section {heading}"
+    assert section is not None, f"docs/{page} has no section {heading}"
     defined: dict[str, Any] = dict(given)
     for recipe in re.findall(r"^```python\n(.*?)^```$", section[1], re.MULTILINE | re.DOTALL):
         # Our own page
-        exec(compile(recipe, f"frameworks.md, {heading}", "exec"), defined)  # noqa: S102
+        exec(compile(recipe, f"{page}, {heading}", "exec"), defined)  # noqa: S102
 
     return defined
 
