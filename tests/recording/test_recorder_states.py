@@ -63,6 +63,7 @@ def processes_of(player: Player) -> list[str]:
 # The command
 
 
+@pytest.mark.requirement("R-01")
 def test_a_command_runs_as_it_is_given_with_its_exit_code(player: Player) -> None:
     program = player.work.write("out.py", "import sys\nprint(sys.argv[1:])\n"
                                 "print('to stderr', file=sys.stderr)\nsys.exit(7)\n")  # fmt: skip
@@ -349,6 +350,7 @@ def test_a_run_that_was_made_up(player: Player) -> None:
     assert judged.rules == {"not-checked": "info"}
 
 
+@pytest.mark.requirement("R-07")
 def test_a_forged_row_proves_nothing(player: Player) -> None:
     failed, _ = player.record(player.runner(prints="2 failed in 0.1s", status=1))
     database = sqlite3.connect(player.work.folder / ".goopspec" / "goop.db")
@@ -483,6 +485,7 @@ def writes(player: Player, content: str) -> list[str]:
         ("<testsuite", "shows no result"),
     ],
 )
+@pytest.mark.requirement("R-03")
 def test_a_result_file_is_a_second_witness(player: Player, content: str, shown: str) -> None:
     options = ["--junit", f"{player.state}/out.xml"]
     done = player.goop("run", "--name", "tests", *options, "--", *writes(player, content))
@@ -518,6 +521,7 @@ def test_tests_that_disappear_since_the_base_are_named(player: Player) -> None:
 # Named commands
 
 
+@pytest.mark.requirement("R-04")
 def test_a_file_that_nobody_trusts_runs_nothing(player: Player) -> None:
     proof = player.state / "ran"
     text = f'[checks.tests]\ncommand = ["touch", "{proof}"]\n'
@@ -606,6 +610,7 @@ def descriptor_problems(descriptor: dict[str, Any]) -> list[str]:
         ("killed", 137, "FAILED"),
     ],
 )
+@pytest.mark.requirement("R-05")
 def test_a_run_is_exported_as_a_statement(
     player: Player, prints: str, status: int, result: str
 ) -> None:
@@ -680,6 +685,7 @@ def stop_hook(player: Player, report: str) -> str:
     return done.stdout
 
 
+@pytest.mark.requirement("R-08")
 def test_the_project_decides_whether_runs_are_compared(player: Player) -> None:
     player.record(player.runner(prints="2 failed in 0.1s", status=1))
     report = player.report(CLAIM)
@@ -702,6 +708,7 @@ def test_the_project_decides_whether_runs_are_compared(player: Player) -> None:
     assert '"block"' not in configured(check_workspace=False, require_evidence="recorded")
 
 
+@pytest.mark.requirement("R-04")
 def test_named_commands_in_the_options_of_the_project(player: Player) -> None:
     proof = player.state / "ran"
     table = f'command = ["touch", "{proof}"]\n'
