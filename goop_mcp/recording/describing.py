@@ -57,6 +57,8 @@ def _results(request: RunRequest, marks: "Sequence[ResultMarks]") -> _Results:
         counts = RunCounts(
             found.executed, found.passed, found.failed, found.skipped, found.errors, name
         )
+        # The names are kept with the run, which has a limit: a part of them would let tests look
+        # removed.
         names = (*found.passed_names, *found.skipped_names)
         whole = found.names_whole and sum(len(each) for each in names) <= _MOST_NAME_BYTES
         read = _Results(
@@ -108,30 +110,30 @@ def described(
             variables=variables,
         )
     )
-    clean = _storable
-
     return RecordedRun(
         id="",
-        name=clean(shown.name),
-        argv=tuple(clean(each[:_LONGEST_ARGUMENT]) for each in request.argv[:_MOST_ARGUMENTS]),
-        cwd=clean(os.path.relpath(request.cwd.resolve(), request.project.resolve())),
+        name=_storable(shown.name),
+        argv=tuple(_storable(each[:_LONGEST_ARGUMENT]) for each in request.argv[:_MOST_ARGUMENTS]),
+        cwd=_storable(os.path.relpath(request.cwd.resolve(), request.project.resolve())),
         pinned=request.pinned,
         paths=request.paths,
         outcome=shown.outcome,
-        why=clean(shown.why),
+        why=_storable(shown.why),
         kinds=shown.kinds,
-        program=clean(shown.program),
+        program=_storable(shown.program),
         exit_code=None if ended.status < 0 else ended.status,
         signal=-ended.status if ended.status < 0 else None,
         timed_out=ended.timed_out,
         failed_to_start=ended.not_started,
         output_sha256=output.digest.hexdigest(),
         output_bytes=output.size,
-        tail=_tail(clean(end)),
+        # Cut after redacting: half a secret would not be recognised. The first bytes may be half a
+        # character.
+        tail=_storable(end).encode()[-MOST_TAIL_BYTES:].decode("utf-8", "ignore"),
         variables=variables,
         counts=shown.counts if shown.counts.executed is not None else UNKNOWN_COUNTS,
-        passed_names=tuple(map(clean, results.passed)),
-        skipped_names=tuple(map(clean, results.skipped)),
+        passed_names=tuple(map(_storable, results.passed)),
+        skipped_names=tuple(map(_storable, results.skipped)),
         names_whole=results.names_whole,
         stale_result=results.problem,
         session=request.session,
@@ -143,7 +145,3 @@ def described(
 def _storable(text: str) -> str:
     # No database keeps NUL and halves of characters.
     return redact(text).text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-
-
-def _tail(text: str) -> str:
-    return text.encode()[-MOST_TAIL_BYTES:].decode("utf-8", "ignore")

@@ -178,6 +178,7 @@ def _check(name: str, values: object, source: str) -> NamedCheck:
         raise CheckFileError(f'{where}.command is missing; write command = ["pytest", "-q"]')
 
     timeout = values.get("timeout")
+    # In Python, true is a number.
     number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if timeout is not None and not (number and 0 < timeout <= _MOST_SECONDS):
         raise CheckFileError(f"{where}.timeout is no number of seconds up to {_MOST_SECONDS:,}")
@@ -198,6 +199,7 @@ def _texts(value: object, where: str) -> tuple[str, ...]:
         return ()
     if not texts or not isinstance(value, list) or len(value) > _MOST_ITEMS:
         raise CheckFileError(f"{where} is no list of at most {_MOST_ITEMS} texts")
+    # The system would end the argument there.
     if any("\0" in each for each in value):
         raise CheckFileError(f"{where} holds the character NUL; remove it")
     return tuple(value)
