@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from importlib import import_module
 
 from goop_mcp.hosts import hooks
 
@@ -29,6 +30,13 @@ def main() -> int:
     # An interrupt during the imports would print a traceback of them.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
+
+    # The command that is to be recorded waits for this start, and needs no library to be found.
+    if sys.argv[1:2] == ["run"]:
+        code = import_module("goop_mcp.services.run_arguments").main(sys.argv[2:], before=_end)
+        if code is not None:
+            # As for the hook: nobody needs what a shutdown would do.
+            os._exit(code)
 
     # Imported here, after the handler above is installed.
     from goop_mcp.cli import main as run  # noqa: PLC0415

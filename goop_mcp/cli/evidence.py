@@ -23,6 +23,7 @@ from goop_mcp.cli.streams import complain, emit_json, show, standard_input
 from goop_mcp.context import AppContext
 from goop_mcp.evidence.recorded_runs import RecordedRun
 from goop_mcp.messages.quoting import line
+from goop_mcp.recording.tree_digest import folder_of_project
 from goop_mcp.services.recorded_reports import (
     ReportArgumentError,
     ReportNotFoundError,
@@ -104,7 +105,7 @@ def _application(
     """Open the database that keeps the runs of the folder, as goop-mcp run finds it."""
     folder = project_folder(project)
     if project is None and folder == Path.cwd().resolve():
-        folder = services.recorded_runs.folder_of_project(folder)
+        folder = folder_of_project(folder)
     home = services.recorded_runs.project_of_runs(folder)
     with opened_application(str(home), database=database, project_id=project_id) as application:
         yield application

@@ -7,7 +7,6 @@ have been repaired since.
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import Final
 
 from goop_mcp.evidence.attribution import words_in
@@ -86,7 +85,9 @@ class _Judge:
             )
 
         after = self._cited(before) if self._check.run else self._fitting(before)
-        if self._is_required and after.item.tier != "recorded" and not _has_error(after):
+        has_error = any(each.rule.lenient is Severity.ERROR for each in after.problems)
+        # Who has an error to fix already needs no second one about the same check.
+        if self._is_required and after.item.tier != "recorded" and not has_error:
             message = f"{self._name} is reported as passed; expected a recorded run of it"
             return self._with(after, self._problem(CHECK_REQUIRED, message, self._fix()))
 
@@ -99,7 +100,9 @@ class _Judge:
         run = next((each for each in self._known.runs if each.id == name), None)
         shown = repr(excerpt(name, _SHOWN))
         if run is None:
-            if not _is_id(name) or _key_of(name) in self._known.keys:
+            # Only an id of another key may exist elsewhere; what is no id exists nowhere.
+            is_id = re.fullmatch(r"r-[0-9a-f]{12}", name) is not None
+            if not is_id or name[_KEY_FROM:_KEY_TO] in self._known.keys:
                 message = f"{self._name} names the run {shown}, which was never recorded here"
                 return self._with(before, self._problem(UNKNOWN_RUN, message, self._fix()))
             message = f"the run {shown} of {self._name} was recorded on another machine"
@@ -350,10 +353,6 @@ class _Judge:
         )
 
 
-def _has_error(judged: JudgedCheck) -> bool:
-    return any(each.rule.lenient is Severity.ERROR for each in judged.problems)
-
-
 def _detailed(item: EvidenceItem, detail: str) -> EvidenceItem:
     return EvidenceItem(
         path=item.path,
@@ -381,16 +380,3 @@ def _result(run: RecordedRun) -> str:
     outcome = {"nothing": "executed no test"}.get(run.outcome, run.outcome)
 
     return f"{without_secrets(run.program)} {outcome}{counted}{tree}{warned}"
-
-
-def _key_of(id: str) -> str:
-    return id[_KEY_FROM:_KEY_TO]
-
-
-def _is_id(text: str) -> bool:
-    return _id_form().fullmatch(text) is not None
-
-
-@cache
-def _id_form() -> re.Pattern[str]:
-    return re.compile(r"r-[0-9a-f]{12}")

@@ -69,9 +69,11 @@ class WorkTree(NamedTuple):
     head: str = ""
     changes: tuple[tuple[str, str], ...] = ()
     changes_whole: bool = True
+    # Shared by all trees without scopes, and never changed.
     scopes: Mapping[tuple[str, ...], str] = {}
 
 
+# The default says that nobody looked, which is not the same as "no repository".
 NO_TREE: Final = WorkTree(why="the state of the files is not known")
 
 
@@ -143,6 +145,7 @@ class RecordedRun(NamedTuple):
     mac: str = ""
     mac_state: MacState = "valid"
 
+    # A run that never had a tree moved nowhere: why it has none is reported instead.
     @property
     def tree_moved(self) -> bool:
         """Whether files changed while it ran, so that it proves neither state."""

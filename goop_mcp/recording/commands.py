@@ -10,7 +10,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -102,11 +102,17 @@ class EndedCommand(NamedTuple):
 
 
 def run_command(
-    request: RunRequest, environment: Mapping[str, str], output: CommandOutput, *, passes_on: bool
+    request: RunRequest,
+    environment: Mapping[str, str],
+    output: CommandOutput,
+    *,
+    passes_on: bool,
+    meanwhile: Callable[[], None],
 ) -> EndedCommand:
     """Run the command to its end, and return how it ended; its output goes to `output`.
 
     `passes_on` is whether it is written to our own streams as well, and ours is its input.
+    `meanwhile` is called once the command runs, and must return at once.
     """
     try:
         # The caller's own command, as it is: no shell reads it.
@@ -121,8 +127,15 @@ def run_command(
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        return EndedCommand(COULD_NOT_START, not_started=_reason(error))
+        # The system's own words for a missing program speak of a file or directory.
+        missing = isinstance(error, FileNotFoundError) and Path(request.cwd).is_dir()
+        reason = getattr(error, "strerror", None) or "its arguments cannot be used"
+        return EndedCommand(
+            COULD_NOT_START,
+            not_started="there is no such program" if missing else reason.lower(),
+        )
 
+    meanwhile()
     if passes_on:
         # Loaded while the command runs already. A server has children that are not ours to end.
         recording.descendants.adopt_orphans()
@@ -172,7 +185,7 @@ def _pump(
                 each for each in (until, drained_by, now + _POLL_SECONDS) if each is not None
             )
             for key, _ in selector.select(max(deadline - now, 0)):
-                data = _read(key.fileobj)
+                data = os.read(key.fd, _BLOCK)
                 if data:
                     output.take(data, key.data)
                 else:
@@ -196,11 +209,6 @@ def _outlives(process: "subprocess.Popen[bytes]", until: float | None) -> bool:
         return True
 
     return False
-
-
-def _read(stream: object) -> bytes:
-    # Registered above: always a raw pipe.
-    return os.read(stream.fileno(), _BLOCK) if hasattr(stream, "fileno") else b""
 
 
 @contextmanager
@@ -234,9 +242,3 @@ def _kill_group(process: "subprocess.Popen[bytes]", number: int | None = None) -
             os.killpg(process.pid, signal.SIGKILL if number is None else number)
         else:
             process.kill()
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "there is no such program"
-    return (getattr(error, "strerror", None) or "its arguments cannot be used").lower()

@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from goop_mcp import recording
 from goop_mcp.errors import ResultFileError
 from goop_mcp.evidence.recorded_runs import (
     MOST_TAIL_BYTES,
@@ -13,10 +15,12 @@ from goop_mcp.evidence.recorded_runs import (
 )
 from goop_mcp.evidence.run_outcomes import EndedRun, changing_variables, result_of_run
 from goop_mcp.recording.commands import KEPT_END, CommandOutput, EndedCommand, RunRequest
-from goop_mcp.recording.result_files import ResultMarks, read_result_file
 from goop_mcp.redaction import redact
 
-__all__ = ["described"]
+if TYPE_CHECKING:
+    from goop_mcp.recording.result_files import ResultMarks
+
+__all__ = ["described", "written_moment"]
 
 _MOST_NAME_BYTES: Final = 256 * 1024
 _LONGEST_ARGUMENT: Final = 2000
@@ -31,7 +35,7 @@ class _Results(NamedTuple):
     names_whole: bool = True
 
 
-def _results(request: RunRequest, marks: Sequence[ResultMarks]) -> _Results:
+def _results(request: RunRequest, marks: "Sequence[ResultMarks]") -> _Results:
     """Return what the result file of the run shows; of several the one with a problem."""
     read = _Results()
     if not request.results:
@@ -40,7 +44,10 @@ def _results(request: RunRequest, marks: Sequence[ResultMarks]) -> _Results:
     for (path, kind), mark in zip(request.results, marks, strict=True):
         name = path.name
         try:
-            found = read_result_file(path, kind="ctrf" if kind == "ctrf" else "junit", since=mark)
+            # Most runs name no result file, and loading what reads them takes long.
+            found = recording.result_files.read_result_file(
+                path, kind="ctrf" if kind == "ctrf" else "junit", since=mark
+            )
         except ResultFileError as error:
             return _Results(problem=f"the result file {name} cannot be read: {error}")
 
@@ -50,6 +57,8 @@ def _results(request: RunRequest, marks: Sequence[ResultMarks]) -> _Results:
         counts = RunCounts(
             found.executed, found.passed, found.failed, found.skipped, found.errors, name
         )
+        # The names are kept with the run, which has a limit: a part of them would let tests look
+        # removed.
         names = (*found.passed_names, *found.skipped_names)
         whole = found.names_whole and sum(len(each) for each in names) <= _MOST_NAME_BYTES
         read = _Results(
@@ -63,11 +72,17 @@ def _results(request: RunRequest, marks: Sequence[ResultMarks]) -> _Results:
     return read
 
 
+def written_moment(seconds: float) -> str:
+    """Return a time of the clock of the day as ISO 8601 in UTC, with milliseconds."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def described(
     request: RunRequest,
     ended: EndedCommand,
     output: CommandOutput,
-    marks: Sequence[ResultMarks],
+    marks: "Sequence[ResultMarks]",
     environment: Mapping[str, str],
 ) -> RecordedRun:
     """Return the run of an ended command, without id, times, trees and MAC; secrets are hidden."""
@@ -95,30 +110,30 @@ def described(
             variables=variables,
         )
     )
-    clean = _storable
-
     return RecordedRun(
         id="",
-        name=clean(shown.name),
-        argv=tuple(clean(each[:_LONGEST_ARGUMENT]) for each in request.argv[:_MOST_ARGUMENTS]),
-        cwd=clean(os.path.relpath(request.cwd.resolve(), request.project.resolve())),
+        name=_storable(shown.name),
+        argv=tuple(_storable(each[:_LONGEST_ARGUMENT]) for each in request.argv[:_MOST_ARGUMENTS]),
+        cwd=_storable(os.path.relpath(request.cwd.resolve(), request.project.resolve())),
         pinned=request.pinned,
         paths=request.paths,
         outcome=shown.outcome,
-        why=clean(shown.why),
+        why=_storable(shown.why),
         kinds=shown.kinds,
-        program=clean(shown.program),
+        program=_storable(shown.program),
         exit_code=None if ended.status < 0 else ended.status,
         signal=-ended.status if ended.status < 0 else None,
         timed_out=ended.timed_out,
         failed_to_start=ended.not_started,
         output_sha256=output.digest.hexdigest(),
         output_bytes=output.size,
-        tail=_tail(clean(end)),
+        # Cut after redacting: half a secret would not be recognised. The first bytes may be half a
+        # character.
+        tail=_storable(end).encode()[-MOST_TAIL_BYTES:].decode("utf-8", "ignore"),
         variables=variables,
         counts=shown.counts if shown.counts.executed is not None else UNKNOWN_COUNTS,
-        passed_names=tuple(map(clean, results.passed)),
-        skipped_names=tuple(map(clean, results.skipped)),
+        passed_names=tuple(map(_storable, results.passed)),
+        skipped_names=tuple(map(_storable, results.skipped)),
         names_whole=results.names_whole,
         stale_result=results.problem,
         session=request.session,
@@ -130,7 +145,3 @@ def described(
 def _storable(text: str) -> str:
     # No database keeps NUL and halves of characters.
     return redact(text).text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-
-
-def _tail(text: str) -> str:
-    return text.encode()[-MOST_TAIL_BYTES:].decode("utf-8", "ignore")

@@ -69,6 +69,7 @@ def machine_key(*, create: bool) -> MachineKey | None:
         reason = (getattr(error, "strerror", None) or "it is damaged").lower()
         raise KeyFileError(f"the key {path} cannot be used ({reason}); remove it") from None
 
+    # A short key, such as that of a disk that was full, could be guessed.
     if len(secret) != _BYTES:
         raise KeyFileError(f"the key {path} cannot be used (it is damaged); remove it")
     return MachineKey(sha256(secret).hexdigest()[:_NAME], secret)
@@ -90,6 +91,7 @@ def seal(run: RecordedRun, key: MachineKey) -> tuple[str, str]:
         tree["scopes"] = [[list(paths), digest] for paths, digest in tree["scopes"].items()]
         values[name] = tree
     values["counts"] = run.counts._asdict()
+    # One form for one run: the MAC is of these bytes, and they are what the database keeps.
     content = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
     return content, _mac(content, key)
@@ -105,6 +107,7 @@ def unseal(content: str, mac: str, key: MachineKey | None) -> RecordedRun | None
 
     state: MacState = "unknown key"
     if key is not None and run.key == key.name:
+        # In constant time: another program could else find out a MAC digit by digit.
         state = "valid" if hmac.compare_digest(mac, _mac(content, key)) else "wrong"
 
     return run._replace(mac=mac, mac_state=state)
@@ -136,6 +139,7 @@ def _run_of(values: Mapping[str, Any]) -> RecordedRun:
     }
     trees = {name: _tree_of(values[name]) for name in ("before", "after")}
     counts = RunCounts(**values["counts"])
+    # A forged row may be JSON of any types, and rules and messages rely on these being texts.
     texts = ("id", "name", "outcome", "why", "program", "tail", "key")
     if any(not isinstance(values[name], str) for name in texts):
         raise TypeError("a text of the run has another type")

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -21,11 +22,17 @@ _OTHER: Final = ("XDG_STATE_HOME", (".local", "state"))
 def state_folder(environment: Mapping[str, str]) -> str:
     """Return the absolute path of the folder, which may not exist."""
     variable, parts = _FOLDERS.get(sys.platform, _OTHER)
-    named = environment.get(variable)
-    # pathlib is slow to load.
-    home = named or os.path.join(os.path.expanduser("~"), *parts)  # noqa: PTH111, PTH118
+    home = environment.get("USERPROFILE" if sys.platform == "win32" else "HOME")
+    if not home:
+        # Started by cron or in a container: only then is pathlib worth the time that it takes to
+        # load. A user without a home has a folder of that name where the process works.
+        try:
+            home = str(import_module("pathlib").Path.home())
+        except RuntimeError:
+            home = "~"
 
-    return os.path.join(home, "goop-mcp")  # noqa: PTH118
+    # Windows takes both separators.
+    return "/".join((environment.get(variable) or "/".join((home, *parts)), "goop-mcp"))
 
 
 def recorder_folder() -> str:

@@ -24,7 +24,13 @@ from typing import Final, NamedTuple
 from goop_mcp.errors import GoopError
 from goop_mcp.evidence.recorded_runs import MOST_CHANGES, RecordedRun, WorkTree
 
-__all__ = ["digest_work_tree", "files_changed_since", "main_work_tree", "top_of_work_tree"]
+__all__ = [
+    "digest_work_tree",
+    "files_changed_since",
+    "folder_of_project",
+    "main_work_tree",
+    "top_of_work_tree",
+]
 
 SECONDS: Final = 30.0
 """The time limit of one digest."""
@@ -103,6 +109,7 @@ class _Listing(NamedTuple):
     repositories: Sequence[str]
     is_clean: bool
     has_state: bool
+    tracks_state: bool
 
 
 def digest_work_tree(
@@ -180,6 +187,15 @@ def top_of_work_tree(folder: Path) -> Path | None:
     return next((each for each in (start, *start.parents) if (each / ".git").exists()), None)
 
 
+def folder_of_project(folder: Path) -> Path:
+    """Return the nearest folder with .goopspec up to the top of the work tree, else `folder`."""
+    start = folder.resolve()
+    top = top_of_work_tree(start) or start
+    inside = [start, *(each for each in start.parents if each.is_relative_to(top))]
+
+    return next((each for each in inside if (each / _STATE).is_dir()), start)
+
+
 def _digest(
     git: "_Git", place: _Place, folder: Path, room: Path, scopes: Sequence[tuple[str, ...]]
 ) -> WorkTree:
@@ -189,16 +205,21 @@ def _digest(
     state = _STATE if inside == "." else f"{inside}/{_STATE}"
     git = git.at(place.top, index=index, objects=place.objects, room=room)
 
-    listing = _list(git, state)
-    _refuse_too_much(place.top, listing.changed)
-    _refuse_dirty_repositories(git, place.top, listing.repositories)
+    # In most cases the index is as the files are, and then its tree is written when that is known.
+    with git.started("write-tree") as unchanged:
+        listing = _list(git, state)
+        _refuse_too_much(place.top, listing.changed)
+        _refuse_dirty_repositories(git, place.top, listing.repositories)
+        written = unchanged.answer() if listing.is_clean and not listing.tracks_state else b""
 
     if not listing.is_clean:
         _add(git, state if listing.has_state else None)
-    if listing.has_state:
-        git.run("rm", "-f", "-r", "-q", "--sparse", "--cached", "--ignore-unmatch", "--",
-                f":(top,literal){state}")  # fmt: skip
-    digest = git.run("write-tree").decode("ascii").strip()
+    if not written:
+        if listing.has_state:
+            git.run("rm", "-f", "-r", "-q", "--sparse", "--cached", "--ignore-unmatch", "--",
+                    f":(top,literal){state}")  # fmt: skip
+        written = git.run("write-tree")
+    digest = written.decode("ascii").strip()
 
     changes = [] if digest == place.head_tree else _changes(git, place, state)
     parts = {paths: _scope(git, folder, paths) for paths in scopes}
@@ -246,7 +267,7 @@ def _list(git: "_Git", state: str) -> _Listing:
     raw = git.run("ls-files", "-t", "-s", "-c", "-m", "-d", "-o", "--exclude-standard", "-z")
     changed: dict[str, None] = {}
     repositories: dict[str, None] = {}
-    is_clean, has_state = True, False
+    is_clean, has_state, tracks_state = True, False, False
 
     for entry in raw.split(b"\0"):
         if not entry:
@@ -258,6 +279,7 @@ def _list(git: "_Git", state: str) -> _Listing:
         name = os.fsdecode(path)
         if name.startswith(f"{state}/"):
             has_state = True
+            tracks_state = tracks_state or tag != b"?"
             continue
 
         if tag == b"?":
@@ -277,7 +299,7 @@ def _list(git: "_Git", state: str) -> _Listing:
         if len(changed) > _MOST_FILES:
             break
 
-    return _Listing(tuple(changed), tuple(repositories), is_clean, has_state)
+    return _Listing(tuple(changed), tuple(repositories), is_clean, has_state, tracks_state)
 
 
 def _refuse_too_much(top: Path, changed: Sequence[str]) -> None:
@@ -431,6 +453,12 @@ class _Git:
 
     def run(self, *arguments: str) -> bytes:
         """Return what git prints; raise _NoTreeError for any exit status but 0."""
+        with self.started(*arguments) as call:
+            return call.answer()
+
+    @contextmanager
+    def started(self, *arguments: str) -> Iterator["_Call"]:
+        """Start git and wait for its end; the answer may be asked for meanwhile."""
         left = self._until - time.monotonic()
         if left <= 0:
             raise _NoTreeError("git did not answer in time")
@@ -446,15 +474,28 @@ class _Git:
             start_new_session=True,
         )
         with _killed_after(left, process), process:
-            # A hostile work tree may have any number of names.
-            answer = b"" if process.stdout is None else process.stdout.read(_MOST_OUTPUT + 1)
-            if len(answer) > _MOST_OUTPUT:
-                _kill(process)
-                raise _NoTreeError("the work tree has too many files")
+            yield _Call(process, arguments[0], self._until)
 
-        if process.returncode != 0:
-            late = time.monotonic() >= self._until
-            reason = "did not answer in time" if late else f"refused `git {arguments[0]}`"
+
+class _Call(NamedTuple):
+    """Git while it runs a command."""
+
+    process: "subprocess.Popen[bytes]"
+    name: str
+    until: float
+
+    def answer(self) -> bytes:
+        """Return what it prints; raise _NoTreeError for any exit status but 0."""
+        # A hostile work tree may have any number of names.
+        pipe = self.process.stdout
+        answer = b"" if pipe is None else pipe.read(_MOST_OUTPUT + 1)
+        if len(answer) > _MOST_OUTPUT:
+            _kill(self.process)
+            raise _NoTreeError("the work tree has too many files")
+
+        if self.process.wait() != 0:
+            late = time.monotonic() >= self.until
+            reason = "did not answer in time" if late else f"refused `git {self.name}`"
             raise _NoTreeError(f"git {reason}")
         return answer
 

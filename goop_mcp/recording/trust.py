@@ -45,6 +45,7 @@ def trust(file: Path, digest: str) -> None:
     trusted[str(file.resolve())] = digest
     kept = dict(list(trusted.items())[-_MOST_FILES:])
 
+    # Renamed when it is whole: a process that is killed here must not make everybody lose trust.
     path = Path(recorder_folder()) / _FILE
     temporary = path.with_name(f".{_FILE}.{secrets.token_hex(4)}")
     try:
@@ -65,6 +66,7 @@ def _read() -> dict[str, str]:
     path = Path(recorder_folder()) / _FILE
     try:
         with path.open("rb") as file:
+            # Asked of the open file: the one at the path may be another one by now.
             if hasattr(os, "getuid") and os.fstat(file.fileno()).st_mode & _OTHERS_WRITE:
                 raise TrustError(f"others may write {path}, so it is not believed; remove it")
             found = json.loads(file.read(_MOST_BYTES))

@@ -98,8 +98,11 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 PROTOCOLS: Final = tuple(FIELDS)
 
 _VERSION: Final = "0.1.6"
+# More items are a mistake of the caller, and each would be judged.
 _MOST_ITEMS: Final = 1_000
+# The first errors are enough to begin with, and a caller may send thousands.
 _MOST_ERRORS: Final = 5
+# Digits of the number of a wave or task.
 _MOST_DIGITS: Final = 6
 # From the paths of findings to the fields they were written from; the first that fits counts.
 _WRITTEN_AS: Final = (
@@ -156,6 +159,7 @@ def build_report(
     if protocol not in FIELDS:
         raise UnknownNameError("protocol", protocol, FIELDS)
 
+    # A model that has nothing to say sends null, which is the same as leaving the field out.
     present = {name: value for name, value in fields.items() if value is not None}
     for name in present:
         if name not in FIELDS[protocol]:
@@ -163,6 +167,7 @@ def build_report(
 
     _require_size(present)
     given: dict[str, Any]
+    # Before anything is written: what is judged and returned must not hold a secret either.
     given, redactions = redact_structure(present)
     expected = expect_of_project(project, NOTHING_EXPECTED)
     if protocol == "goop_report":
@@ -186,6 +191,7 @@ def _require_size(fields: Mapping[str, object]) -> None:
     size = 0
     for name, value in fields.items():
         try:
+            # The encoder refuses what JSON cannot express, and recursion that never ends.
             size += len(json.dumps(value, ensure_ascii=False, allow_nan=False))
         except (RecursionError, TypeError, ValueError) as error:
             raise ReportFieldsError(
@@ -205,6 +211,7 @@ def _goop_report(fields: Mapping[str, Any], expected: Expectations) -> str:
     if errors:
         raise ReportFieldsError("; ".join(errors[:_MOST_ERRORS]))
 
+    # An agent may leave `ready` out; with a blocker the answer is known.
     blockers = fields.get("blockers")
     ready = blockers is None and fields["status"] != Status.BLOCKED
     values = {
@@ -254,6 +261,7 @@ def _type_errors(name: str, value: object) -> Sequence[str]:
         return () if right else (f"{name} is {kind_of(value)}; expected true or false",)
     if not isinstance(value, list):
         return (f"{name} is {kind_of(value)}; expected a list",)
+    # Counted before the items are looked at one by one.
     if len(value) > _MOST_ITEMS:
         return (f"{name} has {len(value):,} items; expected at most {_MOST_ITEMS:,}",)
     if name == "files_to_read":
@@ -283,6 +291,7 @@ def _item_errors(where: str, item: object, kinds: Mapping[str, type]) -> Sequenc
     if required not in item:
         errors.append(f"{where} has no {required}")
 
+    # In the order of the table, so that the messages are the same for each call.
     for key, kind in kinds.items():
         value = item.get(key)
         if key not in item:
@@ -322,6 +331,7 @@ def _counter(name: str, value: str | None) -> dict[str, int] | None:
 
     current, _, total = value.partition("/")
     numbers = [each.strip() for each in (current, total)]
+    # A slash is what agents write for "2 of 3".
     # `isdecimal` also takes digits of other scripts, which `int` reads.
     if not all(each.isdecimal() and len(each) <= _MOST_DIGITS for each in numbers):
         raise ReportFieldsError(
@@ -359,6 +369,7 @@ def _speckit_input(fields: Mapping[str, Any], expected: Expectations) -> str:
         if not isinstance(fields[name], Mapping):
             raise ReportFieldsError(f"{name} is {kind_of(fields[name])}; expected an object")
 
+    # The contexts are written first and read back, so that their errors are those of the reader.
     # Read first: the reader of the family judges each field of the objects.
     text = "\n\n".join(f"{name.upper()}:\n{json.dumps(fields[name])}" for name in contexts)
     read = _accepted("speckit", text, expected).envelope
@@ -383,6 +394,7 @@ def _json_answer(
         raise ReportFieldsError("; ".join(errors))
 
     values = {"timestamp": now, **fields} if protocol == "speckit" else fields
+    # Judged as the reader would, then written in its own form: keys in order, nulls left out.
     verdict = _accepted(protocol, json.dumps(values), expected)
     if verdict.envelope is None:
         raise ReportFieldsError(f"the fields make no answer of {protocol}; expected its fields")
@@ -410,6 +422,7 @@ def _accepted(protocol: str, text: str, expected: Expectations) -> Verdict:
     for verdict in (strict, *others):
         problems = [each for each in verdict.findings if each.severity is not Severity.INFO]
         if problems or not verdict.accepted or verdict.protocol != protocol:
+            # Equal lines once: the three readings find the same.
             lines = dict.fromkeys(map(_line, problems[:_MOST_ERRORS]))
             raise ReportFieldsError("; ".join(lines) or f"the fields make no {protocol}")
 
@@ -425,6 +438,7 @@ def _line(problem: Finding) -> str:
 
 def _field_of(path: str) -> str:
     """Return the field that was written to the place of a finding, "" for the whole envelope."""
+    # The paths of findings are those of the envelope; the caller knows fields.
     place = path.removeprefix("/").removeprefix("goop_report/").removeprefix("agent_request/")
     for written, name in _WRITTEN_AS:
         if place.startswith(written):

@@ -10,6 +10,7 @@ from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import examine
 from goop_mcp.recording.state_folder import may_be_recorded
 from goop_mcp.services.project_expectations import expect_of_project
+from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.validation.evidence_rules import FILE_NOT_TOUCHED
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Mode
@@ -76,7 +77,13 @@ def check_workspace(
         seconds=seconds,
     )
     known = None
-    if any(check.passed for check in claims.checks) and may_be_recorded(claims.checks):
+    if (
+        any(check.passed for check in claims.checks)
+        and may_be_recorded(claims.checks)
+        # Who requires recorded runs has to compare them. Otherwise the project's switch holds for
+        # every caller, because it is about what may be looked at.
+        and (require == "recorded" or read_policy(str(files.root))[0].evidence != "off")
+    ):
         known = services.recorded_runs.known_runs(claims.checks, project=files.root, store=store)
 
     if evidence is None and known is None and require == "claimed":

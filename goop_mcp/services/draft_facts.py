@@ -92,14 +92,18 @@ _CHOICES: Final = {
     "priority": "high, medium or low",
 }
 
+# Characters that are read; a longer description is not one of a single task.
 MOST_CHARACTERS: Final = 65_536
+# A description with more is a document, and its questions would bury whoever answers them.
 MOST_FACTS: Final = 200
 _QUOTED = 120
 
+# Possessive, so that a line of 40 letters without a colon is read once.
 _LABEL = re.compile(r"(?P<mark>\*\*|__)?(?P<label>[^:：*_`<>|\[\]]{1,40}+)(?P<rest>.*)")
 _ITEM = re.compile(
     r"(?P<blanks>[ \t]*+)(?:[-*+•]|\d{1,3}[.)])[ \t]++(?:\[[ xX]\][ \t]++)?(?P<text>.*)"
 )
+# What begins like another label, markup or a quotation does not continue the line before.
 _OTHER_TEXT = re.compile(r"[<>|]|```|~~~|[^:：\s]{1,30}(?: [^:：\s]{1,30}){0,2}[:：]")
 _TASK_ID = re.compile(r"(?<![\w.])W\d{1,3}\.T\d{1,3}(?![\w.]?\w)")
 _AGENT = re.compile(r"[a-z0-9]+(?>(?:-[a-z0-9]+)*)")
@@ -107,6 +111,7 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 _NUMBERED = re.compile(r"\A\d{1,3}[.)] ")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+")
 _MINUTES = re.compile(r"(\d{1,4}) ?(min|mins|minute|minutes|h|hour|hours|day|days)")
+# Only an imperative at the start of a sentence: "this does not delete anything" forbids nothing.
 _PROHIBITION = re.compile(
     r"(?:please |you )?(?:do not|don't|don’t|must not|never) (?P<verb>[a-z]+)\b", re.IGNORECASE
 )
@@ -118,12 +123,14 @@ _PROHIBITED_VERBS: Final = (
 _WRITING = re.compile(
     r"(?:please |then |finally )?(?:write|save|store) (?P<next>\S+)", re.IGNORECASE
 )
+# A sentence with one of these does not ask for a file to be written.
 _NEGATIONS: Final = "no none not never nothing without don't don’t access permission"
 _KIND = re.compile(
     r"(?P<kind>decision|decide|report)"
     r"(?:[:：]|[ \t]+(?P<word>on|of|about|whether|if|which|how)\b)[ \t]*",
     re.IGNORECASE,
 )
+# What people write into a form to say that a field is empty.
 _NOTHING: Final = frozenset(
     {"none", "n a", "nothing", "keine", "aucun", "ninguno", "нет", "无", ""}
 )
@@ -219,6 +226,7 @@ class _Block:
 def extract_facts(text: str) -> Extraction:
     """Return the facts and questions of the description `text`."""
     found = Extraction()
+    # Text in front of the first label may be anything; only its sentences are read.
     blocks = _blocks(read_markdown(text), found)
     free: list[Line] = []
 
@@ -234,6 +242,7 @@ def extract_facts(text: str) -> Extraction:
         else:
             free += _read_value(block, found)
 
+    # Free sentences come after the labelled fields, which are the surer source.
     _read_sentences(free, found)
     found.rest = _joined(free)
     _read_task_ids(text, found)
@@ -274,6 +283,7 @@ def _blocks(tree: Section, found: Extraction) -> list[_Block]:
 
 
 def _add_line(line: Line, blocks: list[_Block]) -> None:
+    # The block that the next line belongs to is always the last one.
     block = blocks[-1]
     item = None if line.code else _ITEM.fullmatch(line.text)
     label = None
@@ -394,6 +404,7 @@ def _read_list(block: _Block, found: Extraction) -> list[Line]:
             _read_deliverable(entry, found)
         elif block.name == "depends_on":
             sessions = mentioned_sessions(entry.text)
+            # A dependency is a session; a name of another kind is asked about.
             for session in sessions:
                 found.facts.append(Fact("depends_on", session, entry.line, _quote(entry.text)))
             if not sessions:
@@ -463,6 +474,7 @@ def _read_short(name: str, title: str, entry: _Entry, found: Extraction) -> bool
         values = [_agent_name(each) for each in named]
         expected = "the name of an agent, such as backend-agent"
 
+    # One of several names that is no agent makes the whole value doubtful.
     if None in values:
         question = f"Line {entry.line} says {title} {_quote(text)!r}; what is meant: {expected}?"
         found.gaps.append(Gap(name, question, entry.line))
@@ -495,6 +507,7 @@ def _read_deliverable(entry: _Entry, found: Extraction) -> None:
         _add_file(paths[0], _without_path(entry.text, paths[0]), entry, found)
         return
 
+    # The paths are taken out; what is left decides whether they are a list or parts of a sentence.
     rest = entry.text
     for path in paths:
         rest = rest.replace(path, "", 1)
@@ -529,6 +542,7 @@ def _read_deliverable(entry: _Entry, found: Extraction) -> None:
 
 def _add_file(path: str, text: str, entry: _Entry, found: Extraction) -> None:
     """Add a file to deliver, or ask for a path that leads out of the project or is a pattern."""
+    # A file that is named twice is one deliverable; the first mention describes it.
     if path in found.files:
         return
     found.files.add(path)
@@ -576,6 +590,7 @@ def _paths(text: str) -> list[str]:
     found: dict[str, None] = {}
     for token in text.split():
         # A name may begin with a dot.
+        # Punctuation around a path belongs to the sentence.
         marked = token.lstrip(_PUNCTUATION.replace(".", "")).rstrip(_PUNCTUATION)
         is_code = marked.startswith("`") and marked.endswith("`") and len(marked) > 2  # noqa: PLR2004
         path = marked.strip("`")
@@ -594,6 +609,7 @@ def _is_path(path: str, *, is_code: bool) -> bool:
     if name in _FILES_WITHOUT_EXTENSION:
         return is_code or "/" in path or path[0].isupper()
     if not dot or extension not in _KNOWN_EXTENSIONS or (not stem and extension != "env"):
+        # "and/or", "client/server": a slash alone proves nothing.
         # Without a known extension a word with a slash may as well be a route or a pair of words.
         return is_code and "/" in path and not path.startswith("/") and bool(dot)
     return is_code or "/" in path or name not in _NO_FILES.split()
@@ -640,6 +656,7 @@ def _written_to(sentence: str) -> str | None:
     if _WRITING.match(sentence) is None:
         return None
 
+    # A negated sentence names files that are not to be written.
     words = sentence.split()
     paths = _paths(sentence)
     if len(paths) != 1 or {word.lower().strip(_PUNCTUATION) for word in words}.intersection(
@@ -653,6 +670,7 @@ def _written_to(sentence: str) -> str | None:
 
 
 def _read_task_ids(text: str, found: Extraction) -> None:
+    # The letter is searched first: most lines name no task, and the pattern is tried at each word.
     for number, line in enumerate(text.split("\n"), start=1):
         if "W" in line:
             for id in dict.fromkeys(_TASK_ID.findall(line)):
@@ -663,6 +681,7 @@ def _ask_about_conflicts(found: Extraction) -> None:
     """Replace different values of a field that has one by a question."""
     kept: list[Fact] = []
     by_field: dict[str, dict[str, Fact]] = {}
+    # Equal values in two places are no conflict, whatever their case.
     for fact in found.facts:
         if fact.field in _SINGLE:
             by_field.setdefault(fact.field, {}).setdefault(str(fact.value).casefold(), fact)

@@ -1,4 +1,7 @@
-"""The named commands of a project: .goopspec/checks.toml, which runs only what a person trusts."""
+"""The named commands of a project, which run only once a person trusts them.
+
+They are in .goopspec/checks.toml, or in the table `checks` of the options of the project.
+"""
 
 import tomllib
 from collections.abc import Mapping
@@ -8,6 +11,7 @@ from typing import Final, NamedTuple
 from goop_mcp.errors import GoopError
 from goop_mcp.recording.commands import RunRequest
 from goop_mcp.recording.trust import content_digest, is_trusted, trust
+from goop_mcp.services.options_file import OptionsFile, read_options
 
 __all__ = [
     "CHECKS_FILE",
@@ -51,9 +55,13 @@ class NamedCheck(NamedTuple):
 
 
 class NamedChecks(NamedTuple):
-    """The content of the file; `digest` is what a person trusts."""
+    """The commands by name, and where they are from: the file `path`, which messages call `source`.
+
+    `digest` is what a person trusts, and `trusted` whether somebody does.
+    """
 
     path: Path
+    source: str
     digest: str
     checks: Mapping[str, NamedCheck]
     trusted: bool
@@ -61,14 +69,34 @@ class NamedChecks(NamedTuple):
 
 def read_checks(project: Path) -> NamedChecks:
     """Return the named commands of `project`; raise CheckFileError and TrustError."""
-    path = project / CHECKS_FILE
+    options = read_options(str(project))
+    own_file = project / CHECKS_FILE
+    if not options.table("checks"):
+        return _read_file(own_file, options)
+    if own_file.exists():
+        # Which of two commands of one name runs must not depend on who wrote the other one.
+        raise CheckFileError(
+            f"checks are named in {options.place('checks')} and in {CHECKS_FILE}; remove one of"
+            " them"
+        )
+
+    # Only the table is trusted: the rest of the file, such as pyproject.toml, changes often.
+    source, digest = project / options.source, options.digest("checks")
+    checks = _checks(options.table("checks"), options.source)
+
+    return NamedChecks(source, options.source, digest, checks, is_trusted(source, digest))
+
+
+def _read_file(path: Path, options: OptionsFile) -> NamedChecks:
     try:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
+        # Commands may be meant to be there, where nobody can read them.
+        unread = f"; {options.remarks[0]}" if options.remarks else ""
         reason = (error.strerror or str(error)).lower()
         raise CheckFileError(
-            f"{CHECKS_FILE} cannot be read ({reason}); write [checks.tests] and command ="
+            f"{CHECKS_FILE} cannot be read ({reason}){unread}; write [checks.tests] and command ="
             ' ["pytest", "-q"] in it, or name the command: goop-mcp run --name tests -- COMMAND'
         ) from None
 
@@ -79,17 +107,20 @@ def read_checks(project: Path) -> NamedChecks:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CheckFileError(f"{CHECKS_FILE} is no TOML: {error}") from None
 
-    checks = values.get("checks", {})
-    if not isinstance(checks, dict) or len(checks) > _MOST_CHECKS:
+    # Here the whole file is trusted, comments included: a person reads all of it.
+    digest = content_digest(content)
+    checks = _checks(values.get("checks", {}), CHECKS_FILE)
+
+    return NamedChecks(path, CHECKS_FILE, digest, checks, is_trusted(path, digest))
+
+
+def _checks(checks: object, source: str) -> dict[str, NamedCheck]:
+    if not isinstance(checks, Mapping) or len(checks) > _MOST_CHECKS:
         raise CheckFileError(
-            f"{CHECKS_FILE}: checks is no table of at most {_MOST_CHECKS} checks; write"
-            " [checks.tests]"
+            f"{source}: checks is no table of at most {_MOST_CHECKS} checks; write [checks.tests]"
         )
 
-    digest = content_digest(content)
-    named = {name: _check(name, check) for name, check in checks.items()}
-
-    return NamedChecks(path, digest, named, is_trusted(path, digest))
+    return {name: _check(name, check, source) for name, check in checks.items()}
 
 
 def trust_checks(project: Path) -> NamedChecks:
@@ -105,13 +136,13 @@ def trusted_check(project: Path, name: str) -> NamedCheck:
     found = read_checks(project)
     if not found.trusted:
         raise UntrustedFileError(
-            f"nobody trusts this content of {CHECKS_FILE}, and its commands run as you; a person"
-            " has to read it and run goop-mcp run --trust"
+            f"nobody trusts the checks in {found.source} as they are, and their commands run as"
+            " you; a person has to read them and run goop-mcp run --trust"
         )
     if name not in found.checks:
         known = ", ".join(found.checks) or "none"
         raise CheckFileError(
-            f"{CHECKS_FILE} names no check {name[:_LONGEST_NAME]!r}; it has {known}"
+            f"{found.source} names no check {name[:_LONGEST_NAME]!r}; it has {known}"
         )
 
     return found.checks[name]
@@ -133,11 +164,11 @@ def request_of(project: Path, check: NamedCheck) -> RunRequest:
     )
 
 
-def _check(name: str, values: object) -> NamedCheck:
-    where = f"{CHECKS_FILE}: checks.{name[:_LONGEST_NAME]}"
+def _check(name: str, values: object, source: str) -> NamedCheck:
+    where = f"{source}: checks.{name[:_LONGEST_NAME]}"
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
         raise CheckFileError(f"{where} is no name of at most {_LONGEST_NAME} characters")
-    if not isinstance(values, dict):
+    if not isinstance(values, Mapping):
         raise CheckFileError(f"{where} is no table; write [checks.{name}]")
     if unknown := [key for key in values if key not in _KEYS]:
         raise CheckFileError(f"{where} has {unknown[0]!r}; expected only {', '.join(_KEYS)}")
@@ -147,6 +178,7 @@ def _check(name: str, values: object) -> NamedCheck:
         raise CheckFileError(f'{where}.command is missing; write command = ["pytest", "-q"]')
 
     timeout = values.get("timeout")
+    # In Python, true is a number.
     number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if timeout is not None and not (number and 0 < timeout <= _MOST_SECONDS):
         raise CheckFileError(f"{where}.timeout is no number of seconds up to {_MOST_SECONDS:,}")
@@ -167,6 +199,7 @@ def _texts(value: object, where: str) -> tuple[str, ...]:
         return ()
     if not texts or not isinstance(value, list) or len(value) > _MOST_ITEMS:
         raise CheckFileError(f"{where} is no list of at most {_MOST_ITEMS} texts")
+    # The system would end the argument there.
     if any("\0" in each for each in value):
         raise CheckFileError(f"{where} holds the character NUL; remove it")
     return tuple(value)

@@ -35,10 +35,13 @@ from goop_mcp.workspace.virtual_documents import read_shared_checkpoints
 
 __all__ = ["ProjectStatus", "TaskStanding", "Waiting", "WaveStanding", "project_status"]
 
+# Entries of a list that people read; the structured answer has them all.
 _MOST_SHOWN = 20
+# Weak: a store that is closed and forgotten must not be kept alive by its counts.
 # The numbers of memories as counted last, with the state of each open database.
 _counted: WeakKeyDictionary[Store, tuple[tuple[int, str | None], Mapping[str, int]]]
 _counted = WeakKeyDictionary()
+# Characters of a detail of a check: one line of a terminal with its name.
 _SHOWN_DETAIL = 120
 _ELSEWHERE = (
     f"Phase, gates and plan are not known here: there is no folder {FOLDER}, and the database that"
@@ -276,11 +279,15 @@ def project_status(
 
     Changes and creates nothing; an unreadable database is a warning.
     """
+    # Project and database are read in one snapshot, so that a report that is recorded meanwhile is
+    # in all of them or in none.
     try:
         snapshot = snapshot or take_snapshot(project_context)
         kept = _kept(project_context)
         has_database, errors = project_context.store.exists(), list[str]()
     except StoreError as error:
+        # Without the database, what the files say is still true, and a person who looks for the
+        # reason needs it most then.
         snapshot = ProjectSnapshot(project=read_project(project_context.files))
         saved = read_checkpoints(project_context.files)
         kept = replace(_NOTHING_KEPT, checkpoints=saved, is_readable=False)
@@ -298,6 +305,7 @@ def project_status(
         positions = replace(positions, newest=newest.id, saved_at=at, phase=newest.phase)
 
     records = snapshot.records
+    # A failed task is open as well; listed once, it is where it needs attention.
     still_open = tuple(task for task in records.open if task not in records.failed)
     status = ProjectStatus(
         exists=project.exists,
@@ -324,6 +332,7 @@ def project_status(
         has_database=has_database,
         is_stale=kept.is_stale,
         is_readable=kept.is_readable,
+        # One warning for all documents: they are newer for the same reason.
         warnings=(*project_context.store.warnings, *map(str, kept.newer[:1]), *errors),
         checkpoints=positions,
         events=history.events,
@@ -349,6 +358,7 @@ def project_status(
             next_command=None,
         )
 
+    # Last, over the whole: names from documents, reports and paths of this machine are in it.
     shareable, _ = redact_structure(status)
 
     return shareable
@@ -357,6 +367,7 @@ def project_status(
 def _kept(project_context: ProjectContext) -> _Kept:
     def ask(reading: ReadTransaction) -> _Kept:
         shows = project_context.writes_files
+        # Documents of a server without the folder are read from the database, and cannot be newer.
         newer = newer_documents(project_context.files, known=reading.revision()) if shows else ()
         return _Kept(
             reports=reading.report_count(),
@@ -371,6 +382,7 @@ def _kept(project_context: ProjectContext) -> _Kept:
             else read_shared_checkpoints(reading, project_context.files),
         )
 
+    # Asking must not create the database.
     if not project_context.store.exists():
         return replace(_NOTHING_KEPT, checkpoints=read_checkpoints(project_context.files))
     return project_context.store.read(ask)
@@ -397,6 +409,7 @@ def _waiting(reading: ReadTransaction) -> tuple[Waiting, ...]:
     """Return the open confirmations of the present round; their age is by the database's clock."""
     found, now, round = [], datetime.fromisoformat(reading.now()), reading.round()
     for each in reading.open_confirmations():
+        # A request of an earlier round can no longer be answered; its round is closed.
         if each.round != round.number:
             continue
 
@@ -440,6 +453,7 @@ def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
 
 def _task_standing(task: BlueprintTask, standing: Mapping[str, str]) -> TaskStanding:
     status = standing.get(str(task.id), "pending")
+    # What a done task waited for does not matter any more.
     before = dict.fromkeys(map(str, task.depends_on)) if status != "done" else {}
     return TaskStanding(
         id=str(task.id),

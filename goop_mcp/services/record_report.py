@@ -139,6 +139,7 @@ class RecordedReport:
         """Return the answer as JSON values."""
         values = {
             "status": self.status,
+            # Without the verdict it would be in the answer twice, and it is the largest part of it.
             "verdict": self.verdict.to_dict(),
             # The verdict stands once, above.
             "decision": {
@@ -179,6 +180,8 @@ def record_report(
     home = project_context.files.root
     judged_here = verdict is None
     if verdict is None:
+        # Form first and without the project: a reply that is rejected for its form needs no look at
+        # files.
         verdict = judge_reply(text, context, protocol=protocol, mode=mode, home=home, rules=rules)
 
     envelope = _envelope(verdict)
@@ -208,10 +211,12 @@ def record_report(
         verdict = replace(verdict, findings=recorded.findings, evidence=recorded.evidence)
 
     # The text that was read may contain secrets, and nobody needs it any more.
+    # Also a matter of memory: the answer may be kept by the caller, and the reply has up to 2 MiB.
     verdict = replace(verdict, read_text="", span=None)
     decision, _ = redact_structure(route(verdict, context))
     # Without secrets, so that decisions by stored counters need not be redacted once more.
     decide = partial(route, decision.verdict)
+    # What a report means for the project is read by the adapter of its protocol.
     adapter = ADAPTERS.get(decision.verdict.protocol or "")
     read = adapter.read(decision.verdict) if adapter is not None else None
     # A request asks for work and reports nothing, so that it has no view.
@@ -246,6 +251,7 @@ def record_report(
         judged=judged,
         now=now,
     )
+    # One transaction: report, documents, state and counters are stored together or not at all.
     answer, shown = project_context.write(recording.change, now=now)
     remarks = (_NO_FILES, *shown.remarks) if answer.written.resources else shown.remarks
     done = replace(answer.written, state=shown.state, files=shown.files)
@@ -267,6 +273,7 @@ def _not_recorded(
 ) -> RecordedReport:
     """Return the answer to a reply that is no report or is refused, and count a refused one."""
     status: Status = "rejected" if not _is_kept(decision) or envelope is None else "no_report"
+    # A typing error in a folder that has nothing to do with a project leaves no trace in it.
     # A database is created for the counters only where there is a project.
     counts = status == "rejected" or bool(decision.state_changes)
     if counts and (project_context.store.exists() or project_context.files.exists(FOLDER)):

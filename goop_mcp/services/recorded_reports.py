@@ -160,6 +160,7 @@ class ShownReport:
     moved: str | None = None
     withdrawn: str | None = None
 
+    # A property and not a field: the verdict has it, and reports from before have none.
     @property
     def evidence(self) -> list[dict[str, str]]:
         """What each claim rests on, as in the verdict; empty where nothing was known."""
@@ -176,6 +177,7 @@ class ShownReport:
         `check` is a part of a claim, such as the name of a check, or its path. Raise
         ReportArgumentError, which lists the claims, if no claim has it.
         """
+        # A part is enough: people do not type whole commands.
         wanted = check.strip().casefold()
         found = [
             item
@@ -195,6 +197,7 @@ class ShownReport:
         findings = self.verdict.get("findings")
         messages: dict[str, list[str]] = {}
         for finding in findings if isinstance(findings, list) else ():
+            # Only findings of evidence explain what a claim rests on.
             if isinstance(finding, dict) and str(finding.get("rule", "")).startswith("evidence/"):
                 text = f"{finding.get('severity')} {finding.get('rule')}: {finding.get('message')}"
                 messages.setdefault(str(finding.get("path")), []).append(text)
@@ -254,6 +257,7 @@ def list_reports(
     `round` None is the present one. `before`, the number of the last report, continues the list.
     Retired and late reports are listed too, marked. Raises ReportArgumentError, StoreError.
     """
+    # A page has a bound, so that a list of a hundred thousand reports costs as much as one of ten.
     if not 1 <= limit <= MOST_LISTED:
         raise ReportArgumentError(f"limit is {limit}; expected 1 to {MOST_LISTED}")
     if before is not None and not 1 <= before <= _LARGEST_ID:
@@ -268,6 +272,7 @@ def list_reports(
         closed = _closing_revisions(reading)
         found: list[ReportSummary] = []
         for each in _newest_first(reading, round=number, before=before):
+            # One more report than was asked for shows that there are more.
             if len(found) == limit:
                 return ReportList(reports=tuple(found), round=number, before=before, has_more=True)
             found.append(_summary(each, closed))
@@ -301,11 +306,13 @@ def withdraw_report(
     def change(writing: WriteTransaction) -> Change[Withdrawal]:
         found = find_report(writing, id)
         shown = shown_report(writing, found)
+        # Asked within the transaction: the round may be closed while a person decides.
         refused = _not_possible(shown, writing.round())
         if refused is not None:
             return Change(answer=refused, shows=False)
 
         writing.retire_reports([id], reason="withdrawn")
+        # The counters of the task go back too, or its next report would count as a repetition.
         changes = shown.decision.get("state_changes")
         uncount_report(writing, found, changes if isinstance(changes, Mapping) else {})
 
@@ -400,6 +407,7 @@ def _what_stays(shown: ShownReport, phase: str | None) -> Iterator[str]:
 
 def find_report(reading: ReadTransaction, id: int) -> StoredReport:
     """Return the stored report with the number `id`. Raises ReportNotFoundError."""
+    # Larger numbers than the database can hold never name a report.
     found = reading.report(id) if 1 <= id <= _LARGEST_ID else None
     if found is None:
         raise ReportNotFoundError(
@@ -456,6 +464,7 @@ def summaries(
 
 def shown_report(reading: ReadTransaction, stored: StoredReport) -> ShownReport:
     """Return a report as `show_report` does, within a transaction."""
+    # From the revision before, because the report's own events are among them.
     later = reading.events(after_revision=stored.revision - 1, limit=_MOST_EVENTS)
     events = list(takewhile(lambda event: event.revision == stored.revision, later))
     # The block of state is renewed with every report and is no entry of this one.
@@ -480,6 +489,7 @@ def shown_report(reading: ReadTransaction, stored: StoredReport) -> ShownReport:
 
 def _withdrawn(reading: ReadTransaction, stored: StoredReport) -> str | None:
     """Return when, by whom and why the report was withdrawn, None if that was not kept."""
+    # Found by its text, as an event has no column for the report that it is about.
     events = reading.events(
         after_revision=stored.revision, kinds=["withdrawal"], limit=_MOST_WITHDRAWALS
     )

@@ -37,7 +37,6 @@ __all__ = [
     "TreeComparison",
     "compare_tree",
     "find_run",
-    "folder_of_project",
     "keep_run",
     "known_runs",
     "list_runs",
@@ -67,15 +66,6 @@ class RunSelection(NamedTuple):
     ids: tuple[str, ...] = ()
     keep: int | None = None
     everything: bool = False
-
-
-def folder_of_project(folder: Path) -> Path:
-    """Return the nearest folder with .goopspec up to the top of the work tree, else `folder`."""
-    start = folder.resolve()
-    top = top_of_work_tree(start) or start
-    inside = [start, *(each for each in start.parents if each.is_relative_to(top))]
-
-    return next((each for each in inside if (each / _STATE).is_dir()), start)
 
 
 def project_of_runs(project: Path) -> Path:

@@ -1,7 +1,7 @@
 """Run a check, record it, and say in one line how it ended."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 import goop_mcp
@@ -11,9 +11,7 @@ from goop_mcp.evidence.recorded_runs import RecordedRun
 from goop_mcp.recording.commands import RunRequest
 from goop_mcp.recording.recorder import record_run
 
-__all__ = ["LONGEST_NAME", "CheckRun", "run_check", "summary_line"]
-
-LONGEST_NAME: Final = 60
+__all__ = ["CheckRun", "run_check", "summary_line"]
 
 _SHORT: Final = 7
 _OUTCOMES: Final = {
@@ -41,12 +39,13 @@ def run_check(
     project_id: str | None = None,
     environment: Mapping[str, str] = os.environ,
     passes_on: bool = True,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> CheckRun:
     """Run the command of `request` and keep the run in the project's database.
 
     `database` and `project_id` are the options of these names, None where one was not given. A run
-    that cannot be kept says so, and the exit code is the command's all the same. `passes_on` as in
-    `record_run`.
+    that cannot be kept says so, and the exit code is the command's all the same. `passes_on` and
+    `meanwhile` as in `record_run`.
     """
     request = request._replace(
         session=environment.get("GOOP_SESSION") or None,
@@ -54,7 +53,11 @@ def run_check(
         task=environment.get("GOOP_TASK") or None,
     )
     run, code = record_run(
-        request, environment=environment, version=goop_mcp.__version__, passes_on=passes_on
+        request,
+        environment=environment,
+        version=goop_mcp.__version__,
+        passes_on=passes_on,
+        meanwhile=meanwhile,
     )
     try:
         # The command did not have to wait for the database.

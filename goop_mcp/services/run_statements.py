@@ -5,7 +5,7 @@ a signature is for another program to add.
 """
 
 import json
-from collections.abc import Mapping
+from hashlib import sha256
 from typing import Final
 
 from goop_mcp.errors import GoopError
@@ -15,9 +15,6 @@ __all__ = ["PREDICATE_TYPE", "STATEMENT_TYPE", "UnboundRunError", "run_values", 
 
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE: Final = "https://in-toto.io/attestation/test-result/v0.1"
-
-# What the predicate allows for `result`; a run that shows nothing is a warning.
-_RESULTS: Final[Mapping[str, str]] = {"passed": "PASSED", "failed": "FAILED"}
 
 
 class UnboundRunError(GoopError):
@@ -77,11 +74,14 @@ def statement_of(run: RecordedRun) -> dict[str, object]:
 
     command = json.dumps(list(run.argv), ensure_ascii=False, separators=(",", ":"))
     predicate: dict[str, object] = {
-        "result": _RESULTS.get(run.outcome, "WARNED"),
-        # Descriptors of what configured the test: here the command itself.
+        # The third value, WARNED, means passed: no run that shows nothing may be read like that.
+        "result": "PASSED" if run.outcome == "passed" else "FAILED",
+        # Descriptors of what configured the test: here the command itself. Each must have a URI, a
+        # digest or its content, and the content of a long command would be too large.
         "configuration": [
             {
                 "name": run.name,
+                "digest": {"sha256": sha256(command.encode()).hexdigest()},
                 "annotations": {
                     "command": command,
                     "workingDirectory": run.cwd,

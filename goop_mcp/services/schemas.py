@@ -55,8 +55,9 @@ _SERIES = {
         oldest=(0, 1, 4),
         newest=(0, 2, 9),
     ),
-    # No protocols: the file that `goop-mcp delegate` carries out, settings of a project, and the
-    # file that a spawned agent leaves next to its report.
+    # No protocols: named commands, the file that `goop-mcp delegate` carries out, settings of a
+    # project, and the file that a spawned agent leaves next to its report.
+    "checks": _Series(title=".goopspec/checks.toml {version}", oldest=(1,), newest=(1,)),
     "graph": _Series(title="Delegation graph {version}", oldest=(1,), newest=(1,)),
     "hooks": _Series(title=".goopspec/hooks.json {version}", oldest=(1,), newest=(1,)),
     "options": _Series(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from goop_mcp.on_demand import modules_on_demand
 
-__all__ = ["graph_rows", "measured", "opening"]
+__all__ = ["graph_rows", "measured", "migrations", "opening", "sqlite"]
 
 if TYPE_CHECKING:
-    from goop_mcp.store import graph_rows, measured, opening
+    from goop_mcp.store import graph_rows, measured, migrations, opening, sqlite
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

@@ -12,9 +12,11 @@ from goop_mcp.validation.rules import CheckT, Example, RuleList
 
 __all__ = ["PROJECT_RULES", "ProjectFacts"]
 
+# One message a task up to here: a plan that was replaced would give hundreds.
 _MOST_UNKNOWN_TASKS = 20
 
 _OPTIONAL = "PROJECT_KNOWLEDGE_BASE.md"
+# Names in one sentence.
 _MOST_NAMED = 10
 
 
@@ -70,6 +72,7 @@ def _and(names: Iterable[str]) -> str:
     return " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
 
 
+# The facts of a project without a contradiction; each example changes one of them.
 _SOUND = """\
 {
   "state_phase": "execute", "chronicle_phase": "execute", "report_phase": "execute",
@@ -123,6 +126,7 @@ def _rule(
 def _state_corrupt(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     if facts.state_defect is None:
         return None
+    # Line and column are those of the JSON parser, which stops at the first error.
     message, line, column = facts.state_defect
     where = f"state.json cannot be read at line {line}, column {column}: {message}"
     return Hit(message=f"{where}; it was not changed, expected a JSON object", path="state.json")
@@ -143,6 +147,7 @@ def _state_corrupt(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
 def _state_read_only(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     if facts.state_read_only is None:
         return None
+    # The form is named, as two of them call themselves version 2.
     message = f"state.json has the form {facts.state_read_only}; it is read and never written"
     return Hit(message=message, path="state.json", found=facts.state_read_only)
 
@@ -186,6 +191,7 @@ def _missing(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     bad='"chronicle_phase": "plan"',
 )
 def _drift_phase(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
+    # CHRONICLE.md and reports may be silent about the phase, which is no contradiction.
     sides = {"CHRONICLE.md": facts.chronicle_phase, "the last report": facts.report_phase}
     others = [
         f"{side} {phase}" for side, phase in sides.items() if phase not in (None, facts.state_phase)
@@ -193,6 +199,7 @@ def _drift_phase(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     if facts.state_phase is None or not others:
         return None
 
+    # It is stated which side counts, so that nobody corrects the wrong one.
     message = (
         f"state.json says phase {facts.state_phase}, {' and '.join(others)}; state.json counts"
     )
@@ -217,6 +224,7 @@ def _drift_phase(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
 )
 def _drift_spec_lock(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     state, header = facts.spec_locked_in_state, facts.spec_locked_in_header
+    # Silent on either side: nothing to compare.
     if state is None or header is None or state == header:
         return None
 
@@ -245,6 +253,7 @@ def _locked_spec_changed(facts: ProjectFacts, _expected: Expectations) -> Hit | 
     if not facts.locked_spec_change:
         return None
 
+    # Lines and not the text: the report of a finding must not carry the specification.
     added, removed = facts.locked_spec_change
     message = (
         f"SPEC.md was changed after it was locked: lines added: {added}, removed: {removed}; no"
@@ -287,6 +296,7 @@ def _round_closed(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
 def _drift_state_file(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     if not facts.state_file_differs:
         return None
+    # Reading agents do not know of the database; they believe the file.
     differences = _and(facts.state_file_differs)
     message = f"state.json in the folder differs from the state in the database: {differences}"
     return Hit(message=f"{message}; the database counts", path="state.json")
@@ -306,6 +316,8 @@ def _plan_not_read(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     if not facts.plan_has_no_tasks:
         return None
 
+    # The forms are in the message, as whoever wrote the plan has to change it without looking them
+    # up.
     message = (
         "no task of BLUEPRINT.md can be read; expected '## Wave 1: Name' with '### Task 1.1: Name',"
         " or a list '- [ ] W1.T1: Name', or a table with a column Task"
@@ -324,6 +336,7 @@ def _plan_not_read(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     bad='"waves_in_state": 3',
 )
 def _drift_waves(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
+    # Without waves in the plan, or without a number in the state, there is nothing to compare.
     planned = facts.waves_in_blueprint
     if not planned or facts.waves_in_state is None:
         return []
@@ -382,6 +395,7 @@ def _drift_task_status(facts: ProjectFacts, _expected: Expectations) -> list[Hit
     ]
     hits = []
 
+    # Each task once, though it may be open in two places.
     for task in dict.fromkeys(disputed):
         says_done = [side for side, ids in done.items() if task in ids]
         says_open = [side for side, ids in open_.items() if task in ids]
@@ -404,9 +418,11 @@ def _drift_task_status(facts: ProjectFacts, _expected: Expectations) -> list[Hit
     bad='"done_reported": ["W9.T1"]',
 )
 def _drift_unknown_task(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
+    # Without a plan every task would be unknown.
     if not facts.planned:
         return []
 
+    # One order for all sources, so that the same project gives the same list.
     recorded = dict.fromkeys(
         (
             *facts.done_reported,
@@ -447,6 +463,7 @@ def _drift_unknown_task(facts: ProjectFacts, _expected: Expectations) -> list[Hi
 )
 def _drift_coverage(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     hits = []
+    # What was not asked for is named apart from what is not built: they have different fixes.
     if facts.untraced_must_haves:
         message = (
             f"no task of BLUEPRINT.md serves {_and(facts.untraced_must_haves)}; expected a task for"
@@ -487,6 +504,7 @@ def _drift_coverage(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
 )
 def _drift_handoff(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     written, reported = facts.handoff_written, facts.last_report
+    # Texts of ISO 8601 in UTC sort as the times do.
     if written is None or reported is None or written >= reported:
         return None
 

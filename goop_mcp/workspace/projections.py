@@ -67,7 +67,9 @@ _CONFLICT = re.compile(r"(.+)\.conflict-\d{1,18}\.md")
 # Versions without an archive wrote up to 16 MiB. Such a document, with additions of people, must
 # still be read, so that its old entries can move to the archive.
 _MOST_BYTES = 64 * 1024 * 1024
+# Looking up an archived entry reads the database; a file with more of them is left as it is.
 _MOST_LOOKUPS = 200
+# Events of one revision in one document; a transaction adds a few.
 _MOST_OF_A_REVISION = 200
 # All other events of a document change its text.
 _NOT_WRITTEN = tuple(kind for kind in HIDDEN_KINDS if kind != STATE_KIND)
@@ -132,6 +134,7 @@ class ProjectionPlan:
         The next change treats a skipped file as edited. Raises as `replace_file`.
         """
         # Compared once more, because people save files while the transaction runs and hold no lock.
+        # A digest and not the time of change: editors and version control set times as they like.
         moved = tuple(
             each.path for each in self.files if _digest(_read(files, each.path)) != each.replaces
         )
@@ -189,6 +192,7 @@ def record_state_block(writing: WriteTransaction, text: str, *, now: str) -> Non
     Call it before `plan_projections`, which places the newest block in the document.
     """
     known = newest_state_block(writing, CHRONICLE)
+    # An event for each step would repeat the same block, and every reader would go through them.
     if known is not None and known.text == text:
         return
 
@@ -226,6 +230,7 @@ def newer_documents(
     for name in documents:
         path = f"{FOLDER}/{name}"
         text = _read(files, path)
+        # A file that cannot be read shows nothing that could be newer.
         if isinstance(text, str) and (revision := newest_mark(text)) > known:
             found.append(NewerDocument(path=path, revision=revision, known=known))
 
@@ -244,9 +249,11 @@ def lacks_events(
     for name in documents:
         path = f"{FOLDER}/{name}"
         row = conflicts.get(path) or rows.get(path)
+        # One newest event is enough: revisions only rise.
         shown = reading.event_revisions(name, without=_NOT_WRITTEN, limit=1)
         if max(shown, default=0) > (row.revision if row else 0):
             return True
+        # Nothing was being written, or what was written is confirmed.
         if row is None or row.pending_sha256 in (None, row.sha256):
             continue
         if _digest(_read(files, row.path)) == row.sha256:
@@ -280,6 +287,7 @@ def is_stale(
 def open_conflicts(reading: ReadTransaction) -> tuple[Conflict, ...]:
     """Return the documents whose entries people changed, unless they have resolved that since."""
     found = []
+    # A settled conflict keeps its row without digests, so that its number is not used again.
     for row in reading.projections():
         match = _CONFLICT.fullmatch(row.path)
         if match and (row.sha256 or row.pending_sha256):
@@ -323,6 +331,7 @@ class _Document:
         self.kept: Sequence[EntryBlock] = ()
 
     def plan(self) -> ProjectionPlan:
+        # A document without events is never created, so that an empty project stays empty.
         shown = self.writing.event_revisions(self.name, without=HIDDEN_KINDS, limit=1)
         if self.row is None and not shown and self.state is None:
             return ProjectionPlan()
@@ -371,6 +380,7 @@ class _Document:
 
     def _plan_archive(self) -> tuple[PlannedAppend, ...]:
         """Return the appends, and record how far the archive will reach."""
+        # Nothing has left the document.
         if not self.old:
             return ()
 
@@ -387,6 +397,7 @@ class _Document:
         if not self.kept:
             return text
 
+        # By revision, as the marks in the text have it.
         old = {block.revision: block for block in self.old}
         lookups = iter(range(_MOST_LOOKUPS))
 
@@ -419,6 +430,7 @@ class _Document:
             # Our last write is on disk: only newer entries are missing.
             return self._write([block for block in self.kept if block.revision > row.revision])
 
+        # Blocks up to `since` were removed by people who saw the conflict.
         since, known = self._adopted()
         blocks = [block for block in self.kept if block.revision > since]
         lost = [block for block in blocks if not block.stands_in(self.text)]
@@ -434,6 +446,7 @@ class _Document:
         # A missing block was changed by people, unless it may never have been written: the writer
         # of the newest one may have been killed between commit and rename. Its start mark in the
         # file proves that it was written.
+        # A pending digest says that the newest write may not have happened.
         unsure = row.revision if row.pending_sha256 is not None else row.revision + 1
         changed = [
             block for block in lost if block.revision < unsure or block.begins_in(self.text or "")
@@ -448,6 +461,7 @@ class _Document:
         elif is_conflict:
             return self._put_aside(self._joined(lost))
 
+        # The additions are imported and stay where they are: the document is written with them.
         plan = self._write(lost)
         pieces = [self._taken(piece) for piece in people_wrote(self.text or "", document=self.kind)]
         return replace(plan, imported=self._add_imported(new_pieces(pieces, known)))
@@ -476,6 +490,8 @@ class _Document:
         """Record that people's text is known, and that blocks up to `since` may be missing."""
         pieces = people_wrote(self.text or "", document=self.kind)
         hashes = [chunk_hash(self._taken(piece)) for piece in pieces]
+        # An edited block of state counts as text of people: otherwise it would be a conflict at
+        # each change.
         if (edited := self._edited_state()) is not None:
             hashes.append(chunk_hash(edited))
         self._add("adopted", "goop-mcp", " ".join([str(since), *hashes]))
@@ -509,6 +525,7 @@ class _Document:
         row, found = self.row, _digest(self.text)
         events = self._handoff_events()
         ours = handoff_of(events)
+        # Nothing to write; the row still has to know that this is on disk.
         if ours is None or found == sha256(ours.encode()):
             return self._write_whole(None)
         # Without a file, or with the one that an interrupted write was to replace, ours is written.
@@ -540,6 +557,7 @@ class _Document:
             plan = self._write_whole(self._newest_handoff() if newer else None)
             return replace(plan, imported=imported)
 
+        # A rewritten handoff cannot be merged line by line.
         if not self._dismissed():
             return self._put_aside(ours)
 
@@ -582,6 +600,7 @@ class _Document:
 
         data, row = ours.encode(), self.conflict
         found = _digest(_read(self.files, row.path)) if row is not None else None
+        # The same text is there already, from a writer that was killed before it could record it.
         if row is not None and found == sha256(data):
             self._remember(row.path, sha=found, pending=None)
             return ProjectionPlan(conflicts=(Conflict(path=self.path, ours=row.path),))
@@ -605,6 +624,7 @@ class _Document:
 
     def _dismissed(self) -> bool:
         """Whether people resolved the conflict by removing our file after it was seen on disk."""
+        # Only after it was seen on disk: a file that was never written was not removed by anybody.
         row = self.conflict
         return row is not None and row.sha256 is not None and _read(self.files, row.path) is None
 
@@ -620,6 +640,7 @@ class _Document:
         return self.writing.events(after_revision=after, document=self.name)
 
     def _remember(self, path: str, *, sha: str | None, pending: str | None) -> None:
+        # The revision of now, as everything up to it is in the text.
         revision = self.writing.revision()
         self.writing.set_projection(
             Projection(path=path, revision=revision, sha256=sha, pending_sha256=pending)

@@ -4,13 +4,17 @@ The program is called pytest and prints what pytest prints, so that a state take
 next to this runs the real one.
 """
 
+import hashlib
 import json
 import shutil
 import sqlite3
 import subprocess
 import sys
 import time
+import tomllib
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +63,7 @@ def processes_of(player: Player) -> list[str]:
 # The command
 
 
+@pytest.mark.requirement("R-01")
 def test_a_command_runs_as_it_is_given_with_its_exit_code(player: Player) -> None:
     program = player.work.write("out.py", "import sys\nprint(sys.argv[1:])\n"
                                 "print('to stderr', file=sys.stderr)\nsys.exit(7)\n")  # fmt: skip
@@ -345,6 +350,7 @@ def test_a_run_that_was_made_up(player: Player) -> None:
     assert judged.rules == {"not-checked": "info"}
 
 
+@pytest.mark.requirement("R-07")
 def test_a_forged_row_proves_nothing(player: Player) -> None:
     failed, _ = player.record(player.runner(prints="2 failed in 0.1s", status=1))
     database = sqlite3.connect(player.work.folder / ".goopspec" / "goop.db")
@@ -479,6 +485,7 @@ def writes(player: Player, content: str) -> list[str]:
         ("<testsuite", "shows no result"),
     ],
 )
+@pytest.mark.requirement("R-03")
 def test_a_result_file_is_a_second_witness(player: Player, content: str, shown: str) -> None:
     options = ["--junit", f"{player.state}/out.xml"]
     done = player.goop("run", "--name", "tests", *options, "--", *writes(player, content))
@@ -514,6 +521,7 @@ def test_tests_that_disappear_since_the_base_are_named(player: Player) -> None:
 # Named commands
 
 
+@pytest.mark.requirement("R-04")
 def test_a_file_that_nobody_trusts_runs_nothing(player: Player) -> None:
     proof = player.state / "ran"
     text = f'[checks.tests]\ncommand = ["touch", "{proof}"]\n'
@@ -570,34 +578,190 @@ def test_a_call_without_a_meaning_says_what_to_write(player: Player, arguments: 
 # The export
 
 
-def test_a_run_is_exported_as_a_statement(player: Player) -> None:
-    run, _ = player.record(player.runner())
+def descriptor_problems(descriptor: dict[str, Any]) -> list[str]:
+    """Return what is wrong with a ResourceDescriptor of the in-toto attestation framework v1."""
+    kinds: dict[str, type] = {
+        "name": str,
+        "uri": str,
+        "digest": dict,
+        "content": str,
+        "downloadLocation": str,
+        "mediaType": str,
+        "annotations": dict,
+    }
+    wrong = [name for name, value in descriptor.items()
+             if not isinstance(value, kinds.get(name, type(None)))]  # fmt: skip
+    if not {"uri", "digest", "content"} & set(descriptor):
+        wrong.append("none of uri, digest and content")
+    for name, value in descriptor.get("digest", {}).items():
+        length = {"gitTree": 40, "sha256": 64}[name]
+        if len(value) != length or set(value) - set("0123456789abcdef"):
+            wrong.append(f"digest {name}")
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("prints", "status", "result"),
+    [
+        ("12 passed in 0.1s", 0, "PASSED"),
+        ("1 failed, 11 passed in 0.1s", 1, "FAILED"),
+        # WARNED means passed with warnings, which none of these is.
+        ("no tests ran in 0.1s", 5, "FAILED"),
+        ("killed", 137, "FAILED"),
+    ],
+)
+@pytest.mark.requirement("R-05")
+def test_a_run_is_exported_as_a_statement(
+    player: Player, prints: str, status: int, result: str
+) -> None:
+    run, _ = player.record(player.runner(prints=prints, status=status))
     done = player.goop("evidence", "export", run)
     statement = json.loads(done.stdout)
     assert statement["_type"] == STATEMENT_TYPE == "https://in-toto.io/Statement/v1"
     assert statement["predicateType"] == PREDICATE_TYPE
     assert PREDICATE_TYPE == "https://in-toto.io/attestation/test-result/v0.1"
-    # The names of the fields as the framework publishes them.
     assert set(statement) == {"_type", "subject", "predicateType", "predicate"}
+    # Each subject must have a digest.
     [subject] = statement["subject"]
-    assert set(subject) <= {"name", "uri", "digest", "content", "annotations"}
-    assert len(subject["digest"]["gitTree"]) == 40
+    assert subject["digest"].keys() == {"gitTree"}
+    assert descriptor_problems(subject) == []
+
     predicate = statement["predicate"]
-    assert predicate["result"] == "PASSED"
-    assert set(predicate) <= {
+    assert predicate["result"] == result
+    assert {"result", "configuration"} <= set(predicate) <= {
         "result", "configuration", "url", "passedTests", "warnedTests", "failedTests"
     }  # fmt: skip
-    descriptor = {
-        "name",
-        "uri",
-        "digest",
-        "content",
-        "downloadLocation",
-        "mediaType",
-        "annotations",
+    [configuration] = predicate["configuration"]
+    assert descriptor_problems(configuration) == []
+    command = configuration["annotations"]["command"]
+    assert hashlib.sha256(command.encode()).hexdigest() == configuration["digest"]["sha256"]
+    assert json.loads(command) == [str(player.state / "bin" / "pytest")]
+    assert configuration["annotations"]["run"] == run
+
+
+def test_the_names_of_tests_that_passed_are_exported(player: Player) -> None:
+    options = ["--name", "tests", "--junit", f"{player.state}/out.xml"]
+    player.goop("run", *options, "--", *writes(player, junit(PASSED, SKIPPED)))
+    [run] = json.loads(player.goop("evidence", "list", "--format", "json").stdout)["runs"]
+    statement = json.loads(player.goop("evidence", "export", run["run"]).stdout)
+    assert statement["predicate"]["passedTests"] == ["s > a"]
+
+
+# What a report rests on
+
+
+def test_a_recorded_report_says_which_run_each_check_rests_on(player: Player) -> None:
+    run, _ = player.record(player.runner())
+    (player.state / "report.md").write_text(player.report(citing(run)), encoding="utf-8")
+    done = player.goop("reports", "record", player.state / "report.md")
+    assert done.returncode == 0, done
+    shown = player.goop("reports", "show", "1").stdout
+    assert "recorded" in shown
+    assert run in shown
+
+    explained = player.goop("evidence", "explain", "1", "tests")
+    assert explained.returncode == 0, explained
+    assert "recorded" in explained.stdout
+    assert run in explained.stdout
+    values = json.loads(player.goop("evidence", "explain", "1", "tests", "--format", "json").stdout)
+    assert f"run {run}" in json.dumps(values)
+    assert player.goop("evidence", "explain", "1", "lint").returncode == 1
+
+
+def stop_hook(player: Player, report: str) -> str:
+    """Return what the hook of Claude Code answers when an agent ends with `report`."""
+    event = {
+        "hook_event_name": "SubagentStop",
+        "session_id": "s-1",
+        "cwd": str(player.work.folder),
+        "agent_id": "a1",
+        "agent_type": "goop-executor",
+        "stop_hook_active": False,
+        "last_assistant_message": report,
     }
-    assert all(set(each) <= descriptor for each in predicate["configuration"])
-    assert predicate["configuration"][0]["annotations"]["run"] == run
+    done = player.goop("hook", "claude-code", given=json.dumps(event),
+                       CLAUDE_PROJECT_DIR=str(player.work.folder))  # fmt: skip
+    assert done.returncode == 0, done
+    return done.stdout
+
+
+@pytest.mark.requirement("R-08")
+def test_the_project_decides_whether_runs_are_compared(player: Player) -> None:
+    player.record(player.runner(prints="2 failed in 0.1s", status=1))
+    report = player.report(CLAIM)
+    hooks = player.work.folder / ".goopspec" / "hooks.json"
+
+    def configured(**values: object) -> str:
+        hooks.write_text(json.dumps(values), encoding="utf-8")
+        return stop_hook(player, report)
+
+    assert '"block"' in configured()
+    assert '"block"' not in configured(evidence="off")
+    # The command line follows the same switch, unless its caller requires recorded runs.
+    assert player.judge(CLAIM).rules == {}
+    assert player.judge(CLAIM, require="recorded").rules == {"check-failed": "error"}
+    # Without the project there is nothing to compare with, unless runs are required.
+    assert '"block"' not in configured(check_workspace=False)
+    assert '"block"' in configured(check_workspace=False, require_evidence="recorded")
+    # An honest run satisfies it.
+    player.record(player.runner())
+    assert '"block"' not in configured(check_workspace=False, require_evidence="recorded")
+
+
+@pytest.mark.requirement("R-04")
+def test_named_commands_in_the_options_of_the_project(player: Player) -> None:
+    proof = player.state / "ran"
+    table = f'command = ["touch", "{proof}"]\n'
+    options = player.work.write("pyproject.toml", f"[tool.goop-mcp.checks.tests]\n{table}")
+    done = player.goop("run", "tests")
+    assert done.returncode == 2
+    assert "nobody trusts the checks in pyproject.toml" in done.stderr
+    assert not proof.exists()
+
+    assert player.goop("run", "--trust").stdout == f"tests: touch {proof}\n"
+    assert player.goop("run", "tests").returncode == 0
+    assert proof.exists()
+
+    # The rest of the file may change, the table may not.
+    proof.unlink()
+    text = options.read_text(encoding="utf-8")
+    options.write_text(f'{text}[project]\nname = "x"\n', encoding="utf-8")
+    assert player.goop("run", "tests").returncode == 0
+    proof.unlink()
+    options.write_text(text.replace("touch", "true"), encoding="utf-8")
+    assert player.goop("run", "tests").returncode == 2
+    assert player.goop("evidence", "verify", "--rerun").returncode == 2
+
+    # Who wrote another file must not choose between two commands.
+    player.work.write(".goopspec/checks.toml", f"[checks.tests]\n{table}")
+    done = player.goop("run", "--trust")
+    assert done.returncode == 2
+    assert "remove one of them" in done.stderr
+    # goop-mcp.toml counts alone where it exists.
+    (player.work.folder / ".goopspec" / "checks.toml").unlink()
+    player.work.write("goop-mcp.toml", f"[checks.lint]\n{table}")
+    assert player.goop("run", "--trust").stdout.startswith("lint: touch ")
+    assert not proof.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ('[checks.tests]\ncommand = ["pytest", "-q"]\ntimeout = 5\npaths = ["src"]\n', True),
+        ("[checks.tests]\n", False),
+        ('[checks.tests]\ncommand = "pytest"\n', False),
+        ('[checks.tests]\ncommand = ["a"]\ntimeout = 0\n', False),
+        ('[checks.tests]\ncommand = ["a"]\nshell = true\n', False),
+    ],
+)
+def test_the_schema_of_the_file_says_what_the_program_takes(
+    player: Player, text: str, *, fits: bool
+) -> None:
+    schema = json.loads(player.goop("schema", "checks").stdout)
+    validator = import_module("jsonschema").Draft202012Validator(schema)
+    assert validator.is_valid(tomllib.loads(text)) is fits
+    player.work.write(".goopspec/checks.toml", text)
+    assert (player.goop("run", "--trust").returncode == 0) is fits
 
 
 def test_a_run_in_a_database_of_postgresql_is_found_again(

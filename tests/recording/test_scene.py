@@ -59,7 +59,7 @@ def clone_and_run_ci(
     )
 
 
-@pytest.mark.requirement("G-28")
+@pytest.mark.requirement("G-28", "R-06")
 def test_a_false_claim_is_rejected_locally_and_found_in_ci(player: Player, tmp_path: Path) -> None:
     player.state.mkdir()
     player.work.write("tests/test_app.py", BAD)

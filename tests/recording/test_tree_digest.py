@@ -113,6 +113,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.requirement("R-02")
 def test_each_change_gives_another_digest_that_its_commit_keeps(
     work: Work, change: Callable[[Work], None]
 ) -> None:

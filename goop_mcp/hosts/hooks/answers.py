@@ -182,7 +182,11 @@ def _evidence(
 
 def _judge(session: _Session, evidence: "EvidenceSource | None") -> "tuple[Judge | None, _Remarks]":
     """Return the judge that verifies claims, None where the text alone is judged (F-15)."""
-    if not session.policy.check_workspace or not session.has_goopspec:
+    policy = session.policy
+    # Recorded runs are rows of the project: where they are required, the text alone would send
+    # every report back.
+    in_project = policy.check_workspace or policy.require_evidence == "recorded"
+    if not in_project or not session.has_goopspec:
         return None, ()
     if session.event.folder and _is_another_checkout(session.event.folder, session.project):
         return None, ("the agent works in another checkout, so that its claims are not verified",)

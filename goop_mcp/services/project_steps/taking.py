@@ -101,6 +101,7 @@ def take_step(
     ISO 8601 in UTC. Raises StepArgumentError, UnknownNameError, StoreError and WorkspaceError
     (state.json unreadable, read-only or changed meanwhile); then nothing was written.
     """
+    # Before the project is looked at: a mistake in the name is one in every project.
     if step.action not in ACTIONS:
         raise UnknownNameError("action", step.action, ACTIONS)
     if step.action == "init":
@@ -114,6 +115,8 @@ def take_step(
     wanted = redact_structure(step)[0]
 
     def change(writing: WriteTransaction) -> Change[StepResult]:
+        # Arguments of an open request are taken over under the lock, as it may be answered at this
+        # moment.
         step = _as_asked(writing, wanted)
         stage = _stage(project_context, writing, step, by=by, now=now)
         if isinstance(stage, StepResult):
@@ -124,6 +127,7 @@ def take_step(
             return Change(answer=_refused(stage, plan), shows=False)
         if plan.asks is None:
             return _done(stage, plan, writing)
+        # Read at each step: a person who makes the policy strict expects that it holds from now on.
         is_strict = read_policy(str(project_context.files.root))[0].confirm_decisions
         if step.action == "decide" and not can_ask and not is_strict:
             asked = _ask(stage, plan.asks, writing)
@@ -155,6 +159,7 @@ def answer_confirmation(
     answer is used once, and only while what was to be confirmed is still the same. Raises
     StepArgumentError for a number that was never given, and as `take_step`.
     """
+    # A number that was never given is a mistake of the caller; one that was answered is not.
     unknown = StepArgumentError(f"there is no confirmation {id}; see goop-mcp status")
     if not project_context.store.exists():
         raise unknown
@@ -165,6 +170,7 @@ def answer_confirmation(
             raise unknown
 
         step = step_from_json(asked.action, asked.arguments)
+        # The project of now and not of the time of asking: the answer is about what it has become.
         stage = _stage(project_context, writing, step, by=asked.asked_by, now=now)
         if isinstance(stage, StepResult):
             return Change(answer=stage, shows=False)
@@ -183,6 +189,7 @@ def answer_confirmation(
                 id, status=status, via=via, comment=comment, answered_at=now
             )
 
+        # A refusal closes the request, so that nobody is asked the same again without a new reason.
         if not accept:
             close("refused")
             no = NotDone(
@@ -196,6 +203,7 @@ def answer_confirmation(
         if isinstance(plan, NotDone):
             close("outdated")
             return Change(answer=_refused(stage, plan), shows=False)
+        # The subject is a digest of what the person saw.
         if plan.asks is None or plan.asks.subject != asked.subject:
             close("outdated")
             command = person_command(step)
@@ -220,6 +228,7 @@ def _stage(
     context: ProjectContext, writing: WriteTransaction, step: ProjectStep, *, by: str, now: str
 ) -> Stage | StepResult:
     """Return the project as it is now, under the lock of writers; a result if there is none."""
+    # A broken state is restored first, as every other step would fail on it.
     snapshot, restored = snapshot_in(context, writing), None
     if step.action == "resume" and snapshot.project.state_defect is not None:
         restored = restore_state(context, writing, step.id, now=now)
@@ -255,6 +264,7 @@ def stage_for(
             f"{error}; no checkpoint was saved that it can be taken from, so fix it by hand"
         ) from error
     except StateReadOnlyError as error:
+        # These are the commands of the packages, which write that form of the state.
         theirs = _PACKAGE_COMMANDS.get(step.action, f"/goop-{step.phase}")
         theirs = theirs if theirs in KNOWN_COMMANDS else "/goop-status"
         raise StateReadOnlyError(f"{error}; use {theirs} of the package instead") from error
@@ -291,6 +301,8 @@ def _as_asked(reading: ReadTransaction, step: ProjectStep) -> ProjectStep:
         json.loads(each.arguments)
         for each in reading.open_confirmations()
         if each.action == step.action and each.round == round
+        # Equal or more: the request has arguments that the repeated step left out, and none that
+        # differ.
     ]
     # A move that is not forced is another step than the forced one that somebody asked for.
     same = [
@@ -381,6 +393,7 @@ def _done(
     )
     event = writing.add_event(
         NewEvent(
+            # Who confirmed stands first in the log: it is what somebody looks for there.
             kind="step",
             author=author,
             text=chronicle_text(entry),
@@ -401,12 +414,15 @@ def _done(
             )
         )
 
+    # A step that leaves the state as it is must not raise its revision, or another writer's check
+    # of it would fail for nothing.
     state = None
     if plan.change != StateChange():
         state = plan_state(
             writing, context.state, plan.change, now=now, author=author, seen=stage.state.token
         )
 
+    # The block of state shows the project after the step, and its files follow this transaction.
     after = snapshot_in(context, writing).with_state(
         state.planned.after if state is not None else stage.state
     )
@@ -427,6 +443,7 @@ def _done(
         revision=event.revision,
     )
 
+    # Redacted once, at the end: messages and findings quote the arguments.
     return Change(
         answer=redact_structure(result)[0],
         state=state,

@@ -34,12 +34,15 @@ _TASK = re.compile(
     r"((?:Task\s+|T)\d{1,6}(?:\.\d{1,6})?|W\d{1,6}\.?T\d{1,6}|\d{1,6}\.\d{1,6})(?![\w.])\W*(.*)",
     re.IGNORECASE,
 )
+# Bounded, as an opening backtick may never be closed.
 _CODE = re.compile(r"`([^`]{1,1000})`")
 _ACTION = re.compile(r"\b(create|modify|delete|update|add|remove)d?\b", re.IGNORECASE)
 _NO_PATH = re.compile(r"(?<!\s)(?:\s++(?:[-–—(]|:\s)|:\s)")
 _NONE = frozenset({"", "none", "n/a", "-", "–", "—", "no", "nothing"})
+# Profile v1 has no waves; its tasks count as those of the first one.
 _FIRST_WAVE = 1
 _LISTED = re.compile(r"([ \t]*+)(?:[-*+]|\d{1,9}[.)])[ \t]++(.*)")
+# Numbers alone begin many items of a list.
 # Without a check box only these are tasks: "1.2 seconds" in a list is none.
 _NAMED_TASK = re.compile(r"(?:W\d|T\d|Task\s)", re.IGNORECASE)
 _RULE_OF_TABLE = frozenset("|-: \t")
@@ -139,12 +142,14 @@ def read_blueprint(text: str) -> Blueprint:
 
     Tasks are headings; a plan without such headings may list them with check boxes or in tables.
     """
+    # The whole document is parsed once; all that follows works on its sections.
     document = read_markdown(text)
     head = document.sections[0] if document.sections else document
     found = fields([*document.lines, *head.lines])
     waves: dict[int, Wave] = {}
 
     for section in document.walk():
+        # Icons of progress stand in front of titles as soon as work begins.
         match = _WAVE.match(section.title.lstrip(f"#{_ICONS}"))
         if match is None:
             continue
@@ -227,6 +232,7 @@ class _ListedPlan:
             if item is None or not (read_checkbox(text) or _NAMED_TASK.match(title)):
                 continue
 
+            # What is indented below an item belongs to it.
             details = []
             for below in lines[at + 1 :]:
                 indent = len(below.text) - len(below.text.lstrip())
@@ -260,6 +266,7 @@ class _ListedPlan:
 
         for row, number in zip(table.rows, numbers, strict=False):
             cells = dict(enumerate(row))
+            # A table may have a column for the wave, which outranks the section it stands in.
             own = re.search(r"\d{1,6}", cells.get(waves, "")) if waves is not None else None
             title = " ".join(filter(None, (cells.get(ids), cells.get(name) if name else None)))
             details = [
@@ -282,6 +289,7 @@ class _ListedPlan:
     ) -> None:
         match = _TASK.match(title)
         id = match and parse_task_id(match[1], current_wave=wave)
+        # A later line with the same id is progress or review; the first one is the plan.
         if match is None or id is None or id.task is None or str(id) in self.tasks:
             return
 
@@ -310,6 +318,7 @@ def _task(section: Section, id: TaskId, name: str) -> BlueprintTask:
     coverage = " ".join(
         filter(None, (found.get("spec coverage"), found.get("covers"), found.get("must haves")))
     )
+    # The first word: "yes, with 1.2" is a yes.
     parallel = found.get("parallel", "").strip().lower().split(" ")[0].strip(",.;")
     criteria = section.block("acceptance", "done")
     acceptance = tuple(without_checkbox(item) for item in items(criteria))
