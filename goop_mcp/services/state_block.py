@@ -78,17 +78,19 @@ def gate_ahead(project: Project, facts: GateFacts) -> GateResult | None:
 
 def next_command(project: Project, gate: GateResult | None) -> str | None:
     """Return the command that opens `gate` or follows it, None for a broken state."""
-    if not project.exists:
+    if project.state_defect is not None:
+        return None
+    # `init` writes the state last. A folder without one was left by an init that was interrupted:
+    # no step is possible in it, and calling init again completes it.
+    if not project.exists or project.state is None:
         return "goop-mcp init"
-    if project.state_defect is not None or gate is None:
+    if gate is None:
         return None
     if not gate.passed:
         return gate.command
 
-    profile = project.state.profile if project.state is not None else "0.x"
-
     return (
-        usual_next("/goop-accept", profile=profile)
+        usual_next("/goop-accept", profile=project.state.profile)
         if gate.gate is GateName.ACCEPTANCE
         else GATES[gate.gate].before
     )

@@ -57,6 +57,17 @@ def test_an_empty_folder_has_not_begun(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_an_interrupted_init_left_is_completed_by_init(tmp_path: Path) -> None:
+    (tmp_path / ".goopspec").mkdir()
+    (tmp_path / ".goopspec/SPEC.md").write_text("# SPEC\n", "utf-8")
+
+    status = status_of(tmp_path)
+
+    # Every step is refused without a state, with the same command.
+    assert (status.exists, status.phase, status.next_command) == (True, None, "goop-mcp init")
+    assert "→ `goop-mcp init`" in status.to_markdown()
+
+
 def test_only_the_first_twenty_blockers_are_shown_and_the_rest_is_counted(tmp_path: Path) -> None:
     with working_in(tmp_path) as project_context:
         status = project_status(project_context)
