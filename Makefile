@@ -1,13 +1,14 @@
 # One target per task, for developers and for CI. Each target sets up .venv first if needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean deployment \
+.PHONY: help demo test check bench bench-peers bench-engines faults fuzz lowest soak compare-memory frameworks docs site package clean deployment \
   e2e gates record-hosts conformance inspector recorder scenarios delegation ui-test ui-pictures
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
 PEERS := .cache/peers
 LOWEST := .cache/lowest
+ENGINES := .cache/engines
 
 # The stamp holds the checksum of pyproject.toml and the folder: touching the file reinstalls nothing,
 # and a tree that was copied together with its .venv sets up a new one.
@@ -22,6 +23,7 @@ help:
 	@echo "make check   lint, formatting, types, vocabulary and the layers of the architecture"
 	@echo "make bench   run the benchmarks"
 	@echo "make bench-peers  compare with other libraries, in a separate environment (.cache/peers)"
+	@echo "make bench-engines  kill runs and workflows of DBOS in the same way and compare, in .cache/engines"
 	@echo "make e2e     run the real clients with a scripted model; installs them into .cache first"
 	@echo "make record-hosts  record the transcripts of tests/cases again, with the real clients"
 	@echo "make conformance  run the official MCP conformance suite against the server; npm installs it into .cache"
@@ -80,6 +82,18 @@ bench-peers: $(STAMP)
 	  echo "$$wanted" > $(PEERS)/.installed; \
 	fi
 	$(PEERS)/bin/python -m benchmarks.peers
+
+# Arguments: make bench-engines RUNS=20
+bench-engines: $(STAMP)
+	@set -e; wanted="$(WANTED) $$(cksum < benchmarks/engines/requirements.txt)"; \
+	if [ "$$(cat $(ENGINES)/.installed 2>/dev/null)" != "$$wanted" ]; then \
+	  echo "Installing the engines into $(ENGINES) (only when the pins have changed) ..."; \
+	  $(PYTHON) -m venv --clear $(ENGINES); \
+	  $(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    --editable '.[postgres]' --requirement benchmarks/engines/requirements.txt; \
+	  echo "$$wanted" > $(ENGINES)/.installed; \
+	fi
+	$(ENGINES)/bin/python -m benchmarks.engines $(RUNS)
 
 # Arguments: make e2e E2E="-k stubborn"
 e2e: $(STAMP)

@@ -1,0 +1,1 @@
+"""A delegation run compared with the same job in a workflow engine (`make bench-engines`)."""
