@@ -65,11 +65,15 @@ HARMLESS_VALUES: Final = word_set(
     "--tb=no --no-header -pno:cacheprovider --max-old-space-size=4096 "
     "--max-old-space-size=8192 --experimental-vm-modules --no-warnings"
 )
+# What a shell returns for a program that it cannot execute, or cannot find.
 _CANNOT_START: Final = frozenset({126, 127})
+# `timeout`, and the signals of an interrupt, a kill and an ordinary end.
 _CUT_SHORT: Final = frozenset({124, 130, 137, 143})
+# No tests were collected; and a person, or an error of collection, ended it.
 _PYTEST_NOTHING, _PYTEST_INTERRUPTED = 5, 2
 _LINE_CHARACTERS = 100
 _WRITING_KINDS: Final = frozenset({ANY_KIND, "build", "coverage", "format"})
+# With these a checker changes files and then agrees with them.
 _REWRITE: Final = word_set("--fix -u --updateSnapshot --update --write -w --snapshot-update")
 _MOST_CHECKED_PARTS = 16
 
@@ -121,6 +125,7 @@ def attribute(command: ObservedCommand) -> Attributed:
     if not command.ran:
         return Attributed(())
 
+    # None for a line that cannot be read: it then proves nothing, and may have run anything.
     parts = _parts(command)
     if parts is None:
         return Attributed((), _alike(command.line), reads_only=False)
@@ -128,6 +133,7 @@ def attribute(command: ObservedCommand) -> Attributed:
     runs: list[Run] = []
     unknown: set[str] = set()
     summaries: dict[tuple[str, str], Summary] = {}
+    # The status of the line is that of its last program.
     last = name_of(parts[-1].words[0]) if parts else ""
     reads_only, other_tree = True, False
     harmless = True
@@ -140,6 +146,7 @@ def attribute(command: ObservedCommand) -> Attributed:
         arguments = tuple(word.text for word in part.words[1:])
         found = list(_runs(_Started(command, part, last, summaries)))
         runs += found
+        # git is looked at by its subcommand below.
         harmless = harmless and name in _HARMLESS | {"git"}
         if name == "git":
             other_tree = other_tree or _git_command(arguments) in _OTHER_TREE
@@ -199,6 +206,7 @@ def _quoted(argument: str) -> str:
 
 
 def _git_command(arguments: Sequence[str]) -> str:
+    # The values of these options would otherwise be taken for the subcommand.
     skip = False
     for argument in arguments:
         if skip:
@@ -257,6 +265,7 @@ def _runs(started: _Started) -> Iterator[Run]:
     row = runner_of(name, arguments)
     if row is not None:
         kinds = row.kinds
+        # One run of pytest may prove two checks; the share of coverage has a limit of its own.
         if row.family == "pytest" and any(each.startswith("--cov") for each in arguments):
             kinds = (*kinds, "coverage")
         for kind in kinds:
@@ -286,6 +295,7 @@ def _of_any_kind(started: _Started, row: Runner) -> Iterator[Run]:
     """Yield the runs of a script such as `make check`: of those kinds whose summary it printed."""
     vacuous = _is_vacuous(started, row)
     yield Run(started.command, row.name, started.arguments, (ANY_KIND,), "unknown", vacuous=vacuous)
+    # What such a script runs is not known, so that only what it printed counts.
     for kind in ("tests", "lint", "typecheck", "format"):
         run = _ended(started, row, kind)
         if run.summary is None or not run.summary.seen:
@@ -306,6 +316,7 @@ def _is_vacuous(started: _Started, row: Runner) -> bool:
 def _ended(started: _Started, row: Runner, kind: str) -> Run:
     """Return the run with its outcome, as far as status and output show it."""
     command, part = started.command, started.part
+    # Read also where the status decides: a failure that was printed is shown to the agent.
     summary = started.summary(row.family, kind)
     outcome: Outcome = "unknown"
     why = ""
@@ -314,6 +325,7 @@ def _ended(started: _Started, row: Runner, kind: str) -> Run:
         why = "with these arguments it runs nothing"
     elif (variable := _changing_variable(part)) is not None:
         why = f"{variable} may change what it runs"
+    # As in `pytest | tail`, where the status is that of tail.
     elif not part.proven:
         why = "the line's exit status is not that of this command"
     elif command.status is None:
@@ -357,6 +369,7 @@ def _ended_badly(
     if kind == "coverage":
         # Tests that fail and a share that is too low end with the same status.
         return "unknown", "the exit status does not say why it failed"
+    # What the runner printed is more precise than any status.
     if summary.failure is not None:
         return "failed", ""
     if not part.alone:
@@ -379,6 +392,7 @@ def _ended_badly(
 
 def _changing_variable(part: Part) -> str | None:
     for name, value in part.variables:
+        # A value that changes only what is printed is harmless.
         if name in CHANGE_RUNNERS and not (
             value.literal and HARMLESS_VALUES.issuperset(value.text.split())
         ):

@@ -32,12 +32,14 @@ class TaskHistory:
 
     def __init__(self, activity: AgentActivity, *, everything: bool) -> None:
         self.activity, self.everything = activity, everything
+        # Once for all claims of the report: several of them ask about the same commands.
         self._entries = [_Entry(each, attribute(each)) for each in activity.commands]
         self.runs: tuple[Run, ...] = tuple(
             run for entry in self._entries for run in entry.attributed.runs
         )
         self._words: dict[str, frozenset[str]] = {}
         self._printed: dict[tuple[int, str], bool] = {}
+        # By identity: two runs of the same command are equal, and their places differ.
         self._order = {id(run): at for at, run in enumerate(self.runs)}
 
     def words_of(self, run: Run) -> frozenset[str]:
@@ -59,6 +61,7 @@ class TaskHistory:
         failure accuses nobody.
         """
         at = self._order[id(run)]
+        # First what was certainly run later; then, entry by entry, what may have been.
         for later in self.runs[at + 1 :]:
             if later.vacuous or not {kind, ANY_KIND}.intersection(later.kinds):
                 continue
@@ -69,6 +72,7 @@ class TaskHistory:
 
         for entry in self._entries:
             command = entry.command
+            # A command that was refused did nothing.
             if command.position <= run.position or not command.ran:
                 continue
             if entry.attributed.runs and ANY_KIND not in entry.attributed.may_check:
@@ -79,6 +83,7 @@ class TaskHistory:
             if not silent and self._printed_success(command, kind):
                 return f"a later command printed a result ({_short(command.line)})"
 
+        # Other files may also have been in place when it failed, as after `git stash`.
         since = passed_before.position if passed_before is not None else -1
         for entry in self._entries:
             if since < entry.command.position <= run.position and entry.attributed.other_tree:
@@ -124,6 +129,7 @@ class TaskHistory:
             call
             for call in self.activity.tools
             if call.ok is not False
+            # Our own tools run no checks of the project unless they record them.
             and not any(name in call.name.lower() for name in _OUR_TOOLS)
             and _RUNNING_TOOLS.intersection(_tool_words(call.name))
         ]
@@ -131,6 +137,7 @@ class TaskHistory:
 
 def _tool_words(name: str) -> Iterable[str]:
     """Yield the words of a tool's name: `mcp__ide__executeCode`, `run_tests`, `Task`."""
+    # Both readings: `executeCode` has two words, and `MCPRun` would have single letters.
     spaced = "".join(f" {each}" if each.isupper() else each for each in name.replace("_", " "))
     yield from words_in(spaced.replace("-", " "))
     yield from words_in(name.replace("_", " "))

@@ -164,6 +164,7 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
     """
     known = family in _SUMMARIES or family == "pytest"
     families = (family,) if known else _FAMILIES.get(kind, ())
+    # Runners print their summary last; what stands before it is output of the tests themselves.
     text = output[-SUMMARY_CHARACTERS:]
     text = _COLOURS.sub("", text) if "\x1b" in text else text
     may_fit = _any_of(families)
@@ -177,10 +178,13 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
         if not line:
             continue
 
+        # Names of failed tests begin with few marks, and most lines are compared with none of the
+        # forms.
         if kind == "tests" and (line[0] in "0123456789" or line.startswith(_BEFORE_NAMES)):
             for name in _names_in(line):
                 names.setdefault(name)
 
+        # One pattern for all families first: most lines are no summary.
         if may_fit.match(line) is None and not ("pytest" in families and " in " in line):
             continue
 

@@ -120,6 +120,7 @@ class CommandLineAgent:
         if usage is None or usage.cost is None:
             return usage
 
+        # Kept for each call, also one whose cost does not add up.
         before, self._session_cost = self._session_cost, usage.cost
         if before is None or not ended.sums_cost:
             return usage
@@ -133,6 +134,7 @@ class CommandLineAgent:
                 " program first"
             )
 
+        # Standard input where the program reads it: the words of a command have a limit of 128 KiB.
         given = text.encode() if self.on_stdin else None
 
         try:
@@ -149,6 +151,7 @@ class CommandLineAgent:
             raise CommandFailedError(_why_not(error, words[0])) from error
 
         output = done.output.decode(errors="replace")
+        # The last line, as programs write their usage before the reason.
         if done.exit_code:
             report = (done.errors.decode(errors="replace") or output).strip().rpartition("\n")[2]
             bare = CommandFailedError(
@@ -177,6 +180,7 @@ class CommandLineAgent:
 
 
 def _why_not(error: OSError, program: str) -> str:
+    # A longer message needs another way, and no retry would help.
     if error.errno == errno.E2BIG:
         return (
             f"the message is too long for the words of a command ({program}); expected it on"
@@ -385,6 +389,7 @@ def _read_opencode(output: str) -> Answer:
     if failure is not None:
         raise _opencode_failure(failure, session, usage)
 
+    # Steps after the last text only called tools.
     text = next(("\n".join(step) for step in reversed(steps) if step), "")
 
     return Answer(text=text, session=session, usage=usage)
@@ -395,6 +400,7 @@ def _opencode_failure(
 ) -> CommandFailedError:
     data = _object(error.get("data"))
     why = _text(data.get("message")) or _text(error.get("name")) or "it does not say why"
+    # OpenCode knows whether its provider would answer a second time.
     retryable = data.get("isRetryable")
 
     return CommandFailedError(
@@ -426,6 +432,7 @@ def _read_codex(output: str) -> Answer:
                 input_tokens=_number(used.get("input_tokens")),
                 output_tokens=_number(used.get("output_tokens")),
             )
+        # An error that the agent has recovered from is followed by a message, which clears it.
         elif event.get("type") in ("error", "turn.failed"):
             failure = _text(event.get("message")) or _text(
                 _object(event.get("error")).get("message")
@@ -480,6 +487,7 @@ def _text(value: object) -> str | None:
 
 
 def _number(value: object) -> int | None:
+    # A bool is an int to Python, and no number of tokens.
     return value if type(value) is int and value >= 0 else None
 
 

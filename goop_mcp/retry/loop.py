@@ -48,6 +48,7 @@ __all__ = ["UNCOUNTED", "RetryLoop", "outcome_of"]
 
 T = TypeVar("T")
 
+# Seconds for the hooks after a cancellation, when their results can only be recorded.
 _FAREWELL_SECONDS = 1.0
 
 UNCOUNTED: Final = (
@@ -167,6 +168,7 @@ class RetryLoop:
                 return because
 
             self._agent, self._call = agent, call
+            # Its own record: that the first agent is not available says nothing about this one.
             self._key, self._name = key_of(agent), name_of(agent)
             # The fallback knows nothing of the conversation, so it is given the task itself.
             task = Message(self._job.prompt, attempt=len(self.attempts) + 1)
@@ -219,6 +221,7 @@ class RetryLoop:
 
         await anyio.sleep(seconds)
 
+        # Time has passed, and others may have used the rest of a shared budget.
         return self._budget.used_up()
 
     async def _ask(self, message: Message, *, fallback: bool = False) -> StoppedBecause | None:
@@ -251,6 +254,7 @@ class RetryLoop:
                 )
                 await checkpoint_if_cancelled()
 
+            # One span for call and verdict, so that a trace shows why the next attempt follows.
             with attempt_span(message, self.attempts, self._name):
                 await self._record(message, fallback=fallback)
                 await self._judge_last()
@@ -291,6 +295,7 @@ class RetryLoop:
 
     async def _record(self, message: Message, *, fallback: bool) -> None:
         """Call the agent and add what becomes of it to the attempts, whatever happens meanwhile."""
+        # Unless something else happens, the attempt was cancelled.
         reply, failure, repeatable, error = None, None, False, CANCELLED
         began = self._clock()
 

@@ -110,6 +110,7 @@ def read_json(
     including keys, or None if collecting them would require a walk through the values.
     """
     source = text[found.start : found.end]
+    # Before anything walks through the values.
     refused = _over_limits(found, source, limits)
     if refused is not None:
         return ParsedJson(JsonLocator("", positions={}), problems=[refused])
@@ -121,6 +122,7 @@ def read_json(
     # Some models put the answer under the name of its schema.
     inner = unwrapped(values, name)
     prefix = "" if inner is values else f"/{next(iter(values))}"
+    # Plain JSON has no positions yet: a reply without problems never needs them.
     positions = None if found.loose is None else found.loose.positions
     parsed: ParsedJson[M] = ParsedJson(JsonLocator(source, prefix, positions=positions))
     parsed.values = inner
@@ -138,6 +140,7 @@ def read_json(
 
             return parsed
 
+        # Edits come first, since the values below are those after them.
         parsed.problems = edit_problems(loose.edits, source, most=limits.findings)
         for pointer, offset in loose.doubled:
             key = pointer.rpartition("/")[2]
@@ -198,6 +201,7 @@ def _close_or_cut_off(
     source = text[found.start : found.end].rstrip()
     end = max(len(source) - 1, 0)
     only_root = found.loose is not None and found.loose.ending is Ending.ROOT_OPEN
+    # The model closed its fence: it had nothing more to say.
     ended = text[found.end : found.end + _SHOWN].lstrip(" \t").startswith(("```", "~~~"))
     if only_root and ended and read.whole and after_envelope(text, found.end) is None:
         # Only the last line is shown as changed, whatever the length of the envelope.
@@ -264,6 +268,7 @@ def _leaves(value: JsonValue) -> "list[JsonValue]":
     found: list[JsonValue] = []
     todo: list[JsonValue] = [value]
 
+    # A stack of our own: hostile values nest deeper than Python calls may.
     while todo:
         each = todo.pop()
         found.append(each)

@@ -95,6 +95,7 @@ class ValueReader:
         if not "".join(values).islower():
             self._conflicting_keys(values, where)
 
+        # Looked up once: this loop passes each field of each object of each reply.
         get = values.get
         for each in fields:
             name = each.name
@@ -115,11 +116,13 @@ class ValueReader:
                     continue
 
             read = kind.read(value, where, name, self)
+            # Only repaired values are set again, so that a clean object is never written to.
             if read is not value:
                 values[name] = read
 
     def _conflicting_keys(self, values: JsonObjectValue, where: str) -> None:
         """Report keys that differ only in case and have different values."""
+        # casefold() and not lower(): keys come in every script.
         spellings: dict[str, str] = {}
         for name, value in values.items():
             other = spellings.setdefault(name.casefold(), name)
@@ -145,6 +148,7 @@ class ValueReader:
 
     def wrong_type(self, value: JsonValue, where: str, step: str, kind: "Kind") -> None:
         """Report a value of another kind; template text is reported as such."""
+        # "N" for a number is a form that was not filled in, which another rule explains better.
         if isinstance(value, str) and is_template(value, ValueKind.NUMBER):
             self.placeholder(value, where, step, kind.expected)
             return
@@ -176,6 +180,7 @@ class ValueReader:
             self.suspected if self.suspected is not None else self.look_for_template_text(values)
         )
         if suspected:
+            # A member that another reader judges would be reported twice.
             others = {key: value for key, value in values.items() if key != but}
             self._walk(others, where, ValueKind.TEXT, suspected)
 
@@ -222,6 +227,7 @@ class ValueReader:
 
         path = f"{where}/{step}"
         own = (self.rules.placeholder.id, "path/template-variable")
+        # The reader of the value has reported it already, with what was expected.
         if any(each.hit.path == path and each.rule.id in own for each in self.problems):
             return
         if weight is Severity.ERROR:
@@ -475,11 +481,13 @@ class Word(Kind):
             reader.placeholder(value, where, step, self.expected)
             return value
 
+        # Models write **SUCCESS** as well, in the emphasis of Markdown.
         folded = without_emphasis(value.strip()).lower()
         for known in self.words:
             if known.lower() == folded:
                 return self._repaired(reader.rules.value_case, value, known, (where, step), reader)
 
+        # Only known other words for the same: a guess would change the meaning.
         alias = self.aliases.get(folded)
         if alias is not None and reader.rules.value_alias is not None:
             return self._repaired(reader.rules.value_alias, value, alias, (where, step), reader)
@@ -516,6 +524,7 @@ class Word(Kind):
         if not self.open:
             return {"enum": list(self.words)}
 
+        # A schema has no flag for case, so that each letter is given in both.
         spellings = "|".join(
             "".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else c for c in w)
             for w in self.words
@@ -545,6 +554,7 @@ class ListOf(Kind):
             return value
 
         read, inner = self.item.read, f"{where}/{step}"
+        # `["..."]` is copied from an example: the items are missing, and the list is not empty.
         if is_elided(value):
             reader.placeholder(str(value[0]), inner, "0", self.item.expected)
             return value

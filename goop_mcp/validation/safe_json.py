@@ -70,6 +70,7 @@ def pair_braces(text: str) -> Braces:
     object is only searched if it has a brace or a comment outside of quotation marks.
     """
     braces = Braces()
+    # A comment that is never closed is then known without a search to the end for each.
     last_comment = text.rfind("*/")
     at = text.find("{")
     line_before_token = -1

@@ -39,6 +39,7 @@ def select(text: str, families: Sequence[Family], limits: Limits) -> Selection:
     is content. The older and looser forms are searched only if nothing else is found.
     """
     detected = len(families) > 1
+    # Hosts wrap replies; what they added is removed once, for all protocols.
     source, remarks, by_host = _as_read(text)
     lower = source.read.lower() if detected else ""
     # An invisible character within a name hides it from this test, and the families repair it.
@@ -63,6 +64,7 @@ def select(text: str, families: Sequence[Family], limits: Limits) -> Selection:
         if (chosen := selection.extraction.chosen) is not None
         and (not detected or selection.family.is_marked(chosen))
     ]
+    # An envelope in the text of another one is what that one is about.
     if len(live) > 1:
         live = [
             selection for selection in live if not any(_holds(other, selection) for other in live)
@@ -178,6 +180,7 @@ def _cut_off_after(whole: Selection, selections: Sequence[Selection]) -> Selecti
     """
     for selection in selections:
         block = selection.extraction.chosen
+        # Of the same protocol, its own search has chosen the last one already.
         own = selection.family is whole.family
         if (
             block is not None

@@ -168,6 +168,7 @@ def _kind(found: re.Match[str]) -> tuple[str, bool]:
     if found["gemma"]:
         return "gemma", found["gemma"].startswith("<|")
 
+    # Some vendors close with a slash, others with another word.
     mark = found["bracket"] or found["special"]
     return "think", "/" not in mark and not mark.lower().startswith("end")
 
@@ -178,6 +179,7 @@ def _is_beginning(text: str, mark: _Mark) -> bool:
     Only a window around it is examined, because there may be as many marks as characters on one
     line.
     """
+    # A byte order mark counts as nothing: files that were pasted begin with it.
     before = text[max(mark.start - _WINDOW, 0) : mark.start].lstrip("\ufeff")
     at_start = mark.start <= _WINDOW and not before.strip()
     if at_start or before.rstrip().endswith(_HOST_TAGS):

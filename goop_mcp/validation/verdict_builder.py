@@ -44,6 +44,7 @@ def build_verdict(
     if expected.severities is not NO_CHANGES:
         problems = _changed(problems, expected.severities, mode)
 
+    # A loop and not any(): this is passed by every reply, and mostly without a problem.
     rejected = False
     for problem in problems:
         if problem.rule.severity(mode) is Severity.ERROR:
@@ -58,6 +59,7 @@ def build_verdict(
         # bytes.
         listed = listed[: limits.findings]
 
+    # Places are looked up here, for the listed problems only.
     findings, repairs = _findings_and_repairs(listed, source, parsed, mode)
     repaired, envelope = parsed.repaired if repairs else None, parsed.envelope
     if repairs and repaired is None and chosen is not None and envelope is not None:
@@ -199,6 +201,7 @@ def _finding(problem: Problem, source: SourceText, parsed: ParseResult, mode: Mo
 
 
 def _candidates(selection: Selection) -> tuple[Candidate, ...]:
+    # Nearly every reply has envelopes of one protocol, which are in order already.
     if not selection.others:
         return tuple([_candidate(block, selection) for block in selection.extraction.blocks])
 

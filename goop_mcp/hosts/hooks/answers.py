@@ -210,6 +210,7 @@ def _is_another_checkout(folder: str, project: str) -> bool:
 
     # A submodule of the project is part of it; a worktree in one of its folders is not.
     try:
+        # The file `.git` of a submodule or worktree is one short line.
         link = read_whole(f"{repository}{os.sep}.git", most=_LONGEST_LINK) or b""
         is_worktree = b"/worktrees/" in link
     except OSError:
@@ -220,6 +221,7 @@ def _is_another_checkout(folder: str, project: str) -> bool:
 
 def _repository_of(folder: str) -> str | None:
     """Return the nearest folder with an entry `.git`, from `folder` upwards, None without one."""
+    # A broken link counts as well: it marks where a repository is meant to be.
     while not os.path.lexists(f"{folder}{os.sep}.git"):
         parent, _ = os.path.split(folder)
         if parent == folder:
@@ -405,6 +407,7 @@ def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
     that of the agent, so that its attempts show whether it had to report. One prompt may hold the
     reports of several.
     """
+    # A prompt that a person typed costs one comparison.
     prompt = session.event.prompt or ""
     if not prompt.lstrip().startswith(_NOTIFICATION):
         return {}, ()
@@ -437,6 +440,7 @@ def _answer_task(session: _Session) -> tuple[Answer, _Remarks]:
     if not session.policy.tasks or not session.has_goopspec:
         return {}, ()
 
+    # Hosts have tasks of their own for everything; only those that name one of the plan are ours.
     subject, description = event.task_subject or "", event.task_description or ""
     if not any(services.task_gate.task_ids_in(text) for text in (subject, description)):
         return {}, ()
@@ -450,6 +454,7 @@ def _answer_task(session: _Session) -> tuple[Answer, _Remarks]:
             state_folder(session.environment), now=time.time()
         )
         key = f"{session.project}\n{(event.session or '')[:_LONGEST_ID]}\n{answer.task}"
+        # A second time the host would ask for ever: the agent may have no way to get a report.
         if refusals.count(key, most=1):
             return {}, ()
     except (GoopError, OSError) as error:
@@ -483,6 +488,7 @@ def _unaccepted(
     )
     verdict = stop_hooks.judging.judge_text(turn, session.policy, rules=session.rules)
     remarks: _Remarks = ()
+    # Evidence is only asked where the text alone accepts: reading a transcript takes longer.
     if verdict.accepted and agent_id is not None:
         evidence = _evidence(session, agent_id, _transcript_of(session.event, agent_id), None)
         judge, remarks = _judge(session, evidence)
@@ -510,6 +516,7 @@ def _unaccepted(
 
 def _transcript_of(event: HookEvent, agent_id: str) -> str | None:
     """Return the transcript of a subagent, from that of the main agent in its event."""
+    # Claude Code keeps the transcripts of subagents in a folder named like that of the session.
     folder, _, suffix = (event.transcript or "").rpartition(".")
     if suffix != "jsonl" or not agent_id.isalnum():
         return None

@@ -142,6 +142,7 @@ class RequestReader(XmlValueReader):
     def _parts(self, root: Element) -> dict[str, Element]:
         """Return the known children of the root by name; report duplicates and a wrong order."""
         parts: dict[str, Element] = {}
+        # Text between the elements may be a part that lost its tags.
         stray = root.text if root.text and not root.text.isspace() else ""
         order: list[int] = []
 

@@ -57,8 +57,10 @@ def read_reply(
     `strings` are all texts in `values`, if the caller has them already.
     """
     reader = ValueReader(tables.VALUE_RULES, bounds)
+    # Before the fields are read: each of them asks whether its text is suspected.
     reader.look_for_template_text(values, strings)
     reader.fields(tables.STATUS, values, "")
+    # After the repair of the status above, which decides what the rest has to be.
     status = _STATUSES.get(str(values.get("status")))
     own = tables.FIELDS[status] if status is not None else ()
     reader.fields(own, values, "")

@@ -135,6 +135,7 @@ class ReportReader(ReportValueReader):
     def read(self, root: Element) -> Report:
         """Return the report of a `<goop_report>` tree."""
         path = "/goop_report"
+        # The repair of broken tags may leave another root; what is below it is then only a guess.
         if root.tag != "goop_report":
             self.tangled = True
 
@@ -142,6 +143,7 @@ class ReportReader(ReportValueReader):
         self._checklist(_CHECKLIST, parts)
         report_state = self._state(parts.get("state"))
         task_id = self.name(parts.get("task_id"), f"{path}/task_id")
+        # Other phases work on no task of the plan.
         if report_state and report_state.phase is Phase.EXECUTE and "task_id" not in parts:
             self.report(
                 state.TASK_ID_MISSING.problem(
@@ -170,6 +172,7 @@ class ReportReader(ReportValueReader):
             handoff=self._handoff(parts.get("handoff")),
             extensions=tuple(self._extensions),
         )
+        # Last, over the whole tree: what a reader has reported itself is not reported again.
         self.template_texts(root)
 
         return report
@@ -270,6 +273,7 @@ class ReportReader(ReportValueReader):
         if importance is not None and 0 <= importance <= 1:
             return importance
 
+        # A number out of range is kept: it shows which memory was meant.
         what = "has no importance" if raw is None else f"importance is {excerpt(raw, 40)!r}"
         self.report(
             memory.IMPORTANCE_OUT_OF_RANGE.problem(

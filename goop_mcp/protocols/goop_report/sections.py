@@ -100,6 +100,7 @@ _JUDGED = frozenset(
     }
 )
 _RULES = tuple(rule for rule in MODEL_RULES if rule.id in _JUDGED)
+# The fixes of these rules name elements, which agents of this profile never write.
 _FIXES = {
     "goop_report/blocked-without-blocker": (
         "Say under ## NEXT what blocks you and what you need to go on."
@@ -359,6 +360,7 @@ class _SectionReader:
             self._report(PLACEHOLDER_LEFT, message, section, found=excerpt(content))
             return None
 
+        # The first word counts: people add a reason after it.
         word = _WORD.search(content)
         status = Status.__members__.get(word[0].upper()) if word else None
         if status is None:
@@ -379,6 +381,7 @@ class _SectionReader:
         commits: list[Commit] = []
 
         for line in lines_of(self._text, section.start, section.end):
+            # One line may name several files, and commits next to them.
             named, made = files_and_commits(without_forbidden(line.text))
             for number in range(len(files), len(files) + len(named)):
                 self._record(f"/goop_report/artifacts/files/file[{number + 1}]", line.offset)
@@ -457,6 +460,7 @@ class _SectionLocator:
     def locate(self, path: str, found: str | None) -> int | None:
         """Return the offset of `path`, or of the section that it belongs to."""
         del found
+        # Attributes have no place of their own in this form.
         item = path.partition("/@")[0]
         if item in self.positions:
             return self.positions[item]
