@@ -1,4 +1,4 @@
-"""What a process is told that works on the job until it has ended: `FOLDER URL RUN TASKS SECONDS`.
+"""The arguments of a process that works on the job: `FOLDER URL RUN TASKS SECONDS`.
 
 Both engines call the same work, which writes down when it begins and ends. The line `start` is
 written after all imports, the line `done` has the processor time since then.
@@ -19,7 +19,7 @@ PARALLEL = 10
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a worker is told; `run` is the id of a run, or of a workflow."""
+    """What a worker is given; `run` is the id of a run, or of a workflow."""
 
     folder: Path
     url: str
