@@ -8,7 +8,14 @@ from pathlib import Path
 import click
 
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
-from goop_mcp.cli.running import A_PERSON, at_terminal, may_run, run_detached, run_here
+from goop_mcp.cli.running import (
+    A_PERSON,
+    at_terminal,
+    may_run,
+    run_all_here,
+    run_detached,
+    run_here,
+)
 from goop_mcp.cli.streams import complain, emit, emit_json, show
 from goop_mcp.context import AppContext
 from goop_mcp.delegation.agents import agent_makers, commands_of
@@ -39,7 +46,7 @@ def _values(
 
 
 @click.command(short_help="Have agents carry out a graph of tasks.")
-@click.argument("graph", metavar="GRAPH")
+@click.argument("graph", metavar="[GRAPH]", required=False)
 @click.option("--check", is_flag=True, help="Only read the graph; print what is wrong with it.")
 @click.option("--plan", is_flag=True, help="Only show what would run, in which order.")
 @click.option(
@@ -57,7 +64,13 @@ def _values(
 @click.option(
     "--new", "again", flag_value="new", help="Begin another run although one is not done."
 )
-@click.option("--trust", metavar="DIGEST", help="Let this graph run; --check prints its digest.")
+@click.option(
+    "--trust",
+    metavar="DIGEST",
+    multiple=True,
+    help="Let this graph run; --check prints its digest. Several with --runner-only.",
+)
+@click.option("--runner-only", is_flag=True, help="Take tasks of all open runs of the database.")
 @click.option("--detach", is_flag=True, help="Run in the background; print the id of the run.")
 @click.option(
     "--format",
@@ -71,14 +84,15 @@ def _values(
 @DATABASE
 @PROJECT_ID
 def delegate(
-    graph: str,
+    graph: str | None,
     *,
     check: bool,
     plan: bool,
     values: dict[str, str],
     parallel: int | None,
     again: str | None,
-    trust: str | None,
+    trust: tuple[str, ...],
+    runner_only: bool,
     detach: bool,
     form: str,
     project: str | None,
@@ -90,11 +104,30 @@ def delegate(
     Everything is kept in the project's database: a run that was interrupted or killed goes on with
     `goop-mcp runs resume`. `goop-mcp schema graph` prints the form of the file.
 
-    Exit code: 0 finished, or the graph is good, 1 a task failed, or the graph cannot be run, 2 a
-    usage error, 3 a person has to decide or to trust the graph, 4 cancelled, 130 interrupted.
+    With --runner-only, no GRAPH: this process works on the tasks of every open run in the database,
+    next to any number of others on any machines, until SIGTERM or Ctrl-C. The first lets the calls
+    under way end, a second one gives their tasks back at once.
+
+    Exit code: 0 finished, or the graph is good, or the runner was stopped, 1 a task failed, or the
+    graph cannot be run, 2 a usage error, 3 a person has to decide or to trust the graph, 4
+    cancelled, 130 interrupted.
     """
     _refuse_wrong_call(check=check, plan=plan, form=form)
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
+    if runner_only:
+        _refuse_what_is_for_one_run(
+            {
+                "GRAPH": graph,
+                "--check": check,
+                "--plan": plan,
+                "--input": values,
+                f"--{again}": again,
+                "--detach": detach,
+            }
+        )
+        return run_all_here(settings, form=form, parallel=parallel, trust=trust)
+    if graph is None:
+        raise WrongCallError("expected GRAPH, the file to carry out, or --runner-only")
 
     try:
         loaded = Graph.load(Path(graph), project=settings.project)
@@ -135,6 +168,12 @@ def _refuse_wrong_call(*, check: bool, plan: bool, form: str) -> None:
         raise WrongCallError(f"--format {form} is for --plan; expected text or jsonl")
     if form == "jsonl" and (plan or check):
         raise WrongCallError("--format jsonl is for runs; expected text, json, mermaid or svg")
+
+
+def _refuse_what_is_for_one_run(given: Mapping[str, object]) -> None:
+    """Refuse options that a runner of all runs would leave unread."""
+    if wrong := [name for name, value in given.items() if value]:
+        raise WrongCallError(f"--runner-only takes all open runs; leave {wrong[0]} out")
 
 
 def _begin(

@@ -13,7 +13,7 @@ from goop_mcp.delegation.run_views import RunView, TaskView
 from goop_mcp.store.graph_rows import GraphEventRow
 from goop_mcp.validation.findings import excerpt
 
-__all__ = ["event_json", "run_lines", "show_run_lines", "shown_live"]
+__all__ = ["event_json", "event_line", "run_lines", "show_run_lines", "shown_live"]
 
 _ICONS: Final = {
     "waiting": "·",
@@ -112,7 +112,7 @@ def shown_live(view: RunView, form: str) -> Iterator[OnEvent]:
             if event.seq <= view.seq:
                 return
             view.follow([event])
-            if (line := _event_line(event)) is not None:
+            if (line := event_line(event)) is not None:
                 show(f"{line}\n")
 
         yield print_line
@@ -173,7 +173,7 @@ def _details(task: TaskView, now: datetime | None) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _event_line(event: GraphEventRow) -> str | None:
+def event_line(event: GraphEventRow) -> str | None:
     """Return one line for an event, None for one that says nothing to a person."""
     data = json.loads(event.data)
     if event.task is None:

@@ -4,17 +4,18 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 import anyio
 import click
 
-from goop_mcp.cli.display import show_run_lines, shown_live
-from goop_mcp.cli.streams import complain, show, start_log, terminal_width
+from goop_mcp.cli.display import event_json, event_line, show_run_lines, shown_live
+from goop_mcp.cli.streams import complain, emit, show, start_log, terminal_width
 from goop_mcp.context import AppContext
 from goop_mcp.delegation.agents import agent_makers, commands_of
+from goop_mcp.delegation.dispatch import LeaseDispatcher, RunnerMaker
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.run_views import RunView
@@ -25,13 +26,14 @@ from goop_mcp.memory.times import utc_now, written
 from goop_mcp.recording.state_folder import state_folder
 from goop_mcp.services.runs import read_view, record_task
 from goop_mcp.settings import Settings
-from goop_mcp.store.graph_rows import GraphTaskRow
+from goop_mcp.store.graph_rows import GraphEventRow, GraphTaskRow
 from goop_mcp.workspace.layout import FOLDER
 
 __all__ = [
     "A_PERSON",
     "at_terminal",
     "may_run",
+    "run_all_here",
     "run_detached",
     "run_here",
 ]
@@ -46,6 +48,8 @@ _EXIT_CODES: Final[Mapping[str, int]] = {
 }
 # Nobody types a digest of 64 characters; 12 are 48 bits.
 _LEAST_OF_DIGEST: Final = 12
+# Agents are programs that wait for a model: as many at once as one run has by default.
+_PARALLEL: Final = 4
 
 
 def at_terminal() -> bool:
@@ -53,18 +57,18 @@ def at_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def may_run(graph: Graph, project: Path, *, trust: str | None = None) -> bool:
+def may_run(graph: Graph, project: Path, *, trust: tuple[str, ...] = ()) -> bool:
     """Return whether a person trusts the graph, after asking one at the terminal.
 
-    `trust` is the digest that the caller gave, at least its first 12 characters.
+    `trust` are digests that the caller gave, of each at least the first 12 characters.
     """
     if is_trusted_graph(graph, project):
         return True
-    if trust is not None:
-        if len(trust) >= _LEAST_OF_DIGEST and graph.digest.startswith(trust.lower()):
+    if trust:
+        if graph.digest.startswith(_digests(trust)):
             trust_graph(graph, project)
             return True
-        complain(f"the digest of the graph is {graph.digest[:12]}, and not {trust[:64]!r}")
+        complain(f"the digest of the graph is {graph.digest[:12]}, and not {trust[0][:64]!r}")
         return False
 
     words = [shlex.join(words) for agent in graph.agents if (words := commands_of(agent))]
@@ -82,6 +86,10 @@ def may_run(graph: Graph, project: Path, *, trust: str | None = None) -> bool:
     return True
 
 
+def _digests(given: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(each.lower() for each in given if len(each) >= _LEAST_OF_DIGEST)
+
+
 def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -> int:
     """Work on a run until it has ended or waits for a person; return the exit code."""
     start_log(settings)
@@ -90,12 +98,6 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
         view = read_view(application.store, run)
         makers = agent_makers(view.graph, project=settings.project)
 
-        def record(row: GraphTaskRow) -> int:
-            context = application.writing_context()
-            return record_task(context, row, rules=application.rules, now=written(utc_now()))
-
-        # A graph may run in any folder; documents are written only where somebody wants them.
-        is_project = not settings.writes_files or application.files.exists(FOLDER)
         with shown_live(view, form) as on_event:
             runner = Runner(
                 ledger,
@@ -103,10 +105,10 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
                 makers,
                 project=settings.project,
                 on_event=on_event,
-                record=record if is_project else None,
+                record=_recorder(application),
                 parallel=parallel,
             )
-            interrupted = anyio.run(_run, runner)
+            interrupted = anyio.run(_run_until_signal, runner.run, runner.stop)
 
         final = read_view(application.store, run)
 
@@ -118,7 +120,55 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
     return _EXIT_CODES.get(final.state, _INTERRUPTED)
 
 
-async def _run(runner: Runner) -> bool:
+def run_all_here(
+    settings: Settings, *, form: str, parallel: int | None, trust: tuple[str, ...]
+) -> int:
+    """Work on all runs of the project's database that may run here, until a signal ends that.
+
+    `trust` are digests of graphs that may run, each at least its first 12 characters.
+    """
+    start_log(settings)
+    given = _digests(trust)
+
+    def may_run_here(graph: Graph) -> bool:
+        return graph.digest.startswith(given) or is_trusted_graph(graph, settings.project)
+
+    def show_event(event: GraphEventRow) -> None:
+        if form == "jsonl":
+            emit(f"{event_json(event)}\n")
+        elif (line := event_line(event)) is not None:
+            show(f"{line}\n" if event.task is None else f"{event.run}: {line}\n")
+
+    with AppContext(settings) as application:
+        maker = RunnerMaker(
+            Ledger(application.store),
+            project=settings.project,
+            may_run=may_run_here,
+            limiter=anyio.CapacityLimiter(parallel or _PARALLEL),
+            on_event=show_event,
+            record=_recorder(application),
+        )
+        dispatcher = LeaseDispatcher(maker)
+        complain("takes tasks of all open runs; Ctrl-C ends that")
+        anyio.run(_run_until_signal, dispatcher.run, dispatcher.stop)
+
+    return 0
+
+
+def _recorder(application: AppContext) -> Callable[[GraphTaskRow], int] | None:
+    """Return what records the report of a task in the project, None outside of one."""
+    # A graph may run in any folder; documents are written only where somebody wants them.
+    if application.settings.writes_files and not application.files.exists(FOLDER):
+        return None
+
+    def record(row: GraphTaskRow) -> int:
+        context = application.writing_context()
+        return record_task(context, row, rules=application.rules, now=written(utc_now()))
+
+    return record
+
+
+async def _run_until_signal(run: Callable[[], Awaitable[object]], stop: Callable[[], None]) -> bool:
     """Run until the end; the first signal lets calls end, the second one cancels them."""
     interrupted = False
 
@@ -131,10 +181,10 @@ async def _run(runner: Runner) -> bool:
                     if not interrupted:
                         complain("stopping when the calls under way have ended; again: at once")
                     interrupted = True
-                    runner.stop()
+                    stop()
 
         group.start_soon(stop_on_signal)
-        await runner.run()
+        await run()
         group.cancel_scope.cancel()
 
     return interrupted

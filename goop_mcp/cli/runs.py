@@ -171,7 +171,7 @@ def _show_task(store: Store, run: str, task: str, *, output: bool) -> None:
 @click.argument("run")
 @click.option("--graph", metavar="FILE", help="Go on with this changed graph.")
 @click.option("--parallel", type=click.IntRange(1, 1_000), metavar="N", help="Tasks at once.")
-@click.option("--trust", metavar="DIGEST", help="Let this graph run.")
+@click.option("--trust", metavar="DIGEST", multiple=True, help="Let this graph run.")
 @click.option("--detach", is_flag=True, help="Run in the background.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "jsonl"]), default="text", show_default=True
@@ -182,7 +182,7 @@ def resume(
     *,
     graph: str | None,
     parallel: int | None,
-    trust: str | None,
+    trust: tuple[str, ...],
     detach: bool,
     form: str,
     project: str | None,

@@ -18,10 +18,12 @@ __all__ = [
     "TaskOutcome",
     "resume",
     "run_graph",
+    "run_task",
 ]
 
 if TYPE_CHECKING:
     from goop_mcp.delegation.changes import RunError
+    from goop_mcp.delegation.dispatch import run_task
     from goop_mcp.delegation.graph import Graph, GraphError
     from goop_mcp.delegation.parts import Gate, GraphAgent, GraphLimits, GraphRetry, Task
     from goop_mcp.delegation.run_views import RunView
@@ -43,5 +45,6 @@ else:
             "TaskOutcome": "runner",
             "resume": "runner",
             "run_graph": "runner",
+            "run_task": "dispatch",
         },
     )

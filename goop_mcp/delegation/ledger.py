@@ -369,16 +369,17 @@ class Ledger:
         return self.store.write(write, timeout=self.lease_seconds / 3)
 
     def claim(
-        self, id: str, runner: ThisProcess, *, parallel: int | None = None
+        self, id: str, runner: ThisProcess, *, parallel: int | None = None, task: str | None = None
     ) -> Claim | Nothing:
         """Take the most urgent task that may begin; or one whose runner is dead.
 
-        `parallel` bounds the tasks of this run at once, in place of the graph's own limit.
+        `parallel` bounds the tasks of this run at once, in place of the graph's own limit. With
+        `task` no other is taken: somebody else decides the order, and delivers each by its id.
         """
 
         def write(writing: WriteTransaction) -> Claim | Nothing:
             change = self._change(writing, id)
-            found = self._claim(change, runner, parallel)
+            found = self._claim(change, runner, parallel, task)
             change.save()
             # What was written may have ended the run, or let it wait for a person.
             return Nothing(change.run.state, found.seconds) if isinstance(found, Nothing) else found
@@ -386,7 +387,11 @@ class Ledger:
         return self.store.write(write)
 
     def _claim(
-        self, change: RunChange, runner: ThisProcess, parallel: int | None = None
+        self,
+        change: RunChange,
+        runner: ThisProcess,
+        parallel: int | None = None,
+        task: str | None = None,
     ) -> Claim | Nothing:
         run, now, rows = change.run, change.now, change.writing.graphs
         if run.state in RUN_ENDED:
@@ -398,7 +403,7 @@ class Ledger:
 
         running = rows.tasks(run.id, state="running")
         for row in running:
-            if row.owner == runner.owner:
+            if row.owner == runner.owner or task not in (None, row.id):
                 continue
 
             owner = rows.runner(row.owner or "")
@@ -411,7 +416,8 @@ class Ledger:
         if len(running) < most:
             busy = _Busy(running, change.graph)
             first = rows.first_ready(run.id, limit=2)
-            for row in _ready_tasks(rows, run.id, first):
+            wanted = _ready_tasks(rows, run.id, first)
+            for row in wanted if task is None else _ready_task(rows, run.id, task):
                 step = step_of(row)
                 if not isinstance(step, GraphTask):
                     continue
@@ -875,6 +881,12 @@ def _ready_tasks(
     yield from first
     known = {row.id for row in first}
     yield from (row for row in rows.ready_tasks(id, limit=_LOOKED_AT) if row.id not in known)
+
+
+def _ready_task(rows: GraphReader, id: str, task: str) -> Iterator[GraphTaskRow]:
+    row = rows.task(id, task)
+    if row is not None and row.state in ("ready", "retrying"):
+        yield row
 
 
 def _prompt_of(row: GraphTaskRow) -> str:

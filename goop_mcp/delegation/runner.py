@@ -175,7 +175,8 @@ class Runner:
     """Works on one run with agents of its own; `stop` ends it after the calls under way.
 
     `home` is the folder for worktrees, below the user's state folder if it is None. `parallel`
-    bounds the tasks of this runner, `record` puts accepted reports into the project.
+    bounds the tasks of this runner; a limiter, those of all runners that share it. `record` puts
+    accepted reports into the project.
     """
 
     def __init__(
@@ -187,18 +188,18 @@ class Runner:
         project: Path,
         on_event: OnEvent | None = None,
         record: RecordReport | None = None,
-        parallel: int | None = None,
+        parallel: int | anyio.CapacityLimiter | None = None,
         home: Path | None = None,
-        stays: bool = False,
     ) -> None:
         self.process: ThisProcess = this_process()
         self._ledger, self._run, self._makers = ledger, run, makers
-        self._project, self._home, self._parallel = project, home, parallel
-        self._on_event, self._record, self._stays = on_event, record, stays
+        self._project, self._home = project, home
+        self._places = anyio.CapacityLimiter(parallel) if isinstance(parallel, int) else parallel
+        self._on_event, self._record = on_event, record
         self._loops: dict[str, tuple[Claim, RetryLoop]] = {}
         self._busy: set[str] = set()
         self._seen, self._showing = 0, anyio.Lock()
-        self._is_stopping = False
+        self._is_stopping = self._is_registered = False
         self._wake = anyio.Event()
         self._scope: anyio.CancelScope | None = None
 
@@ -229,27 +230,63 @@ class Runner:
         await self._show_events()
         return await self._stored(outcome_of_run, self._ledger, self._run)
 
+    async def run_task(self, task: str) -> bool:
+        """Claim `task` and work on it until its end; return whether there was anything to claim.
+
+        False for a task that somebody else works on, that waits for others, or has ended. What
+        follows from its report is stored, and left to whoever delivers tasks.
+        """
+        if not self._is_registered:
+            await self._stored(self._ledger.register, self.process)
+            self._is_registered = True
+        # Nothing is claimed besides, also not as the report is accepted.
+        self._is_stopping = True
+        found = await self._stored(partial(self._ledger.claim, self._run, self.process, task=task))
+        if isinstance(found, Nothing):
+            return False
+
+        with anyio.CancelScope() as self._scope:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._renew_leases)
+                group.start_soon(self._watch)
+                try:
+                    await self._work_safely(found)
+                finally:
+                    group.cancel_scope.cancel()
+
+        await self._show_events()
+        return True
+
     async def _claim_until_done(self) -> None:
         async with anyio.create_task_group() as tasks:
             while not self._is_stopping:
                 self._wake = anyio.Event()
-                if self._parallel is not None and len(self._busy) >= self._parallel:
-                    await self._wake.wait()
+                # A place is taken before the claim: a task that is claimed has to be worked on.
+                place = object()
+                try:
+                    if self._places is not None:
+                        self._places.acquire_on_behalf_of_nowait(place)
+                except anyio.WouldBlock:
+                    # A runner of another run may give its place back, which wakes nobody here.
+                    with anyio.move_on_after(_POLL):
+                        await self._wake.wait()
                     continue
 
-                found = await self._stored(self._ledger.claim, self._run, self.process)
-                await self._show_events()
+                try:
+                    found = await self._stored(self._ledger.claim, self._run, self.process)
+                    await self._show_events()
+                except BaseException:
+                    self._leave(place)
+                    raise
                 if isinstance(found, Claim):
                     self._busy.add(found.row.id)
-                    tasks.start_soon(self._work, found)
+                    tasks.start_soon(self._work, found, place)
                     continue
-                if not self._busy and self._is_over(found):
+                self._leave(place)
+                if not self._busy and found.state in (*RUN_ENDED, "waiting_for_person"):
                     break
                 with anyio.move_on_after(found.seconds):
                     await self._wake.wait()
-
-    def _is_over(self, found: Nothing) -> bool:
-        return found.state in RUN_ENDED or (found.state == "waiting_for_person" and not self._stays)
 
     async def _renew_leases(self) -> None:
         """Keep the leases; calls whose leases cannot be kept are cancelled before they end."""
@@ -281,22 +318,29 @@ class Runner:
                     if id in self._loops:
                         self._loops[id][1].cancel()
 
-    async def _work(self, claim: Claim) -> None:
+    async def _work(self, claim: Claim, place: object) -> None:
         """Work on a task, and on those that are claimed as the one before is accepted."""
         found: Claim | Nothing | None = claim
-        while isinstance(found, Claim):
-            found = await self._work_safely(found)
-            # Before anything else runs: it is in the place of the one that ended.
-            if isinstance(found, Claim):
-                self._busy.add(found.row.id)
-            await self._show_events()
-            if isinstance(found, Claim) and self._is_stopping:
-                await self._stored(self._ledger.release, found)
-                self._busy.discard(found.row.id)
-                found = None
-            if not isinstance(found, Claim) or found.more:
-                # Whoever claims looks whether other tasks may begin too, or all have ended.
-                self._wake.set()
+        try:
+            while isinstance(found, Claim):
+                found = await self._work_safely(found)
+                # Before anything else runs: it is in the place of the one that ended.
+                if isinstance(found, Claim):
+                    self._busy.add(found.row.id)
+                await self._show_events()
+                if isinstance(found, Claim) and self._is_stopping:
+                    await self._stored(self._ledger.release, found)
+                    self._busy.discard(found.row.id)
+                    found = None
+                if not isinstance(found, Claim) or found.more:
+                    # Whoever claims looks whether other tasks may begin too, or all have ended.
+                    self._wake.set()
+        finally:
+            self._leave(place)
+
+    def _leave(self, place: object) -> None:
+        if self._places is not None:
+            self._places.release_on_behalf_of(place)
 
     async def _work_safely(self, claim: Claim) -> Claim | Nothing | None:
         try:

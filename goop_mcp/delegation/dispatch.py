@@ -1,0 +1,215 @@
+"""Which runs a process works on that was started for no run of its own.
+
+State is in the store, and any number of such processes on any number of machines may share it:
+there is no leader, and nothing is lost with any of them.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import anyio
+import anyio.to_thread
+
+from goop_mcp.delegation.agents import agent_makers
+from goop_mcp.delegation.changes import find_task
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.ledger import Ledger, RunError
+from goop_mcp.delegation.runner import OnEvent, RecordReport, Runner, TaskOutcome, outcome_of_run
+from goop_mcp.delegation.states import ENDED
+from goop_mcp.errors import GoopError, StoreError
+from goop_mcp.retry.replies import Agent
+from goop_mcp.store.graph_rows import GraphEventRow, GraphRunRow
+from goop_mcp.store.interface import ReadTransaction, Store
+
+__all__ = ["LeaseDispatcher", "RunnerMaker", "open_runs", "run_task"]
+
+MOST_AT_ONCE: Final = 50
+"""Runs that one process works on at the same time; the others wait for their turn."""
+
+_LOOKS: Final = 1.0
+_WAITS: Final = 0.5
+_MOST_NAMED: Final = 1_000
+
+_logger = logging.getLogger(__name__)
+
+
+class RunnerMaker:
+    """Makes runners for the runs of a project that may run here.
+
+    `may_run` says whether a person trusts a graph: what is stored may have been changed by others.
+    `agents` replace those of the graphs, by name; `limiter` bounds the tasks of all runners,
+    `record` puts accepted reports into the project.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        project: Path,
+        may_run: Callable[[Graph], bool],
+        agents: Mapping[str, Agent] | None = None,
+        limiter: anyio.CapacityLimiter | None = None,
+        on_event: OnEvent | None = None,
+        record: RecordReport | None = None,
+    ) -> None:
+        self.ledger = ledger
+        self._project, self._may_run, self._agents = project, may_run, agents or {}
+        self._limiter, self._on_event, self._record = limiter, on_event, record
+        self._refused: dict[tuple[str, str], str] = {}
+
+    def make(self, run: GraphRunRow) -> Runner | None:
+        """Return a runner of `run`; None, with a warning the first time, where it cannot run here.
+
+        That is so without a person's trust, and where a program or function of it is not installed.
+        """
+        try:
+            graph = self.ledger.graph(run)
+            if not self._may_run(graph):
+                digest = graph.digest[:12]
+                raise GoopError(f"nobody trusts its graph here; --trust {digest} lets it run")
+            known = {name: each for name, each in self._agents.items() if name in graph.agent_named}
+            makers = agent_makers(graph, project=self._project, given=known)
+        except GoopError as error:
+            self._warn(run, str(error))
+            return None
+
+        on_event = None
+        if self._on_event is not None:
+            on_event = partial(_show_new, self._on_event, run.last_seq)
+        return Runner(
+            self.ledger,
+            run.id,
+            makers,
+            project=self._project,
+            parallel=self._limiter,
+            on_event=on_event,
+            record=self._record,
+        )
+
+    def _warn(self, run: GraphRunRow, why: str) -> None:
+        # Asked again every second: a trusted digest or an installed program lets the run begin.
+        key = (run.id, run.graph_hash)
+        if self._refused.get(key) == why:
+            return
+        if len(self._refused) >= _MOST_NAMED:
+            self._refused.clear()
+        self._refused[key] = why
+        _logger.warning("%s (%s) does not run here: %s", run.id, run.name, why)
+
+
+class LeaseDispatcher:
+    """Works on all open runs of a project, with claims in its tables and nothing besides."""
+
+    def __init__(self, maker: RunnerMaker) -> None:
+        self._maker, self._ledger = maker, maker.ledger
+        self._runners: dict[str, Runner] = {}
+        self._is_stopping = anyio.Event()
+
+    def stop(self) -> None:
+        """Claim nothing more, and return when the calls under way have ended; again: at once."""
+        self._is_stopping.set()
+        for runner in [*self._runners.values()]:
+            runner.stop()
+
+    async def run(self) -> None:
+        """Work until this is stopped."""
+        async with anyio.create_task_group() as group:
+            while not self._is_stopping.is_set():
+                for run in await open_runs(self._ledger):
+                    if self._is_stopping.is_set() or len(self._runners) >= MOST_AT_ONCE:
+                        break
+                    if run.id in self._runners:
+                        continue
+                    # Importing the functions of a graph takes as long as it takes.
+                    runner = await anyio.to_thread.run_sync(self._maker.make, run)
+                    if runner is not None and not self._is_stopping.is_set():
+                        self._runners[run.id] = runner
+                        group.start_soon(self._work, run.id, runner)
+
+                with anyio.move_on_after(_LOOKS):
+                    await self._is_stopping.wait()
+
+    async def _work(self, run: str, runner: Runner) -> None:
+        try:
+            await runner.run()
+        except GoopError as error:
+            # Such as a database that was away for minutes: the leases show others what is free.
+            _logger.warning("%s is left for now: %s", run, error)
+        finally:
+            del self._runners[run]
+
+
+async def run_task(
+    store: Store,
+    run: str,
+    task: str,
+    *,
+    agents: Mapping[str, Agent] | None = None,
+    project: Path | None = None,
+    ledger: Ledger | None = None,
+) -> TaskOutcome:
+    """Work on one task of a run until it has ended or waits for a person; return what came of it.
+
+    For an engine that calls its activities or steps again after a crash: a task that has ended is
+    not asked again, and one that somebody else works on is waited for, beyond the end of a lease.
+    `agents` are those that the graph leaves to the caller, `project` is the folder in which
+    programs run. Raises RunError for a task that waits for others, or is not there, and what
+    `resume` raises.
+    """
+    ledger, folder = ledger or Ledger(store), project or Path.cwd()
+    known = await anyio.to_thread.run_sync(ledger.run, run)
+    makers = agent_makers(ledger.graph(known), project=folder, given=agents)
+    runner = Runner(ledger, run, makers, project=folder)
+    while True:
+        is_claimed = await runner.run_task(task)
+        state = await anyio.to_thread.run_sync(ledger.store.read, partial(_state_of, run, task))
+        if state in ENDED or state == "input_required":
+            done = await anyio.to_thread.run_sync(outcome_of_run, ledger, run)
+            return done.tasks[task]
+        if state == "waiting":
+            raise RunError(f"{task} of {run} waits for other tasks; run them first")
+        if not is_claimed:
+            await anyio.sleep(_WAITS)
+
+
+def _state_of(run: str, task: str, reading: ReadTransaction) -> str:
+    return find_task(reading, run, task).state
+
+
+async def open_runs(ledger: Ledger) -> list[GraphRunRow]:
+    """Return the runs in which something can be done now, oldest first; none without a database.
+
+    A run that waits for a person is among them when the time for the answer is over.
+    """
+    try:
+        return await anyio.to_thread.run_sync(ledger.store.read, _open_runs)
+    except StoreError as error:
+        _logger.warning("the database does not answer, trying again: %s", error)
+        return []
+
+
+def _open_runs(reading: ReadTransaction) -> list[GraphRunRow]:
+    now = time.time()
+    found = []
+    for run in reversed(reading.graphs.runs()):
+        if run.state == "waiting_for_person":
+            waiting = reading.graphs.tasks(run.id, state="input_required")
+            ends = [row.deadline_at for row in waiting if row.deadline_at is not None]
+            if run.deadline_at is not None:
+                ends.append(run.deadline_at)
+            # By the clock of this machine: whether it is over is decided in the claim.
+            if not ends or min(ends) > now:
+                continue
+        found.append(run)
+
+    return found
+
+
+def _show_new(on_event: OnEvent, after: int, event: GraphEventRow) -> None:
+    # What happened before this runner came was shown by others.
+    if event.seq > after:
+        on_event(event)

@@ -1,0 +1,83 @@
+"""One task at a time, called by an engine that may call it twice."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from goop_mcp.delegation import RunError, run_task
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.parts import GraphAgent, GraphTask
+from tests.delegation.reports import report
+from tests.delegation.runners import Place, check_run
+
+
+def chain() -> Graph:
+    return Graph(
+        name="chain",
+        protocol="goop_report",
+        agents=(GraphAgent("worker"),),
+        tasks=(
+            GraphTask("a", agent="worker", prompt="Do task a"),
+            GraphTask("b", agent="worker", prompt="Do task b", needs=("a",)),
+        ),
+    )
+
+
+async def test_a_task_is_asked_once_however_often_it_is_called(
+    any_place: Place, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+
+    async def worker(message: str) -> str:
+        asked.append("ab"["Do task b" in message])
+        await anyio.sleep(0.05)
+        return report()
+
+    run = any_place.ledger.create(chain(), input={})
+
+    async def call(task: str) -> str:
+        done = await run_task(
+            any_place.store, run, task, agents={"worker": worker}, project=tmp_path
+        )
+        assert done.outcome is not None
+        return done.state
+
+    with pytest.raises(RunError, match=r"b of run-.* waits for other tasks"):
+        await call("b")
+    with pytest.raises(RunError, match="no task"):
+        await call("c")
+
+    # Two at once, and again when it has ended: one of them asks.
+    states: list[str] = []
+
+    async def note(task: str) -> None:
+        states.append(await call(task))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(note, "a")
+        group.start_soon(note, "a")
+    await note("a")
+    await note("b")
+    assert states == ["accepted"] * 4
+    assert asked == ["a", "b"]
+    check_run(any_place.store, run)
+    assert any_place.ledger.run(run).state == "finished"
+
+
+async def test_a_cancelled_call_gives_its_task_back(any_place: Place, tmp_path: Path) -> None:
+    async def slow(_: str) -> str:
+        await anyio.sleep(60)
+        return report()
+
+    async def fast(_: str) -> str:
+        return report()
+
+    run = any_place.ledger.create(chain(), input={})
+    with anyio.move_on_after(1):
+        await run_task(any_place.store, run, "a", agents={"worker": slow}, project=tmp_path)
+    assert any_place.states(run)["a"] == "ready"
+    check_run(any_place.store, run)
+
+    done = await run_task(any_place.store, run, "a", agents={"worker": fast}, project=tmp_path)
+    assert done.state == "accepted"
