@@ -69,6 +69,7 @@ def answer(text: str, structure: Mapping[str, object]) -> CallToolResult:
     """Return the answer of a successful call, its structure cut where clients could not read it."""
     values = fitted(structure)
     left = values.get(LEFT_OUT)
+    # Also where the answer had left something out itself: then the list has grown.
     if left != structure.get(LEFT_OUT):
         names = ", ".join(map(str, left[:LISTED])) if isinstance(left, list) else ""
 
@@ -81,6 +82,7 @@ def answer(text: str, structure: Mapping[str, object]) -> CallToolResult:
 
 def cap(result: CallToolResult) -> CallToolResult:
     """Return `result` with each text cut to MOST_CHARACTERS and a line on how to get less."""
+    # Nearly every answer is short. Copying its content would cost more than looking at it.
     if not any(
         isinstance(block, TextContent) and len(block.text) > MOST_CHARACTERS
         for block in result.content
@@ -90,6 +92,7 @@ def cap(result: CallToolResult) -> CallToolResult:
     content = list(result.content)
     for index, block in enumerate(content):
         if isinstance(block, TextContent) and len(block.text) > MOST_CHARACTERS:
+            # The end counts as well: hosts refuse a result by its whole length.
             end = (
                 f"\n… cut off here: {len(block.text):,} characters are more than"
                 f" {MOST_CHARACTERS:,}. Ask for less at a time, or read the structured answer."
@@ -131,6 +134,8 @@ def verdict_answer(verdict: Verdict, detail: Detail = "short") -> CallToolResult
     if verdict.feedback is not None:
         # The feedback names no rule where there is no envelope.
         errors = verdict.of_severity(Severity.ERROR)
+        # An agent that looks a rule up needs its name, and feedback leaves out those of some
+        # errors.
         unnamed = [each.rule for each in errors if each.rule not in verdict.feedback]
         lines += [field("findings", *unnamed)] if unnamed else []
         lines.append(verdict.feedback)
@@ -141,6 +146,7 @@ def verdict_answer(verdict: Verdict, detail: Detail = "short") -> CallToolResult
         lines.append(field("claims", ", ".join(f"{count} {tier}" for tier, count in tiers.items())))
     if verdict.changed_severities:
         lines.append(field("severities changed by the project", *verdict.changed_severities))
+    # A full answer has them all.
     if (omitted := short.values["omitted"]) and detail == "short":
         lines.append(field("omitted", f"{omitted} findings"))
 
@@ -175,10 +181,12 @@ def decision_answer(decision: "Decision", detail: Detail = "short") -> CallToolR
 def recorded_answer(recorded: "RecordedReport", detail: Detail = "short") -> CallToolResult:
     """Return what became of a report: the verdict, what was written, then the decision."""
     full, written = recorded.to_dict(), recorded.written
+    # What is recorded changed the project; of a rejected report the verdict is what counts.
     heading = _heading(recorded.verdict, full["verdict"]["envelope"])
     status = _RECORDED[recorded.status].format(report=written.report, revision=written.revision)
     lines = [f"{heading}; {status}"] if recorded.status == "rejected" else [status, heading]
     lines += [f"written: {path}" for path in written.files]
+    # Stated explicitly, as a server without the folder writes no files.
     lines += [f"shown at: {address}" for address in written.resources]
     if (state := written.state) is not None:
         moved = written.phase_before not in (None, state.phase)
@@ -188,6 +196,7 @@ def recorded_answer(recorded: "RecordedReport", detail: Detail = "short") -> Cal
         lines.append(field("handoff", "a session handoff was made"))
 
     lines += [*_secrets(recorded.redactions), *map(paragraph, recorded.remarks)]
+    # Infos are left to the structure: a reader of the text cannot act on them.
     shown = [finding for finding in recorded.findings if finding.severity is not Severity.INFO]
     lines += [*_listed("disagreement", shown), *_decision_lines(recorded.decision)]
 
@@ -198,6 +207,8 @@ def status_answer(status: "ProjectStatus", detail: Detail = "short") -> CallTool
     """Return the status of a project, in the form in which people see it too."""
     full = status.to_dict()
     short = short_status(full)
+    # Waves whose tasks the short structure leaves out are left out of the text as well, so that
+    # both halves say the same.
     shown = [wave["number"] for wave in short.values["waves"] if wave["tasks"]]
     lines = [status.to_markdown(waves=shown).rstrip("\n")]
 
@@ -228,6 +239,7 @@ def step_answer(result: "StepResult") -> CallToolResult:
     else:
         lines.append(field("round", str(result.round)))
 
+    # The message comes before the lists, as it says what to do; the lists only name what it means.
     lines.append(result.message.rstrip())
     if (asked := result.confirmation) is not None:
         lines.append(
@@ -238,6 +250,7 @@ def step_answer(result: "StepResult") -> CallToolResult:
         lines += quoted("question", *result.question)
     if result.choices is not None:
         lines.append(field("choices", *result.choices))
+    # What the message names already is not repeated: each line costs the reader tokens.
     if missing := [each for each in result.missing if each not in result.message]:
         lines.append(field("missing", *missing))
     if result.command is not None and result.command not in result.message:
@@ -261,6 +274,7 @@ def session_answer(built: "BuiltHandoff", detail: Detail = "short") -> CallToolR
     full, is_written = built.to_dict(), built.revision is not None
     if is_written:
         place = (
+            # The address helps whoever cannot read files of this machine.
             f"written: {built.path} "
             if built.path
             else f"recorded and shown at {built.resource}, in no file "

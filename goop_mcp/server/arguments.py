@@ -25,9 +25,13 @@ __all__ = ["argument_errors", "as_meant", "has_unknown_names"]
 _Place = tuple[int | str, ...]
 _Schema = Mapping[str, JsonValue]
 
+# Half of a character outside of the first plane of Unicode. JSON can write it, no encoding can.
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+# Names are cut before they are compared; a longer one resembles no argument.
 _LONGEST_NAME = 200
+# Digits; more are no number that anybody meant.
 _LONGEST_NUMBER = 30
+# Characters of a text that are searched for secrets before its excerpt is shown.
 _LONGEST_SHOWN = 1_000
 # Finding the nearest known name and redacting secrets takes 50 µs a name, on the event loop.
 _REPORTED_UNKNOWN = 20
@@ -60,6 +64,7 @@ def as_meant(tool: Tool, arguments: Mapping[str, JsonValue]) -> dict[str, JsonVa
     an argument with a default, which does not take null, counts as left out.
     """
     known, meant = _known(tool), dict[str, JsonValue]()
+    # Each argument is read by itself: one that cannot be read leaves the others usable.
     for name, value in arguments.items():
         schema = known.get(name)
         read = value if schema is None else _as_meant(value, schema)
@@ -83,6 +88,7 @@ def _as_meant(value: JsonValue, schema: _Schema) -> JsonValue:
     if not _fits(value, by_type):
         value = _converted(value, by_type)
 
+    # A list of an argument with several alternatives, of which only one takes lists.
     if isinstance(value, list) and isinstance(items := by_type.get("array", {}).get("items"), dict):
         return [_as_meant(each, items) for each in value]
     if isinstance(value, dict):
@@ -102,6 +108,7 @@ def _converted(value: JsonValue, by_type: Mapping[str, _Schema]) -> JsonValue:
     """Return `value`, which does not fit, in a type that does; unchanged if it is not clear."""
     text = value if isinstance(value, str) else None
     read = value if text is None else _read(text)
+    # JSON has one kind of number; 3.0 is meant as 3, and 3.5 for an integer stays an error.
     if (
         isinstance(read, float)
         and "integer" in by_type
@@ -130,6 +137,7 @@ def _read(text: str) -> JsonValue:
     if values_in(text.encode(errors="replace")) > MOST_VALUES:
         return text
 
+    # What Python prints for a boolean: models that write code send it.
     plain = text.strip()
     if plain in ("True", "False"):
         return plain == "True"
@@ -184,6 +192,7 @@ def _fits(value: JsonValue, by_type: Mapping[str, _Schema]) -> bool:
 
 def _known(tool: Tool) -> Mapping[str, dict[str, JsonValue]]:
     """Return the schema of each argument with its bounds, which the list of tools leaves out."""
+    # Not `tool.parameters`, which is what clients are shown: it has been shortened.
     return _properties(tool.fn_metadata.arg_model)
 
 
@@ -202,6 +211,7 @@ def argument_errors(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
     """Return every error in `arguments`, unknown names first; empty when the tool can be run."""
     known = _known(tool)
     listed: Mapping[str, JsonValue] = tool.parameters.get("properties", {})
+    # All are counted before one is described, as a client may send a million.
     unknown = [name for name in arguments if name not in known]
     if len(unknown) > _MOST_UNKNOWN:
         return [

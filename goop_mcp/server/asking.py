@@ -41,8 +41,10 @@ QUESTION_SECONDS: Final = 24 * 60 * 60.0
 WAITING_SECONDS: Final = 10 * 60.0
 """How long a call of 2025-11-25 stays open for the reply; open calls are limited."""
 
+# Lines of a question. Clients show it in a small dialog, and cut what does not fit.
 _MOST_LINES: Final = 3
 _LONGEST_LINE: Final = 100
+# The name is shown to people later, as that of who asked.
 _LONGEST_NAME: Final = 60
 
 # The keys of the question among the requests of a result, and of the choice in its form.
@@ -78,6 +80,8 @@ class EarlierReply:
 
 def can_ask(ctx: Context[Any, Any]) -> bool:
     """Whether the client shows forms, a question reaches it, and its caller may confirm."""
+    # Asked before the question is made: where nobody can answer, the request stays open and the
+    # answer of the tool says where it can be confirmed.
     capabilities = ctx.client_capabilities
     forms = capabilities.elicitation if capabilities is not None else None
 
@@ -96,6 +100,7 @@ async def ask(
     A result is to be returned from the tool: `earlier_reply` then gives the reply in the call that
     follows, with the number `about`.
     """
+    # Joined with line breaks: dialogs show plain text.
     form = ElicitRequestFormParams(
         message="\n".join(line[:_LONGEST_LINE] for line in question.lines[:_MOST_LINES]),
         requested_schema={
@@ -112,6 +117,8 @@ async def ask(
         },
     )
     if _asks_by_result(ctx):
+        # Sealed by the SDK. It holds what was asked, so that a reply cannot be used for another
+        # question.
         state = {
             "about": about,
             "positive": question.positive,
@@ -121,6 +128,7 @@ async def ask(
             input_requests={_QUESTION: ElicitRequest(params=form)}, request_state=json.dumps(state)
         )
 
+    # None when the time is over: the call then goes on with the request still open.
     reply = None
     with anyio.move_on_after(WAITING_SECONDS):
         try:
@@ -161,6 +169,7 @@ def name_of_client(ctx: Context[Any, Any]) -> str | None:
     if params is None:
         return None
 
+    # Control characters would reach the documents in which people read who confirmed something.
     stated = " ".join(f"{params.client_info.name} {params.client_info.version}".split())
     return "".join(each for each in stated if each.isprintable())[:_LONGEST_NAME] or None
 
@@ -184,6 +193,7 @@ def without_stale_state(tools: Collection[str]) -> ServerMiddleware[Any]:
             if params.get("name") not in tools or reason != "invalid_request_state":
                 raise
 
+        # An empty reply and not none: the tool must know that a question was asked before.
         # The seal is opened before anything else, so the tool has not run yet.
         kept = {name: value for name, value in params.items() if name != "requestState"}
         return await call_next(replace(ctx, params={**kept, "inputResponses": {}}))
@@ -203,6 +213,7 @@ def _may_confirm(ctx: Context[Any, Any]) -> bool:
 def _choice(given: object, positive: str, negative: str) -> ElicitedReply:
     if not isinstance(given, ElicitResult):
         return ElicitedReply.NOBODY
+    # "decline" is a person's no; "cancel" may be a closed window, and decides nothing.
     if given.action == "decline":
         return ElicitedReply.REFUSED
 

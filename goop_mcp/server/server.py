@@ -60,6 +60,7 @@ from goop_mcp.server.telemetry import identifying, measuring
 
 __all__ = ["GoopServer"]
 
+# Characters of a name in a message; secrets in it are looked for before it is shortened further.
 _LONGEST_NAME = 1_000
 
 _logger = logging.getLogger(__name__)
@@ -72,6 +73,8 @@ class GoopServer(SdkServer):
 
     _missing: Callable[[Collection[str]], Collection[str]] = staticmethod(lambda _: ())
     _types: Mapping[str, Callable[..., str]] = {}
+    # Overridden once settings are read: a server in tests, or in a process of its own, has one
+    # caller.
     _without_token: Collection[str] = ALL_SCOPES
 
     def allow_without_token(self, scopes: Collection[str]) -> None:
@@ -144,6 +147,7 @@ class GoopServer(SdkServer):
                 return None
 
             schema, has_headers = compared.get(name, (None, False))
+            # Its text is searched, as the key may stand anywhere in the schema.
             if schema is not tool.parameters:
                 has_headers = X_MCP_HEADER_KEY in json.dumps(tool.parameters)
                 compared[name] = tool.parameters, has_headers
@@ -170,6 +174,7 @@ class GoopServer(SdkServer):
 
     async def list_tools(self) -> list[ListedTool]:
         """Return the tools that the caller may use."""
+        # Hidden rather than refused when called: a model plans with the tools that it sees.
         scopes = self.scopes_of_caller()
         offered = {tool.name for tool in self.tool_manager.list_tools() if is_offered(tool, scopes)}
         return [tool for tool in await super().list_tools() if tool.name in offered]
@@ -199,11 +204,14 @@ class GoopServer(SdkServer):
     async def list_resources(self) -> list[Resource]:
         """Return the resources that exist."""
         listed = await super().list_resources()
+        # On a thread, since it looks at files and the database.
         missing = await anyio.to_thread.run_sync(self._missing, [str(each.uri) for each in listed])
         return [each for each in listed if str(each.uri) not in missing]
 
     async def list_resource_templates(self) -> list[ResourceTemplate]:
         """Return the templates, with a media type where all their resources have the same."""
+        # A type that holds for most of a template's resources is wrong for the others; none is
+        # correct.
         listed = await super().list_resource_templates()
         for each in listed:
             if each.uri_template in self._types:
@@ -223,6 +231,7 @@ class GoopServer(SdkServer):
             )
 
         # Before the scopes are compared: "true" asks for as much as true.
+        # After conversion, as the errors should be about what cannot be read at all.
         arguments = as_meant(tool, arguments)
         if (refused := refusal(tool, arguments, self.scopes_of_caller())) is not None:
             raise ToolError(refused)
@@ -261,6 +270,8 @@ class GoopServer(SdkServer):
             ) from error
         except ResourceError as error:
             cause = error.__cause__
+            # What does not exist is another error than what cannot be read: clients retry only the
+            # latter.
             if isinstance(cause, UnknownNameError) or (
                 isinstance(cause, GoopError) and isinstance(cause, LookupError)
             ):
@@ -284,6 +295,7 @@ class GoopServer(SdkServer):
         """Fill in a prompt. Raises MCPError, because answers of prompts cannot report errors."""
         prompts = {prompt.name: prompt for prompt in await self.list_prompts()}
         if name not in prompts:
+            # The protocol has no error results for prompts, only protocol errors.
             raise MCPError(
                 INVALID_PARAMS,
                 _sentence(
@@ -293,6 +305,7 @@ class GoopServer(SdkServer):
 
         try:
             return await super().get_prompt(name, arguments, context)
+        # pydantic's errors are ValueErrors as well.
         except ValueError as error:
             code = INVALID_PARAMS if isinstance(error.__cause__, GoopError) else INTERNAL_ERROR
             raise MCPError(code, _explain(f"the prompt {name}", error)) from error
@@ -312,6 +325,7 @@ def _explain(what: str, failure: Exception) -> str:
     if isinstance(cause, ToolError):
         return without_secrets(str(cause))
 
+    # The id of the request is in the log already; without one, any id that the person can quote.
     request = current_request()
     incident = request.id if request is not None else secrets.token_hex(4)
     _logger.error("incident %s in %s", incident, what, exc_info=cause or failure)

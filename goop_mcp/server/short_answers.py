@@ -41,6 +41,7 @@ _LARGE_PLAN: Final = 12
 
 
 @dataclass(slots=True)
+# Mutable, unlike the records of the services: it exists while one answer is made.
 class ShortAnswer:
     """A structured answer while it is made short.
 
@@ -56,12 +57,14 @@ class ShortAnswer:
         """Empty the keys `names`: a list becomes an empty one, anything else null."""
         for name in names:
             value = self.values.get(name)
+            # Empty values are left in place and not listed: there is nothing to ask for.
             if value:
                 self.rest[name] = value
                 self.values[name] = [] if isinstance(value, list) else None
 
     def drop_empty(self, *names: str) -> None:
         """Remove those of the keys `names` that say nothing; no interface promises them."""
+        # By equality and not by truth: 0 and False do say something.
         for name in names:
             if self.values.get(name) in (None, [], {}, ""):
                 self.values.pop(name, None)
@@ -241,6 +244,7 @@ def _in_progress(waves: Sequence[Mapping[str, Any]]) -> list[bool]:
         for wave in waves
     ]
     if not any(begun):
+        # A plan whose tasks are all done or all pending: the first wave with work is the next one.
         first = next((i for i, wave in enumerate(waves) if wave["done"] < len(wave["tasks"])), None)
         begun = [i == first for i in range(len(waves))]
 
@@ -263,6 +267,7 @@ def short_step(values: Mapping[str, Any]) -> ShortAnswer:
         "remarks",
         "revision",
     )
+    # After drop_empty, which has removed an empty list.
     if findings := values["findings"]:
         _shorten_list(short, "findings", findings[:LISTED], _SHOWN_OF_A_FINDING)
 

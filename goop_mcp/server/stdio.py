@@ -32,17 +32,21 @@ __all__ = [
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _MOST_AT_ONCE: Final = getattr(select, "PIPE_BUF", 512)
 """Bytes that a ready pipe or socket accepts without blocking."""
+# Bytes at a time: what a pipe of Linux holds.
 _CHUNK: Final = 65_536
 LONGEST_LINE: Final = 32 * 1024 * 1024
 """Most bytes of a line: more than the longest arguments of a tool with every character escaped."""
 
 _ENDS: Final = 200
 """Bytes at both ends of a refused line in which its id is searched."""
+# A pattern instead of a parser: the line is too long to be parsed, which is why it is refused.
 _ID: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[\w.-]{1,64}")\s*(?:,|$)')
 _LAST_ANSWERS: Final = 1.0
 """Seconds that requests in progress have after the end of the input."""
 
 _REQUEST: Final = (b'"id"', b'"method"')
+# A request that is answered when its client leaves; waiting for its answer would be waiting for
+# ever.
 _STAYS_OPEN: Final = b'"subscriptions/listen"'
 _ANSWER: Final = '{"jsonrpc":"2.0","id":'
 _QUESTION: Final = re.compile(r'\{"jsonrpc":"2\.0","id":\d+,"method":')
@@ -108,6 +112,7 @@ class LineReader:
         """Yield each line; bytes that are not UTF-8 become replacement characters."""
         begun, left_out = bytearray(), bytearray()
         while True:
+            # A file is always ready, and without this a long one would let no other task run.
             if self._is_file:
                 await anyio.lowlevel.checkpoint()
             else:
@@ -115,6 +120,7 @@ class LineReader:
 
             try:
                 chunk = os.read(self._descriptor, _CHUNK)
+            # The other end was closed in the middle; what came before is served.
             except ConnectionError:
                 break
 
@@ -132,6 +138,7 @@ class LineReader:
 
             begun += rest
             if len(begun) > LONGEST_LINE:
+                # Otherwise a client could fill the memory with one endless line.
                 # Only the two ends of a line that is too long are kept: the id is in one of them.
                 left_out = left_out or begun[:_ENDS]
                 del begun[:-_ENDS]
@@ -148,6 +155,7 @@ class LineReader:
             self._heard_message = not left_out and _is_message(line)
             self._heard_text = self._heard_text or bool(left_out or line.strip())
 
+        # Checked before it is decoded: a decoded line takes up to four times its bytes.
         reason = (
             f"the line has more than {LONGEST_LINE:,} bytes; send less at a time"
             if left_out
@@ -159,6 +167,7 @@ class LineReader:
             return line.decode(errors="replace")
 
         error = {"code": INVALID_REQUEST, "message": reason}
+        # JSON-RPC answers a request that cannot be read with an error, and null for an unknown id.
         await self._refuse(
             json.dumps({"jsonrpc": "2.0", "id": _id(left_out or line, line), "error": error}) + "\n"
         )
@@ -211,6 +220,7 @@ class LineWriter:
                 # and must not be switched to non-blocking writes.
                 rest = rest[os.write(self._descriptor, rest[:_MOST_AT_ONCE]) :]
 
+        # Only after the last byte: the client has the answer then.
         self._unanswered.note_answer(text)
 
     async def flush(self) -> None:
@@ -249,16 +259,20 @@ def take_stdout(unanswered: PendingRequests) -> Iterator[LineWriter | None]:
 @contextmanager
 def _taken(standard: int, open_substitute: Callable[[], int]) -> Iterator[int | None]:
     """Yield a duplicate of `standard`, with a substitute in its place until the context is left."""
+    # A terminal, or no file at all, as under a service manager that closed it.
     if not _reports_readiness(standard):
         yield None
         return
 
+    # Everything that prints by mistake, or in a child process, would otherwise be read by the
+    # client as a message.
     substitute = open_substitute()
     ours = os.dup(standard)
     os.dup2(substitute, standard)
     os.close(substitute)
 
     try:
+        # The server may have run within another program, which needs its own streams again.
         yield ours
     finally:
         os.dup2(ours, standard)

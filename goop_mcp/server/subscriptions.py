@@ -28,6 +28,7 @@ from goop_mcp.server.message_limits import weight
 
 __all__ = ["Subscriptions"]
 
+# Each costs a look at its etag at every interval.
 _MOST_SUBSCRIPTIONS: Final = 4_000
 _MOST_OF_A_CLIENT: Final = 1_000
 _LONGEST_URI: Final = 2_000
@@ -75,6 +76,7 @@ class Subscriptions:
         self._clients: dict[Connection, _Subscriber] = {}
         self._count, self._kept = ClientCounter(), ClientCounter()
         self._someone = anyio.Event()
+        # Several transports may watch at once; one of them looks, for all.
         self._turn = anyio.Lock()
 
     async def subscribe(self, client: Connection, uri: str, *, of: str) -> None:
@@ -84,6 +86,8 @@ class Subscriptions:
         are too many subscriptions, the address is too long, or this connection cannot carry
         notifications.
         """
+        # A connection without a channel of its own only answers; a notification would never be
+        # sent.
         if not client.has_standalone_channel:
             raise MCPError(INVALID_REQUEST, _NO_SESSION)
         if client not in self._clients:
@@ -94,6 +98,7 @@ class Subscriptions:
                 self._want_no_more(left.uris)
 
             self._clients[client] = _Subscriber(of)
+            # However the connection ends, its subscriptions are counted off.
             client.exit_stack.callback(forget)
 
         subscriber = self._clients[client]
@@ -162,9 +167,11 @@ class Subscriptions:
 
     async def _changed(self) -> list[str]:
         now = await self._etags_of(list(self._wanted))
+        # The database is away: what changed meanwhile is seen when it is back.
         if now is None:
             return []
 
+        # A resource that is new in this round has nothing to be compared with yet.
         changed = [
             uri for uri, etag in now.items() if uri in self._etags and self._etags[uri] != etag
         ]
@@ -176,6 +183,7 @@ class Subscriptions:
         return changed
 
     async def _notify(self, uri: str, tasks: TaskGroup) -> None:
+        # For clients of 2026-07-28, whose streams the SDK serves; those of 2025-11-25 follow.
         await self.bus.publish(ResourceUpdated(uri=uri))
         for client, subscriber in self._clients.items():
             if uri in subscriber.uris:
@@ -205,6 +213,7 @@ class Subscriptions:
                 f"an address has more than {_LONGEST_URI:,} characters; give a shorter one",
             )
 
+        # The total is tested before the client's share: its message is about everybody.
         if self._count.total + len(uris) > _MOST_SUBSCRIPTIONS:
             raise MCPError(
                 INVALID_REQUEST,
@@ -234,9 +243,11 @@ class Subscriptions:
 
     def _want_no_more(self, uris: Collection[str]) -> None:
         self._wanted.subtract(uris)
+        # Removes the names with a count of zero, which Counter keeps.
         self._wanted = +self._wanted
         self._etags = {uri: etag for uri, etag in self._etags.items() if uri in self._wanted}
         if not self._wanted:
+            # The watching task sleeps until somebody subscribes: an idle server does not poll.
             self._someone = anyio.Event()
 
     async def _etags_of(self, uris: Collection[str]) -> Mapping[str, object] | None:

@@ -23,7 +23,9 @@ from goop_mcp.validation.safe_json import JsonValue, load_object
 
 __all__ = ["RoundWriter", "counters_text", "read_counters", "refuse_long_reply"]
 
+# Bytes; a task has about ten counters.
 _MOST_COUNTERS: Final = 64 * 1024
+# Levels of JSON. Deeper text is refused when written, so that reading it never recurses far.
 _DEPTH: Final = 8
 
 
@@ -83,6 +85,7 @@ class RoundWriter(ABC):
             )
 
         return self._set_round(
+            # Numbers rise by one and are never used twice: reports name their round by number.
             Round(
                 number=newest.number + 1,
                 name=name,

@@ -63,6 +63,7 @@ _MARK: Final = "\ue000"
 
 
 def query_words(query: str) -> tuple[str, ...]:
+    # One word may come composed or, as in file names of macOS, decomposed; it then counts once.
     """Return the distinct words of a query in their order; none for punctuation only.
 
     Case is kept: the engines fold it in the way they folded the text, which differs from
@@ -77,6 +78,8 @@ def query_terms(query: str) -> tuple[str, ...]:
 
     At most as many as words count in a query.
     """
+    # A run of an unspaced script is a term by itself. It is taken out of the text first, or the
+    # pattern of compounds would join it to a Latin word that stands next to it without a blank.
     text = unicodedata.normalize("NFC", query)
     terms = dict.fromkeys(_UNSPACED.findall(text))
     if terms:
@@ -100,6 +103,8 @@ def term_forms(term: str) -> tuple[tuple[str, ...], ...]:
             forms.append(("".join(words),))
 
         forms.append(tuple(dict.fromkeys(words)))
+        # Parts are searched in addition to the whole: who searches `externalId` wants that
+        # identifier first, and the two words apart as well.
         parts = [part for word in words for part in _parts(word) or (word,)]
         if len(parts) > len(words):
             forms.append(tuple(dict.fromkeys(parts)))
@@ -145,6 +150,7 @@ def _parts(word: str) -> tuple[str, ...]:
 
     parts: list[str] = []
     lone = ""
+    # Bounded by the word itself: WORD ends at every sign that is no letter or digit.
     for part in _PART.findall(word):
         # A lone letter belongs to what follows: "OAuth", "iPhone".
         if len(part) == 1 and part.isalpha():
@@ -166,6 +172,7 @@ def _letters(run: str) -> str:
 
 
 def _pairs(run: str) -> list[str]:
+    # A single character has no pair, and many words of Chinese are one character long.
     letters = _letters(run)
     if len(letters) <= 1:
         return [letters] if letters else []
@@ -204,6 +211,7 @@ def filter_tokens(type: str, importance: float, concepts: Sequence[str]) -> str:
 
 def type_token(type: str) -> str:
     """Return the token of a type of memories."""
+    # Underscores would split the token into two words in FTS5.
     return f"{_MARK}t{type.replace('_', '')}"
 
 
@@ -216,4 +224,5 @@ def concept_token(concept: str) -> str:
 
 def importance_token(level: float) -> str:
     """Return the token of all memories of at least this importance, one of IMPORTANCE_LEVELS."""
+    # Tenths, as a dot would end the token.
     return f"{_MARK}i{round(level * 10)}"

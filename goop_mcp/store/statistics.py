@@ -146,6 +146,7 @@ def gather_statistics(ask: Ask, dialect: Dialect) -> Statistics:
     queries = _Queries(ask, dialect)
     week = dialect.week
 
+    # One query for each number: their groups differ, so that a single query could not hold them.
     return Statistics(
         # Grouping by a constant gives one row with the total, in the shape of the other groups.
         replies=next(iter(queries.replies("NULL").values()), ReplyCounts()),
@@ -173,6 +174,8 @@ class _Queries:
         columns, wanted = "agent, created_at, result, number, ended, rules", dialect.wanted
         self._replies = (
             f"(SELECT {columns} FROM {dialect.schema}attempts WHERE {wanted} UNION ALL "  # noqa: S608
+            # Judgements at a gate are of prompts, before an agent is started; they are counted
+            # apart.
             f"SELECT {columns} FROM {dialect.schema}judgements WHERE {wanted} AND surface <>"
             " 'gate') AS replies"
         )
@@ -236,6 +239,8 @@ class _Queries:
     def rules_by_agent(self) -> tuple[tuple[str | None, str, int], ...]:
         dialect = self._dialect
         parts = ("SELECT agent,", dialect.rule, ", count(*) FROM", self._replies, dialect.each_rule)
+        # Rules of many agents: the rarest are cut off in the database, not after loading all of
+        # them.
         counted = " ".join((*parts, f"GROUP BY 1, 2 ORDER BY 3 DESC, 2 LIMIT {5 * MOST_NAMES}"))
         return tuple((agent, rule, count) for agent, rule, count in self._ask(counted))
 

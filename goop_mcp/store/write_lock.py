@@ -18,6 +18,8 @@ from goop_mcp.store.file_locks import give_lock, take_lock, take_lock_if_free
 
 __all__ = ["WriteLock"]
 
+# Process id and time, with room; always the same length, so that an old note never shows at the end
+# of a new one.
 _NOTE_LENGTH = 48
 
 

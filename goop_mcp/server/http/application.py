@@ -42,6 +42,7 @@ __all__ = ["NetworkApplication"]
 
 _logger = logging.getLogger(__name__)
 
+# Seconds for a probe of readiness. Orchestrators give up after about ten.
 _READY_WITHIN = 5.0
 
 _OTHER_METHOD = (
@@ -52,7 +53,9 @@ _TOO_MANY_TENANTS = (
     " replica"
 )
 _METHODS = ("GET", "POST", "DELETE")
+# Addresses that never serve a page, even if the workbench has one with a similar name.
 _FOR_PROGRAMS = frozenset({"/mcp", "/sse", "/messages/", "/health", "/ready", "/metrics"})
+# Headers that scripts of other origins may read; browsers hide all others.
 _EXPOSED = ("Mcp-Session-Id", "MCP-Protocol-Version", "Retry-After", "WWW-Authenticate", REQUEST_ID)
 
 
@@ -79,6 +82,7 @@ class NetworkApplication:
         self._static = StaticTokens(network.tokens) if network.tokens is not None else None
         self._reloading = threading.Lock()
         self.verifier = _verifier(self._static, network)
+        # Made here, so that replicas without shared keys at least accept their own questions.
         # A tenant may be closed and started again while one of its questions is open.
         self.state_keys = network.state_keys or (secrets.token_hex(),)
         self.tenants = Tenants(
@@ -97,6 +101,7 @@ class NetworkApplication:
                 expose_headers=_EXPOSED,
             )
 
+        # Copied before the pages add theirs: CORS stays closed for the pages.
         origins = network.allowed_origins
         if pages is not None:
             # Errors are pages there, and no other origin may read them.
@@ -117,6 +122,7 @@ class NetworkApplication:
     def knows(self, holder: str, is_token: Callable[[str], bool]) -> bool:
         """Whether the tokens have one of `holder` for whose digest, in hex, `is_token` is true."""
         known = self._static.holders if self._static is not None else ()
+        # By digest, so that a cookie of the workbench can prove a token without holding it.
         return any(each.name == holder and is_token(each.digest.hex()) for each in known)
 
     def reload_tokens(self) -> None:
@@ -126,6 +132,8 @@ class NetworkApplication:
         """
         if self._network.read_tokens is None or self._static is None:
             _logger.warning("there is no file of tokens to read again")
+            # The tokens themselves are in no message: their number shows whether the file was the
+            # right one.
             return
 
         # One after the other: a slow read must not put older tokens over those of a later one.
@@ -179,11 +187,14 @@ class NetworkApplication:
             async with self.tenants.running():
                 yield
 
+        # Without a token, so that probes need no secret; limited, so that they cannot be used to
+        # make the database busy.
         ready = RateLimit(_Answer(self._ready), self.rates)
         routes = [
             Route("/health", health, methods=["GET"]),
             Route("/ready", ready, methods=["GET"]),
         ]
+        # Only where tokens are issued elsewhere: it names the issuer to clients.
         if self._network.issuer is not None:
             routes.append(metadata_route(self._network.issuer))
         if self._metrics is not None:
@@ -215,6 +226,8 @@ class NetworkApplication:
 
     def _guarded(self, app: ASGIApp) -> ASGIApp:
         """Return `app` with the rate limit and, where tokens exist, with their check."""
+        # The rate is limited before the token is looked at: guessing tokens is what it has to slow
+        # down.
         app = RateLimit(app, self.rates)
         if self.verifier is None:
             return app
@@ -232,6 +245,7 @@ class NetworkApplication:
         # even if the database does not answer at all.
         own = await self.tenants.tenant(self._settings.tenant)
         is_ready = False
+        # Long enough for a busy database, short enough for the probe that asks.
         with anyio.move_on_after(_READY_WITHIN):
             is_ready = await anyio.to_thread.run_sync(
                 _is_readable, own.application, abandon_on_cancel=True
@@ -310,6 +324,8 @@ class _Dispatch:
             await self._endpoint(tenant)({**scope, CLIENT_KEY: client_of(scope)}, receive, send)
 
 
+# A project before its first report has no database, and that is no reason to take a server out of
+# service.
 def _is_readable(application: AppContext) -> bool:
     """Whether the database answers; one that does not exist yet counts as readable."""
     try:

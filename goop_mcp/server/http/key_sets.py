@@ -14,10 +14,13 @@ import jwt
 
 __all__ = ["KeySet", "KeySetUnavailableError", "SigningKey"]
 
+# For connecting and the whole answer together.
 _SECONDS: Final = 5.0
+# A set with a hundred keys and their certificates takes about this much.
 _MOST_BYTES: Final = 262_144
 _MOST_KEYS: Final = 100
 _FRESH: Final = 300.0
+# An unknown id in a token costs no more than one request in ten seconds, however many tokens come.
 _COOL_DOWN: Final = 10.0
 _BETWEEN_LINES: Final = 10.0
 
@@ -74,6 +77,7 @@ class KeySet:
 
         Raises KeySetUnavailableError.
         """
+        # The usual case takes no lock.
         if self._is_fresh() and id in self._keys:
             return self._keys[id]
 
@@ -113,7 +117,10 @@ class KeySet:
             # keep coming.
             with anyio.fail_after(self._seconds):
                 context = ssl.create_default_context()
+                # Uncompressed: a small answer may otherwise unpack to more than the memory holds.
                 async with (
+                    # HTTP verifies certificates with the machine's own store, as its administrator
+                    # expects.
                     httpx2.AsyncClient(timeout=None, verify=context) as client,
                     client.stream(
                         "GET", self._url, headers={"Accept-Encoding": "identity"}
@@ -140,6 +147,7 @@ class KeySet:
             raise KeySetUnavailableError(f"{type(error).__name__}: {error}"[:200]) from error
 
     def _log(self, error: KeySetUnavailableError) -> None:
+        # Requests can come by the thousand while the issuer is away: one line in ten seconds.
         if self._clock() - self._logged_at < _BETWEEN_LINES:
             self._unlogged += 1
             return
@@ -164,6 +172,7 @@ def _read_keys(content: bytes) -> Mapping[str, SigningKey]:
             'the answer is not a key set; expected JSON with a list "keys"'
         ) from None
 
+    # Keys without an id are left out: a token could not say which of them it means.
     found = {each["kid"]: key for each in keys if (key := _signing_key(each)) is not None}
     if not found:
         raise KeySetUnavailableError(
@@ -193,6 +202,7 @@ def _signing_key(described: Mapping[str, Any]) -> SigningKey | None:
         if isinstance(kind, str)
         else ()
     )
+    # An algorithm named in the key narrows the choice, so that a token cannot choose another.
     if (named := described.get("alg")) is not None:
         allowed = tuple(each for each in allowed if each == named)
     if not allowed:

@@ -14,6 +14,7 @@ __all__ = ["Issuer", "NetworkSettings", "read_network_settings"]
 
 _LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
 _HIGHEST_PORT: Final = 65_535
+# Bytes; the seal is an HMAC with SHA-256, whose keys should not be shorter than its digest.
 _SHORTEST_KEY: Final = 32
 _OF_THE_ISSUER: Final = (
     "GOOP_OAUTH_JWKS_URL",
@@ -21,6 +22,7 @@ _OF_THE_ISSUER: Final = (
     "GOOP_OAUTH_TENANT_CLAIM",
     "GOOP_RESOURCE_URL",
 )
+# Requests a second. A larger number is a typing error, and would mean no limit at all.
 _HIGHEST_RATE: Final = 1_000_000
 
 
@@ -63,6 +65,7 @@ class NetworkSettings:
     read_tokens: Callable[[], Tokens] | None = field(default=None, repr=False)
 
     @property
+    # Tokens of either kind: what is not asked for a token may be used by anybody who reaches it.
     def asks_for_tokens(self) -> bool:
         """Whether callers need a token."""
         return self.tokens is not None or self.issuer is not None
@@ -99,6 +102,7 @@ class NetworkSettings:
         if self.is_local:
             return f"{_in_an_address(self.host)}:{port}"
 
+        # The name is printed at the start, for people to copy into a client.
         # A name with this port, or without a port, is one that the guard accepts here.
         given = {name: urlsplit(f"//{name}").port for name in self.allowed_hosts}
         direct = [name for name, named in given.items() if named in {None, port}] or list(given)
@@ -116,6 +120,7 @@ def read_network_settings(
     host = options.host or environment.get("GOOP_HOST") or "127.0.0.1"
     tokens, issuer = _tokens(environment, options), _issuer(environment)
     names = "--allowed-host" if options.allowed_hosts else "GOOP_ALLOWED_HOSTS"
+    # An empty list of names on the command line means that none was given, and not "no names".
     given = list(options.allowed_hosts) or _listed(environment.get("GOOP_ALLOWED_HOSTS"))
     hosts = tuple(_host_name(each, names) for each in given)
     local = _is_loopback(host)
@@ -124,8 +129,11 @@ def read_network_settings(
             f"{source} {host}", guarded=tokens is not None or issuer is not None, hosts=hosts
         )
 
+    # After the tokens are read: whether tenants are named stands in their file.
     _refuse_tenants(tokens, issuer, settings)
 
+    # From the same place as at the start, so that a changed environment of a running process, which
+    # nobody sees, has no effect.
     def read_tokens() -> Tokens:
         read = _tokens(environment, options)
         if read is None:
@@ -147,6 +155,8 @@ def read_network_settings(
             read_tokens if options.token_file or environment.get("GOOP_TOKEN_FILE") else None
         ),
         issuer=issuer,
+        # Names of this machine are always allowed where it serves itself only: no other machine can
+        # use them.
         allowed_hosts=(
             tuple(dict.fromkeys((*_LOOPBACK_NAMES, _in_an_address(host), *hosts)))
             if local

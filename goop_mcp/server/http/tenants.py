@@ -64,6 +64,7 @@ class Tenant:
         """Whether a request runs or a session is open."""
         return self.requests > 0 or self.has_sessions()
 
+    # Counted by entering and leaving, so that an error in a request counts it off as well.
     def __enter__(self) -> Self:
         self.requests += 1
         self.asked = monotonic()
@@ -100,6 +101,8 @@ class Tenants:
         """Serve the tenant of the settings, and others on demand, while the context is open."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
+            # At the start, so that an error of the settings ends the program and not the first
+            # request.
             await self.tenant(self._settings.tenant)
             try:
                 yield
@@ -119,10 +122,12 @@ class Tenants:
                     continue
                 if self._tasks is None:
                     raise RuntimeError("requests came before the application was started")
+                # Before the next one is started: together they would be more than the limit.
                 if len(self._held) >= self._most:
                     await self._make_room()
 
                 started: Tenant = await self._tasks.start(self._serve, name)
+                # From now on idle tenants are closed by the time of their last request.
                 started.asked = monotonic()
                 self._held[name] = started
 
@@ -167,6 +172,8 @@ class Tenants:
 
                 tenant.gone.set()
 
+    # A tenant without a project of its own works in an empty folder, so that nothing of the
+    # server's machine is read for it.
     async def _opened(self, name: str, stack: AsyncExitStack) -> Tenant:
         empty = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="goop-mcp-", ignore_cleanup_errors=True)
@@ -187,6 +194,7 @@ class Tenants:
             server.session_manager,
             server.direct_manager(_GUARDED_ALREADY, self._body_bytes),
         )
+        # Entered in this task, which also leaves them.
         await stack.enter_async_context(streaming.run())
         await stack.enter_async_context(direct.run())
         # How long custom rules take is not known, so they never run on the event loop.

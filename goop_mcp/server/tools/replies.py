@@ -152,6 +152,7 @@ class ReplyTools:
         here, rules = self._application, self._application.rules
         find = partial(find_reply, here, text=text, report=report, file=file)
 
+        # Read within the judging function, as a report or file is read on the worker thread.
         def judged() -> CallToolResult:
             reply = find().text
             if check_workspace:
@@ -176,6 +177,7 @@ class ReplyTools:
                     rules=rules,
                 )
 
+            # Counted with the agent that was expected: an unreadable reply names none itself.
             return verdict_answer(count_verdict(verdict, expected_agent=expected_agent), detail)
 
         return await self._answered(judged, text, check_workspace=check_workspace)
@@ -205,6 +207,8 @@ class ReplyTools:
         rejected reply, a failed check or a blocking verdict. It starts no agent and remembers
         nothing: store state_changes, and give them as context with the next call.
         """
+        # One object for all that is known: its names are those of the library, so that new ones
+        # need no new argument.
         known = routing_context(
             expected_agent=expected_agent,
             phase=expected_phase,

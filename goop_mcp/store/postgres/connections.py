@@ -104,11 +104,15 @@ class Connections:
         `timeout` in seconds bounds the wait for a free connection, and for locks if `waits`. Raises
         subclasses of StoreError.
         """
+        # The place is taken before a connection is: a process never has more than _PLACES of them,
+        # however many threads ask.
         with self._place(timeout):
             with translating(self._address.shown):
                 connection, first = self._begun(
                     begin, patience=self._answer_within + (timeout if waits else 0)
                 )
+                # Only the start may wait for a lock. What follows is held to the time of a single
+                # answer.
                 connection.patience = self._answer_within
 
             try:
@@ -121,6 +125,8 @@ class Connections:
     def outside_transactions(self, *, timeout: float) -> Iterator[Connection]:
         """Lend a new connection in autocommit mode."""
         with self._place(timeout), translating(self._address.shown):
+            # A new one: VACUUM refuses to run within a transaction, and a lent connection may be in
+            # one.
             connection = self._address.connect()
             connection.patience = self._answer_within
             try:
@@ -163,6 +169,7 @@ class Connections:
             yield
 
     def _notice_fork(self) -> None:
+        # Asked on every use: a child must notice it before it touches a socket of its parent.
         if self._process != os.getpid():
             # The parent still uses these sockets. Closing a connection would send a message on its
             # socket, which the list prevents by keeping them from being garbage-collected.
@@ -198,6 +205,8 @@ class Connections:
 
     def _give_back(self, connection: Connection) -> None:
         with self._guard:
+            # One that is still within a transaction is closed: the server then rolls it back, and
+            # the next borrower would otherwise continue what another began.
             if connection.pgconn.transaction_status == TransactionStatus.IDLE and not self._closed:
                 self._idle.append(connection)
                 return
@@ -213,6 +222,8 @@ class Connections:
 def _last_row(connection: Connection, statements: Composed) -> tuple[object, ...]:
     """Run `statements` and return the row of the last; close the connection if they fail."""
     try:
+        # Several statements in one message are one round trip. Their results come one after the
+        # other.
         cursor = connection.execute(statements)
         while cursor.nextset():
             pass

@@ -162,6 +162,7 @@ class PostgresReadTransaction:
     ) -> list[SearchHit]:
         """Return memories with all (AND) or some (OR) of `terms`, best first."""
         # search_text() leaves nothing that acts as an operator of to_tsquery().
+        # Terms are taken apart as on SQLite, so that both engines find the same memories.
         ways = [
             [
                 tuple(words)
@@ -174,11 +175,13 @@ class PostgresReadTransaction:
         if not ways or limit < 1:
             return []
 
+        # Counted once and shared by all forms: a word often stands in several of them.
         every_word = list(dict.fromkeys(word for way in ways for form in way for word in form))
         counted = self._rows(statements.WORD_COUNTS, words=every_word, most=_MOST_COUNTED)
         counts = {row["word"]: row["memories"] for row in counted}
         total = max((row["all_memories"] for row in counted), default=0)
         # As in bm25: the rarer a word, the more it counts.
+        # The 0.5 keep the weight of a word finite that is in no memory or in all of them.
         # The total may be older than the counts: a change sees the words that it adds itself.
         weights = {
             word: max(math.log((max(total - count, 0) + 0.5) / (count + 0.5)), _LEAST_WEIGHT)
@@ -196,6 +199,8 @@ class PostgresReadTransaction:
             "words": list(weights),
             "weights": list(weights.values()),
         }
+        # Ranking reads each row that matches. Without this, a word that every memory has would rank
+        # all of them for an answer of five.
         if counts and min(counts.values()) >= _MOST_COUNTED:
             # Words as frequent as these distinguish no memory, so the newest are as good as any.
             hits = self._hits(asked, after=max(0, total - _NEWEST))
@@ -221,6 +226,7 @@ class PostgresReadTransaction:
 
     def rounds(self, *, limit: int | None = None) -> list[Round]:
         """Return the rounds, newest first."""
+        # As on SQLite: without a row, the project is in its first round.
         found = [Round(**row) for row in self._rows(statements.ROUNDS, limit=limit)]
         return found or [Round()][:limit]
 
@@ -281,6 +287,7 @@ class PostgresReadTransaction:
     def confirmations(self, *, round: int) -> list[Confirmation]:
         """Return what people confirmed in a round, oldest first."""
         rows = self._rows(statements.CONFIRMATIONS, round=round, limit=MOST_CONFIRMATIONS)
+        # The newest were read, the oldest of them is returned first.
         return [Confirmation(**row) for row in rows][::-1]
 
     def stored_state(self) -> str | None:
@@ -385,6 +392,7 @@ class PostgresReadTransaction:
     def statistics(self, wanted: StatisticsFilter) -> Statistics:
         """Return the statistics of attempts, judgements and reports."""
         bound = self._mine | {
+            # The statement is a constant of `statements`; only the values come from outside.
             "since": wanted.since,
             "until": wanted.until,
             "agent": wanted.agent,
@@ -414,6 +422,8 @@ class PostgresReadTransaction:
     def _rows(self, statement: SQL | Composed, **values: object) -> list[dict[str, Any]]:
         """Run a statement for this project; raise subclasses of StoreError."""
         if self._connection is None:
+            # Without tables there are no rows; each method then returns what it returns for an
+            # empty project.
             return []
 
         with translating(self._place), self._connection.cursor(row_factory=dict_row) as cursor:
@@ -441,6 +451,7 @@ def attempt_of(row: Mapping[str, Any]) -> StoredAttempt:
     return StoredAttempt(**{**row, **_lists(row)})
 
 
+# psycopg returns arrays as lists, and records are hashable.
 def _lists(row: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
     return {name: tuple(row[name]) for name in LISTS if name in row}
 
@@ -461,6 +472,8 @@ def _with_all(ways: Sequence[Sequence[tuple[str, ...]]]) -> str:
 
 
 def _finding(counts: Mapping[str, int]) -> list[str]:
+    # A word that is in most memories finds nearly all of them, and ranking those costs the time.
+    # The rare words find; a memory that has the frequent words too is then ranked higher.
     """Return the words that find memories: the rarest, as the others only rank them."""
     rarest = sorted(counts, key=lambda word: counts[word])
     found, matches = rarest[:1], counts[rarest[0]] if rarest else 0

@@ -26,9 +26,11 @@ __all__ = [
 APP_ROLE = "goop_app"
 """The role that works with the rows; it owns no table, as row-level security exempts owners."""
 
+# "goop_mig" in ASCII.
 # The same number everywhere: advisory locks of different databases do not affect each other.
 _MIGRATION_LOCK = 0x676F6F705F6D6967
 
+# Rows at once: enough to make round trips cheap, few enough to stay small in memory.
 _A_BATCH = 1_000
 _TEXTS = (
     "SELECT tenant, project, id, title, content, concepts FROM goop.memories "
@@ -46,6 +48,7 @@ _HAS_TABLES = (
     "SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace "
     "WHERE nspname = 'goop' AND relname = 'versions'"
 )
+# Checked by `doctor`: both defects give wrong answers without any error.
 _RULES: dict[str, LiteralString] = {
     "row-level security is not forced on goop.{}; run ALTER TABLE … FORCE ROW LEVEL SECURITY": (
         "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('goop') AND relkind ="
@@ -56,6 +59,8 @@ _RULES: dict[str, LiteralString] = {
         "WHERE relnamespace = to_regnamespace('goop') AND NOT indisvalid"
     ),
 }
+# Each counter has to be at least the largest number in use, or the next row would get a number that
+# exists.
 _COUNTED = SQL(
     "SELECT kind FROM goop.meta, LATERAL (VALUES ('memories', memory_id, (SELECT max(id) FROM"
     " goop.memories)), ('reports', report_id, (SELECT max(id) FROM goop.reports)), ('events',"
@@ -131,6 +136,7 @@ def _index_inner_words(connection: Connection) -> None:
     """Compute the words again by which the memories of all projects are found."""
     # The owner is bound by row-level security too, and this is about the rows of all projects.
     connection.execute("ALTER TABLE goop.memories NO FORCE ROW LEVEL SECURITY")
+    # Pages by key and not by OFFSET, which reads every row before it again.
     last: tuple[Any, ...] = ("", "", -1)
     while rows := connection.execute(_TEXTS, (*last, _A_BATCH)).fetchall():
         last = rows[-1][:3]
@@ -148,6 +154,7 @@ def can_become(connection: Connection) -> bool:
     """Return whether this user may act as APP_ROLE, and row-level security applies to that role."""
     with connection.transaction():
         connection.execute("SELECT")
+        # Row-level security does not apply to superusers; both conditions must hold.
         # In a savepoint: a refused set_config would otherwise abort the whole transaction.
         try:
             with connection.transaction():

@@ -57,12 +57,16 @@ class PostgresStore:
         Raises SettingsError for a URL that cannot be read and for a missing or unusable project id
         or tenant.
         """
+        # Parsed now and not at the first query: a typing error in a setting shows at the start.
         self._address = parse_address(url)
+        # No default from the path: two machines would silently work on two projects.
         if not project_id:
             raise SettingsError(
                 "PostgreSQL needs a project id, as paths differ between machines; give --project-id"
             )
 
+        # NUL cannot be stored in a text of PostgreSQL; the driver would report it at the first
+        # query.
         if any(not name or "\0" in name for name in (project_id, tenant)):
             raise SettingsError(
                 "a project id or tenant is text without NUL and not empty; name another one"
@@ -70,7 +74,11 @@ class PostgresStore:
 
         self._project = ProjectKey(tenant, project_id)
         self._connections = Connections(self._address, answer_within=answer_within)
+        # The thread that writes now. Asked before waiting, as a change that starts another one
+        # would wait for itself.
         self._writer: int | None = None
+        # Set once the tables are known to be there and new enough. Each transaction checks the
+        # version again, in the statement that starts it, so this costs no further round trip.
         self._begin: TransactionStart | None = None
         self._warnings: tuple[str, ...] = ()
 
@@ -106,6 +114,8 @@ class PostgresStore:
         """
         begin = self._opened()
         if begin is None:
+            # Also without tables: asking for a report must not create a schema in somebody's
+            # database.
             return ask(
                 PostgresReadTransaction(None, self._project, place=self.location, revision=0)
             )
@@ -127,6 +137,7 @@ class PostgresStore:
         """Run `change` in one transaction and return its result once it is on disk."""
         deadline = time.monotonic() + timeout
         with self._turn_of_thread(timeout):
+            # Tables are created by the first change, never by a question.
             begin = self._opened() or self._made(_left(deadline))
             if then is None:
                 return self._changed(change, begin, deadline, turn="take")
@@ -150,6 +161,7 @@ class PostgresStore:
             return list(schema.find_defects(connection))
 
     # Unused arguments belong to the signature of Store.
+    # A dump made by the server's own tool is consistent, and its owner knows how to restore it.
     def backup(self, target: Path, *, force: bool = False) -> None:  # noqa: ARG002
         """Raise StoreError, as PostgreSQL has its own tools for that."""
         raise StoreError(
@@ -177,6 +189,7 @@ class PostgresStore:
                 if version == 0:
                     return None
                 if version < schema.newest_version():
+                    # A migration that touches every row takes longer than any answer is waited for.
                     connection.patience = _LONG_PATIENCE
                     schema.migrate(connection, place=self.location, timeout=_PATIENCE)
 
@@ -200,6 +213,9 @@ class PostgresStore:
 
     def _beginning(self, connection: Connection) -> TransactionStart:
         as_app_role = schema.can_become(connection)
+        # The owner of the tables, and a superuser, see the rows of all tenants whatever the
+        # policies say. Acting as another role for the transaction makes the policies apply; where
+        # that is not possible, the person in charge should know.
         if not as_app_role and schema.bypasses_row_security(connection):
             self._warnings = (
                 (
@@ -216,6 +232,8 @@ class PostgresStore:
         with self._connections.transaction(begin.reading, timeout=_PATIENCE) as transaction:
             version, revision = _numbers(transaction)
             schema.refuse_newer(version, self.location)
+            # Within the transaction, as another machine may have migrated the tables since the last
+            # one.
             yield transaction.connection, revision
 
     def _changed(
@@ -238,6 +256,8 @@ class PostgresStore:
                 transaction.connection, self._project, place=self.location, counters=counters
             )
             answer = change(writing)
+            # The counters and COMMIT go in one message: a round trip less while the project's turn
+            # is held.
             transaction.commit(counters.statement(self._project))
             failpoint(Failpoint.COMMIT)
 
@@ -261,6 +281,7 @@ class PostgresStore:
         """
         with self._connections.outside_transactions(timeout=_PATIENCE) as connection:
             connection.patience = _LONG_PATIENCE
+            # Dead rows still hold the text that was to be forgotten.
             connection.execute("VACUUM goop.memories")
 
     @contextmanager
@@ -292,6 +313,7 @@ class PostgresStore:
                     " again"
                 )
 
+            # Only the thread that holds the turn writes this, so that no lock is needed.
             self._writer = threading.get_ident()
             try:
                 yield
@@ -305,6 +327,8 @@ class PostgresStore:
             yield
         except StoreBusyError as error:
             holder = None
+            # Best effort: the busy error is the answer, the name of the holder is an addition to
+            # it.
             with (
                 suppress(StoreError),
                 self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection,

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IdCounters", "PostgresWriteTransaction"]
 
+# In the order of the columns of goop.meta that the start of a transaction returns.
 _COUNTED = (
     "revision",
     "memory_id",
@@ -95,6 +96,7 @@ class IdCounters:
 
     def statement(self, project: ProjectKey) -> SQL | Composed:
         """Return the statement that writes the counters back, one without effect if unchanged."""
+        # Still a statement, as the message that commits always has two.
         if self._last == self._first:
             return SQL("SELECT")
         return SQL(
@@ -120,6 +122,7 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
         """Change on `connection`, which holds the lock of the project's row."""
         super().__init__(connection, project, place=place, revision=counters.last("revision"))
         self._counters = counters
+        # Whether this transaction has its revision already; reading methods return it then.
         self._raised = self.has_forgotten = False
 
     @property
@@ -131,6 +134,7 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
         """Return this transaction's revision, one more than the last; the same at each call."""
         if not self._raised:
             self._revision, self._raised = self._counters.next("revision"), True
+            # As on SQLite: the caller belongs to the change and is committed with it.
             if (request := current_request()) is not None and request.caller is not None:
                 self._rows(
                     statements.ADD_CALLER,
@@ -144,6 +148,7 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
 
     def add_memory(self, new: NewMemory) -> StoredMemory:
         """Add a memory; raise StoreError when its key, fingerprint or uid is in use."""
+        # Computed here and not in a trigger: identifiers are split by code that both engines share.
         made = {
             "concept_keys": [fold_concept(concept) for concept in new.concepts],
             "search_title": search_text(new.title),
@@ -170,6 +175,7 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
         if was is None or (was.forgotten_at and not purge):
             return None
 
+        # Vectors first, as their rows refer to that of the memory.
         self._rows(statements.FORGET_VECTORS, id=id)
         self._rows(
             statements.PURGE_MEMORY if purge else statements.FORGET_MEMORY,
@@ -190,6 +196,7 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
     def retire_reports(self, ids: Sequence[int], *, reason: RetireReason) -> int:
         """Mark reports as no longer counting, and free their keys."""
         retired = self._rows(statements.RETIRE_REPORTS, ids=list(ids), reason=reason)
+        # Returned rows, not the number of ids given: a report may be retired already.
         if retired:
             self._reports_changed()
 
@@ -337,7 +344,9 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
         id_name: str,
         **made: object,
     ) -> dict[str, Any]:
+        # The id is taken last, as a refused record must not use it up.
         refuse_unstorable(new)
+        # Exactly one row: an INSERT that returns none or two would be a defect of the statement.
         [row] = self._rows(statement, **(asdict(new) | made), id=self._counters.next(id_name))
         failpoint(Failpoint.INSERT)
 

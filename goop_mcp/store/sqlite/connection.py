@@ -32,9 +32,12 @@ __all__ = [
 NEW_FILE_MODE = 0o600
 """Only the owner may read reports and memories; SQLite gives -wal and -shm the same mode."""
 
+# "goop" in ASCII, in the header of the file: by which programs recognize their own files.
 _APPLICATION = 0x676F6F70
 
+# 3.51.3 repaired a reset of the log that could overwrite commits of another process.
 _OLDEST_SAFE = (3, 51, 3)
+# FULL, as an acknowledged report must survive a power cut, not only the end of the process.
 _WRITER = (
     "synchronous=FULL",
     "cache_size=-16000",
@@ -46,7 +49,9 @@ _WRITER = (
     # of the file.
     "secure_delete=ON",
 )
+# A reader that wrote by mistake would bypass the lock of writers.
 _READER = ("query_only=ON", "cache_size=-8000", "mmap_size=0", "trusted_schema=OFF")
+# The lock of writers is held already, so only readers of a checkpoint are waited for.
 _PATIENCE_MS = 10_000
 _INDEX_KEEPS_DELETED = (
     "SELECT NOT EXISTS (SELECT 1 FROM memory_index_config WHERE k = 'secure-delete' AND v = 1)"
@@ -55,6 +60,7 @@ _INDEX_DELETES = "INSERT INTO memory_index (memory_index, rank) VALUES ('secure-
 # Several times the row of the longest reply. SQLite refuses a longer value before loading it.
 _LONGEST_ROW = 16 * 1024 * 1024
 _STEPS_BETWEEN_CLOCK_CHECKS = 100_000
+# More foreign names would not help whoever has to decide what the file is.
 _MOST_NAMED = 3
 # Ten times what the slowest migration took with a cold cache.
 _SECONDS_A_MEGABYTE = 2

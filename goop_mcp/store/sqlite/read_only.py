@@ -17,9 +17,12 @@ __all__ = ["read_only"]
 
 T = TypeVar("T")
 
+# Short: this is the database of another program, which must not be disturbed.
 _BUSY_MILLISECONDS = 1_000
+# Steps of SQLite's virtual machine, some seconds of work.
 _MOST_STEPS = 20_000_000
 _STEPS_AT_ONCE = 100_000
+# A copy is only needed in rare cases, and it must not fill the disk for temporary files.
 _MOST_COPIED = 256 * 1024 * 1024
 _ATTEMPTS = 3
 _FLAGS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
@@ -35,6 +38,7 @@ def read_only(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
     """
     try:
         for _ in range(_ATTEMPTS):
+            # Before the file is opened, since opening a pipe waits for its other end.
             _refuse_special_files(path)
             if _next_to(path, "-wal").exists():
                 return _ask_with_log(path, ask)
@@ -110,6 +114,7 @@ def _ask(path: Path, options: str, ask: Callable[[apsw.Connection], T]) -> T:
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         connection.execute("PRAGMA trusted_schema = OFF")
+        # NOFOLLOW again in the flags: the file may have been replaced since it was looked at.
         # Bounds the work that the content of the file can cause.
         steps = itertools.count(_STEPS_AT_ONCE, _STEPS_AT_ONCE)
         connection.set_progress_handler(lambda: next(steps) > _MOST_STEPS, _STEPS_AT_ONCE)

@@ -75,6 +75,8 @@ _TABLES: Final = {
     KeptReply: "kept_replies",
     KeptRun: "recorded_runs",
 }
+# Columns that hold a number. Every other column holds text, which _values() checks for each row: a
+# file that came from elsewhere may hold any type in any column.
 _NUMBERS: Final = frozenset(
     {
         "id",
@@ -90,6 +92,7 @@ _NUMBERS: Final = frozenset(
 )
 # Ten times the longest title that can be saved.
 _LONGEST_TITLE: Final = 1000
+# SQLite reads a negative LIMIT as no limit, so that one statement serves both cases.
 _ALL: Final = -1
 _DIALECT: Final = Dialect(
     schema="",
@@ -119,6 +122,8 @@ _OBJECTS: Final = {
     StoredReport: ("envelope", "verdict", "decision"),
     Confirmation: ("arguments",),
 }
+# The newest holders of a sketch only. A boilerplate sentence stands in very many memories and
+# distinguishes none of them.
 _BY_SKETCH: Final = (
     "SELECT memory_id FROM memory_sketches WHERE sketch = ? ORDER BY memory_id DESC LIMIT ?"
 )
@@ -129,11 +134,15 @@ class SqliteReadTransaction:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        # Counting words costs a lookup in the index for each, and one search runs up to three
+        # queries with the same words. The counts are those of this transaction, so they must not
+        # outlive it.
         self._frequencies: WordFrequencies | None = None
 
     @property
     def graphs(self) -> "GraphReader":
         """The rows of delegation runs."""
+        # Imported on use: the statements of delegation runs are large, and hooks never need them.
         return store.graph_rows.GraphReader(self._graph_rows)
 
     def revision(self) -> int:
@@ -171,6 +180,7 @@ class SqliteReadTransaction:
             id: sum(1 / len(ids) for ids in holders if id in ids)
             for id in _promising(holders, limit)
         }
+        # With equal shares the newer memory comes first: it is more often the one that was meant.
         ids = sorted(shares, key=lambda id: (shares[id], id), reverse=True)[:limit]
 
         return [
@@ -180,6 +190,8 @@ class SqliteReadTransaction:
     def memories(
         self, wanted: MemoryFilter, *, limit: int | None = None, before_id: int | None = None
     ) -> list[StoredMemory]:
+        # Filtering comes before LIMIT, so that a page is full as long as there are memories to fill
+        # it.
         """Return memories, newest first."""
         conditions, bindings = filtering(wanted)
         if before_id is not None:
@@ -219,6 +231,8 @@ class SqliteReadTransaction:
 
     def vectors(self, model: str, *, dimensions: int) -> list[tuple[int, Sequence[float]]]:
         """Return the ids of memories and their vectors."""
+        # The length is part of the question, as a model may keep its name and change its
+        # dimensions. Vectors of another length cannot be compared and count as absent.
         asked = (
             "SELECT memory_id, vector FROM vectors WHERE model = ? AND length(vector) = ? ORDER BY"
             " memory_id"
@@ -259,6 +273,7 @@ class SqliteReadTransaction:
     def rounds(self, *, limit: int | None = None) -> list[Round]:
         """Return the rounds, newest first."""
         newest_first = "ORDER BY number DESC LIMIT :limit"
+        # A database in which no round was ever opened is in round 1, which then has no row.
         found = self._select(Round, newest_first, {"limit": _limit(limit)})
         return found or [Round()][:limit]
 
@@ -308,6 +323,7 @@ class SqliteReadTransaction:
 
     def report_count(self, *, round: int | None = None) -> int:
         """Return how many envelopes are recorded."""
+        # Retired reports are not counted: the number is shown next to lists that leave them out.
         counted = "SELECT count(*) FROM reports WHERE retired IS NULL"
         if round is not None:
             counted += " AND round = :round"
@@ -339,6 +355,8 @@ class SqliteReadTransaction:
     def confirmations(self, *, round: int) -> list[Confirmation]:
         """Return what people confirmed in a round, oldest first."""
         newest = self._select(
+            # The newest are read, as they matter when there are more than MOST_CONFIRMATIONS, and
+            # turned round: documents show what was confirmed in the order in which it happened.
             Confirmation,
             "WHERE round = :round AND status = 'confirmed' ORDER BY id DESC LIMIT :limit",
             {"round": round, "limit": MOST_CONFIRMATIONS},
@@ -355,6 +373,8 @@ class SqliteReadTransaction:
     ) -> KeptDocument | None:
         """Return the document `name` as last kept."""
         newest = (
+            # One statement for the four combinations of its filters. Few documents are kept, so
+            # that the index that such a condition prevents would not be felt.
             "WHERE name = :name AND (:step IS NULL OR step = :step) AND (:round IS NULL OR round ="
             " :round) ORDER BY id DESC LIMIT 1"
         )
@@ -386,6 +406,7 @@ class SqliteReadTransaction:
 
     def kept_runs(self, *, before_id: int | None = None, limit: int) -> list[KeptRun]:
         """Return recorded runs that were not removed, newest first."""
+        # A removed run keeps its row without content, so that its number is never given to another.
         asked = "WHERE content <> '' AND id < coalesce(:before, 9e15) ORDER BY id DESC LIMIT :limit"
         return self._select(KeptRun, asked, {"before": before_id, "limit": limit})
 
@@ -397,6 +418,8 @@ class SqliteReadTransaction:
             return {}
 
         values = read_counters(str(found))
+        # Counters decide whether an agent is asked again. Reading broken ones as zero would start
+        # its attempts again, so that an error is better than a guess.
         if values is None:
             raise ForeignValueError("counters")
         return values
@@ -418,6 +441,8 @@ class SqliteReadTransaction:
         if document is not None:
             conditions.append("document = :document")
         if kinds is not None:
+            # One bound text for any number of kinds: SQLite has no lists as parameters, and a
+            # statement per number of kinds would fill its cache of statements.
             conditions.append("kind IN (SELECT value FROM json_each(:kinds))")
         if month is not None:
             conditions.append("substr(created_at, 1, 7) = :month")
@@ -443,6 +468,7 @@ class SqliteReadTransaction:
         """Return the revisions of the newest events shown in a document, newest first."""
         asked = (
             "SELECT revision FROM events WHERE document = :document AND (:up_to IS NULL OR revision"
+            # Skipped before the limit is applied, as a document shows a fixed number of entries.
             " <= :up_to) AND kind NOT IN (SELECT value FROM json_each(:without)) ORDER BY revision"
             " DESC LIMIT :limit"
         )
@@ -487,6 +513,8 @@ class SqliteReadTransaction:
     def _select(self, kind: type[Record], rest: str, bindings: Bindings) -> list[Record]:
         """Return records of `kind`, whose fields are named like the columns of its table `m`."""
         names = [each.name for each in fields(kind)]
+        # Named one by one, since a newer goop-mcp may have added columns that these records do not
+        # have.
         columns = ", ".join([f"m.{name}" for name in names])
         if kind in _OBJECTS:
             are_objects = " AND ".join(
@@ -522,6 +550,7 @@ def _values(names: Sequence[str], row: tuple[Any, ...]) -> dict[str, Any]:
 
     STRICT tables do not guarantee the types, as a file may be put together byte by byte.
     """
+    # The last column says whether all fields that have to be JSON objects are; it has no name.
     if len(row) > len(names) and not row[-1]:
         raise ForeignValueError("a text that is not a JSON object")
 
@@ -532,11 +561,14 @@ def _values(names: Sequence[str], row: tuple[Any, ...]) -> dict[str, Any]:
         if not isinstance(value, kind) and value is not None:
             raise ForeignValueError(name)
 
+    # Titles go into every list of memories. A forged one could fill the context of an agent.
     if len(named.get("title") or "") > _LONGEST_TITLE:
         raise ForeignValueError("title")
 
     for name in LISTS:
         if name in named:
+            # Most lists are empty, and parsing "[]" for each of them would take longer than the
+            # query.
             named[name] = _list(named[name]) if named[name] != "[]" else ()
 
     return named
@@ -548,6 +580,7 @@ def _list(text: str) -> tuple[Any, ...]:
     except (ValueError, TypeError, RecursionError) as error:
         raise ForeignValueError(text[:40]) from error
 
+    # Strings and whole numbers are all that we write. Anything deeper is not ours.
     if not isinstance(values, list) or not all(isinstance(value, str | int) for value in values):
         raise ForeignValueError(text[:40])
     return tuple(values)

@@ -23,10 +23,12 @@ __all__ = ["WordFrequencies", "filtering", "search"]
 
 # Among fewer memories no word is frequent enough to cost anything.
 _MANY_ROWS: Final = 10_000
+# Words that are in more than this share of the memories only cost time.
 _TOO_FREQUENT: Final = 0.2
 # A row costs about 1.2 microseconds to rank.
 _MOST_RANKED: Final = 3_000
 _CANDIDATES: Final = 100
+# The same as in the table's definition, or counts would be those of other words.
 _TOKENIZER: Final = ["unicode61", "remove_diacritics", "2"]
 
 _BY_TYPE: Final = "m.type IN (SELECT value FROM json_each(:types))"
@@ -80,6 +82,7 @@ class WordFrequencies:
         if not self.rows:
             return 0
 
+        # The index holds stems: `tests` and `testing` are one entry in it.
         if word not in self._known:
             terms = self._connection.fts5_tokenizer("porter", _TOKENIZER)(
                 word.encode(),
@@ -89,6 +92,8 @@ class WordFrequencies:
                 include_colocated=False,
             )
             counts = [self._connection.execute(_DOCUMENTS, (term,)).get or 0 for term in terms]
+            # A word may become several terms; a memory needs all of them, so the rarest is the
+            # bound.
             self._known[word] = min(counts, default=0)
 
         return self._known[word]
@@ -116,6 +121,8 @@ def search(
         return []
 
     filters = _filters(wanted)
+    # They are not in truth (memories about a concept tend to have a type), which only makes the
+    # estimate too low: ranking then takes longer, and no memory is missed.
     # The filters of a search are independent of its words, as far as anybody knows.
     share = math.prod(min(1.0, sum(map(frequencies.share, group))) for group in filters)
     query = (
@@ -125,6 +132,7 @@ def search(
         (f"({query.expression})", *(f"filter_tokens : ({_any_of(group)})" for group in filters))
     )
 
+    # The index knows levels of importance; a value between two of them needs the row.
     joins = wanted.min_importance > 0 and wanted.min_importance not in IMPORTANCE_LEVELS
     sql = _SEARCH.format(
         joined=_JOINED if joins else "", condition=f"AND {_BY_IMPORTANCE}" if joins else ""
@@ -171,6 +179,7 @@ def _with_some(
     if not frequencies.rows:
         return _Query(_any_of(words), 0)
 
+    # Rarest first: as many words find as there is time to rank.
     words.sort(key=frequencies.of)
     finding, matches = [words[0]], frequencies.of(words[0])
     ranking = []
@@ -182,6 +191,8 @@ def _with_some(
         elif count <= frequencies.rows * _TOO_FREQUENT:
             ranking.append(word)
 
+    # The bracket has the finding words twice: FTS5 needs an AND whose right side is true for each
+    # memory that was found, and ranks by all words in it.
     found = _any_of(finding)
     return _Query(f"({found}) AND ({found} OR {_any_of(ranking)})" if ranking else found, matches)
 

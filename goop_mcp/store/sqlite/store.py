@@ -30,13 +30,17 @@ from goop_mcp.store.write_queue import WriteQueue
 
 __all__ = ["LOCK_FILE", "SqliteStore"]
 
+# Next to the database; `write_lock` says why it is a file of its own.
 LOCK_FILE: Final = ".lock"
 
 T = TypeVar("T")
+# Seconds to wait for the writing thread where no caller gave a limit.
 _CHECK_TIMEOUT = 30.0
 # A check reads every page of the file, which takes long for a large one.
 _CHECK_SECONDS = 600.0
+# An acknowledged change waits for what follows it no longer than this.
 _VACUUM_PATIENCE_MS = 1000
+# On closing, nobody waits for the result, and a host may kill the process after a moment.
 _LAST_PATIENCE_MS = 200
 _log = logging.getLogger(__name__)
 
@@ -55,6 +59,7 @@ class SqliteStore:
         self._writer_of: FileIdentity | None = None
         self._writer_wal_files: WalFiles | None = None
         self._log_holds_forgotten = False
+        # Registered for the fork handler: a child must not use the connections of its parent.
         _stores.add(self)
 
     @property
@@ -95,6 +100,7 @@ class SqliteStore:
             return self.read(ask)
 
         # Another process is about to create the tables, or was killed before that.
+        # Reading never creates the file. What has no tables yet reads as a database without rows.
         return ask(SqliteReadTransaction(self._file.open_empty()))
 
     def write(
@@ -128,6 +134,8 @@ class SqliteStore:
     def backup(self, target: Path, *, force: bool = False) -> None:
         """Write one file at `target` that `restore` reads, while others read and write."""
         with self._file.translating(), self._readers.view() as connection:
+            # In memory, with all tables: so that no query needs a case for a project without a
+            # database.
             if not self.exists():
                 raise StoreError(
                     f"{self._file.name} does not exist, so there is nothing to copy; save something"
@@ -168,6 +176,7 @@ class SqliteStore:
         then: Callable[[T], None] | None,
         deadline: float,
     ) -> T:
+        # Tests stop a process here and at each later point, to show that no point loses a change.
         failpoint(Failpoint.LOCK)
         connection = self._open_writer()
         try:
@@ -175,6 +184,8 @@ class SqliteStore:
                 connection.set_busy_timeout(max(int((deadline - time.monotonic()) * 1000), 1))
                 answer = self._transaction(connection, change)
         except StoreError as error:
+            # An error of the file says nothing good about the pages that this connection has in
+            # memory.
             if _spoils_connection(error.__cause__):
                 self._close_writer()
 
@@ -204,6 +215,8 @@ class SqliteStore:
             answer = change(writing)
             connection.execute("COMMIT")
         except BaseException:
+            # SQLite rolls back by itself after some errors, such as a full disk. A second ROLLBACK
+            # would fail and hide the reason.
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
@@ -224,6 +237,7 @@ class SqliteStore:
         """
         was_there = self.exists()
         try:
+            # A view of the old rows is kept first: whoever restores the wrong backup can go back.
             connection = self._open_writer()
             kept = self._file.keep_view(connection) if was_there else None
         except OtherProgramError:
@@ -235,10 +249,12 @@ class SqliteStore:
             connection = self._open_writer()
 
         with self._file.translating(connection):
+            # Other processes may be in the middle of a read; a restore can wait for them.
             connection.set_busy_timeout(int(_CHECK_TIMEOUT * 1000))
             with connection.backup("main", copy, "main") as backup:
                 backup.step()
 
+        # Connections opened before hold pages of the replaced database in their caches.
         self._readers.close()
         self._close_writer()
         # Opening the writer again migrates a backup of an earlier version. The replaced rows must
@@ -287,6 +303,8 @@ class SqliteStore:
         return self._writer
 
     def _has_lost_its_log(self) -> bool:
+        # The writer remembers the inode of the log at opening. A cleaning tool, or a person who
+        # removes "temporary" files next to a database, changes it.
         """Return whether the log or its index was removed or replaced after opening the writer."""
         return (
             self._writer_wal_files is not None and self._file.wal_files() != self._writer_wal_files

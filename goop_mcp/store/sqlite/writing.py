@@ -48,8 +48,11 @@ if TYPE_CHECKING:
 
 __all__ = ["SqliteWriteTransaction"]
 
+# Not escaped to ASCII: the index of words reads these columns as they are stored.
 _as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 _CALLER: Final = "INSERT INTO callers (revision, caller, tool, request_id) VALUES (?, ?, ?, ?)"
+# Emptied in place: the row stays, so that a number never stands for two memories and an export of
+# changes can show that this one is gone. The triggers of the table remove its words.
 _FORGET: Final = """
 UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '',
   inner_words = '', filter_tokens = '', facts = '[]', source_files = '[]', sketches = '[]',
@@ -57,10 +60,14 @@ UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '
   revision = :revision, forgotten_at = :forgotten_at
 WHERE id = :id
 """
+# In one statement with the check, as the memory may have been forgotten while its vector was
+# computed outside of the transaction.
 _VECTOR: Final = """
 INSERT OR REPLACE INTO vectors (memory_id, model, vector)
 SELECT id, :model, :vector FROM memories WHERE id = :id AND forgotten_at IS NULL
 """
+# The key of a retired report becomes free for the report that replaces it. The id makes the old one
+# unique, however often a report with this key is retired.
 _RETIRE: Final = """
 UPDATE reports SET retired = :reason, idempotency_key = idempotency_key || ':' || id
 WHERE id IN (SELECT value FROM json_each(:ids)) AND retired IS NULL
@@ -101,6 +108,8 @@ UPDATE recorded_runs SET content = '', mac = '' WHERE id IN (
   ) WHERE place > ? OR bytes > ?
 )
 """
+# Rows without content remain for a while, to distinguish "removed" from "never recorded". This
+# bounds their number as well.
 _FORGET_RUNS: Final = """
 DELETE FROM recorded_runs
 WHERE id <= (SELECT id FROM recorded_runs ORDER BY id DESC LIMIT 1 OFFSET ?)
@@ -122,6 +131,8 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
 
     def __init__(self, connection: apsw.Connection) -> None:
         super().__init__(connection)
+        # None until the first change, so that a transaction that only looks does not use up a
+        # revision.
         self._revision: int | None = None
         self.has_forgotten = self.has_purged = False
 
@@ -135,6 +146,8 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         if self._revision is None:
             raised = "UPDATE meta SET value = value + 1 WHERE key = 'revision' RETURNING value"
             self._revision = int(self._connection.execute(raised).get)
+            # In the same transaction as the change: who did it is known for every revision or for
+            # none.
             if (request := current_request()) is not None and request.caller is not None:
                 self._connection.execute(
                     _CALLER, (self._revision, request.caller, request.tool, request.id)
@@ -144,6 +157,7 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
 
     def add_memory(self, new: NewMemory) -> StoredMemory:
         """Add a memory whose key and fingerprint are unused."""
+        # Before the revision is taken: a refused memory leaves no gap.
         refuse_unstorable(new)
         revision = self.next_revision()
         values = _values_of(new)
@@ -153,6 +167,7 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
             "filter_tokens": filter_tokens(new.type, new.importance, new.concepts),
         }
         id = self._insert("memories", {**values, **made, "revision": revision})
+        # A concept may be given in two spellings that fold to the same key.
         self._connection.executemany(
             "INSERT INTO memory_concepts (concept, memory_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
             _concept_rows(id, new.concepts),
@@ -173,6 +188,8 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         self, id: int, *, forgotten_at: str, purge: bool = False
     ) -> StoredMemory | None:
         """Empty a memory, or remove its row."""
+        # Purging is also possible later: forgetting hides a memory at once, and a person may decide
+        # afterwards that not even its number should stay.
         found = self.memory(id)
         if found is None or (found.forgotten_at is not None and not purge):
             return None
@@ -213,9 +230,11 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
 
     def retire_reports(self, ids: Sequence[int], *, reason: RetireReason) -> int:
         """Mark reports as no longer counting, and free their keys."""
+        # One bound JSON text for any number of ids, as SQLite limits the number of parameters.
         self._connection.execute(_RETIRE, {"ids": _as_json(list(ids)), "reason": reason})
         retired = self._connection.changes()
         if retired:
+            # Views that only look at new reports would miss this change without the mark.
             self._reports_changed()
 
         failpoint(Failpoint.INSERT)
@@ -242,6 +261,7 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         """Keep a reply in place of the earlier one of the same agent and key."""
         refuse_unstorable(new)
         refuse_long_reply(new)
+        # Replaced rather than updated, so that the id shows which reply came last.
         self._connection.execute(
             "DELETE FROM kept_replies WHERE agent = ? AND agent_key = ?", (new.agent, new.agent_key)
         )
@@ -258,6 +278,8 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         values = _values_of(new)
         kept = KeptRun(id=self._insert("recorded_runs", values), **values)
         self._connection.execute(_TOO_MANY_RUNS, (MOST_KEPT_RUNS, MOST_BYTES_OF_KEPT_RUNS))
+        # After removal of contents: the bound on rows is above that on contents, so that what is
+        # dropped here has been empty for long.
         self._connection.execute(_FORGET_RUNS, (MOST_KNOWN_RUNS,))
 
         return kept
@@ -307,8 +329,11 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
 
     def _set_round(self, round: Round) -> Round:
         refuse_unstorable(round)
+        # Deleted and inserted, as nearly every column may change and only `number` identifies a
+        # round.
         self._remove_round(round.number)
         self._insert("rounds", _values_of(round))
+        # A round that is closed or reopened changes which reports count, without changing a report.
         self._reports_changed()
 
         return round
@@ -350,6 +375,7 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         return answered
 
     def _insert(self, table: str, values: dict[str, Any]) -> int:
+        # Lists are stored as JSON; the record keeps the tuple.
         lists = {name: _as_json(values[name]) for name in LISTS if name in values}
         names = ", ".join(values)
         slots = ", ".join(f":{name}" for name in values)
