@@ -319,7 +319,8 @@ def retry(
 ) -> int:
     """Let TASK of RUN, which has ended, run again; `goop-mcp runs resume` then does it."""
     with opened_application(project, database=database, project_id=project_id) as application:
-        Ledger(application.store).retry(run, task, downstream=downstream, fresh=fresh)
+        ledger = Ledger(application.store)
+        ledger.retry(run, task, by=person_at_terminal(), downstream=downstream, fresh=fresh)
 
     show(f"{task} runs again with: goop-mcp runs resume {run}\n")
 

@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -72,6 +72,10 @@ class ProgramAgent:
             "GOOP_ATTEMPT": str(message.attempt),
             "GOOP_IDEMPOTENCY_KEY": self._call.key,
         }
+        # The first message of a round, or after a crash, goes on in the conversation of the task;
+        # to the program it would be the first one ever, which begins another.
+        if message.way == "first" and self._program.session is not None:
+            message = replace(message, way="same_conversation")
         return await self._program.ask(message)
 
 

@@ -348,10 +348,15 @@ class RunChange:
 
         # A task that waits for what it sent back is done for now as well: it begins again later.
         self.move(row, "accepted", reason=None, message=None, **ended)
+        step = step_of(row)
+        agent = step.agent if isinstance(step, GraphTask) else None
         for added in expansion.added:
-            self._rows.add(
-                self._row_of(added.task, distance=0, parent=added.parent, depth=added.depth)
-            )
+            new = self._row_of(added.task, distance=0, parent=added.parent, depth=added.depth)
+            # What goes on with the same agent goes on in its conversation, unless it is to be a
+            # fresh one; a session means nothing to another agent.
+            if not added.fresh and added.task.agent == agent:
+                new = new._replace(session=session)
+            self._rows.add(new)
             for need in added.task.needs:
                 self._rows.add(GraphNeedRow(self.run.id, added.task.id, need))
             self.event(added.task.id, "added", {"by": row.id, "agent": added.task.agent})

@@ -67,6 +67,9 @@ LEASE_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 10.0
 """How long after its lease a task of another host is left alone: its programs end meanwhile."""
 
+KEPT_RUNS: Final = 500
+"""Runs that have ended and are kept: a project that runs a graph every hour must not grow on."""
+
 _LOOKED_AT: Final = 200
 _OLD_RUNNERS: Final = 7 * 86_400.0
 _LONGEST_INPUT: Final = 1_000_000
@@ -120,7 +123,7 @@ class Nothing:
 
 
 class Ledger:
-    """The runs in `store`; `limit` calls of agents are recorded as `keep` says."""
+    """The runs in `store`, of which `kept_runs` that have ended are kept, the newest."""
 
     def __init__(
         self,
@@ -128,9 +131,11 @@ class Ledger:
         *,
         lease_seconds: float = LEASE_SECONDS,
         grace_seconds: float = GRACE_SECONDS,
+        kept_runs: int = KEPT_RUNS,
     ) -> None:
         self.store = store
         self.lease_seconds, self._grace = lease_seconds, grace_seconds
+        self._kept_runs = kept_runs
         self._graphs: dict[str, Graph] = {}
 
     # Runs
@@ -176,6 +181,7 @@ class Ledger:
                 last_seq=0,
             )
             source = GraphSource(graph=as_json(graph.to_dict()), input=redact(written).text)
+            writing.graphs.remove_old_runs(keep=self._kept_runs)
             writing.graphs.add_run(run, source)
             change = RunChange(writing, run, graph)
             change.event(None, "created", {"graph": graph.name, "tasks": len(graph.steps)})
@@ -314,8 +320,10 @@ class Ledger:
 
         return self.store.write(write)
 
-    def retry(self, id: str, task: str, *, downstream: bool = False, fresh: bool = False) -> None:
-        """Run an ended task again; `downstream` also what needs it, which is done otherwise.
+    def retry(
+        self, id: str, task: str, *, by: str, downstream: bool = False, fresh: bool = False
+    ) -> None:
+        """Run an ended task again for `by`; `downstream` also what needs it, which is done already.
 
         `fresh` begins another conversation. Raises RunError for a task that has not ended.
         """
@@ -332,7 +340,7 @@ class Ledger:
                 # What was left out because of it gets its turn in any case.
                 if downstream or dependant.state == "skipped":
                     change.again(dependant, notes=None, fresh=fresh)
-            change.event(task, "again", {"downstream": downstream})
+            change.event(task, "again", {"by": by, "downstream": downstream})
             change.look_again(task)
             change.save()
 

@@ -327,9 +327,13 @@ class Runner:
         try:
             while isinstance(found, Claim):
                 found = await self._work_safely(found)
+                # Before anything else runs: it is in the place of the one that ended.
+                if isinstance(found, Claim):
+                    self._busy.add(found.row.id)
                 await self._show_events()
                 if isinstance(found, Claim) and self._is_stopping:
                     await self._stored(self._ledger.release, found)
+                    self._busy.discard(found.row.id)
                     found = None
                 if not isinstance(found, Claim) or found.more:
                     # Whoever claims looks whether other tasks may begin too, or all have ended.

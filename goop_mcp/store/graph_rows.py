@@ -269,6 +269,10 @@ _RUNS: Final = _select(
     GraphRunRow,
     "AND (:all = 1 OR ended_at IS NULL) ORDER BY created_at DESC, id LIMIT :limit",
 )
+_TOO_OLD: Final = (
+    "SELECT id FROM {goop}graph_runs WHERE {mine} AND ended_at IS NOT NULL"
+    " ORDER BY ended_at DESC, id LIMIT 100 OFFSET :keep"
+)
 _UNFINISHED: Final = _select(
     GraphRunRow, "AND ended_at IS NULL AND name = :name ORDER BY created_at DESC, id LIMIT 1"
 )
@@ -545,10 +549,11 @@ class GraphWriter(GraphReader):
                 for statement in _REMOVE_STEP:
                     self._ask(statement, {"run": run, "id": row.id})
 
-    def remove_run(self, run: str) -> None:
-        """Remove a run with all that belongs to it."""
-        for statement in _REMOVE_RUN:
-            self._ask(statement, {"run": run})
+    def remove_old_runs(self, *, keep: int) -> None:
+        """Remove the runs that ended first, with all that belongs to them, but for `keep`."""
+        for (run,) in self._ask(_TOO_OLD, {"keep": keep}):
+            for statement in _REMOVE_RUN:
+                self._ask(statement, {"run": run})
 
 
 # Rows in one statement. SQLite takes 32,766 values in it and a task has 28. Each number of rows is

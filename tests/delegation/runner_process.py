@@ -74,7 +74,7 @@ class LoggedAgent:
         named = [line for line in message.text.splitlines() if line.startswith("Do task ")]
         # A message about a rejected report does not repeat the task.
         task = self._task = named[0].split()[-1] if named else self._task
-        self._log.add("begin", task=task, attempt=message.attempt, text=message.text[:300])
+        self._log.add("begin", task=task, attempt=message.attempt, text=message.text)
         await anyio.sleep(self._orders.seconds)
         self._log.add("end", task=task, attempt=message.attempt)
         status = self._orders.statuses[min(message.attempt, len(self._orders.statuses)) - 1]

@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -53,10 +53,13 @@ class Place:
             process.wait(timeout=60)
         self.store.close()
 
-    def start(self, run: str, orders: Orders = USUAL) -> "subprocess.Popen[bytes]":
-        """Start a runner of `run`."""
+    def start(
+        self, run: str, orders: Orders = USUAL, *, errors: Path | None = None
+    ) -> "subprocess.Popen[bytes]":
+        """Start a runner of `run`, which writes its warnings to `errors`."""
         given = replace(orders, folder=str(self.folder), url=self.url, run=run, log=str(self.log))
-        process = subprocess.Popen(given.words())
+        with nullcontext() if errors is None else errors.open("ab") as stream:
+            process = subprocess.Popen(given.words(), stderr=stream)
         self._processes.append(process)
 
         return process

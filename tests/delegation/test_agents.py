@@ -12,6 +12,7 @@ import pytest
 from goop_mcp import ask_until_accepted
 from goop_mcp.delegation.agents import (
     GraphAgentError,
+    ProgramAgent,
     TaskCall,
     agent_makers,
     commands_of,
@@ -19,7 +20,8 @@ from goop_mcp.delegation.agents import (
 )
 from goop_mcp.delegation.graph import Graph, GraphError
 from goop_mcp.delegation.parts import GraphAgent, GraphRetry, GraphTask
-from goop_mcp.retry import Agent, Outcome
+from goop_mcp.retry import Agent, Message, Outcome
+from goop_mcp.retry.command_line import Answer, CommandLineAgent
 from tests.delegation.reports import report
 from tests.retry.agents import both_backends, run
 
@@ -221,3 +223,23 @@ def test_programs_are_known_while_they_run(tmp_path: Path) -> None:
     anyio.run(lambda: ask_until_accepted(one, "x", policy=policy))
     assert started == [int((tmp_path / "pid").read_text())]
     assert os.environ.get("GOOP_RUN") is None
+
+
+def test_the_first_message_of_another_round_goes_on_in_the_conversation(tmp_path: Path) -> None:
+    code = "print(json.dumps([sys.argv[1], sys.argv[2]]))"
+
+    def command(text: str, session: str | None) -> list[str]:
+        return [*program(tmp_path, code), str(session), text]
+
+    def read(output: str) -> Answer:
+        session, text = json.loads(output)
+        return Answer(f"{session}: {text}", session="s2")
+
+    async def talk() -> list[str]:
+        made_of = CommandLineAgent(command=command, read=read, folder=tmp_path)
+        agent = ProgramAgent(made_of, TaskCall(run="r", task="t", folder=tmp_path, session="s1"))
+        texts = [await agent.ask(Message("Correct it.")), await agent.ask(Message("And now?"))]
+        texts.append(await agent.ask(Message("Anew", way="fresh", attempt=3)))
+        return [each.text for each in texts]
+
+    assert anyio.run(talk) == ["s1: Correct it.", "s2: And now?", "None: Anew"]

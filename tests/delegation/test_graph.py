@@ -8,8 +8,10 @@ from goop_mcp.delegation.graph import Graph, GraphError
 from goop_mcp.delegation.lines import json_lines, line_of, toml_lines
 from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphLimits, GraphTask
 from goop_mcp.delegation.placeholders import MissingValueError, fill_in
+from goop_mcp.delegation.states import NeededStep, readiness
 from goop_mcp.validation.safe_json import JsonValue
 from tests.delegation.graphs import write_login
+from tests.requirements import requirement
 
 
 def test_the_graph_of_the_documentation_is_read_as_it_is_written(tmp_path: Path) -> None:
@@ -116,6 +118,22 @@ def test_what_is_wrong_is_refused_with_its_line(
     assert refused.value.lines()[0].startswith(f"{file.as_posix()}:{line}: ")
 
 
+@requirement("H-68")
+def test_sessions_at_once_are_one_wave_and_what_needs_them_the_next() -> None:
+    sessions = ("backend", "frontend", "docs")
+    parallel = tuple(GraphTask(name, agent="x", prompt="Go") for name in sessions)
+    assert Graph(name="parallel", agents=(GraphAgent("x"),), tasks=parallel).waves == (sessions,)
+
+    after = GraphTask("review", agent="x", prompt="Look", needs=sessions)
+    graph = Graph(name="both", agents=(GraphAgent("x"),), tasks=(*parallel, after))
+    assert graph.waves == (sessions, ("review",))
+    states = dict.fromkeys(sessions, "accepted")
+    assert readiness("accepted", [NeededStep(each) for each in states.values()]) == "ready"
+    states["docs"] = "running"
+    assert readiness("accepted", [NeededStep(each) for each in states.values()]) == "waiting"
+
+
+@requirement("H-68")
 def test_a_cycle_is_refused_with_its_path(tmp_path: Path) -> None:
     file = write_login(tmp_path, 'agent = "planner"\n', 'agent = "planner"\nneeds = ["review"]\n')
     with pytest.raises(GraphError, match=r"cycle: plan → \w+ → review → plan; take"):

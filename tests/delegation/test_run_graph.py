@@ -155,3 +155,23 @@ def test_a_changed_graph_keeps_what_is_the_same(store: Store, tmp_path: Path) ->
         assert done.waiting_for == ("ship",)
 
     anyio.run(play)
+
+
+def test_of_the_runs_that_ended_the_newest_are_kept(store: Store) -> None:
+    ledger = Ledger(store, kept_runs=2)
+    small = Graph(
+        name="small",
+        agents=(GraphAgent("team"),),
+        tasks=(GraphTask("a", agent="team", prompt="A"),),
+    )
+    still_open = ledger.create(small, input={})
+    ended = []
+    for _ in range(4):
+        ended.append(ledger.create(small, input={}))
+        ledger.cancel(ended[-1], by="Kim")
+
+    last = ledger.create(small, input={})
+    known = store.read(lambda reading: reading.graphs.runs(include_ended=True))
+    assert {row.id for row in known} == {still_open, *ended[-2:], last}
+    assert store.read(lambda reading: reading.graphs.events(ended[0])) == []
+    assert store.read(lambda reading: reading.graphs.tasks(ended[0])) == []

@@ -256,6 +256,9 @@ def test_a_cancelled_run_ends_and_a_task_of_it_can_be_run_again(goop: Call, proj
     assert goop("runs", "resume", run_id).code == 4
     assert goop("runs", "retry", run_id, "ui").code == 0
     assert goop("runs", "resume", run_id).code == 3
+    events = [json.loads(line) for line in goop("runs", "export", run_id).out.splitlines()]
+    [again] = [each["data"] for each in events if each["what"] == "again"]
+    assert again["by"]
 
 
 def test_the_first_interrupt_lets_calls_end_and_the_run_goes_on_later(

@@ -1,0 +1,82 @@
+"""The database is away or full for a while: runners wait, keep their answers, and lose nothing."""
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tests.delegation.runners import USUAL, Place, check_run, one_wave, within
+from tests.postgres import Server
+
+if sys.platform != "win32":
+    import resource
+
+TASKS = 12
+AWAY = 20.0
+# The lease outlasts the time that the database is away, as the usual one does.
+PATIENT = replace(USUAL, seconds=0.3)
+
+
+def carry_out(place: Place, trouble: Callable[[int], None], errors: Path) -> None:
+    """Carry out a graph, with `trouble` for the process of the runner when a third is done."""
+    run = place.ledger.create(one_wave(TASKS, parallel=3), input={})
+    runner = place.start(run, PATIENT, errors=errors)
+    within(60, lambda: place.count("end") >= TASKS // 3)
+    trouble(runner.pid)
+    assert runner.wait(timeout=120) == 0
+
+    check_run(place.store, run)
+    assert Counter(place.states(run).values()) == {"accepted": TASKS}
+    assert place.accepted_times(run) == dict.fromkeys(place.states(run), 1)
+    # The answers of that time were kept: nobody was asked again.
+    assert place.count("begin") == TASKS
+
+
+@pytest.mark.delegation
+def test_a_file_that_others_lock_for_twenty_seconds(tmp_path: Path) -> None:
+    def lock(_pid: int) -> None:
+        [file] = tmp_path.rglob("goop.db")
+        other = apsw.Connection(str(file))
+        other.set_busy_timeout(10_000)
+        other.execute("BEGIN IMMEDIATE")
+        time.sleep(AWAY)
+        other.execute("ROLLBACK")
+        other.close()
+
+    with Place(tmp_path, None) as place:
+        carry_out(place, lock, tmp_path / "errors")
+
+
+@pytest.mark.delegation
+def test_a_server_that_is_gone_for_twenty_seconds(tmp_path: Path) -> None:
+    with Server(durable=True) as server, server.database() as database:
+
+        def restart(_pid: int) -> None:
+            server.kill()
+            time.sleep(AWAY)
+            server.start_again()
+
+        with Place(tmp_path, database.url()) as place:
+            carry_out(place, restart, tmp_path / "errors")
+    assert "the database does not answer" in (tmp_path / "errors").read_text()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the files of another process")
+def test_a_disk_that_is_full_for_a_while(tmp_path: Path) -> None:
+    errors = tmp_path / "errors"
+
+    def fill(pid: int) -> None:
+        before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        size = max(each.stat().st_size for each in tmp_path.rglob("goop.db*"))
+        # No file may grow any more, as on a disk without room; the log of the agents is smaller.
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, before[1]))
+        within(60, lambda: "the database does not answer" in errors.read_text())
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+
+    with Place(tmp_path, None) as place:
+        carry_out(place, fill, errors)
