@@ -239,7 +239,7 @@ def test_the_first_message_of_another_round_goes_on_in_the_conversation(tmp_path
         made_of = CommandLineAgent(command=command, read=read, folder=tmp_path)
         agent = ProgramAgent(made_of, TaskCall(run="r", task="t", folder=tmp_path, session="s1"))
         texts = [await agent.ask(Message("Correct it.")), await agent.ask(Message("And now?"))]
-        texts.append(await agent.ask(Message("Anew", way="fresh", attempt=3)))
+        texts.append(await agent.ask(Message("Again", way="fresh", attempt=3)))
         return [each.text for each in texts]
 
-    assert anyio.run(talk) == ["s1: Correct it.", "s2: And now?", "None: Anew"]
+    assert anyio.run(talk) == ["s1: Correct it.", "s2: And now?", "None: Again"]
