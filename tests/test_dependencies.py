@@ -18,7 +18,11 @@ OURS = {"goop_mcp", "tests", "benchmarks"}
 # Where a distribution is not called as its module and may be missing here.
 NAMES = {"agents": "openai-agents", "pydantic_ai": "pydantic-ai-slim"}
 # These have environments of their own, with versions of their own.
-ELSEWHERE = (ROOT / "tests" / "frameworks", ROOT / "benchmarks" / "peers")
+ELSEWHERE = (
+    ROOT / "tests" / "frameworks",
+    ROOT / "benchmarks" / "peers",
+    ROOT / "benchmarks" / "engines",
+)
 # What the package may import without declaring it, with the reason.
 UNDECLARED = {
     "_typeshed": "exists for type checkers only",

@@ -45,7 +45,7 @@ def test_what_begins_so_comes_before_what_holds_it(connection: Connection) -> No
         ("goop://docs/{protocol}", [*list_documents()]),
         (
             "goop://schemas/{protocol}/{version}",
-            ["graph", *PROTOCOLS, "hooks", "options", "result"],
+            ["checks", "graph", *PROTOCOLS, "hooks", "options", "result"],
         ),
         ("repair_report", PROTOCOLS),
         ("resolve_blocker", PROTOCOLS),
