@@ -163,7 +163,10 @@ def _details(task: TaskView, now: datetime | None) -> str:
         f"attempt {task.attempt}/{max(task.most, task.attempt)}" if task.attempt else "",
         f"{seconds:.0f} s" if seconds >= 1 else "",
         f"{task.tokens:,} tokens" if task.tokens else "",
-        f"decided: {excerpt(task.decision, 40)}" if task.decision else "",
+        # The message of a gate begins with its answer: it would stand there twice.
+        f"decided: {excerpt(task.decision, 40)}"
+        if task.decision and not task.message.startswith(task.decision)
+        else "",
         excerpt(task.message, 200),
         f"last rejected: {excerpt(task.rejected, 120)}"
         if task.rejected and task.state in ("running", "retrying")

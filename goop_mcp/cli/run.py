@@ -73,7 +73,7 @@ def run(
     if not words:
         raise click.UsageError(
             "no command is named; write goop-mcp run --name tests -- pytest -q, or the name of a"
-            " check in .goopspec/checks.toml"
+            " check in .goopspec/checks.toml or goop-mcp.toml"
         )
     if name is not None and not run_arguments.is_name(name):
         raise click.UsageError(

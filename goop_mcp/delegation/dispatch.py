@@ -18,7 +18,7 @@ from goop_mcp.delegation.agents import agent_makers
 from goop_mcp.delegation.changes import find_task
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger, RunError
-from goop_mcp.delegation.runner import OnEvent, RecordReport, Runner, TaskOutcome, outcome_of_run
+from goop_mcp.delegation.runner import OnEvent, RecordReport, Runner, TaskOutcome
 from goop_mcp.delegation.states import ENDED
 from goop_mcp.errors import GoopError, StoreError
 from goop_mcp.retry.replies import Agent
@@ -176,18 +176,20 @@ async def run_task(
     runner = Runner(ledger, run, makers, project=folder)
     while True:
         is_claimed = await runner.run_task(task)
-        state = await anyio.to_thread.run_sync(ledger.store.read, partial(_state_of, run, task))
-        if state in ENDED or state == "input_required":
-            done = await anyio.to_thread.run_sync(outcome_of_run, ledger, run)
-            return done.tasks[task]
-        if state == "waiting":
+        found = await anyio.to_thread.run_sync(ledger.store.read, partial(_outcome_of, run, task))
+        if found.state in ENDED or found.state == "input_required":
+            return found
+        if found.state == "waiting":
             raise RunError(f"{task} of {run} waits for other tasks; run them first")
         if not is_claimed:
             await anyio.sleep(_WAITS)
 
 
-def _state_of(run: str, task: str, reading: ReadTransaction) -> str:
-    return find_task(reading, run, task).state
+def _outcome_of(run: str, task: str, reading: ReadTransaction) -> TaskOutcome:
+    # Of this task alone: an engine asks for each of thousands.
+    row = find_task(reading, run, task)
+    is_over = row.state in ENDED or row.state == "input_required"
+    return TaskOutcome.of(row, reading.graphs.attempts(run, task) if is_over else ())
 
 
 async def open_runs(ledger: Ledger) -> list[GraphRunRow]:

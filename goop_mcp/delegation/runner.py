@@ -6,7 +6,7 @@ know of each other is in the store.
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -40,7 +40,7 @@ from goop_mcp.retry.jobs import Job
 from goop_mcp.retry.loop import RetryLoop, outcome_of
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent, Message, Reply
-from goop_mcp.store.graph_rows import GraphEventRow, GraphTaskRow
+from goop_mcp.store.graph_rows import GraphAttemptRow, GraphEventRow, GraphTaskRow
 from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.safe_json import JsonValue
@@ -89,6 +89,24 @@ class TaskOutcome:
     decision: str | None = None
     envelope: Mapping[str, JsonValue] | None = None
     attempts: tuple[str, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, row: GraphTaskRow, attempts: Iterable[GraphAttemptRow]) -> "TaskOutcome":
+        """Return what came of the task in `row`; of `attempts` those of its last round count."""
+        return cls(
+            state=row.state,
+            reason=row.reason,
+            message=row.message,
+            decision=row.decision,
+            envelope=json.loads(row.result).get("envelope") if row.result else None,
+            attempts=tuple(
+                [
+                    each.outcome
+                    for each in attempts
+                    if each.round == row.round and each.outcome is not None
+                ]
+            ),
+        )
 
     @property
     def outcome(self) -> Outcome | None:
@@ -626,24 +644,13 @@ def outcome_of_run(ledger: Ledger, id: str) -> GraphOutcome:
 
     def read(reading: ReadTransaction) -> GraphOutcome:
         run, rows = find_run(reading, id), reading.graphs.tasks(id)
-        answers: dict[tuple[str, int], list[str]] = {}
+        attempts: dict[str, list[GraphAttemptRow]] = {}
         for each in reading.graphs.attempts(id):
-            if each.outcome is not None:
-                answers.setdefault((each.task, each.round), []).append(each.outcome)
+            attempts.setdefault(each.task, []).append(each)
         return GraphOutcome(
             id=id,
             state=run.state,
-            tasks={
-                row.id: TaskOutcome(
-                    state=row.state,
-                    reason=row.reason,
-                    message=row.message,
-                    decision=row.decision,
-                    envelope=json.loads(row.result).get("envelope") if row.result else None,
-                    attempts=tuple(answers.get((row.id, row.round), ())),
-                )
-                for row in rows
-            },
+            tasks={row.id: TaskOutcome.of(row, attempts.get(row.id, ())) for row in rows},
             waiting_for=tuple(row.id for row in rows if row.state == "input_required"),
         )
 

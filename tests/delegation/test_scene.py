@@ -141,6 +141,11 @@ def test_a_review_that_never_accepts_ends_at_a_person_who_sees_the_way_it_went(
 
     # The person takes the work as it is.
     assert goop("runs", "answer", run_id, "review", "accept").code == 0
+    shown = goop("runs", "show", run_id).out
+    [line] = [each for each in shown.splitlines() if " review " in each]
+    # The answer is shown once, with who gave it.
+    assert "accepted by terminal" in line
+    assert "decided" not in line
     assert goop("runs", "answer", run_id, "ui", "fail").code == 0
     assert goop("runs", "resume", run_id).code == 1
     assert table(goop, run_id)["test"] == "accepted"
