@@ -1,6 +1,7 @@
 """Runner processes that tests start, stop and kill, and what must hold of a run at any time."""
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -26,7 +27,7 @@ from goop_mcp.store.interface import Store
 from goop_mcp.store.opening import open_store
 from tests.delegation.runner_process import Orders
 
-__all__ = ["Place", "check_run", "one_wave", "within"]
+__all__ = ["Place", "check_run", "one_wave", "stand_still", "within"]
 
 Entry = Mapping[str, Any]
 USUAL = Orders(folder="", url=None, run="", log="")
@@ -99,6 +100,19 @@ def within(seconds: float, holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < until, "it did not happen in time"
         time.sleep(0.01)
+
+
+def stand_still(place: "Place", process: "subprocess.Popen[bytes]") -> None:
+    """Stop a process where it holds no lock of the database, for which all others would wait."""
+
+    def stop(_writing: object) -> None:
+        process.send_signal(signal.SIGSTOP)
+        # Returns once it stands still, and not when the signal was sent.
+        _, status = os.waitpid(process.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status)
+
+    # Within a change of ours: nobody else is in one.
+    place.store.write(stop)
 
 
 def one_wave(count: int, *, parallel: int, max_tokens: int | None = None) -> Graph:

@@ -12,7 +12,14 @@ from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphRetry, GraphTask
 from goop_mcp.store.interface import WriteTransaction
 from tests.delegation.agent_program import lives
-from tests.delegation.runners import USUAL, Place, check_run, one_wave, within
+from tests.delegation.runners import (
+    USUAL,
+    Place,
+    check_run,
+    one_wave,
+    stand_still,
+    within,
+)
 
 # Longer than any of these tests: a task that is taken over earlier was not waited for.
 PATIENT = replace(USUAL, lease=300.0)
@@ -41,7 +48,7 @@ def test_a_runner_on_another_machine_is_waited_for_until_its_lease_ends(place: P
     hasty = replace(USUAL, lease=2.0, grace=0.5)
     first = place.start(run, replace(hasty, seconds=60.0))
     within(60, lambda: place.count("begin") == 2)
-    first.send_signal(signal.SIGSTOP)
+    stand_still(place, first)
 
     rows = place.store.read(lambda reading: reading.graphs.tasks(run, state="running"))
     [owner] = {row.owner or "" for row in rows}
@@ -58,7 +65,7 @@ def test_late_answers_of_a_runner_that_stood_still_change_nothing(place: Place) 
     run = place.ledger.create(one_wave(3, parallel=3), input={})
     sleeper = place.start(run, replace(PATIENT, lease=1.5, seconds=2.0))
     within(60, lambda: place.count("begin") == 3)
-    sleeper.send_signal(signal.SIGSTOP)
+    stand_still(place, sleeper)
 
     place.finish(run, replace(PATIENT, lease=1.5))
     accepted = place.accepted_times(run)
@@ -206,7 +213,7 @@ def test_a_lease_is_never_longer_than_a_lease(place: Place) -> None:
     run = place.ledger.create(one_wave(2, parallel=1), input={})
     first = place.start(run, replace(PATIENT, seconds=60.0, lease=2.0))
     within(60, lambda: place.count("begin") == 1)
-    first.send_signal(signal.SIGSTOP)
+    stand_still(place, first)
 
     [row] = place.store.read(lambda reading: reading.graphs.tasks(run, state="running"))
     assert row.owner is not None
