@@ -1,7 +1,7 @@
 """Evidence: what a caller knows about an agent's work, for `validate(..., evidence=…)`."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from goop_mcp.evidence.activity import (
@@ -25,15 +25,18 @@ class Evidence:
     `activity` is what a reader made of a transcript. `commands` and `files` are for callers that
     ran the commands themselves, or have only lists of them; they are added to the activity, and
     without one they count as everything that the agent did. `base` is the id of the commit at which
-    the task began, None if unknown; `Expectations.base` counts first. `runs` are runs of the
-    recorder, oldest first, and `tree` is the present state of the files; or `runs` is a function
-    that returns both for the checks of a report.
+    the task began, None if unknown; `Expectations.base` counts first. `changed` are the tracked
+    files that had changes without a commit at that time: the path from the project's folder, with
+    size in bytes and modification time in nanoseconds. `runs` are runs of the recorder, oldest
+    first, and `tree` is the present state of the files; or `runs` is a function that returns both
+    for the checks of a report.
     """
 
     activity: AgentActivity | None = None
     commands: tuple[ObservedCommand, ...] = ()
     files: tuple[ObservedFile, ...] = ()
     base: str | None = None
+    changed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     runs: tuple[RecordedRun, ...] | RunSource = ()
     tree: WorkTree | None = None
 
@@ -67,10 +70,14 @@ class Observed(NamedTuple):
     everything: bool = True
     runs: tuple[RecordedRun, ...] | RunSource = ()
     tree: WorkTree | None = None
+    changed: Mapping[str, tuple[int, int]] = {}
 
 
-def activity_of(evidence: "EvidenceSource | None") -> Observed:
+def activity_of(evidence: "EvidenceSource | Observed | None") -> Observed:
     """Return what was observed, in order, at most `ENTRIES` of each kind."""
+    if isinstance(evidence, Observed):
+        return evidence
+
     try:
         known = evidence() if callable(evidence) else evidence
     except Exception as error:
@@ -111,7 +118,7 @@ def activity_of(evidence: "EvidenceSource | None") -> Observed:
     # The same object says that nothing is known, and not that something failed.
     bounded = NO_ACTIVITY if activity is NO_ACTIVITY else bounded
 
-    return Observed(bounded, known.base, most <= ENTRIES, known.runs, known.tree)
+    return Observed(bounded, known.base, most <= ENTRIES, known.runs, known.tree, known.changed)
 
 
 def _position(entry: ObservedCommand | ObservedFile) -> int:

@@ -17,6 +17,14 @@ _RUNNING_TOOLS: Final = word_set(
     "skill spawn subagent task terminal test tests verify workflow"
 )
 _OUR_TOOLS: Final = ("goop",)
+# Tools of the known hosts that change no file of the project, in lower case. Any other one may:
+# servers of MCP call theirs `write_file`, `str_replace` or `fs_put`.
+_READING_TOOLS: Final = word_set(
+    "askuserquestion bashoutput codesearch enterplanmode exitplanmode get_goal glob grep killbash "
+    "killshell list list_agents list_mcp_resources listmcpresourcestool ls lsp question read "
+    "read_mcp_resource readmcpresourcetool request_user_input taskoutput taskstop todoread "
+    "todowrite tool_search toolsearch update_plan view_image wait web_search webfetch websearch"
+)
 _LINE_CHARACTERS: Final = 1000
 
 
@@ -114,10 +122,15 @@ class TaskHistory:
             for entry in self._entries
         ) or any(each.position > run.position for each in self._running_tools())
 
-    def may_have_written(self) -> bool:
-        """Return whether a command or another agent may have changed files unseen."""
-        return any(self._running_tools()) or any(
-            entry.command.ran and not entry.attributed.reads_only for entry in self._entries
+    def may_have_written(self, *, by_checks: bool = False) -> bool:
+        """Return whether a command, another tool or agent may have changed files unseen.
+
+        `by_checks`: the programs that check something count as well.
+        """
+        return any(map(_may_write, self.activity.tools)) or any(
+            entry.command.ran
+            and not (entry.attributed.reads_only and (entry.attributed.harmless or not by_checks))
+            for entry in self._entries
         )
 
     def commands_with(self, text: str) -> Iterable[ObservedCommand]:
@@ -133,6 +146,16 @@ class TaskHistory:
             and not any(name in call.name.lower() for name in _OUR_TOOLS)
             and _RUNNING_TOOLS.intersection(_tool_words(call.name))
         ]
+
+
+def _may_write(call: ObservedCall) -> bool:
+    name = call.name.lower()
+    # A call that failed changed nothing. Our own tools only write the project's documents.
+    return (
+        call.ok is not False
+        and name not in _READING_TOOLS
+        and not any(ours in name for ours in _OUR_TOOLS)
+    )
 
 
 def _tool_words(name: str) -> Iterable[str]:

@@ -46,7 +46,7 @@ class Judgement(NamedTuple):
 
 def judge_evidence(
     claims: Claims,
-    evidence: EvidenceSource | None,
+    evidence: EvidenceSource | Observed | None,
     *,
     require: Tier = "claimed",
     workspace: str | None = None,
@@ -190,7 +190,8 @@ class _Files:
 
     def not_touched(self, *, base_known: bool) -> Iterator[Problem]:
         """Yield the files that nothing of what the agent did can have changed."""
-        if self._history.may_have_written():
+        # A run of tests writes snapshots and reports, so that here every program counts.
+        if self._history.may_have_written(by_checks=True):
             return
 
         for claim in self._written():

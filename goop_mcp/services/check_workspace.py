@@ -1,5 +1,6 @@
 """Judge a reply and verify its claims: files, commits, memories, tasks and state (D-88)."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,17 +16,16 @@ from goop_mcp.validation.evidence_rules import FILE_NOT_TOUCHED
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
-from goop_mcp.validation.rules import Problem, Rule
+from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import TIERS, Tier, Verdict
+from goop_mcp.workspace.claimed_changes import check_changes
 from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.evidence import check_claims
 from goop_mcp.workspace.files import ProjectFiles
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import EvidenceSource
-    from goop_mcp.evidence.recorded_runs import KnownRuns
     from goop_mcp.store.interface import Store
-    from goop_mcp.validation.pipeline import Examination
 
 __all__ = ["check_workspace"]
 
@@ -50,7 +50,8 @@ def check_workspace(
 
     `store` is the project's memory, None if there is none; `session_state` the state of a request's
     session, None if unknown. `looked` receives the number of files checked so far. After `seconds`
-    the rest is not checked, and subjects and changes are not compared (see `check_claims`). The
+    the rest is not checked, subjects and commits are not compared with files (see `check_claims`),
+    and of the changed files only those that the evidence does not show. The
     other arguments are those of `validate`. Reads only: nothing is changed, no file that the reply
     names is opened, and nothing outside `project` is accessed.
     """
@@ -62,10 +63,14 @@ def check_workspace(
     )
 
     claims = examined.claims()
-    base = expected.base
-    if base is None and evidence is not None:
-        # An activity alone, or a function, knows no base.
-        base = getattr(evidence, "base", None)
+    observed = None
+    if evidence is not None:
+        # Callers without evidence need not import what judges it.
+        from goop_mcp.evidence.evidence import activity_of  # noqa: PLC0415
+
+        # It also says when the task began, which git is asked about.
+        observed = activity_of(evidence)
+    base = expected.base or (observed.base if observed is not None else None)
 
     found = check_claims(
         claims,
@@ -86,31 +91,17 @@ def check_workspace(
     ):
         known = services.recorded_runs.known_runs(claims.checks, project=files.root, store=store)
 
-    if evidence is None and known is None and require == "claimed":
+    if observed is None and known is None and require == "claimed":
         return examined.verdict(found)
 
-    return _compared(examined, found, evidence, require, known=known, base=base)
-
-
-def _compared(
-    examined: "Examination",
-    found: list[Problem],
-    evidence: "EvidenceSource | None",
-    require: Tier,
-    *,
-    known: "KnownRuns | None",
-    base: str | None,
-) -> Verdict:
-    """Return the verdict with what the agent was seen to do; `found` is what the project shows."""
     if require not in TIERS:
         raise UnknownNameError("tier", str(require), TIERS)
 
-    # Callers without evidence need not import what judges it.
     from goop_mcp.evidence.judging import judge_evidence  # noqa: PLC0415
 
     judged = judge_evidence(
-        examined.claims(),
-        evidence,
+        claims,
+        observed,
         require=require,
         workspace=examined.expected.workspace,
         in_project=True,
@@ -124,5 +115,18 @@ def _compared(
         for problem in found
         if problem.rule.id != FILE_NOT_TOUCHED.id or problem.hit.path not in judged.touched
     ]
+    if seconds is not None and base is not None:
+        # Somebody waits. Git, a process for each question, is only asked about files that the host
+        # did not see changing: those of an agent that works with the tools of its host are none.
+        unseen = [file for file in claims.files if file.where not in judged.touched]
+        found += check_changes(
+            replace(claims, files=tuple(unseen), commits=()),
+            files,
+            commits={},
+            base=base,
+            changed=observed.changed if observed is not None else {},
+            untrue=True,
+            until=time.monotonic() + seconds,
+        )
 
     return examined.verdict([*found, *judged.problems], judged.items)

@@ -29,6 +29,7 @@ _MOST_PATHS = 200
 _MOST_CHARACTERS = 32_000
 _MOST_COMMITS = 50
 _SHOWN = 60
+_NONE_CHANGED: Mapping[str, tuple[int, int]] = {}
 _ANY_REF = ("--exclude=refs/stash", "--all")
 
 
@@ -39,13 +40,17 @@ def check_changes(
     commits: Mapping[str, str],
     base: str | None,
     untrue: bool,
+    changed: Mapping[str, tuple[int, int]] = _NONE_CHANGED,
+    until: float | None = None,
 ) -> list[Problem]:
     """Return the files and commits that contradict each other or the repository.
 
     `commits` maps the claimed ids that are in the project's own repository to full ids. `base` is
     the commit at which the task began; None, or an invalid id, means that it is guessed in favour
     of the agent. `untrue` states that some claim about files is false already; commits are not
-    compared with these files then.
+    compared with these files then. `changed` are the tracked files that had changes without a
+    commit at the beginning already: size in bytes and modification time in nanoseconds by path.
+    Nothing is asked of git after `until`, a `time.monotonic()`.
     """
     named = {claim.sha.lower() for claim in claims.commits}
     made = {id: full for id, full in commits.items() if id in named}
@@ -57,7 +62,8 @@ def check_changes(
     began = base if base is not None and is_id(base) else None
 
     try:
-        return list(_Changes(claims, files, made, began).problems(untrue=untrue))
+        changes = _Changes(claims, files, made, began, changed=changed, until=until)
+        return list(changes.problems(untrue=untrue))
     except GitError:
         return []
 
@@ -66,10 +72,18 @@ class _Changes:
     """Compares the commits and files of one envelope with the repository."""
 
     def __init__(
-        self, claims: Claims, files: ProjectFiles, commits: Mapping[str, str], base: str | None
+        self,
+        claims: Claims,
+        files: ProjectFiles,
+        commits: Mapping[str, str],
+        base: str | None,
+        *,
+        changed: Mapping[str, tuple[int, int]],
+        until: float | None,
     ) -> None:
         self._claims, self._files, self._commits, self._base = claims, files, commits, base
-        self._repository = Repository(files.root)
+        self._changed_before = changed
+        self._repository = Repository(files.root, until=until)
         self._full = tuple(dict.fromkeys(commits.values()))
         self._inner = tuple(inner_repositories(claims, files))
         paths = tuple({path: None for claim in claims.files for path in self._spellings(claim)})
@@ -136,7 +150,9 @@ class _Changes:
                 stamp = self._files.stamp(path)
             except (GoopError, OSError):
                 continue
-            if stamp is None or (stamp.size, stamp.changed_ns) != stamps[path]:
+            # A file that others left without a commit differs from the index since then.
+            before = self._changed_before.get(path, stamps[path])
+            if stamp is None or (stamp.size, stamp.changed_ns) != before:
                 continue
 
             state, rule = "did not change since the task began", FILE_NOT_TOUCHED

@@ -43,6 +43,9 @@ _SAFE = (
 _MOST_WALKED = 5_000
 """How many commits one search for the refs of a commit visits at most."""
 
+_LARGEST_INDEX = 2 * 1024 * 1024
+_MOST_DIFFERING = 500
+
 _COMPARED = (
     "--literal-pathspecs",
     "diff-tree",
@@ -217,6 +220,30 @@ class Repository:
 
         return stamps
 
+    def uncommitted(self) -> dict[str, tuple[int, int]] | None:
+        """Return size and modification time of the tracked files that differ from the index.
+
+        The paths are those from this folder. None where the repository is too large to look at each
+        file, or too many differ. Raises GitError.
+        """
+        index = _index_of(self.folder)
+        if index is None or index.stat().st_size > _LARGEST_INDEX:
+            return None
+
+        differing: dict[str, tuple[int, int]] = {}
+        for path, stamp in self.stamps(()).items():
+            try:
+                real = os.lstat(self.folder / path)
+            except OSError:
+                # A file that is gone is no file that an agent can leave unchanged.
+                continue
+            if (real.st_size, real.st_mtime_ns) != stamp:
+                differing[path] = real.st_size, real.st_mtime_ns
+            if len(differing) > _MOST_DIFFERING:
+                return None
+
+        return differing
+
     def _names(self, arguments: Sequence[str], lines: Sequence[str]) -> list[str]:
         answer = self._run(arguments, lines).decode("utf-8", "surrogateescape")
         return [name for name in answer.split("\0") if name]
@@ -244,6 +271,16 @@ class Repository:
                 raise GitTooSlowError("git did not answer in time")
 
         return _answer(command, environment, given, seconds=seconds)
+
+
+def _index_of(folder: Path) -> Path | None:
+    """Return the index of the repository of `folder`, None where a file leads to it elsewhere."""
+    for each in (folder, *folder.parents):
+        if os.path.lexists(each / ".git"):
+            index = each / ".git" / "index"
+            return index if index.is_file() else None
+
+    return None
 
 
 def _answer(

@@ -165,6 +165,8 @@ def test_a_file_changed_by_a_command_or_another_agent_is_no_lie() -> None:
         replace(alone, commands=(wrote,)),
         replace(alone, commands=(made,)),
         replace(alone, tools=(ObservedCall(position=2, name="Task"),)),
+        replace(alone, tools=(ObservedCall(position=2, name="mcp__filesystem__write_file"),)),
+        replace(alone, tools=(ObservedCall(position=2, name="str_replace"),)),
         replace(alone, files=(refused, edited)),
     ):
         verdict = validate(COMPLETE_REPLY, evidence=explained)

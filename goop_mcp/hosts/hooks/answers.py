@@ -325,7 +325,7 @@ def _answer_subagent_start(session: _Session) -> tuple[Answer, _Remarks]:
 
 
 def _keep_base(session: _Session) -> None:
-    """Keep the commit at which the agent begins, for the judgement of its report.
+    """Keep the commit and the changed files with which the agent begins, to judge its report.
 
     Without it the report is judged all the same, so that no error of it is shown.
     """
@@ -336,9 +336,9 @@ def _keep_base(session: _Session) -> None:
         return
 
     with suppress(OSError, GoopError):
-        commit = _in_project(session).head()
-        if commit is not None:
-            stop_hooks.task_bases.keep_base(state_folder(session.environment), agent, commit)
+        base = _in_project(session).base()
+        if base is not None:
+            stop_hooks.task_bases.keep_base(state_folder(session.environment), agent, base)
 
 
 def _answer_session_start(session: _Session) -> tuple[Answer, _Remarks]:

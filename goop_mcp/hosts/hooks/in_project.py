@@ -14,6 +14,7 @@ from goop_mcp.messages.quoting import line
 from goop_mcp.services.check_workspace import check_workspace
 from goop_mcp.services.stop_hooks.judging import AgentTurn, Allow, BlockedStop
 from goop_mcp.services.stop_hooks.policy import CLAIM_SECONDS, StopPolicy
+from goop_mcp.services.stop_hooks.task_bases import TaskBase
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.verdict import Verdict
@@ -61,11 +62,14 @@ class InProject:
         self._settings = replace(settings, rules=rules, database_seconds=CLAIM_SECONDS)
         self._policy = policy
 
-    def head(self) -> str | None:
-        """Return the id of the commit that is checked out, None if git cannot give it."""
+    def base(self) -> TaskBase | None:
+        """Return what an agent that starts now begins with, None if git cannot give the commit."""
         repository = Repository(self._settings.project, until=time.monotonic() + CLAIM_SECONDS)
         try:
-            return repository.head()
+            commit = repository.head()
+            if commit is None:
+                return None
+            return TaskBase(commit, repository.uncommitted() or {})
         except GitError:
             return None
 

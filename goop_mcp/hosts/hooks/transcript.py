@@ -6,12 +6,16 @@ The file is untrusted: it may be of any size, a pipe, or still being written.
 import json
 import time
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from goop_mcp.evidence import readers
 from goop_mcp.evidence.activity import NO_ACTIVITY, AgentActivity
 from goop_mcp.evidence.evidence import Evidence
 from goop_mcp.evidence.readers.claude_code import HOST, holds_report, read_claude_code
 from goop_mcp.services.small_files import read_end
+
+if TYPE_CHECKING:
+    from goop_mcp.services.stop_hooks.task_bases import TaskBase
 
 __all__ = ["MOST_BYTES", "last_message", "observe", "read_activity"]
 
@@ -32,19 +36,21 @@ def observe(
     report: str | None,
     *,
     host: str = HOST,
-    base: str | None,
+    base: "TaskBase | None",
 ) -> Evidence:
     """Return what the agent did until its `report`, from the session of OpenCode or else a file.
 
-    `host` is "claude-code" or "codex", which wrote the file at `path`. `base` is the id of the
-    commit at which the agent began, None if unknown.
+    `host` is "claude-code" or "codex", which wrote the file at `path`. `base` is what
+    the agent began with, None if unknown.
     """
     if session is not None:
         activity = readers.opencode.read_opencode(session, report=report)
     else:
         activity = read_activity(path, report, host=host) if path else NO_ACTIVITY
 
-    return Evidence(activity=activity, base=base)
+    if base is None:
+        return Evidence(activity=activity)
+    return Evidence(activity=activity, base=base.commit, changed=base.changed)
 
 
 def read_activity(path: str, report: str | None, *, host: str = HOST) -> AgentActivity:

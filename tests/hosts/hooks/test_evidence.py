@@ -190,6 +190,55 @@ def test_the_commit_at_which_an_agent_begins_is_kept_once(host: Host) -> None:
     assert kept.read_text(encoding="utf-8") == first
 
 
+@pytest.mark.parametrize(
+    ("left", "work", "accused"),
+    [
+        ("", "", True),
+        ("", "changes", False),
+        ("", "commits", False),
+        ("changes", "", True),
+        ("changes", "changes", False),
+        ("changes", "restores", False),
+        ("more than is kept", "", False),
+    ],
+)
+def test_a_file_that_is_as_the_agent_found_it_was_not_modified(
+    host: Host, tmp_path: Path, left: str, work: str, accused: bool
+) -> None:
+    """`left` is what an earlier agent left without a commit, `work` what this one does."""
+    host.configure(mode="strict")
+    project = host.project
+    git(project, "init", "-q", "-b", "main")
+    names = ["calc.py", *(f"more/{at}.py" for at in range(501))]
+    (project / "more").mkdir()
+    for name in names:
+        (project / name).write_text("def add(a, b): ...\n", encoding="utf-8")
+    commit(project, "first")
+
+    if left:
+        for name in names[: 1 if left == "changes" else None]:
+            (project / name).write_text("def add(a, b): return a - b\n", encoding="utf-8")
+    host.send("SubagentStart", agent_id="a1", agent_type="goop-executor")
+    if work == "restores":
+        git(project, "checkout", "--", "calc.py")
+    elif work:
+        (project / "calc.py").write_text("def add(a, b): return a + b\n", encoding="utf-8")
+    if work == "commits":
+        commit(project, "second")
+
+    record = recorded("passed")
+    path = copy_of(record, tmp_path)
+    claim = '<artifacts><files><file path="calc.py" action="modified">A</file></files></artifacts>'
+    report = (record.report or "").replace("<artifacts></artifacts>", claim)
+    text = path.read_text(encoding="utf-8")
+    text = text.replace("<artifacts></artifacts>", json.dumps(claim)[1:-1])
+    path.write_text(text, encoding="utf-8")
+    ended = host.send(
+        EVENT, agent_transcript_path=str(path), last_assistant_message=report, agent_id="a1"
+    ).ended
+    assert ("evidence/file-not-touched" in ended.out) is accused, ended
+
+
 def test_an_agent_outside_of_a_repository_begins_at_no_commit(host: Host) -> None:
     (host.project / ".goopspec").mkdir()
     answer = host.send("SubagentStart", agent_id="../a/b", agent_type="goop-executor")
