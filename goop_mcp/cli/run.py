@@ -68,7 +68,7 @@ def run(
     if trust:
         if words or name:
             raise click.UsageError("--trust runs nothing; leave the command out")
-        return _trust(run_arguments.project_of(project))
+        return _trust(services.run_check.project_of(project))
 
     if not words:
         raise click.UsageError(
@@ -83,7 +83,7 @@ def run(
 
     # click removes the first `--`; whether one was there decides what the first word is.
     given = sys.argv[1:] if "--" in sys.argv else []
-    return run_arguments.run_recorded(
+    return services.run_check.run_recorded(
         run_arguments.RunArguments(
             words,
             by_name=len(words) == 1 and "--" not in given and name is None,

@@ -1,9 +1,10 @@
 """Compare the checks that an envelope reports with the runs that were observed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from goop_mcp.evidence.attribution import Run, words_in
+from goop_mcp.evidence.check_kinds import is_by_hand, kinds_of
 from goop_mcp.evidence.history import TaskHistory, without_secrets
 from goop_mcp.evidence.rules import (
     CHECK_FAILED,
@@ -24,12 +25,8 @@ from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.verdict import TIERS, EvidenceItem, Tier
 
-__all__ = ["JudgedCheck", "is_by_hand", "judge_checks", "kinds_of", "other_counts"]
+__all__ = ["JudgedCheck", "judge_checks", "other_counts"]
 
-# A name of several kinds means the first of these: "test coverage" is no test.
-_PRIORITY: Final = ("coverage", "audit", "typecheck", "lint", "format", "build", "tests")
-_JOINING: Final = frozenset({"and", "plus"})
-_BY_HAND: Final = frozenset({"manual", "manually", "review", "reviewed", "inspection", "visual"})
 _GENERIC: Final = word_set(
     "a all and are automated backend case cases check checked checks clean code "
     "command exit frontend full green is my new npm no of ok on our pass passed "
@@ -65,37 +62,6 @@ def judge_checks(claims: Claims, history: TaskHistory, *, require: Tier) -> list
     ]
 
 
-def kinds_of(check: CheckClaim) -> tuple[str, ...]:
-    """Return the kinds of checks that the name of `check` means, or else a program in its text.
-
-    Nothing for a check by hand, and where that is unclear.
-    """
-    name = check.name[:_TEXT_CHARACTERS]
-    words = list(words_in(name.replace("_", " ")))
-    if _BY_HAND.intersection(words):
-        return ()
-
-    kinds = dict.fromkeys(kind for word in words for kind in _kinds_of_word(word))
-    if len(kinds) > 1:
-        joined = _JOINING.intersection(words) or any(mark in name for mark in ",&+/")
-        return tuple(kinds) if joined else tuple(k for k in _PRIORITY if k in kinds)[:1]
-    if kinds:
-        return tuple(kinds)
-
-    # The bare word "tests" in a text shows little; the name of a runner says what was run.
-    named = {
-        KIND_WORDS[word]
-        for word in words_in(check.text[:_TEXT_CHARACTERS])
-        if word in _PROGRAM_WORDS
-    }
-    return tuple(named) if len(named) == 1 else ()
-
-
-def is_by_hand(check: CheckClaim) -> bool:
-    """Return whether the name of `check` says that a person or agent only looked."""
-    return bool(_BY_HAND.intersection(words_in(check.name)))
-
-
 def other_counts(check: CheckClaim, *, passed: int, skipped: int) -> int | None:
     """Return how many tests `check` says passed, if that is neither of these numbers nor both."""
     text = check.text[:_TEXT_CHARACTERS]
@@ -110,24 +76,6 @@ def other_counts(check: CheckClaim, *, passed: int, skipped: int) -> int | None:
 def _claimed_passes(text: str) -> int | None:
     result = parse_result(text)
     return result.total if result.passed is None and result.all_passed else result.passed
-
-
-_PROGRAM_WORDS: Final = word_set(
-    "pytest unittest jest vitest mocha rspec phpunit junit nextest eslint ruff flake8 "
-    "pylint clippy rubocop mypy pyright tsc prettier black rustfmt gofmt playwright "
-    "cypress"
-)
-
-
-def _kinds_of_word(word: str) -> Iterator[str]:
-    kind = KIND_WORDS.get(word)
-    if kind is not None:
-        yield kind
-        return
-
-    for piece in word.split("-"):
-        if (kind := KIND_WORDS.get(piece)) is not None:
-            yield kind
 
 
 class _Judge:

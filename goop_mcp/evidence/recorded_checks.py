@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from goop_mcp.evidence.attribution import words_in
-from goop_mcp.evidence.checks import JudgedCheck, is_by_hand, kinds_of, other_counts
+from goop_mcp.evidence.check_kinds import is_by_hand, kinds_of
+from goop_mcp.evidence.checks import JudgedCheck, other_counts
 from goop_mcp.evidence.history import without_secrets
 from goop_mcp.evidence.recorded_runs import KnownRuns, RecordedRun
 from goop_mcp.evidence.rules import (

@@ -10,11 +10,10 @@ from goop_mcp.evidence.attribution import (
     Run,
     attribute,
 )
-from goop_mcp.evidence.checks import kinds_of
+from goop_mcp.evidence.check_kinds import kinds_of_name
 from goop_mcp.evidence.recorded_runs import UNKNOWN_COUNTS, RunCounts, RunOutcome
 from goop_mcp.evidence.runners import ANY_KIND
 from goop_mcp.evidence.summaries import SUMMARY_CHARACTERS, Summary, summary_of
-from goop_mcp.validation.claims import CheckClaim
 
 __all__ = ["EndedRun", "RunResult", "changing_variables", "result_of_run"]
 
@@ -77,7 +76,7 @@ def result_of_run(ended: EndedRun) -> RunResult:
             output_whole=ended.output_whole,
         )
     )
-    named = kinds_of(CheckClaim(name=ended.name, passed=True, text="", where=""))
+    named = kinds_of_name(ended.name)
     runs = [run for run in attributed.runs if ANY_KIND not in run.kinds]
     kinds = named or tuple(dict.fromkeys(kind for run in runs for kind in run.kinds))
     # A command that is known as another check proves nothing for this name.

@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -64,7 +64,8 @@ class CommandOutput:
     """Everything that a command prints: passed on at once, hashed, and its end kept."""
 
     def __init__(self) -> None:
-        self.digest, self.size = sha256(), 0
+        # Loaded here, as the command runs already.
+        self.digest, self.size = import_module("hashlib").sha256(), 0
         self._end = bytearray()
         self._closed: set[int] = set()
 
@@ -95,6 +96,7 @@ class CommandOutput:
 class EndedCommand(NamedTuple):
     """How a process ended: its exit status, or the negative number of a signal."""
 
+    output: CommandOutput
     status: int
     timed_out: bool = False
     interrupted: bool = False
@@ -104,15 +106,14 @@ class EndedCommand(NamedTuple):
 def run_command(
     request: RunRequest,
     environment: Mapping[str, str],
-    output: CommandOutput,
     *,
     passes_on: bool,
-    meanwhile: Callable[[], None],
+    meanwhile: Callable[[RunRequest], None],
 ) -> EndedCommand:
-    """Run the command to its end, and return how it ended; its output goes to `output`.
+    """Run the command to its end, and return how it ended.
 
-    `passes_on` is whether it is written to our own streams as well, and ours is its input.
-    `meanwhile` is called once the command runs, and must return at once.
+    `passes_on` is whether its output is written to our own streams as well, and ours is its input.
+    `meanwhile` is called with `request` once the command runs, and must return at once.
     """
     try:
         # The caller's own command, as it is: no shell reads it.
@@ -131,11 +132,13 @@ def run_command(
         missing = isinstance(error, FileNotFoundError) and Path(request.cwd).is_dir()
         reason = getattr(error, "strerror", None) or "its arguments cannot be used"
         return EndedCommand(
+            CommandOutput(),
             COULD_NOT_START,
             not_started="there is no such program" if missing else reason.lower(),
         )
 
-    meanwhile()
+    meanwhile(request)
+    output = CommandOutput()
     if passes_on:
         # Loaded while the command runs already. A server has children that are not ours to end.
         recording.descendants.adopt_orphans()
@@ -150,7 +153,7 @@ def run_command(
     if passes_on and (timed_out or interrupted):
         recording.descendants.end_descendants()
 
-    return EndedCommand(status, timed_out=timed_out, interrupted=bool(interrupted))
+    return EndedCommand(output, status, timed_out=timed_out, interrupted=bool(interrupted))
 
 
 def _pump(

@@ -20,7 +20,7 @@ from goop_mcp.redaction import redact
 if TYPE_CHECKING:
     from goop_mcp.recording.result_files import ResultMarks
 
-__all__ = ["described", "written_moment"]
+__all__ = ["described", "prepare", "written_moment"]
 
 _MOST_NAME_BYTES: Final = 256 * 1024
 _LONGEST_ARGUMENT: Final = 2000
@@ -78,17 +78,21 @@ def written_moment(seconds: float) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def prepare(request: RunRequest) -> None:
+    """Compile the patterns that describing a run of `request` needs, before it has ended."""
+    described(request._replace(results=()), EndedCommand(CommandOutput(), 0), (), {})
+
+
 def described(
     request: RunRequest,
     ended: EndedCommand,
-    output: CommandOutput,
     marks: "Sequence[ResultMarks]",
     environment: Mapping[str, str],
 ) -> RecordedRun:
     """Return the run of an ended command, without id, times, trees and MAC; secrets are hidden."""
     results = _results(request, marks)
     variables = changing_variables(environment)
-    end = output.end
+    output, end = ended.output, ended.output.end
     unfinished = ""
     if ended.not_started:
         unfinished = f"it could not be started: {ended.not_started}"

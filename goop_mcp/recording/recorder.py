@@ -6,8 +6,9 @@ from typing import Final
 
 from goop_mcp import recording
 from goop_mcp.evidence.recorded_runs import RecordedRun
-from goop_mcp.recording.commands import COULD_NOT_START, CommandOutput, RunRequest, run_command
-from goop_mcp.recording.tree_digest import digest_work_tree
+from goop_mcp.recording.commands import COULD_NOT_START, RunRequest, run_command
+from goop_mcp.recording.git_calls import Git, asked_git
+from goop_mcp.recording.tree_digest import TreeLook
 
 __all__ = ["record_run"]
 
@@ -21,37 +22,48 @@ def record_run(
     environment: Mapping[str, str],
     version: str,
     passes_on: bool = True,
-    meanwhile: Callable[[], None] = lambda: None,
+    meanwhile: Callable[[RunRequest], None] = lambda _: None,
+    git: Git | None = None,
 ) -> tuple[RecordedRun, int]:
     """Run the command of `request`; return its run, without id and MAC, and our exit code.
 
     The exit code is the command's own; 128 and the number of the signal that ended it, 124 at the
     time limit, 127 if it could not be started. `passes_on` is whether the output is written to our
-    own standard output and standard error as well. `meanwhile` is called once the command runs.
+    own standard output and standard error as well. `meanwhile` is called with `request` once the
+    command runs, and must return at once. `git` was asked where the repository of the project is,
+    None if nobody asked yet.
     """
     scopes = [request.paths] if request.paths else []
-    before = digest_work_tree(request.project, scopes=scopes)
+    git = git or asked_git(str(request.project.resolve()))
+    with TreeLook(request.project, scopes=scopes, git=git) as look:
+        # Every file is read before the command starts, so that it cannot have changed one. It then
+        # runs while git writes the tree of what was read.
+        look.read_files()
 
-    # Only a run that names a result file loads what reads them.
-    marks = [recording.result_files.mark_result_files(path) for path, _ in request.results]
-    output = CommandOutput()
-    started, clock = time.time(), time.monotonic()
-    ended = run_command(request, environment, output, passes_on=passes_on, meanwhile=meanwhile)
-    # Two clocks: that of the day may be set while the command runs.
-    seconds, stopped = time.monotonic() - clock, time.time()
+        # Only a run that names a result file loads what reads them.
+        marks = [recording.result_files.mark_result_files(path) for path, _ in request.results]
+        started, clock = time.time(), time.monotonic()
+        ended = run_command(request, environment, passes_on=passes_on, meanwhile=meanwhile)
+        # Two clocks: that of the day may be set while the command runs.
+        seconds, stopped = time.monotonic() - clock, time.time()
 
-    # A tree that could not be read before cannot be compared with the one after.
-    after = digest_work_tree(request.project, scopes=scopes) if before.digest else before
+        # Which files differ from the commit is asked of the tree after the run: only runs on one
+        # and the same tree prove much.
+        before = look.tree(lists_changes=False)
 
-    described = recording.describing.described
-    run = described(request, ended, output, marks, environment)._replace(
+    # Git compares the files with what the command left while the run is described.
+    with TreeLook(request.project, scopes=scopes, git=git) as look:
+        look.begin()
+        described = recording.describing.described(request, ended, marks, environment)
+        # A tree that could not be read before cannot be compared with the one after.
+        after = look.tree() if before.digest else before
+
+    run = described._replace(
         version=version,
         started_at=recording.describing.written_moment(started),
         ended_at=recording.describing.written_moment(stopped),
         seconds=round(seconds, 3),
-        # The list of the tree after the run is enough: only runs on one and the same tree prove
-        # much.
-        before=before._replace(changes=(), changes_whole=not before.changes),
+        before=before,
         after=after,
     )
     if ended.not_started:

@@ -9,22 +9,26 @@ taken. Filters that the user's git configuration names for changed files do run,
 """
 
 import os
-import shutil
-import signal
-import subprocess
-import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from hashlib import sha256
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from importlib import import_module
 from pathlib import Path
-from threading import Timer
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
-from goop_mcp.errors import GoopError
 from goop_mcp.evidence.recorded_runs import MOST_CHANGES, RecordedRun, WorkTree
+from goop_mcp.recording.git_calls import (
+    LISTING,
+    SECONDS,
+    FileIdentity,
+    Git,
+    GitCall,
+    NoTreeError,
+    Place,
+    answers,
+)
 
 __all__ = [
+    "TreeLook",
     "digest_work_tree",
     "files_changed_since",
     "folder_of_project",
@@ -32,69 +36,16 @@ __all__ = [
     "top_of_work_tree",
 ]
 
-SECONDS: Final = 30.0
-"""The time limit of one digest."""
-
 _MOST_FILES: Final = 20_000
 _MOST_BYTES: Final = 200 * 1024 * 1024
 _MOST_REPOSITORIES: Final = 100
-_MOST_OUTPUT: Final = 64 * 1024 * 1024
 _BLOCK: Final = 1024 * 1024
 _ENTRY_PARTS: Final = 4
 _RAW_PARTS: Final = 5
 _GITLINK: Final = "160000"
 _STATE: Final = ".goopspec"
-_OPTIONS: Final = (
-    "--no-pager",
-    "--no-replace-objects",
-    "-c",
-    f"core.hooksPath={os.devnull}",
-    "-c",
-    "core.fsmonitor=false",
-    # Conversions of line ends and nested repositories are written to stderr for each file.
-    "-c",
-    "core.safecrlf=false",
-    "-c",
-    "advice.addEmbeddedRepo=false",
-    "-c",
-    "safe.bareRepository=explicit",
-)
-# Not GIT_DIR, GIT_INDEX_FILE and the like: git sets them for its own hooks, and a run that is
-# started in one is about the files on disk all the same.
-_KEPT: Final = (
-    "PATH",
-    "HOME",
-    "USERPROFILE",
-    "SYSTEMROOT",
-    "TMPDIR",
-    "XDG_CONFIG_HOME",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-)
-_ALWAYS: Final = {
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_TERMINAL_PROMPT": "0",
-    "LC_ALL": "C",
-}
-
-
-class _NoTreeError(GoopError):
-    """Raised where a state has no digest; the text is one clause for `WorkTree.why`."""
-
-
-class _Place(NamedTuple):
-    """Where a repository is; `head` and `head_tree` are "" on a branch without a commit."""
-
-    top: Path
-    index_file: Path
-    objects: Path
-    common: Path
-    git: Path
-    head: str = ""
-    head_tree: str = ""
+# A folder that is made there has a random name, and fails if somebody was faster.
+_TEMPORARY: Final = f"{os.sep}tmp"
 
 
 class _Listing(NamedTuple):
@@ -122,17 +73,79 @@ def digest_work_tree(
     seen. `scopes` are lists of paths, relative to the project, that get digests of their own.
     Never raises: a state without a digest says why.
     """
-    folder = project.resolve()
-    try:
-        git = _Git(folder, until=time.monotonic() + seconds)
-        place = git.place()
-        with tempfile.TemporaryDirectory(prefix="goop-tree-", ignore_cleanup_errors=True) as room:
-            return _digest(git, place, folder, Path(room), scopes)
-    except _NoTreeError as error:
-        return WorkTree(why=str(error))
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        return WorkTree(why=f"the state of the files could not be read ({reason})")
+    with TreeLook(project, scopes=scopes, seconds=seconds) as look:
+        return look.tree()
+
+
+class TreeLook:
+    """One look at the files of the work tree that `project` is in, in two steps.
+
+    `read_files` returns when every file was compared or read: from then on, files may change. What
+    is left only concerns a copy of the index and new objects, and `tree` waits for it; see
+    `digest_work_tree`. `git` is one that was asked for the repository before, or looked at it,
+    which saves time.
+    """
+
+    def __init__(
+        self,
+        project: Path,
+        *,
+        scopes: Sequence[tuple[str, ...]] = (),
+        seconds: float = SECONDS,
+        git: Git | None = None,
+    ) -> None:
+        self._folder, self._scopes, self._seconds = project.resolve(), scopes, seconds
+        self._git = git
+        self._read: _ReadFiles | None = None
+        self._why = ""
+        self._room = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._room.close()
+
+    def begin(self) -> None:
+        """Start git, which compares the files while the caller does other things. Never raises."""
+        try:
+            if self._git is None:
+                self._git = Git(str(self._folder))
+            self._git.may_take(self._seconds)
+            self._git.ask()
+        except (NoTreeError, OSError) as error:
+            self._why = _reason(error)
+
+    def read_files(self) -> None:
+        """Compare or read every file. Never raises."""
+        self.begin()
+        if self._git is None or self._why:
+            return
+        try:
+            made = _make_room()
+            self._room.callback(_remove_room, made)
+            # Git ends before the folder that it may still write to is removed.
+            self._room.enter_context(self._git)
+            self._read = _read_files(self._git, self._folder, made)
+        except (NoTreeError, OSError) as error:
+            self._why = _reason(error)
+
+    def tree(self, *, lists_changes: bool = True) -> WorkTree:
+        """Return the state of the files; to be called once.
+
+        Without `lists_changes`, the files that differ from the commit are not listed.
+        """
+        if self._read is None and not self._why:
+            self.read_files()
+        if self._read is None or self._git is None:
+            return WorkTree(why=self._why)
+
+        try:
+            # The command may have run for hours meanwhile.
+            self._git.may_take(self._seconds)
+            return _tree(self._read, self._folder, self._scopes, lists_changes=lists_changes)
+        except (NoTreeError, OSError) as error:
+            return WorkTree(why=_reason(error))
 
 
 def files_changed_since(project: Path, run: RecordedRun, now: WorkTree) -> tuple[str, ...]:
@@ -149,10 +162,10 @@ def files_changed_since(project: Path, run: RecordedRun, now: WorkTree) -> tuple
         if not (then.head and now.head):
             return ()
         try:
-            git = _Git(project.resolve(), until=time.monotonic() + SECONDS)
-            raw = git.run("diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev",
-                          then.head, now.head)  # fmt: skip
-        except (_NoTreeError, OSError):
+            with Git(str(project.resolve())) as git:
+                raw = git.run("diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev",
+                              then.head, now.head)  # fmt: skip
+        except (NoTreeError, OSError):
             return ()
         between = {path: (old, new) for path, old, new in _raw_entries(raw)}
 
@@ -170,15 +183,17 @@ def files_changed_since(project: Path, run: RecordedRun, now: WorkTree) -> tuple
 def main_work_tree(folder: Path) -> Path | None:
     """Return the main work tree if `folder` is in a linked one; None otherwise, or if unknown."""
     try:
-        place = _Git(folder.resolve(), until=time.monotonic() + SECONDS).place()
-    except (_NoTreeError, OSError):
+        with Git(str(folder.resolve())) as git:
+            place = git.place()
+    except (NoTreeError, OSError):
         return None
 
-    if place.common == place.git or place.common.name != ".git":
+    common = Path(place.common)
+    if place.common == place.git or common.name != ".git":
         return None
 
     # The project may be a folder of the work tree: it is the same folder of the other one.
-    return place.common.parent / folder.resolve().relative_to(place.top)
+    return common.parent / folder.resolve().relative_to(place.top)
 
 
 def top_of_work_tree(folder: Path) -> Path | None:
@@ -196,75 +211,134 @@ def folder_of_project(folder: Path) -> Path:
     return next((each for each in inside if (each / _STATE).is_dir()), start)
 
 
-def _digest(
-    git: "_Git", place: _Place, folder: Path, room: Path, scopes: Sequence[tuple[str, ...]]
-) -> WorkTree:
-    index = room / "index"
-    _copy_index(place.index_file, index)
-    inside = folder.relative_to(place.top).as_posix()
+class _ReadFiles(NamedTuple):
+    """Files that were read: `git` has an index that describes them, `written` is about to end."""
+
+    git: Git
+    place: Place
+    state: str
+    written: GitCall
+
+
+def _make_room() -> Path:
+    """Return a new folder that only its owner may enter."""
+    place = Path(os.environ.get("TMPDIR") or _TEMPORARY, f"goop-tree-{os.urandom(8).hex()}")
+    with suppress(OSError):
+        if place.is_absolute():
+            place.mkdir(0o700)
+            return place
+
+    # It knows all places where a system may keep temporary files, and takes long to load.
+    return Path(import_module("tempfile").mkdtemp(prefix="goop-tree-"))
+
+
+def _remove_room(room: Path) -> None:
+    # Loaded when the command has ended.
+    import_module("shutil").rmtree(room, ignore_errors=True)
+
+
+def _reason(error: NoTreeError | OSError) -> str:
+    if isinstance(error, NoTreeError):
+        return str(error)
+    reason = (error.strerror or type(error).__name__).lower()
+    return f"the state of the files could not be read ({reason})"
+
+
+def _read_files(git: Git, folder: Path, room: Path) -> _ReadFiles:
+    place = git.place()
+    index, objects = room / "index", room / "objects"
+    identity = _copy_index(place.index_file, index)
+    objects.mkdir()
+    look = git.at(
+        place.top,
+        GIT_INDEX_FILE=str(index),
+        GIT_OBJECT_DIRECTORY=str(objects),
+        GIT_ALTERNATE_OBJECT_DIRECTORIES=_as_entry(place.objects),
+    )
+    early, listed = git.early, None
+    # What was listed before is of use if it is about the files and the index that were copied.
+    if early and early[1:] == (place.top, place.index_file, identity):
+        listed = early.call
+    listed = listed or look.start(*LISTING)
+    written = look.start("write-tree")
+
+    top = Path(place.top)
+    inside = folder.relative_to(top).as_posix()
     state = _STATE if inside == "." else f"{inside}/{_STATE}"
-    git = git.at(place.top, index=index, objects=place.objects, room=room)
+    listing = _listing(answers(listed)[0], state)
+    _refuse_too_much(top, listing.changed)
+    # They have an index and objects of their own.
+    _refuse_dirty_repositories(git, top, listing.repositories)
 
-    # In most cases the index is as the files are, and then its tree is written when that is known.
-    with git.started("write-tree") as unchanged:
-        listing = _list(git, state)
-        _refuse_too_much(place.top, listing.changed)
-        _refuse_dirty_repositories(git, place.top, listing.repositories)
-        written = unchanged.answer() if listing.is_clean and not listing.tracks_state else b""
-
-    if not listing.is_clean:
-        _add(git, state if listing.has_state else None)
-    if not written:
+    # In most cases the index is as the files are, and then its tree is that of the files.
+    if not listing.is_clean or listing.tracks_state:
+        # It holds the lock of the index that is to be changed now; one with conflicts has no tree.
+        with suppress(NoTreeError):
+            answers(written)
+        if not listing.is_clean:
+            _add(look, state if listing.has_state else None)
         if listing.has_state:
-            git.run("rm", "-f", "-r", "-q", "--sparse", "--cached", "--ignore-unmatch", "--",
-                    f":(top,literal){state}")  # fmt: skip
-        written = git.run("write-tree")
-    digest = written.decode("ascii").strip()
+            look.run("rm", "-f", "-r", "-q", "--sparse", "--cached", "--ignore-unmatch", "--",
+                     f":(top,literal){state}")  # fmt: skip
+        written = look.start("write-tree")
 
-    changes = [] if digest == place.head_tree else _changes(git, place, state)
-    parts = {paths: _scope(git, folder, paths) for paths in scopes}
+    return _ReadFiles(look, place, state, written)
+
+
+def _tree(
+    read: _ReadFiles, folder: Path, scopes: Sequence[tuple[str, ...]], *, lists_changes: bool
+) -> WorkTree:
+    git, place = read.git, read.place
+    digest = answers(read.written)[0].decode("ascii").strip()
+    if not digest:
+        raise NoTreeError("git refused `git write-tree`")
+
+    is_committed = digest == place.head_tree
+    changes = _changes(git, place, read.state) if lists_changes and not is_committed else []
+    parts = {paths: _scope(git, Path(place.top), folder, paths) for paths in scopes}
 
     return WorkTree(
         digest=digest,
         head=place.head,
         changes=tuple(changes[:MOST_CHANGES]),
-        changes_whole=len(changes) <= MOST_CHANGES,
+        changes_whole=is_committed or (lists_changes and len(changes) <= MOST_CHANGES),
         scopes=parts,
     )
 
 
-def _add(git: "_Git", state: str | None) -> None:
+def _add(git: Git, state: str | None) -> None:
     """Bring the index up to the files on disk; `state` is removed from it afterwards."""
     everything = ("add", "-A", "--sparse", "--", ":/")
     if state is not None:
         # The database need not be hashed only to be left out. Git refuses to exclude a folder that
         # is ignored although files in it are tracked.
-        with suppress(_NoTreeError):
+        with suppress(NoTreeError):
             git.run(*everything, f":(top,exclude,literal){state}")
             return
 
     git.run(*everything)
 
 
-def _copy_index(source: Path, target: Path) -> None:
-    """Copy the index with its time, if there is one.
+def _copy_index(source: str, target: Path) -> FileIdentity | None:
+    """Copy the index with its time, if there is one; return what was copied.
 
     Git compares a file again if it is not older than the index: with a newer time, a change within
     the same tick of the clock as the last `git add` would be missed.
     """
     try:
-        with source.open("rb") as file:
+        with Path(source).open("rb") as file:
             about = os.fstat(file.fileno())
             with target.open("wb") as copy:
-                shutil.copyfileobj(file, copy, _BLOCK)
+                while block := file.read(_BLOCK):
+                    copy.write(block)
     except FileNotFoundError:
-        return
+        return None
 
     os.utime(target, ns=(about.st_atime_ns, about.st_mtime_ns))
+    return FileIdentity.of(about)
 
 
-def _list(git: "_Git", state: str) -> _Listing:
-    raw = git.run("ls-files", "-t", "-s", "-c", "-m", "-d", "-o", "--exclude-standard", "-z")
+def _listing(raw: bytes, state: str) -> _Listing:
     changed: dict[str, None] = {}
     repositories: dict[str, None] = {}
     is_clean, has_state, tracks_state = True, False, False
@@ -304,7 +378,7 @@ def _list(git: "_Git", state: str) -> _Listing:
 
 def _refuse_too_much(top: Path, changed: Sequence[str]) -> None:
     if len(changed) > _MOST_FILES:
-        raise _NoTreeError(
+        raise NoTreeError(
             f"more than {_MOST_FILES:,} files are changed or untracked; ignore what is generated in"
             " .gitignore"
         )
@@ -314,16 +388,16 @@ def _refuse_too_much(top: Path, changed: Sequence[str]) -> None:
         with suppress(OSError):
             size += (top / name).lstat().st_size
         if size > _MOST_BYTES:
-            raise _NoTreeError(
+            raise NoTreeError(
                 f"the changed and untracked files have more than {_MOST_BYTES // 1024**2} MB;"
                 " ignore what is generated in .gitignore"
             )
 
 
-def _refuse_dirty_repositories(git: "_Git", top: Path, names: Sequence[str]) -> None:
+def _refuse_dirty_repositories(git: Git, top: Path, names: Sequence[str]) -> None:
     """Refuse nested repositories whose content is more than the commit that a tree names."""
     if len(names) > _MOST_REPOSITORIES:
-        raise _NoTreeError(f"it has more than {_MOST_REPOSITORIES} submodules or repositories")
+        raise NoTreeError(f"it has more than {_MOST_REPOSITORIES} submodules or repositories")
 
     for name in names:
         # A submodule that was not checked out has no content of its own.
@@ -331,24 +405,24 @@ def _refuse_dirty_repositories(git: "_Git", top: Path, names: Sequence[str]) -> 
             continue
 
         try:
-            status = git.at(top / name).run(
+            status = git.at(str(top / name)).run(
                 "status", "--porcelain=v2", "--branch", "--ignore-submodules=none",
                 "--untracked-files=normal"
             )  # fmt: skip
-        except _NoTreeError:
-            raise _NoTreeError(f"the nested repository {name!r} cannot be read") from None
+        except NoTreeError:
+            raise NoTreeError(f"the nested repository {name!r} cannot be read") from None
 
         lines = status.splitlines()
         if b"# branch.oid (initial)" in lines:
-            raise _NoTreeError(f"the nested repository {name!r} has no commit")
+            raise NoTreeError(f"the nested repository {name!r} has no commit")
         if any(not line.startswith(b"# ") for line in lines):
-            raise _NoTreeError(
+            raise NoTreeError(
                 f"the nested repository {name!r} has changes of its own; commit them, or ignore the"
                 " folder in .gitignore"
             )
 
 
-def _changes(git: "_Git", place: _Place, state: str) -> list[tuple[str, str]]:
+def _changes(git: Git, place: Place, state: str) -> list[tuple[str, str]]:
     """Return path and blob of what differs from the commit, in the order of the paths."""
     if place.head:
         raw = git.run("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev",
@@ -379,150 +453,19 @@ def _shown(path: bytes) -> str:
     return path.decode("utf-8", "backslashreplace")
 
 
-def _scope(git: "_Git", folder: Path, paths: Sequence[str]) -> str:
-    within = folder.relative_to(git.folder).as_posix()
+def _scope(git: Git, top: Path, folder: Path, paths: Sequence[str]) -> str:
+    within = folder.relative_to(top).as_posix()
     named = [
         f":(top,literal){path if within == '.' else f'{within}/{path}'}".rstrip("/")
         for path in paths
     ]
-    return sha256(git.run("ls-files", "-s", "-z", "--", *named)).hexdigest()
+    # Few checks name paths, and a command that is about to start would wait for it to be loaded.
+    listed = git.run("ls-files", "-s", "-z", "--", *named)
+    return str(import_module("hashlib").sha256(listed).hexdigest())
 
 
-class _Git:
-    """Runs git in one folder; every call ends at `until`, a `time.monotonic()`."""
-
-    def __init__(
-        self, folder: Path, *, until: float, environment: Mapping[str, str] | None = None
-    ) -> None:
-        self.folder, self._until = folder, until
-        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        self._environment = kept | _ALWAYS if environment is None else dict(environment)
-
-        # A relative entry of PATH depends on the current folder, which could bring its own git.
-        folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-        trusted = os.pathsep.join(each for each in folders if Path(each).is_absolute())
-        program = shutil.which("git", path=trusted)
-        if program is None:
-            raise _NoTreeError("git is not installed")
-        self._program = program
-
-    def at(
-        self,
-        folder: Path,
-        *,
-        index: Path | None = None,
-        objects: Path | None = None,
-        room: Path | None = None,
-    ) -> "_Git":
-        """Return git in another folder, with another index and a folder for new objects."""
-        environment = {
-            name: value
-            for name, value in self._environment.items()
-            if not name.startswith(("GIT_INDEX", "GIT_OBJECT", "GIT_ALTERNATE"))
-        }
-        if index is not None and objects is not None and room is not None:
-            new = room / "objects"
-            new.mkdir()
-            environment |= {
-                "GIT_INDEX_FILE": str(index),
-                "GIT_OBJECT_DIRECTORY": str(new),
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES": _as_entry(objects),
-            }
-
-        return _Git(folder, until=self._until, environment=environment)
-
-    def place(self) -> _Place:
-        """Return where the repository around the folder is."""
-        asked = ("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index",
-                 "--git-path", "objects", "--git-common-dir", "--git-dir")  # fmt: skip
-        try:
-            lines = self.run(*asked, "HEAD", "HEAD^{tree}")
-        except _NoTreeError:
-            # On a branch without a commit the question for HEAD fails.
-            try:
-                lines = self.run(*asked)
-            except _NoTreeError:
-                raise _NoTreeError("the project is in no git work tree that can be read") from None
-
-        top, index, objects, common, git, *heads = os.fsdecode(lines).split("\n")[:-1]
-        head, head_tree = heads or ("", "")
-
-        return _Place(
-            Path(top), Path(index), Path(objects), Path(common), Path(git), head, head_tree
-        )
-
-    def run(self, *arguments: str) -> bytes:
-        """Return what git prints; raise _NoTreeError for any exit status but 0."""
-        with self.started(*arguments) as call:
-            return call.answer()
-
-    @contextmanager
-    def started(self, *arguments: str) -> Iterator["_Call"]:
-        """Start git and wait for its end; the answer may be asked for meanwhile."""
-        left = self._until - time.monotonic()
-        if left <= 0:
-            raise _NoTreeError("git did not answer in time")
-
-        command = [self._program, *_OPTIONS, "-C", str(self.folder), *arguments]
-        # Arguments of this module, and paths after --: no shell is used.
-        process = subprocess.Popen(  # noqa: S603
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=self._environment,
-            start_new_session=True,
-        )
-        with _killed_after(left, process), process:
-            yield _Call(process, arguments[0], self._until)
-
-
-class _Call(NamedTuple):
-    """Git while it runs a command."""
-
-    process: "subprocess.Popen[bytes]"
-    name: str
-    until: float
-
-    def answer(self) -> bytes:
-        """Return what it prints; raise _NoTreeError for any exit status but 0."""
-        # A hostile work tree may have any number of names.
-        pipe = self.process.stdout
-        answer = b"" if pipe is None else pipe.read(_MOST_OUTPUT + 1)
-        if len(answer) > _MOST_OUTPUT:
-            _kill(self.process)
-            raise _NoTreeError("the work tree has too many files")
-
-        if self.process.wait() != 0:
-            late = time.monotonic() >= self.until
-            reason = "did not answer in time" if late else f"refused `git {self.name}`"
-            raise _NoTreeError(f"git {reason}")
-        return answer
-
-
-@contextmanager
-def _killed_after(seconds: float, process: "subprocess.Popen[bytes]") -> Iterator[None]:
-    timer = Timer(seconds, _kill, [process])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def _kill(process: "subprocess.Popen[bytes]") -> None:
-    # Git may have started filters, so that its whole group is killed.
-    with suppress(ProcessLookupError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-
-
-def _as_entry(path: Path) -> str:
-    """Return `path` as an entry of a list of folders, quoted where it holds what parts entries."""
-    text = str(path)
+def _as_entry(text: str) -> str:
+    """Return a path as an entry of a list of folders, quoted where it holds what parts entries."""
     if os.pathsep not in text and not text.startswith('"'):
         return text
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')

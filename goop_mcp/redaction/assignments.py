@@ -3,10 +3,10 @@
 Names are searched in the lowercased text, which is several times faster than ignoring the case.
 """
 
-import re
 import string
 from typing import Final
 
+from goop_mcp.redaction.on_use import LatePattern, on_use
 from goop_mcp.redaction.values import Assignment, is_secret, is_weak_name
 
 __all__ = ["WORDS_OF_NAMES", "hide_assigned", "in_small_letters"]
@@ -26,21 +26,21 @@ WORDS_OF_NAMES: Final = ("secret", "token", "pass", "pswd", "pwd", "key", "aws_"
 """Every name contains one of these words."""
 
 _ASSIGNS: Final = r"(?:\|\||\?|\+|:)?(?:=>|=(?![=~>])|:(?![:=]))"
-_ASSIGNED: Final = re.compile(
+_ASSIGNED: Final = on_use(
     rf"{_NAME}"
     rf"(?P<sign>(?:\\?[\"'`]|\*\*)?[ \t]{{0,8}}(?:{_ASSIGNS}(?:\*\*)?|(?:is|was|->|→|\|)(?=\s))["
     r" \t]{0,8})"
 )
-_FLAG: Final = re.compile(rf"--[a-z-]{{0,20}}?{_NAME}(?P<sign>[ \t]{{1,8}})")
-_ELEMENT: Final = re.compile(rf"<[\w:.-]{{0,40}}?{_NAME}(?:\s[^<>]{{0,200}})?(?P<sign>>)")
+_FLAG: Final = on_use(rf"--[a-z-]{{0,20}}?{_NAME}(?P<sign>[ \t]{{1,8}})")
+_ELEMENT: Final = on_use(rf"<[\w:.-]{{0,40}}?{_NAME}(?:\s[^<>]{{0,200}})?(?P<sign>>)")
 
 # A value without quotes ends where the next part of a query or a connection string begins.
-_VALUE: Final = re.compile(
+_VALUE: Final = on_use(
     r"\\\"[^\"\n]*\"?|\"(?>(?:[^\"\\\n]++|\\.)*)\"?|'(?>(?:[^'\\\n]++|\\.|'')*)'?|`[^`\n]*`?"
     r"|(?>(?:[^\s\"'`<>\\;&]++|\\(?![nrt\"'])"
     r"|&(?![A-Za-z_-]{1,40}[=;])|;(?=\S)(?![A-Za-z _-]{1,40}=))+)"
 )
-_CONTENT: Final = re.compile(r"[^<>]+(?=</)")
+_CONTENT: Final = on_use(r"[^<>]+(?=</)")
 _LONGEST_WEAK: Final = 256
 _SMALL_LETTERS: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
@@ -61,9 +61,9 @@ def hide_assigned(text: str, replacement: str) -> tuple[str, int]:
 
 
 def _hide(
-    text: str, named: re.Pattern[str], value_of: re.Pattern[str], replacement: str
+    text: str, late_name: LatePattern, late_value: LatePattern, replacement: str
 ) -> tuple[str, int]:
-    lowered = in_small_letters(text)
+    named, value_of, lowered = late_name(), late_value(), in_small_letters(text)
     pieces: list[str] = []
     shown = at = 0
 

@@ -6,6 +6,7 @@ A command is read once, from its program to its end, so the time is linear for e
 import re
 from typing import Final
 
+from goop_mcp.redaction.on_use import on_use
 from goop_mcp.redaction.values import is_stand_in
 
 __all__ = ["PROGRAMS", "hide_in_commands"]
@@ -51,14 +52,14 @@ PROGRAMS: Final = tuple(_OPTIONS)
 """Every text with such a command contains one of these words."""
 
 # `mysqldump` and `ldapsearch` have the options of `mysql` and `ldap`.
-_PROGRAM: Final = re.compile(
+_PROGRAM: Final = on_use(
     rf"(?<![\w.-])(?P<program>{'|'.join(sorted(_OPTIONS, key=len, reverse=True))})[a-z-]{{0,12}}"
     r"(?=[\s\"'])"
 )
 # `docker run --name mysql -p3306:3306`
-_PORTS: Final = re.compile(r"(?:[0-9.]{1,15}:)?[0-9-]{1,11}:[0-9-]{1,11}(?:/[a-z]{1,4})?")
+_PORTS: Final = on_use(r"(?:[0-9.]{1,15}:)?[0-9-]{1,11}:[0-9-]{1,11}(?:/[a-z]{1,4})?")
 # The end of a command, unless it is continued on the next line.
-_END: Final = re.compile(r"(?<!\\)\r?\n|\s(?:;|\|\|?|&&?)\s")
+_END: Final = on_use(r"(?<!\\)\r?\n|\s(?:;|\|\|?|&&?)\s")
 
 
 def hide_in_commands(text: str, replacement: str) -> tuple[str, int]:
@@ -66,14 +67,14 @@ def hide_in_commands(text: str, replacement: str) -> tuple[str, int]:
     pieces: list[str] = []
     shown = at = count = 0
 
-    while program := _PROGRAM.search(text, at):
-        end = _END.search(text, program.end())
+    while program := _PROGRAM().search(text, at):
+        end = _END().search(text, program.end())
         at = end.start() if end is not None else len(text)
         # Compiled once for each program, as `re` caches patterns.
         option = re.compile(rf"(?<=[\s\"']){_OPTIONS[program['program']]}")
 
         for found in option.finditer(text, program.end(), at):
-            if is_stand_in(found["value"]) or _PORTS.fullmatch(found["value"]):
+            if is_stand_in(found["value"]) or _PORTS().fullmatch(found["value"]):
                 continue
 
             pieces += [text[shown : found.start("value")], replacement]

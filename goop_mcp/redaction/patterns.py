@@ -7,11 +7,11 @@ keyword. A character is therefore read by a bounded number of attempts.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from goop_mcp.redaction.assignments import WORDS_OF_NAMES, hide_assigned
 from goop_mcp.redaction.command_lines import PROGRAMS, hide_in_commands
+from goop_mcp.redaction.on_use import LatePattern, on_use
 from goop_mcp.redaction.services import hide_of_services, may_name_service
 from goop_mcp.redaction.tokens import find_token, may_begin_token
 from goop_mcp.redaction.values import is_stand_in, looks_random, mixes_letters_and_digits
@@ -25,8 +25,7 @@ Hiding = Callable[[str], tuple[str, int]]
 Replacing = Callable[[re.Match[str]], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class SecretPattern:
+class SecretPattern(NamedTuple):
     """One kind of secret.
 
     A text without any of `words`, which are in lower case, holds none of this kind; if `may_hold`
@@ -39,7 +38,7 @@ class SecretPattern:
 
 
 def _replacing(
-    words: tuple[str, ...], pattern: re.Pattern[str], replacement: Replacing | None = None
+    words: tuple[str, ...], pattern: LatePattern, replacement: Replacing | None = None
 ) -> SecretPattern:
     """Return a kind for the matches of `pattern`; `replacement` returns None to keep a match."""
 
@@ -55,7 +54,7 @@ def _replacing(
             found += 1
             return put
 
-        return pattern.sub(replace, text), found
+        return pattern().sub(replace, text), found
 
     return SecretPattern(words, hide)
 
@@ -122,35 +121,35 @@ _MARKED: Final = (
         r"(?:PHPSESSID|connect\.sid)=(?P<value>[A-Za-z0-9%+/=_.:-]{16,})",
     ),
 )
-_NETRC: Final = re.compile(
+_NETRC: Final = on_use(
     r"\b(?:machine[ \t\r\n]{1,8}\S{1,256}|default)"
     r"(?P<login>(?:[ \t\r\n]{1,8}(?:login|account)[ \t\r\n]{1,8}\S{1,256}){1,2})?"
     r"[ \t\r\n]{1,8}password[ \t\r\n]{1,8}(?P<value>\S{1,256})(?(login)|(?=[ \t\r\n]{1,8}login["
     r" \t\r\n]))"
 )
 # <add key="ClearTextPassword" value="…"/>
-_NAMED_ELEMENT: Final = re.compile(
+_NAMED_ELEMENT: Final = on_use(
     r"\b(?:key|name)=[\"'][\w.:-]{0,80}?(?:password|passwd|secret|token|api_?key)[\"']["
     r" \t\r\n]{1,8}"
     r"value=[\"'](?P<value>[^\"'<>\r\n]{1,512})",
     re.IGNORECASE,
 )
 # The values of a Kubernetes Secret are base64; `kind: Secret` may be before or after them.
-_IN_DATA: Final = re.compile(
+_IN_DATA: Final = on_use(
     r"^[ \t]{0,40}data:[ \t]{0,8}\r?\n(?P<lines>(?:["
     r" \t]{1,40}[\w.-]{1,253}:[^\r\n]{0,65536}\r?\n?){1,512})",
     re.MULTILINE,
 )
-_IS_SECRET: Final = re.compile(
+_IS_SECRET: Final = on_use(
     r"^[ \t]{0,8}[\"']?kind[\"']?:[ \t]{0,8}[\"']?secret\b", re.IGNORECASE | re.MULTILINE
 )
-_DATA_LINE: Final = re.compile(
+_DATA_LINE: Final = on_use(
     r"(?P<before>:[ \t]{1,8}[\"']?)[A-Za-z0-9+/]{8,}={0,2}(?=[\"']?[ \t]*\r?$)", re.MULTILINE
 )
 
 
 def _hide_in_kubernetes_secret(text: str) -> tuple[str, int]:
-    if _IS_SECRET.search(text) is None:
+    if _IS_SECRET().search(text) is None:
         return text, 0
 
     count = 0
@@ -158,20 +157,20 @@ def _hide_in_kubernetes_secret(text: str) -> tuple[str, int]:
     def replace(match: re.Match[str]) -> str:
         nonlocal count
         start, end = (at - match.start() for at in match.span("lines"))
-        lines, found = _DATA_LINE.subn(rf"\g<before>{REDACTED}", match["lines"])
+        lines, found = _DATA_LINE().subn(rf"\g<before>{REDACTED}", match["lines"])
         count += found
         return match[0][:start] + lines + match[0][end:]
 
-    return _IN_DATA.sub(replace, text), count
+    return _IN_DATA().sub(replace, text), count
 
 
-_COOKIES: Final = re.compile(
+_COOKIES: Final = on_use(
     r"(?:\b(?:set-)?cookie2?\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\?[\"']?|(?<=\s)(?:-b|--cookie)["
     r" \t=]{1,8}[\"']?)"
     r"(?P<cookies>[^\r\n\"'<>]{4,8192})",
     re.IGNORECASE,
 )
-_COOKIE: Final = re.compile(r"(?P<name>[A-Za-z0-9_.$-]{1,128})=(?P<value>[^;,\s\"'<>]{12,8192})")
+_COOKIE: Final = on_use(r"(?P<name>[A-Za-z0-9_.$-]{1,128})=(?P<value>[^;,\s\"'<>]{12,8192})")
 # Attributes of a cookie in Set-Cookie.
 _ATTRIBUTES: Final = frozenset(
     {"expires", "max-age", "path", "domain", "samesite", "priority", "version"}
@@ -187,29 +186,29 @@ def _without_cookies(match: re.Match[str]) -> str:
 
     start = match.start("cookies") - match.start()
 
-    return match[0][:start] + _COOKIE.sub(hidden, match["cookies"])
+    return match[0][:start] + _COOKIE().sub(hidden, match["cookies"])
 
 
-_KEY_BLOCK: Final = re.compile(
+_KEY_BLOCK: Final = on_use(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?:(?!-----BEGIN )[\s\S])*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?:"
     r" BLOCK)?-----|[A-Za-z0-9+/=\s\\:,-]*)"
 )
-_SSH_KEY: Final = re.compile(
+_SSH_KEY: Final = on_use(
     r"\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-[a-z0-9-]{1,40}@openssh\.com)"
     r"\s{1,4}AAAA[A-Za-z0-9+/=]{16,}"
 )
 # User and password are between // and the last @ before the path.
-_IN_URL: Final = re.compile(r"(?<=://)[^\s/?#\"'<>@:\[\]]{0,256}:[^\s/\"'<>]{1,512}@(?=[^\s@])")
+_IN_URL: Final = on_use(r"(?<=://)[^\s/?#\"'<>@:\[\]]{0,256}:[^\s/\"'<>]{1,512}@(?=[^\s@])")
 
-_BEARER: Final = re.compile(r"\bbearer[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
-_AUTHORIZATION: Final = re.compile(
+_BEARER: Final = on_use(r"\bbearer[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
+_AUTHORIZATION: Final = on_use(
     r"authorization\\?[\"']?[ \t]{0,8}[:=][ \t]{0,8}\\?[\"']?"
     r"(?P<scheme>(?:basic|bearer|token|digest|apikey|negotiate|ntlm|aws4-hmac-sha256)[ \t]{1,8})?"
     r"(?P<value>[^\s\"'<>\\,;]+(?P<parameters>,?[ \t]{1,8}[A-Za-z]{1,40}=[^\r\n<>]{1,4096})?)",
     re.IGNORECASE,
 )
-_CREDENTIALS: Final = re.compile(r"[A-Za-z0-9._~+/=-]+")
+_CREDENTIALS: Final = on_use(r"[A-Za-z0-9._~+/=-]+")
 _SHORTEST_CREDENTIALS: Final = 6
 
 
@@ -223,7 +222,7 @@ def _authorization(match: re.Match[str]) -> str | None:
     # authorization.
     value = match["value"]
     named = match["scheme"] and len(value) >= _SHORTEST_CREDENTIALS and value[0].isalnum()
-    alone = _CREDENTIALS.fullmatch(value) and looks_random(value)
+    alone = _CREDENTIALS().fullmatch(value) and looks_random(value)
     return _from_value_on(match) if named or alone else None
 
 
@@ -236,7 +235,7 @@ SECRET_PATTERNS: Final = (
     *(
         _replacing(
             words,
-            re.compile(pattern),
+            on_use(pattern),
             lambda match: _value_only(match) if mixes_letters_and_digits(match["value"]) else None,
         )
         for words, pattern in _MARKED

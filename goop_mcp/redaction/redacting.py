@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
 
+from goop_mcp.redaction.on_use import on_use
 from goop_mcp.redaction.patterns import REDACTED, SECRET_PATTERNS
 
 __all__ = ["PRIVATE", "REDACTED", "Redacted", "may_hold_secrets", "redact"]
@@ -20,17 +20,18 @@ _FINDERS: Final = tuple(
     pattern.may_hold for pattern in SECRET_PATTERNS if pattern.may_hold is not None
 )
 # `<private>`, also with the angle brackets escaped by a host.
-_MARK: Final = re.compile(
+_MARK: Final = on_use(
     r"(?:<|&lt;)\s{0,8}(/?)\s{0,8}private(?:\s[^<>&]{0,200})?(?:>|&gt;)", re.IGNORECASE
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Redacted:
     """A text without its secrets, and how many places were replaced."""
 
-    text: str = field(repr=False)
-    count: int
+    __slots__ = ("count", "text")
+
+    def __init__(self, text: str, count: int) -> None:
+        self.text, self.count = text, count
 
 
 def redact(text: str) -> Redacted:
@@ -71,7 +72,7 @@ def _hide_private(text: str) -> tuple[str, int]:
     pieces: list[str] = []
     depth = shown_from = 0
 
-    for mark in _MARK.finditer(text):
+    for mark in _MARK().finditer(text):
         if not mark[1]:
             if depth == 0:
                 pieces += [text[shown_from : mark.start()], PRIVATE]

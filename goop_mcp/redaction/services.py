@@ -5,10 +5,10 @@ the length of the service's tokens. The lengths come from the documentation of t
 default rules of secret scanners.
 """
 
-import re
 from typing import Final
 
 from goop_mcp.redaction.assignments import in_small_letters
+from goop_mcp.redaction.on_use import on_use
 from goop_mcp.redaction.tokens import one_of
 from goop_mcp.redaction.values import mixes_letters_and_digits
 
@@ -99,37 +99,44 @@ _LENGTHS: Final[dict[str, tuple[int, ...]]] = {
     "zendesk": (40,),
 }
 # Commits, releases and files have values of these lengths too.
-_NO_SECRET: Final = re.compile(
+_NO_SECRET: Final = on_use(
     r"sha|commit|revision|release|version|hash|digest|checksum|image|build|zone|url"
 )
 # Short names are part of other words: `global`, `bilinear`.
 _SHORT: Final = 6
-_NAME: Final = (
-    rf"(?:(?<![a-z]){one_of(name for name in _LENGTHS if len(name) <= _SHORT)}"
-    rf"|{one_of(name for name in _LENGTHS if len(name) > _SHORT)})"
-)
-_SERVICE: Final = re.compile(_NAME)
-_ASSIGNED: Final = re.compile(
-    rf"(?P<service>{_NAME})(?P<name>[ \t\w.-]{{0,30}})"
-    r"[ \t\"'`\\]{0,4}(?:=>|:{0,3}=|\|\||\?=|[=:,>(])[ \t\"'`\\=]{0,5}"
-    r"(?P<value>[a-z0-9_=+/.~%:-]{12,160})"
+
+
+def _name() -> str:
+    short = one_of(name for name in _LENGTHS if len(name) <= _SHORT)
+    return rf"(?:(?<![a-z]){short}|{one_of(name for name in _LENGTHS if len(name) > _SHORT)})"
+
+
+_SERVICE: Final = on_use(_name)
+_ASSIGNED: Final = on_use(
+    lambda: (
+        rf"(?P<service>{_name()})(?P<name>[ \t\w.-]{{0,30}})"
+        r"[ \t\"'`\\]{0,4}(?:=>|:{0,3}=|\|\||\?=|[=:,>(])[ \t\"'`\\=]{0,5}"
+        r"(?P<value>[a-z0-9_=+/.~%:-]{12,160})"
+    )
 )
 
 
 def may_name_service(text: str) -> bool:
     """Return whether one of the services is named in `text`."""
-    return _SERVICE.search(in_small_letters(text)) is not None
+    lowered = in_small_letters(text)
+    # As for tokens: the pattern is for the few texts that hold such a word.
+    return any(name in lowered for name in _LENGTHS) and _SERVICE().search(lowered) is not None
 
 
 def hide_of_services(text: str, replacement: str) -> tuple[str, int]:
     """Replace tokens that are assigned to names of services; return the text and their number."""
     pieces: list[str] = []
     shown = 0
-    for found in _ASSIGNED.finditer(in_small_letters(text)):
+    for found in _ASSIGNED().finditer(in_small_letters(text)):
         value = found["value"].rstrip(".:,")
         has_length = len(value) in _LENGTHS[found["service"]]
         has_form = mixes_letters_and_digits(value) or value.isdecimal()
-        if has_length and has_form and not _NO_SECRET.search(found["name"]):
+        if has_length and has_form and not _NO_SECRET().search(found["name"]):
             pieces += [text[shown : found.start("value")], replacement]
             shown = found.end("value")
 

@@ -5,9 +5,9 @@ The forms come from the documentation of the services and the default rules of s
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from goop_mcp.redaction.on_use import on_use
 from goop_mcp.redaction.values import looks_random, mixes_letters_and_digits
 
 __all__ = ["find_token", "may_begin_token", "one_of"]
@@ -20,8 +20,7 @@ _BASE64: Final = "A-Za-z0-9+/=_-"
 _UPPER: Final = "A-Z0-9"
 
 
-@dataclass(frozen=True, slots=True)
-class _TokenFormat:
+class _TokenFormat(NamedTuple):
     """What follows one of `prefixes` in a token.
 
     `in_run` is for tokens that may hold - and _: they do not start after one of these, and must not
@@ -176,20 +175,23 @@ def one_of(words: Iterable[str]) -> str:
 
 # A token starts at the start of a word, or after an escape of JSON such as \n. The lookahead skips
 # short words quickly.
-_PREFIX: Final = re.compile(
-    rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=[A-Za-z0-9_.~+/=-]{{11}})(?:{one_of(_BY_PREFIX)})"
+_PREFIX: Final = on_use(
+    lambda: (
+        rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=[A-Za-z0-9_.~+/=-]{{11}})(?:{one_of(_BY_PREFIX)})"
+    )
 )
 
 
 def may_begin_token(text: str) -> bool:
     """Return whether a token may start somewhere in `text`."""
-    return _PREFIX.search(text) is not None
+    # Looking for each prefix is fast, and needs no pattern where there is none.
+    return any(prefix in text for prefix in _BY_PREFIX) and _PREFIX().search(text) is not None
 
 
 def find_token(text: str, start: int) -> tuple[int, int] | None:
     """Return start and end of the first token at or after `start`, None when there is none."""
     at = start
-    while prefix := _PREFIX.search(text, at):
+    while prefix := _PREFIX().search(text, at):
         kind = _BY_PREFIX[prefix[0]]
         within_run = kind.in_run and text[prefix.start() - 1 : prefix.start()] in ("-", "_")
         rest = None if within_run else re.compile(kind.rest).match(text, prefix.end())

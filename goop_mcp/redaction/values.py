@@ -1,9 +1,10 @@
 """Whether a value assigned to a name such as `password` is a secret, or only code or prose."""
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
+
+from goop_mcp.redaction.on_use import on_use
 
 __all__ = [
     "Assignment",
@@ -16,25 +17,25 @@ __all__ = [
 
 _QUOTES: Final = ('\\"', '"', "'", "`")
 _CLOSERS: Final = ".,;:)]}|"
-_AT_THE_END: Final = re.compile(r"[,;)}\]]*[ \t]*(?:#|//|\r|\n|\\n|$)")
-_PLACEHOLDER: Final = re.compile(
+_AT_THE_END: Final = on_use(r"[,;)}\]]*[ \t]*(?:#|//|\r|\n|\\n|$)")
+_PLACEHOLDER: Final = on_use(
     r"\[REDACTED\].*|\[PRIVATE\].*|<.*|\$.*|%.*|\{.*|\[.*|\(.*|\*+|\.{2,}.*|…|x{3,}|your[-_"
     r" ].*|@.*|!.*|env[.:(].*",
     re.IGNORECASE | re.DOTALL,
 )
 # References to the source of a value: calls, items, attributes, files.
-_REFERENCE: Final = re.compile(
+_REFERENCE: Final = on_use(
     r"[A-Za-z_][\w.]*[(\[{].*|[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+"
     r"|(?:~|\.{1,2})?/[a-z0-9_.-]+(?:/[a-z0-9_.-]+)*/?",
     re.DOTALL,
 )
-_PATH: Final = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\][^:;|<>\r\n]*|~|\.{1,2}")
-_TYPE: Final = re.compile(
+_PATH: Final = on_use(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\][^:;|<>\r\n]*|~|\.{1,2}")
+_TYPE: Final = on_use(
     r"(?:[A-Z][a-z]+)*"
     r"(?:Str|String|Token|Secret|Key|Password|Type|Bytes|Optional|Union|Any|None)(?:\W.*)?",
     re.DOTALL,
 )
-_NAME_OR_CALL: Final = re.compile(r"[A-Za-z_.]+(?:\(.*)?", re.DOTALL)
+_NAME_OR_CALL: Final = on_use(r"[A-Za-z_.]+(?:\(.*)?", re.DOTALL)
 _AFTER_A_TEXT: Final = frozenset(",;:)]} +%")
 _TYPES: Final = (
     "any|bool|boolean|bytes|bytestring|char|float|int|integer|long|null|nil|none|number|object|"
@@ -51,18 +52,17 @@ _VARIABLES: Final = (
     "value|token|secret|password|passwd|pass|pwd|key|input|data|env|raw|result|response|user|name|"
     "default"
 )
-_WORD: Final = re.compile(rf"{_TYPES}|{_STATES}|{_SMALL_WORDS}|{_VARIABLES}", re.IGNORECASE)
+_WORD: Final = on_use(rf"{_TYPES}|{_STATES}|{_SMALL_WORDS}|{_VARIABLES}", re.IGNORECASE)
 _WEAK_ASSIGNMENTS: Final = frozenset({"", "is", "was", "->", "→", "|"})
-_LIKE_A_PASSWORD: Final = re.compile(r"passw(?:or)?d|passphrase|pwd", re.IGNORECASE)
+_LIKE_A_PASSWORD: Final = on_use(r"passw(?:or)?d|passphrase|pwd", re.IGNORECASE)
 _WEAK_NAMES: Final = frozenset({"auth", "cred", "creds", "credential", "credentials", "key"})
-_RANDOM_ONLY: Final = re.compile(r"(?:base64:)?(?!sha\d)[A-Za-z0-9_+/=~-]+")
+_RANDOM_ONLY: Final = on_use(r"(?:base64:)?(?!sha\d)[A-Za-z0-9_+/=~-]+")
 _DENSE_LENGTH: Final = 16
 _DENSITY: Final = 0.4
 _SENSIBLE_LENGTH, _LONG_WORD, _LONGEST_COUNT, _SHORTEST_PIN, _LONG_VALUE = 6, 20, 7, 4, 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
+class Assignment(NamedTuple):
     """A name, the sign that assigns, and the value without quotes and closing punctuation.
 
     `alone` means that the line ends after the value, `argument` that the name follows a bracket or
@@ -91,7 +91,7 @@ class Assignment:
             value=bare,
             opening=quote,
             closing=inner[len(bare) :],
-            alone=_AT_THE_END.match(text, value.end()) is not None,
+            alone=_AT_THE_END().match(text, value.end()) is not None,
             argument=before[-1:] in {"(", ","},
         )
 
@@ -118,7 +118,7 @@ def is_stand_in(value: str) -> bool:
     """Return whether `value` is a placeholder: a variable, `<password>`, the word `password`."""
     value = value.strip()
     return not any(c.isalnum() for c in value) or bool(
-        _PLACEHOLDER.fullmatch(value) or _WORD.fullmatch(value)
+        _PLACEHOLDER().fullmatch(value) or _WORD().fullmatch(value)
     )
 
 
@@ -134,16 +134,16 @@ def is_secret(it: Assignment) -> bool:
     the value decides last.
     """
     name, value = it.name.lower(), it.value.strip()
-    if not any(c.isalnum() for c in it.value) or _PLACEHOLDER.fullmatch(value):
+    if not any(c.isalnum() for c in it.value) or _PLACEHOLDER().fullmatch(value):
         return False
 
     # The shell keeps the current folder in PWD.
-    if name == "pwd" and _PATH.fullmatch(it.value):
+    if name == "pwd" and _PATH().fullmatch(it.value):
         return False
 
     # Most values of `key` are keys of mappings or of keyboards, and words.
     if is_weak_name(name):
-        return _RANDOM_ONLY.fullmatch(it.value) is not None and _is_dense(it.value)
+        return _RANDOM_ONLY().fullmatch(it.value) is not None and _is_dense(it.value)
 
     # `pass` is also what tests do.
     if name == "pass":
@@ -157,9 +157,9 @@ def is_secret(it: Assignment) -> bool:
         return False
 
     # `password = get_password()`: a name without digits, or a call of one, that repeats the name.
-    if not it.quoted and _NAME_OR_CALL.fullmatch(it.value) and name in it.value.lower():
+    if not it.quoted and _NAME_OR_CALL().fullmatch(it.value) and name in it.value.lower():
         return False
-    if _WORD.fullmatch(value) or value.lower() == name:
+    if _WORD().fullmatch(value) or value.lower() == name:
         return False
 
     # "the password is wrong": here only a value that cannot be a word is a secret.
@@ -170,7 +170,7 @@ def is_secret(it: Assignment) -> bool:
 
 def _has_form_of_secret(it: Assignment) -> bool:
     # Several words in quotes describe a secret, unless they are a passphrase.
-    like_a_password = _LIKE_A_PASSWORD.fullmatch(it.name) is not None
+    like_a_password = _LIKE_A_PASSWORD().fullmatch(it.name) is not None
     if it.quoted:
         return like_a_password or " " not in it.value.strip() or looks_random(it.value)
 
@@ -182,7 +182,7 @@ def _has_form_of_secret(it: Assignment) -> bool:
 
     # A reference or a type is code, unless it is all that an environment file assigns.
     assigned_alone = it.sign == "=" and it.alone and not it.argument and not it.closing
-    if not assigned_alone and (_REFERENCE.fullmatch(it.value) or _TYPE.fullmatch(it.value)):
+    if not assigned_alone and (_REFERENCE().fullmatch(it.value) or _TYPE().fullmatch(it.value)):
         return False
     if looks_random(it.value):
         return True

@@ -1,7 +1,8 @@
 """What `goop-mcp run` is to do, read from its arguments without the library of the command line.
 
 A person or an agent waits for the command, so that what is loaded before it starts costs them time.
-This module loads next to nothing; the rest is loaded in a thread while git and the command run.
+This module loads next to nothing before git looks for the repository; the rest is loaded while git
+and the command run.
 """
 
 import _thread
@@ -9,26 +10,25 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from goop_mcp import services, store
+from goop_mcp import recording, services, store
 from goop_mcp.errors import GoopError
-from goop_mcp.recording.commands import RunRequest
-from goop_mcp.recording.tree_digest import folder_of_project
+from goop_mcp.recording.git_calls import asked_git
+
+if TYPE_CHECKING:
+    from goop_mcp.recording.commands import RunRequest
 
 __all__ = [
     "LONGEST_NAME",
     "MOST_SECONDS",
-    "ProjectFolderError",
     "RunArguments",
     "is_name",
     "main",
-    "project_of",
+    "named_folder",
     "read_arguments",
-    "run_recorded",
 ]
 
 LONGEST_NAME: Final = 60
@@ -73,10 +73,6 @@ class RunArguments(NamedTuple):
     project_id: str | None = None
 
 
-class ProjectFolderError(GoopError, ValueError):
-    """Raised when the named project is no folder; the text says what to do."""
-
-
 def read_arguments(arguments: Sequence[str]) -> RunArguments | None:
     """Return what the arguments after `run` say, None for a call that needs an explanation.
 
@@ -114,6 +110,12 @@ def is_name(text: str) -> bool:
     return bool(text.strip()) and text.isprintable() and len(text) <= LONGEST_NAME
 
 
+def named_folder(option: str | None) -> str | None:
+    """Return the project folder that an option or the environment names, None if none does."""
+    environment = os.environ
+    return option or environment.get("GOOP_PROJECT_DIR") or environment.get("CLAUDE_PROJECT_DIR")
+
+
 def main(arguments: Sequence[str], *, before: object) -> int | None:
     """Do what `arguments` say; return the exit code, None if the command line has to answer.
 
@@ -123,12 +125,12 @@ def main(arguments: Sequence[str], *, before: object) -> int | None:
     if read is None:
         return None
 
-    gc.enable()
     if signal.getsignal(signal.SIGINT) is before:
         # From here on an interrupt has to end what was started, and to remove temporary files.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return run_recorded(read, meanwhile=_load)
+        git = asked_git(named_folder(read.project) or os.curdir)
+        return services.run_check.run_recorded(read, meanwhile=_load, git=git)
     except GoopError:
         # Nothing was run: the command line finds the same, and says it to a person.
         return None
@@ -136,7 +138,7 @@ def main(arguments: Sequence[str], *, before: object) -> int | None:
         return _INTERRUPTED
 
 
-def _load() -> None:
+def _load(request: "RunRequest") -> None:
     """Load in a thread what is needed when the command has ended, while this one waits for it."""
     sys.setswitchinterval(_SWITCH_SECONDS)
 
@@ -147,58 +149,12 @@ def _load() -> None:
             # Opening a file compares its tables with those that the migrations make, which are
             # found once in a process.
             store.sqlite.schema.find_foreign_objects({}, store.migrations.load_migrations("sqlite"))
+            recording.describing.prepare(request)
         except ImportError:
             # Whoever needs it loads it again, and shows the error.
             return
+        finally:
+            # Collections during imports only take time; the command may run for hours.
+            gc.enable()
 
     _thread.start_new_thread(load, ())
-
-
-def project_of(named: str | None) -> Path:
-    """Return the folder that `named` or the environment names; raise ProjectFolderError."""
-    environment = os.environ
-    named = named or environment.get("GOOP_PROJECT_DIR") or environment.get("CLAUDE_PROJECT_DIR")
-    if not named:
-        return folder_of_project(Path.cwd())
-    if not Path(named).is_dir():
-        raise ProjectFolderError(f"{named!r} is not a folder; name the project with --project")
-
-    return Path(named)
-
-
-def run_recorded(arguments: RunArguments, *, meanwhile: Callable[[], None] = lambda: None) -> int:
-    """Run the command and record it; write the last line, and return the exit code of the process.
-
-    `meanwhile` is called once the command runs, and must return at once.
-    Raises GoopError where nothing was run: no such folder, an untrusted file, no such check.
-    """
-    folder = project_of(arguments.project)
-    files = ((arguments.junit, "junit"), (arguments.ctrf, "ctrf"))
-    results = tuple((Path(file).absolute(), kind) for file, kind in files if file)
-    if arguments.by_name:
-        checks = services.named_checks
-        request = checks.request_of(folder, checks.trusted_check(folder, arguments.words[0]))
-        request = request._replace(
-            timeout=arguments.timeout or request.timeout, results=results or request.results
-        )
-    else:
-        request = RunRequest(
-            argv=arguments.words,
-            project=folder,
-            cwd=Path.cwd(),
-            name=(arguments.name or "").strip(),
-            timeout=arguments.timeout,
-            results=results,
-        )
-
-    ended = services.run_check.run_check(
-        request,
-        database=arguments.database,
-        project_id=arguments.project_id,
-        meanwhile=meanwhile,
-    )
-    # After the output of the command: both go through the same descriptors.
-    sys.stderr.write(f"{services.run_check.summary_line(ended)}\n")
-    sys.stderr.flush()
-
-    return ended.exit_code

@@ -1,7 +1,9 @@
 """Run a check, record it, and say in one line how it ended."""
 
 import os
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import goop_mcp
@@ -9,9 +11,19 @@ from goop_mcp import services
 from goop_mcp.errors import GoopError
 from goop_mcp.evidence.recorded_runs import RecordedRun
 from goop_mcp.recording.commands import RunRequest
+from goop_mcp.recording.git_calls import Git
 from goop_mcp.recording.recorder import record_run
+from goop_mcp.recording.tree_digest import folder_of_project
+from goop_mcp.services.run_arguments import RunArguments, named_folder
 
-__all__ = ["CheckRun", "run_check", "summary_line"]
+__all__ = [
+    "CheckRun",
+    "ProjectFolderError",
+    "project_of",
+    "run_check",
+    "run_recorded",
+    "summary_line",
+]
 
 _SHORT: Final = 7
 _OUTCOMES: Final = {
@@ -22,6 +34,10 @@ _OUTCOMES: Final = {
     "vacuous": "proves nothing",
     "unknown": "shows no result",
 }
+
+
+class ProjectFolderError(GoopError, ValueError):
+    """Raised when the named project is no folder; the text says what to do."""
 
 
 class CheckRun(NamedTuple):
@@ -39,13 +55,14 @@ def run_check(
     project_id: str | None = None,
     environment: Mapping[str, str] = os.environ,
     passes_on: bool = True,
-    meanwhile: Callable[[], None] = lambda: None,
+    meanwhile: Callable[[RunRequest], None] = lambda _: None,
+    git: Git | None = None,
 ) -> CheckRun:
     """Run the command of `request` and keep the run in the project's database.
 
     `database` and `project_id` are the options of these names, None where one was not given. A run
-    that cannot be kept says so, and the exit code is the command's all the same. `passes_on` and
-    `meanwhile` as in `record_run`.
+    that cannot be kept says so, and the exit code is the command's all the same. `passes_on`,
+    `meanwhile` and `git` as in `record_run`.
     """
     request = request._replace(
         session=environment.get("GOOP_SESSION") or None,
@@ -58,6 +75,7 @@ def run_check(
         version=goop_mcp.__version__,
         passes_on=passes_on,
         meanwhile=meanwhile,
+        git=git,
     )
     try:
         # The command did not have to wait for the database.
@@ -101,3 +119,58 @@ def summary_line(ended: CheckRun) -> str:
         return f"goop-mcp: NOT recorded: {what}; {ended.problem}"
 
     return f"goop-mcp: run {run.id} {what}"
+
+
+def project_of(named: str | None) -> Path:
+    """Return the folder that `named` or the environment names; raise ProjectFolderError."""
+    named = named_folder(named)
+    if not named:
+        return folder_of_project(Path.cwd())
+    if not Path(named).is_dir():
+        raise ProjectFolderError(f"{named!r} is not a folder; name the project with --project")
+
+    return Path(named)
+
+
+def run_recorded(
+    arguments: RunArguments,
+    *,
+    meanwhile: Callable[[RunRequest], None] = lambda _: None,
+    git: Git | None = None,
+) -> int:
+    """Run the command and record it; write the last line, and return the exit code of the process.
+
+    `meanwhile` and `git` as in `record_run`.
+    Raises GoopError where nothing was run: no such folder, an untrusted file, no such check.
+    """
+    folder = project_of(arguments.project)
+    files = ((arguments.junit, "junit"), (arguments.ctrf, "ctrf"))
+    results = tuple((Path(file).absolute(), kind) for file, kind in files if file)
+    if arguments.by_name:
+        checks = services.named_checks
+        request = checks.request_of(folder, checks.trusted_check(folder, arguments.words[0]))
+        request = request._replace(
+            timeout=arguments.timeout or request.timeout, results=results or request.results
+        )
+    else:
+        request = RunRequest(
+            argv=arguments.words,
+            project=folder,
+            cwd=Path.cwd(),
+            name=(arguments.name or "").strip(),
+            timeout=arguments.timeout,
+            results=results,
+        )
+
+    ended = run_check(
+        request,
+        database=arguments.database,
+        project_id=arguments.project_id,
+        meanwhile=meanwhile,
+        git=git,
+    )
+    # After the output of the command: both go through the same descriptors.
+    sys.stderr.write(f"{summary_line(ended)}\n")
+    sys.stderr.flush()
+
+    return ended.exit_code

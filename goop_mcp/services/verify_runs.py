@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 import goop_mcp
 from goop_mcp import services
-from goop_mcp.evidence.checks import kinds_of
+from goop_mcp.evidence.check_kinds import kinds_of, kinds_of_name
 from goop_mcp.evidence.recorded_runs import RecordedRun
 from goop_mcp.protocols import examine
 from goop_mcp.recording.recorder import record_run
@@ -94,7 +94,7 @@ def _named_for(claimed: Sequence[CheckClaim], found: NamedChecks) -> tuple[str, 
     by_name = {name.casefold(): name for name in found.checks}
     by_kind: dict[str, str] = {}
     for name in found.checks:
-        for kind in kinds_of(CheckClaim(name=name, passed=True, text="", where="")):
+        for kind in kinds_of_name(name):
             by_kind.setdefault(kind, name)
 
     return tuple(

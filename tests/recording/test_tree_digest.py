@@ -1,6 +1,7 @@
 """The digest of a work tree: each state of a repository that the recorder meets."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.evidence.recorded_runs import RecordedRun, WorkTree
+from goop_mcp.recording.git_calls import asked_git
 from goop_mcp.recording.tree_digest import (
+    TreeLook,
     digest_work_tree,
     files_changed_since,
     main_work_tree,
@@ -481,6 +484,68 @@ def test_git_that_does_not_answer_is_ended(work: Work, tmp_path: Path) -> None:
     tree = digest_work_tree(work.folder, seconds=1.0)
     assert tree.why == "git did not answer in time"
     assert (tmp_path / "began").exists()
+
+
+# A look in two steps
+
+
+@pytest.mark.requirement("R-02")
+def test_what_changes_after_the_files_were_read_is_not_in_the_digest(work: Work) -> None:
+    # As a run does it: the files are read, the command changes whatever it likes, git ends.
+    for change in (lambda: None, lambda: work.write("untracked.py", "new = 1\n")):
+        change()
+        expected = digest(work.folder)
+        with TreeLook(work.folder) as look:
+            look.read_files()
+            edit(work)
+            work.git("add", "-A")
+            work.git("commit", "-q", "-m", "made by the command")
+            assert look.tree().digest == expected
+        assert digest(work.folder) != expected
+        work.git("reset", "-q", "--hard", "HEAD~1")
+
+
+def test_an_index_that_changes_while_git_lists_the_files_is_listed_again(work: Work) -> None:
+    with TreeLook(work.folder) as look:
+        look.begin()
+        edit(work)
+        work.git("add", "-A")
+        look.read_files()
+        tree = look.tree()
+    assert tree.digest == digest(work.folder)
+    assert [path for path, _ in tree.changes] == ["src/app.py"]
+
+
+def test_another_repository_that_a_command_makes_is_found(work: Work) -> None:
+    git = asked_git(str(work.folder))
+    with TreeLook(work.folder, git=git) as look:
+        assert look.tree().digest == digest(work.folder)
+
+    # The same place with another history, then a repository of its own in the folder.
+    shutil.rmtree(work.folder / ".git")
+    Work(work.folder)
+    with TreeLook(work.folder, git=git) as look:
+        assert look.tree() == digest_work_tree(work.folder)
+
+    inner = Work(work.folder / "src", commit=False)
+    inner.commit("inner")
+    git = asked_git(str(work.folder / "src"))
+    with TreeLook(inner.folder, git=git) as look:
+        assert look.tree().digest == digest(inner.folder)
+    shutil.rmtree(inner.folder / ".git")
+    with TreeLook(inner.folder, git=git) as look:
+        tree = look.tree()
+    assert tree == digest_work_tree(inner.folder)
+    assert tree.digest == digest(work.folder)
+
+
+def test_temporary_folders_that_cannot_be_used(
+    work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = digest(work.folder)
+    for place in ("relative", str(tmp_path / "missing"), "/proc"):
+        monkeypatch.setenv("TMPDIR", place)
+        assert digest(work.folder) == expected
 
 
 # Which files differ

@@ -1,0 +1,337 @@
+"""Run git to read a repository: bounded in time and output, with nothing of the repository run.
+
+Loaded before everything else of a recorded run, so that git works while the rest is loaded. For the
+same reason it knows paths as texts: `pathlib` is loaded meanwhile.
+"""
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from typing import Final, NamedTuple, Self
+
+from goop_mcp.errors import GoopError
+
+__all__ = [
+    "LISTING",
+    "SECONDS",
+    "FileIdentity",
+    "Git",
+    "GitCall",
+    "NoTreeError",
+    "Place",
+    "answers",
+    "asked_git",
+    "identity_of",
+]
+
+SECONDS: Final = 30.0
+"""The time limit of everything that one look at a repository asks of git."""
+
+_MOST_OUTPUT: Final = 64 * 1024 * 1024
+_BLOCK: Final = 256 * 1024
+_OPTIONS: Final = (
+    "--no-pager",
+    "--no-replace-objects",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+    "-c",
+    "core.fsmonitor=false",
+    # Conversions of line ends and nested repositories are written to stderr for each file.
+    "-c",
+    "core.safecrlf=false",
+    "-c",
+    "advice.addEmbeddedRepo=false",
+    "-c",
+    "safe.bareRepository=explicit",
+)
+# Not GIT_DIR, GIT_INDEX_FILE and the like: git sets them for its own hooks, and a run that is
+# started in one is about the files on disk all the same.
+_KEPT: Final = (
+    "PATH",
+    "HOME",
+    "USERPROFILE",
+    "SYSTEMROOT",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+)
+_ALWAYS: Final = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+_PLACE: Final = (
+    "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index",
+    "--git-path", "objects", "--git-common-dir", "--git-dir",
+)  # fmt: skip
+
+LISTING: Final = ("ls-files", "-t", "-s", "-c", "-m", "-d", "-o", "--exclude-standard", "-z")
+"""Lists the files of the index, and of these those that differ on disk; and untracked ones."""
+
+
+class NoTreeError(GoopError):
+    """Raised where a state has no digest; the text is one clause for `WorkTree.why`."""
+
+
+class Place(NamedTuple):
+    """Where a repository is; `head` and `head_tree` are "" on a branch without a commit."""
+
+    top: str
+    index_file: str
+    objects: str
+    common: str
+    git: str
+    head: str = ""
+    head_tree: str = ""
+
+
+class FileIdentity(NamedTuple):
+    """What distinguishes a file from another one at its path, or from a later content."""
+
+    device: int
+    number: int
+    size: int
+    modified: int
+    changed: int
+
+    @classmethod
+    def of(cls, about: os.stat_result) -> Self:
+        """Return the identity of a file that the system described."""
+        return cls(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+
+
+class EarlyListing(NamedTuple):
+    """A listing that was started before git answers where the repository is.
+
+    It is that of the work tree `top` if git's own index is `index_file` and that file is still
+    `identity`, None for no file.
+    """
+
+    call: "GitCall"
+    top: str
+    index_file: str
+    identity: FileIdentity | None
+
+
+class _Shared:
+    """What all calls of one look have in common."""
+
+    def __init__(self) -> None:
+        self.program = _find_git()
+        self.until = 0.0
+        self.running: list[GitCall] = []
+
+
+class Git:
+    """Runs git in one folder, for one look at the repository after another.
+
+    As a context manager it ends whatever still runs, and what that started.
+    """
+
+    def __init__(self, folder: str, *, of: "Git | None" = None, **variables: str) -> None:
+        self.folder = folder
+        self.known: Place | None = None
+        self.early: EarlyListing | None = None
+        self._asked: GitCall | None = None
+        self._shared: _Shared = _Shared() if of is None else of._shared
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ALWAYS
+        self._environment: dict[str, str] = (kept if of is None else of._environment) | variables
+        self.may_take(SECONDS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._shared.running:
+            self._shared.running.pop().end()
+        self._asked = self.early = None
+
+    def may_take(self, seconds: float) -> None:
+        """End every call `seconds` from now."""
+        self._shared.until = time.monotonic() + seconds
+
+    def at(self, folder: str, **variables: str) -> "Git":
+        """Return git in another folder; what that one starts ends with this one."""
+        return Git(folder, of=self, **variables)
+
+    def run(self, *arguments: str) -> bytes:
+        """Return what git prints; raise NoTreeError for any exit status but 0."""
+        return answers(self.start(*arguments))[0]
+
+    def start(self, *arguments: str) -> "GitCall":
+        """Start git, and return it while it runs."""
+        command = [self._shared.program, *_OPTIONS, "-C", self.folder, *arguments]
+        # Arguments of this package, and paths after --: no shell is used.
+        process = subprocess.Popen(  # noqa: S603
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self._environment,
+            bufsize=0,
+            start_new_session=True,
+        )
+        call = GitCall(process, arguments[0], self._shared)
+        self._shared.running.append(call)
+        return call
+
+    def ask(self) -> None:
+        """Ask where the repository around the folder is, and what its files are, at once.
+
+        `place` and `early` have the answers. Where the repository is, is known from the last look
+        or follows from the folders; git's own answer decides whether the listing is of any use.
+        """
+        if self._asked is not None:
+            return
+
+        expected = (self.known.top, self.known.index_file) if self.known else _expected(self.folder)
+        self._asked = self.start(*_PLACE, "HEAD", "HEAD^{tree}")
+        if expected is not None:
+            top, index_file = expected
+            identity = identity_of(index_file)
+            self.early = EarlyListing(self.at(top).start(*LISTING), top, index_file, identity)
+
+    def place(self) -> Place:
+        """Return where the repository around the folder is, and keep it as `known`."""
+        self.ask()
+        asked, self._asked = self._asked, None
+        try:
+            lines = answers(asked)[0] if asked is not None else b""
+        except NoTreeError:
+            # On a branch without a commit the question for HEAD fails.
+            try:
+                lines = self.run(*_PLACE)
+            except NoTreeError:
+                raise NoTreeError("the project is in no git work tree that can be read") from None
+
+        self.known = Place(*os.fsdecode(lines).split("\n")[:-1])
+        return self.known
+
+
+class GitCall:
+    """One process of git; `name` is its subcommand."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", name: str, shared: _Shared) -> None:
+        self.process, self.name = process, name
+        self.output = bytearray()
+        self._shared = shared
+
+    @property
+    def seconds_left(self) -> float:
+        """How long it may still run."""
+        return self._shared.until - time.monotonic()
+
+    def end(self) -> None:
+        """End it with all that it started, such as filters, and wait for it."""
+        with suppress(ProcessLookupError, PermissionError):
+            if self.process.returncode is not None:
+                pass
+            elif hasattr(os, "killpg"):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            else:
+                self.process.kill()
+        self.process.wait()
+        self._close()
+
+    def answer(self) -> bytes:
+        """Return what it printed until its output ended; raise NoTreeError unless it succeeded."""
+        try:
+            # It has closed its output, and is about to end.
+            status = self.process.wait(max(self.seconds_left, 0))
+        except subprocess.TimeoutExpired:
+            self.end()
+            raise NoTreeError("git did not answer in time") from None
+
+        self._close()
+        if status != 0:
+            raise NoTreeError(f"git refused `git {self.name}`")
+        return bytes(self.output)
+
+    def _close(self) -> None:
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        if self in self._shared.running:
+            self._shared.running.remove(self)
+
+
+def asked_git(folder: str) -> Git | None:
+    """Return git that was asked for the repository around `folder`; None without git.
+
+    The answer comes while the caller does other things.
+    """
+    try:
+        git = Git(folder)
+        git.ask()
+    except (NoTreeError, OSError):
+        return None
+    return git
+
+
+def answers(*calls: GitCall) -> list[bytes]:
+    """Return what each of `calls` prints, read while all of them run.
+
+    Raises NoTreeError for any exit status but 0, output without end, and at the time limit.
+    """
+    with selectors.DefaultSelector() as selector:
+        for call in calls:
+            selector.register(call.process.stdout or -1, selectors.EVENT_READ, call)
+
+        while selector.get_map():
+            ready = selector.select(max(min(call.seconds_left for call in calls), 0))
+            if not ready:
+                for call in calls:
+                    call.end()
+                raise NoTreeError("git did not answer in time")
+
+            for key, _ in ready:
+                # A hostile work tree may have any number of names.
+                if len(key.data.output) > _MOST_OUTPUT:
+                    key.data.end()
+                    raise NoTreeError("the work tree has too many files")
+                data = os.read(key.fd, _BLOCK)
+                key.data.output += data
+                if not data:
+                    selector.unregister(key.fileobj)
+
+    return [call.answer() for call in calls]
+
+
+def identity_of(path: str) -> FileIdentity | None:
+    """Return what distinguishes the file at `path`, None if there is none."""
+    try:
+        return FileIdentity.of(os.lstat(path))
+    except OSError:
+        return None
+
+
+def _expected(folder: str) -> tuple[str, str] | None:
+    """Return the top of the work tree around `folder` and its index, as they are in most cases."""
+    top = os.path.realpath(folder)
+    while identity_of(f"{top}{os.sep}.git") is None:
+        top = top.rpartition(os.sep)[0]
+        if not top:
+            return None
+
+    # A file there leads to the folder of a submodule or of a linked work tree: git knows.
+    index_file = f"{top}{os.sep}.git{os.sep}index"
+    return (top, index_file) if identity_of(index_file) is not None else None
+
+
+def _find_git() -> str:
+    name = "git.exe" if sys.platform == "win32" else "git"
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        path = f"{folder}{os.sep}{name}"
+        # A relative entry of PATH depends on the current folder, which could bring its own git.
+        is_absolute = folder[:1] == os.sep or folder[1:2] == ":"
+        # A folder of that name may be entered, which is the same permission.
+        if is_absolute and os.access(path, os.X_OK) and not os.access(f"{path}{os.sep}.", os.F_OK):
+            return path
+    raise NoTreeError("git is not installed")
