@@ -21,7 +21,9 @@ from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.run_views import RunView
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.services.run_sessions import export_sessions
+from goop_mcp.services.runs import cancel as cancel_run
 from goop_mcp.services.runs import decide, finish_task, read_events, read_view
+from goop_mcp.services.runs import retry as retry_task
 from goop_mcp.settings import read_settings
 from goop_mcp.store.interface import Store
 from goop_mcp.validation.findings import excerpt
@@ -294,7 +296,7 @@ def cancel(
 ) -> int:
     """Cancel RUN, or only TASK with what needs it; programs that run for it are ended."""
     with opened_application(project, database=database, project_id=project_id) as application:
-        cancelled = Ledger(application.store).cancel(run, task, by=person_at_terminal())
+        cancelled = cancel_run(application.store, run, task, by=person_at_terminal())
 
     show(f"cancelled: {', '.join(cancelled) or 'nothing, all had ended'}\n")
 
@@ -319,8 +321,8 @@ def retry(
 ) -> int:
     """Let TASK of RUN, which has ended, run again; `goop-mcp runs resume` then does it."""
     with opened_application(project, database=database, project_id=project_id) as application:
-        ledger = Ledger(application.store)
-        ledger.retry(run, task, by=person_at_terminal(), downstream=downstream, fresh=fresh)
+        by = person_at_terminal()
+        retry_task(application.store, run, task, by=by, downstream=downstream, fresh=fresh)
 
     show(f"{task} runs again with: goop-mcp runs resume {run}\n")
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Final
 
-from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.graph import Graph, waves_of
 from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
 
 __all__ = ["draw_mermaid", "draw_svg"]
@@ -27,6 +27,7 @@ _COLORS: Final[Mapping[str, str]] = {
     "cancelled": "#7f8894",
 }
 _OTHER: Final = "#7f8894"
+_NONE_ADDED: Final[Mapping[str, GraphStep]] = {}
 
 
 def draw_mermaid(graph: Graph, states: Mapping[str, str] | None = None) -> str:
@@ -54,21 +55,33 @@ def draw_mermaid(graph: Graph, states: Mapping[str, str] | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def draw_svg(graph: Graph, states: Mapping[str, str] | None = None) -> str:
-    """Return the graph as an SVG, each wave in a row; `states` maps tasks to their states."""
-    states = states or {}
-    widest = max(len(wave) for wave in graph.waves)
+def draw_svg(
+    graph: Graph,
+    states: Mapping[str, str] | None = None,
+    *,
+    added: Mapping[str, GraphStep] = _NONE_ADDED,
+    in_page: bool = False,
+) -> str:
+    """Return the graph as an SVG, each wave in a row; `states` maps tasks to their states.
+
+    `added` are the tasks that agents added to a run. `in_page`: the picture is a part of a page and
+    has the color of its text; otherwise its colors are readable on light and on dark.
+    """
+    states, steps = states or {}, {**graph.steps, **added}
+    text = "currentColor" if in_page else None
+    waves = waves_of(steps)
+    widest = max(len(wave) for wave in waves)
     width = widest * (_WIDTH + _GAP_X) - _GAP_X + 2 * _MARGIN
-    height = len(graph.waves) * (_HEIGHT + _GAP_Y) - _GAP_Y + 2 * _MARGIN
+    height = len(waves) * (_HEIGHT + _GAP_Y) - _GAP_Y + 2 * _MARGIN
 
     places: dict[str, tuple[float, float]] = {}
-    for row, wave in enumerate(graph.waves):
+    for row, wave in enumerate(waves):
         left = (width - len(wave) * (_WIDTH + _GAP_X) + _GAP_X) / 2
         for column, name in enumerate(wave):
             y = _MARGIN + row * (_HEIGHT + _GAP_Y)
             places[name] = (left + column * (_WIDTH + _GAP_X), y)
 
-    title = escape(f"The graph {graph.name}: {len(graph.steps)} tasks and gates")
+    title = escape(f"The graph {graph.name}: {len(steps)} tasks and gates")
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
         f' height="{height}" role="img" aria-label="{title}"'
@@ -77,17 +90,20 @@ def draw_svg(graph: Graph, states: Mapping[str, str] | None = None) -> str:
         '<defs><marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"'
         f' orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{_OTHER}"/></marker></defs>',
     ]
-    for name, step in graph.steps.items():
+    for name, step in steps.items():
         parts += [_edge(places[need], places[name]) for need in step.needs]
         if isinstance(step, GraphTask):
             parts += [_feedback(places[name], places[to]) for to in step.feedback_to]
 
-    parts += [_box(step, places[name], states.get(name)) for name, step in graph.steps.items()]
+    parts += [_box(step, places[name], states.get(name), text) for name, step in steps.items()]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
 def _lines(step: GraphStep, state: str | None) -> list[str]:
     """Return the two lines of a box: the name, and who does it or what became of it."""
+    if isinstance(step, GraphGate) and state == "input_required":
+        return [step.id, "waits for a person"]
+
     second = "asks a person" if isinstance(step, GraphGate) else step.agent
     if isinstance(step, GraphTask) and step.optional and state is None:
         second += ", optional"
@@ -122,7 +138,7 @@ def _feedback(start: tuple[float, float], end: tuple[float, float]) -> str:
     )
 
 
-def _box(step: GraphStep, place: tuple[float, float], state: str | None) -> str:
+def _box(step: GraphStep, place: tuple[float, float], state: str | None, text: str | None) -> str:
     x, y = place
     color = _COLORS.get(state or "", _OTHER)
     name, second = (_short(line) for line in _lines(step, state))
@@ -133,9 +149,9 @@ def _box(step: GraphStep, place: tuple[float, float], state: str | None) -> str:
         f'<rect x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{_HEIGHT}" rx="{radius:g}"'
         f' fill="{color}" fill-opacity="0.14" stroke="{color}" stroke-width="1.5"/>'
         f'<text x="{middle:g}" y="{y + 22:g}" text-anchor="middle" font-weight="600"'
-        f' fill="{_OTHER if state in ("skipped", "cancelled") else color}">{escape(name)}</text>'
+        f' fill="{text or color}">{escape(name)}</text>'
         f'<text x="{middle:g}" y="{y + 39:g}" text-anchor="middle" font-size="12"'
-        f' fill="{_OTHER}">{escape(second)}</text>'
+        f' fill="{text or _OTHER}">{escape(second)}</text>'
     )
 
 

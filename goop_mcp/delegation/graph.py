@@ -86,6 +86,19 @@ class GraphError(GoopError, ValueError):
         return shown
 
 
+def waves_of(steps: Mapping[str, GraphStep]) -> tuple[tuple[str, ...], ...]:
+    """Return steps by the number of steps that must have ended before: what may run at once."""
+    wave_of: dict[str, int] = {}
+    for name in in_order(steps):
+        wave_of[name] = max((wave_of[need] + 1 for need in steps[name].needs), default=0)
+
+    waves: list[list[str]] = [[] for _ in range(max(wave_of.values(), default=-1) + 1)]
+    for name in steps:
+        waves[wave_of[name]].append(name)
+
+    return tuple(map(tuple, waves))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Graph:
     """Agents, tasks, gates and limits, consistent in themselves.
@@ -173,16 +186,7 @@ class Graph:
     @cached_property
     def waves(self) -> tuple[tuple[str, ...], ...]:
         """The steps by the number of steps that must have ended before: what may run at once."""
-        wave_of: dict[str, int] = {}
-        for name in in_order(self.steps):
-            needs = self.steps[name].needs
-            wave_of[name] = max((wave_of[need] + 1 for need in needs), default=0)
-
-        waves: list[list[str]] = [[] for _ in range(max(wave_of.values(), default=-1) + 1)]
-        for name in self.steps:
-            waves[wave_of[name]].append(name)
-
-        return tuple(map(tuple, waves))
+        return waves_of(self.steps)
 
     @cached_property
     def distance(self) -> Mapping[str, int]:

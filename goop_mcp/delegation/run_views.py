@@ -20,6 +20,7 @@ class TaskView:
     attempt: how often the agent was asked in this round, of `most` that are judged.
     since: when it was last claimed, None while nobody works on it. seconds: of all answers so far.
     rejected: why the last reply was not accepted. kept: what stands in a worktree.
+    report: its number once it is recorded.
     """
 
     id: str
@@ -37,6 +38,7 @@ class TaskView:
     decision: str = ""
     kept: str = ""
     added_by: str | None = None
+    report: int | None = None
     answers: tuple[str, ...] = ()
 
 
@@ -102,7 +104,7 @@ class RunView:
         elif event.what == "not_recorded":
             task.kept = f"the report is not recorded: {data['message']}"
         elif event.what == "recorded":
-            task.kept = ""
+            task.kept, task.report = "", data.get("report")
         elif event.what == "state":
             if data["to"] == "waiting" and data["from"] != "waiting":
                 task.round, task.attempt, task.rejected = task.round + 1, 0, ""

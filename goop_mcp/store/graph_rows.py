@@ -267,7 +267,13 @@ _SOURCE: Final = "SELECT graph, input FROM {goop}graph_runs WHERE {mine} AND id 
 _SET_GRAPH: Final = "UPDATE {goop}graph_runs SET graph = :graph WHERE {mine} AND id = :id"
 _RUNS: Final = _select(
     GraphRunRow,
-    "AND (:all = 1 OR ended_at IS NULL) ORDER BY created_at DESC, id LIMIT :limit",
+    "AND (:all = 1 OR ended_at IS NULL)"
+    " AND (:before = '' OR created_at < :before OR (created_at = :before AND id > :id))"
+    " ORDER BY created_at DESC, id LIMIT :limit",
+)
+_OPEN_RUNS: Final = (
+    "SELECT count(*) AS count, coalesce(sum(last_seq), 0) AS events"
+    " FROM {goop}graph_runs WHERE {mine} AND ended_at IS NULL"
 )
 _TOO_OLD: Final = (
     "SELECT id FROM {goop}graph_runs WHERE {mine} AND ended_at IS NOT NULL"
@@ -395,9 +401,28 @@ class GraphReader:
             return row
         raise StoreError(f"there is no run {run!r}")
 
-    def runs(self, *, include_ended: bool = False) -> list[GraphRunRow]:
-        """Return the runs, the newest first, at most 1,000."""
-        return self._records(GraphRunRow, _RUNS, all=int(include_ended), limit=MOST_RUNS)
+    def runs(
+        self,
+        *,
+        include_ended: bool = False,
+        before: tuple[str, str] | None = None,
+        limit: int = MOST_RUNS,
+    ) -> list[GraphRunRow]:
+        """Return the runs, the newest first, at most `limit`.
+
+        `before` is `created_at` and `id` of the last run of the list that this one goes on.
+        """
+        at, id = before or ("", "")
+        values = {"all": int(include_ended), "before": at, "id": id, "limit": limit}
+        return self._records(GraphRunRow, _RUNS, **values)
+
+    def open_runs(self) -> tuple[int, int]:
+        """Return how many runs have not ended, and the number of all their events.
+
+        One of them differs after each step of a run, until it has ended.
+        """
+        ((count, events),) = self._ask(_OPEN_RUNS, {})
+        return int(count), int(events)
 
     def unfinished_run(self, name: str) -> GraphRunRow | None:
         """Return the newest run of a graph with this name that has not ended, None without one."""

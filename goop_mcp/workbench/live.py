@@ -47,7 +47,11 @@ class LiveChanges:
         store = self.application.store
         try:
             revision = store.read(
-                lambda reading: (reading.revision(), reading.reports_changed_at())
+                lambda reading: (
+                    reading.revision(),
+                    reading.reports_changed_at(),
+                    reading.graphs.open_runs(),
+                )
             )
             files = self._etags(_ADDRESSES)
         except (GoopError, OSError) as error:

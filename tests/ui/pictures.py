@@ -14,6 +14,7 @@ from goop_mcp.workbench.visits import WorkbenchPage
 from tests.repository import ROOT
 from tests.ui.running import Ui, chromium, running_ui
 from tests.workbench.projects import play_until
+from tests.workbench.runs import begin_run
 
 PAGE = ROOT / "docs" / "workbench-pictures.md"
 FOLDER = ROOT / "docs" / "_static" / "workbench"
@@ -45,6 +46,8 @@ def main() -> int:
         project = Path(folder) / "linkcheck"
         project.mkdir()
         play_until(project, "rule_4")
+        run = begin_run(project, docs="I will do that later.").id
+        pages["A run"] = f"/runs/{run}"
         with running_ui(project) as ui, chromium() as browser:
             _take(browser, ui, pages)
 

@@ -9,6 +9,7 @@ from playwright.sync_api import Page
 from goop_mcp.workbench.pages import ROUTES
 from goop_mcp.workbench.visits import WorkbenchPage
 from tests.ui.conftest import Start, Visit
+from tests.workbench.runs import begin_run
 
 PAGES = [
     each.path
@@ -34,12 +35,21 @@ def violations(page: Page, axe: str) -> list[str]:
 )
 @pytest.mark.parametrize("last", ["rule_4", "verification", None])
 def test_every_page_passes(
-    start: Start, visit: Visit, axe: str, look: tuple[str, int], last: str | None
+    start: Start,
+    visit: Visit,
+    axe: str,
+    tmp_path: Path,
+    *,
+    look: tuple[str, int],
+    last: str | None,
 ) -> None:
     ui, (scheme, width) = start(last), look
     context = visit(ui, color_scheme=scheme, width=width)
     page = context.new_page()
-    others = ["/reports/3", "/reports/9"] if last == "rule_4" else []
+    others: list[str] = []
+    if last == "rule_4":
+        run = begin_run(tmp_path / "linkcheck", docs="I will do that later.").id
+        others = ["/reports/3", "/reports/9", f"/runs/{run}", f"/runs/{run}/tasks/docs"]
     wrong: dict[str, list[str]] = {}
     for address in [*PAGES, *others, "/nowhere"]:
         page.goto(address)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from goop_mcp.workbench.pages import agents, check, handoff, memory, now, reports
+from goop_mcp.workbench.pages import agents, check, handoff, memory, now, reports, runs
 from goop_mcp.workbench.visits import WorkbenchAction, WorkbenchPage
 
 __all__ = ["ROUTES"]
@@ -12,6 +12,7 @@ ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (
     *reports.ROUTES,
     *check.ROUTES,
     *handoff.ROUTES,
+    *runs.ROUTES,
     *agents.ROUTES,
     *memory.ROUTES,
 )

@@ -1,0 +1,55 @@
+"""A person follows a run of a graph in the browser, answers its gate, and runs a task again."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.ui.conftest import Start, Visit
+from tests.workbench.runs import begin_run, finish_run
+
+PATIENCE_MS = 20_000
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+def test_a_person_answers_the_gate_of_a_run(
+    start: Start, visit: Visit, tmp_path: Path, script: bool
+) -> None:
+    ui = start(None)
+    project = tmp_path / "linkcheck"
+    run = begin_run(project, docs="I will do that later.").id
+    page = visit(ui, java_script_enabled=script).new_page()
+    page.goto("/")
+    page.get_by_role("link", name="Answer").click()
+    expect(page.get_by_role("heading", name="Waiting for a person")).to_be_visible()
+    expect(page.get_by_role("img", name="The graph login")).to_be_visible()
+
+    page.get_by_label("Note for whoever goes on").fill("Not on a Friday")
+    page.get_by_role("button", name="yes", exact=True).click()
+    expect(page.get_by_text("ship: yes.")).to_be_visible()
+    page.get_by_role("button", name="Run again: docs").click()
+    expect(page.get_by_text("docs runs again")).to_be_visible()
+
+    assert finish_run(project, run).state == "finished"
+    page.reload()
+    expect(page.get_by_text("finished").first).to_be_visible()
+    page.get_by_role("link", name="docs", exact=True).click()
+    page.get_by_text("What it answered").first.click()
+    expect(page.get_by_text("I will do that later.")).to_be_visible()
+
+
+def test_an_open_page_follows_a_run(start: Start, visit: Visit, tmp_path: Path) -> None:
+    ui = start(None)
+    project = tmp_path / "linkcheck"
+    page = visit(ui).new_page()
+    page.goto("/runs")
+    run = begin_run(project).id
+    expect(page.get_by_role("link", name=run)).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("waiting for person")).to_be_visible(timeout=PATIENCE_MS)
+
+    page.goto(f"/runs/{run}")
+    # What somebody types is not lost when the run goes on meanwhile.
+    page.get_by_label("Note for whoever goes on").fill("half a no")
+    begin_run(project)
+    page.wait_for_timeout(1_500)
+    expect(page.get_by_label("Note for whoever goes on")).to_have_value("half a no")
