@@ -15,7 +15,7 @@ from goop_mcp.validation.envelope_rules import CONFLICTING_DUPLICATE
 from goop_mcp.validation.escaping import without_emphasis
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.json_strings import escape_pointer
-from goop_mcp.validation.paths import ANYWHERE_INSIDE, PathBounds, read_path
+from goop_mcp.validation.paths import ANYWHERE_INSIDE, PLAIN_PATH, PathBounds, read_path
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue
 from goop_mcp.validation.template_phrases import Prose
@@ -366,6 +366,11 @@ class Path(Text):
         """See `Kind.read`."""
         if not isinstance(value, str):
             reader.wrong_type(value, where, step, self)
+            return value
+
+        # Nothing is suspected and nothing bounds the paths of most replies: one match is enough.
+        unsuspected = reader.suspected is not None and not reader.suspected
+        if unsuspected and reader.bounds is ANYWHERE_INSIDE and PLAIN_PATH.fullmatch(value):
             return value
 
         suspected = reader.is_suspected(value)

@@ -98,12 +98,7 @@ def _is_suspected(lower: str) -> bool:
     """
     if len(lower) <= _SHORT:
         return _SUSPECT.search(lower) is not None
-
-    for suspect in _SUSPECTS:
-        if suspect in lower:
-            return True
-
-    return False
+    return any(map(lower.__contains__, _SUSPECTS))
 
 
 def judge_summary(summary: str, checks: Iterable[str]) -> str | None:

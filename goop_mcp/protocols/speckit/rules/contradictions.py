@@ -108,8 +108,10 @@ def _texts(response: Response) -> list[tuple[str, str, str]]:
             # of a reply has counts alone, and passes here without a call.
             for key, text in values.items():
                 if text.__class__ is str and key not in _NO_RESULTS and text.strip():
-                    path = f"/result/quality_gates/{escape_pointer(name)}{inner}"
-                    texts.append((f"gate {excerpt(name, 40)}", f"{path}/{escape_pointer(key)}", text))
+                    path = (
+                        f"/result/quality_gates/{escape_pointer(name)}{inner}/{escape_pointer(key)}"
+                    )
+                    texts.append((f"gate {excerpt(name, 40)}", path, text))
 
     for place, criterion in enumerate(items(response.result, "success_criteria") or ()):
         if isinstance(criterion, dict) and criterion.get("status") == "PASSED":
