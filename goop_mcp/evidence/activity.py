@@ -4,9 +4,8 @@ An unknown value stays unknown (None): a reader must never guess, because a wron
 an honest agent.
 """
 
+from dataclasses import dataclass, field
 from typing import Final, Literal
-
-from goop_mcp.structs import DataStruct
 
 __all__ = [
     "ENTRIES",
@@ -30,7 +29,8 @@ ENTRIES: Final = 1000
 FileAction = Literal["written", "edited", "deleted"]
 
 
-class ObservedCommand(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedCommand:
     """A command that the agent started, as a shell line or as arguments.
 
     `position` counts through all kinds of entries of one activity, so that they can be put in
@@ -52,20 +52,15 @@ class ObservedCommand(DataStruct, frozen=True, kw_only=True):
     argv: tuple[str, ...] | None = None
     status: int | None = None
     ran: bool = True
-    output: str = ""
+    output: str = field(default="", repr=False)
     output_whole: bool = True
     started: str | None = None
     current: bool = True
     source: str = ""
 
-    def __repr__(self) -> str:
-        """Leave out the output: it may hold secrets, and logs print such values."""
-        names = (each for each in self.__struct_fields__ if each != "output")
-        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
-        return f"ObservedCommand({shown})"
 
-
-class ObservedFile(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedFile:
     """A change of a file by a tool of the host; `path` as the host gives it, usually absolute.
 
     `ok` is whether the change succeeded, None if the host does not say. `error` is the beginning of
@@ -82,7 +77,8 @@ class ObservedFile(DataStruct, frozen=True, kw_only=True):
     source: str = ""
 
 
-class ObservedCall(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedCall:
     """A call of any other tool, such as Read or one of an MCP server; `name` as the host gives it.
 
     `ok` is whether it succeeded, None if unknown; `error` as in `ObservedFile`.
@@ -96,7 +92,8 @@ class ObservedCall(DataStruct, frozen=True, kw_only=True):
     source: str = ""
 
 
-class ObservedMemory(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedMemory:
     """A memory that the agent tried to save under `title`; `ok` is None if the answer is unknown.
 
     The call is listed in `tools` as well.
@@ -110,7 +107,8 @@ class ObservedMemory(DataStruct, frozen=True, kw_only=True):
     source: str = ""
 
 
-class AgentActivity(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentActivity:
     """What one agent did, each kind in order.
 
     `host` is "claude-code", "opencode" or another name, `host_version` its version, "" if unknown.

@@ -1,7 +1,6 @@
 """Which observed command proves which kind of check, and how its run ended."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from goop_mcp.evidence.activity import ObservedCommand
@@ -17,7 +16,7 @@ from goop_mcp.evidence.runners import (
 )
 from goop_mcp.evidence.shell import Part, parts_of
 from goop_mcp.evidence.shell.bash_grammar import best_reader
-from goop_mcp.evidence.shell.tree import Script, ShellWord
+from goop_mcp.evidence.shell.tree import ShellWord
 from goop_mcp.evidence.shell.wrappers import name_of, without_wrappers
 from goop_mcp.evidence.summaries import SUMMARY_CHARACTERS, Summary, summary_of
 
@@ -25,12 +24,18 @@ __all__ = [
     "CHANGE_RUNNERS",
     "HARMLESS_VALUES",
     "Attributed",
+    "NamedCommands",
     "Outcome",
     "Run",
     "attribute",
+    "without_wrapper_words",
     "words_in",
 ]
 
+NamedCommands = Mapping[tuple[str, ...], tuple[str, ...]]
+"""The commands that a person named for the checks of a project, and the kinds of those checks."""
+
+_NONE_NAMED: Final[NamedCommands] = {}
 Outcome = Literal["passed", "failed", "nothing", "not started", "unknown"]
 
 # These only read, or change what no check depends on.
@@ -77,78 +82,28 @@ _WRITING_KINDS: Final = frozenset({ANY_KIND, "build", "coverage", "format"})
 # With these a checker changes files and then agrees with them.
 _REWRITE: Final = word_set("--fix -u --updateSnapshot --update --write -w --snapshot-update")
 _MOST_CHECKED_PARTS = 16
+_CHANGE_FOLDER: Final = word_set("cd chdir popd pushd")
 
 
-class Ended(NamedTuple):
-    """How a run ended, as far as status and output show it; see `Run`."""
-
-    outcome: Outcome
-    why: str = ""
-    shown: str | None = None
-    summary: Summary | None = None
-
-
-def _not_known() -> Ended:
-    return Ended("unknown")
-
-
-class Run:
+class Run(NamedTuple):
     """One run of a program that checks something.
 
-    `program` is what messages call it. `vacuous`: with these arguments it runs nothing, or only
-    prints. How it ended is read from its output when somebody asks: an agent runs its tests a
-    hundred times, and its report is about the last of them.
+    `program` is what messages call it. `outcome` is "unknown" where the line's status is not that
+    of the program, where it is not known, or where the program did not finish; `why` says which,
+    and `shown` is the failure that the output shows all the same. `vacuous`: with these arguments
+    it runs nothing, or only prints.
     """
 
-    __slots__ = ("_end", "_ended", "arguments", "command", "kinds", "program", "sources", "vacuous")
-
-    def __init__(
-        self,
-        command: ObservedCommand,
-        program: str,
-        arguments: tuple[str, ...],
-        kinds: tuple[str, ...],
-        *,
-        end: Callable[[], Ended] = _not_known,
-        sources: frozenset[str] = frozenset(),
-        vacuous: bool = False,
-    ) -> None:
-        """Keep what is known from the line; `end` reads the rest."""
-        self.command, self.program, self.arguments, self.kinds = command, program, arguments, kinds
-        self.sources, self.vacuous = sources, vacuous
-        self._end = end
-        self._ended: Ended | None = None
-
-    @property
-    def ended(self) -> Ended:
-        """How it ended."""
-        if self._ended is None:
-            self._ended = self._end()
-        return self._ended
-
-    @property
-    def outcome(self) -> Outcome:
-        """What it came to.
-
-        "unknown" where the line's status is not that of the program, where it is not known, or
-        where the program did not finish.
-        """
-        return self.ended.outcome
-
-    @property
-    def why(self) -> str:
-        """Why the outcome is not known, "" if it is."""
-        return self.ended.why
-
-    @property
-    def shown(self) -> str | None:
-        """The failure that the output shows, whatever the status is; None for none."""
-        return self.ended.shown
-
-    @property
-    def summary(self) -> Summary | None:
-        """The summary that the output holds, None where nobody looked for one."""
-        return self.ended.summary
+    command: ObservedCommand
+    program: str
+    arguments: tuple[str, ...]
+    kinds: tuple[str, ...]
+    outcome: Outcome
+    sources: frozenset[str] = frozenset()
+    why: str = ""
+    shown: str | None = None
+    vacuous: bool = False
+    summary: Summary | None = None
 
     @property
     def position(self) -> int:
@@ -172,8 +127,11 @@ class Attributed(NamedTuple):
     other_tree: bool = False
 
 
-def attribute(command: ObservedCommand) -> Attributed:
-    """Return the runs of `command` and what else it may have done. Linear in its size."""
+def attribute(command: ObservedCommand, named: NamedCommands = _NONE_NAMED) -> Attributed:
+    """Return the runs of `command` and what else it may have done. Linear in its size.
+
+    `named` are commands without wrappers, as `without_wrapper_words` returns them.
+    """
     if not command.ran:
         return Attributed(())
 
@@ -193,10 +151,13 @@ def attribute(command: ObservedCommand) -> Attributed:
         # A whole script: each of its programs would be compared with the whole output.
         return Attributed((), _alike(command.line), reads_only=False)
 
+    # A script is named for the top of the project; elsewhere the same words start another one.
+    if any(name_of(part.words[0]) in _CHANGE_FOLDER for part in parts):
+        named = _NONE_NAMED
     for part in parts:
         name = name_of(part.words[0])
         arguments = tuple(word.text for word in part.words[1:])
-        found = list(_runs(_Started(command, part, last, summaries)))
+        found = list(_runs(_Started(command, part, last, summaries, named)))
         runs += found
         # git is looked at by its subcommand below.
         harmless = harmless and name in _HARMLESS | {"git"}
@@ -221,6 +182,12 @@ def attribute(command: ObservedCommand) -> Attributed:
     return Attributed(tuple(runs), frozenset(unknown), reads_only, harmless, other_tree)
 
 
+def without_wrapper_words(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the program of `argv` and its arguments, without `uv run`, `timeout` and the like."""
+    known = without_wrappers([ShellWord(argument) for argument in argv])
+    return tuple(word.text for word in known.words) if known is not None else ()
+
+
 def words_in(text: str) -> Iterator[str]:
     """Yield the words of `text` in lower case, parted at everything but letters and digits."""
     word: list[str] = []
@@ -237,7 +204,7 @@ def words_in(text: str) -> Iterator[str]:
 
 def _parts(command: ObservedCommand) -> Sequence[Part] | None:
     if command.argv is None:
-        return _parts_of_line(command.line, best_reader(command.line))
+        return parts_of(command.line, best_reader(command.line))
 
     if not command.argv:
         return ()
@@ -249,14 +216,8 @@ def _parts(command: ObservedCommand) -> Sequence[Part] | None:
     # `bash -c '…'` without a shell around it is the line of that shell all the same.
     if name_of(known.words[0]) in ("bash", "sh", "zsh", "dash", "ksh", "eval"):
         line = " ".join(_quoted(argument) for argument in command.argv)
-        return _parts_of_line(line, best_reader(line))
+        return parts_of(line, best_reader(line))
     return (Part(known.words, known.variables, proven=True, alone=True),)
-
-
-@lru_cache(maxsize=256)
-def _parts_of_line(line: str, read: Callable[[str], Script]) -> Sequence[Part] | None:
-    # Agents repeat the same few lines.
-    return parts_of(line, read)
 
 
 def _quoted(argument: str) -> str:
@@ -294,13 +255,15 @@ _MOST_CHARACTERS = 4096
 class _Started(NamedTuple):
     """One program of a line; `last` is the name of the line's last program.
 
-    `summaries` are those of the line's output that were read already, by family and kind.
+    `summaries` are those of the line's output that were read already, by family and kind, and
+    `named` the commands that a person named.
     """
 
     command: ObservedCommand
     part: Part
     last: str
     summaries: dict[tuple[str, str], Summary]
+    named: NamedCommands
 
     @property
     def name(self) -> str:
@@ -327,8 +290,17 @@ def _runs(started: _Started) -> Iterator[Run]:
         if row.family == "pytest" and any(each.startswith("--cov") for each in arguments):
             kinds = (*kinds, "coverage")
         for kind in kinds:
-            yield _run_of(started, row, kind)
+            yield _ended(started, row, kind)
 
+        return
+
+    words = tuple(word.text for word in started.part.words)
+    # What a variable or a pattern becomes is not known here.
+    if words in started.named and all(word.literal for word in started.part.words):
+        kinds = started.named[words]
+        row = Runner(" ".join((name, *arguments))[:_LINE_CHARACTERS], kinds, vacuous=frozenset())
+        for kind in kinds:
+            yield _ended(started, row, kind)
         return
 
     script = script_of(name, arguments)
@@ -339,23 +311,23 @@ def _runs(started: _Started) -> Iterator[Run]:
         row = Runner(shown, kinds, scripts.sources, vacuous=scripts.vacuous)
         for kind in kinds:
             yield from (
-                _of_any_kind(started, row) if kind == ANY_KIND else (_run_of(started, row, kind),)
+                _of_any_kind(started, row) if kind == ANY_KIND else (_ended(started, row, kind),)
             )
 
     elif name in ("echo", "printf"):
         # A text with the counts of a runner, printed by the agent itself.
         summary = summary_of("\n".join(arguments), "", "tests")
         if summary.seen:
-            yield Run(started.command, name, arguments, ("tests",), vacuous=True)
+            yield Run(started.command, name, arguments, ("tests",), "unknown", vacuous=True)
 
 
 def _of_any_kind(started: _Started, row: Runner) -> Iterator[Run]:
     """Yield the runs of a script such as `make check`: of those kinds whose summary it printed."""
     vacuous = _is_vacuous(started, row)
-    yield Run(started.command, row.name, started.arguments, (ANY_KIND,), vacuous=vacuous)
+    yield Run(started.command, row.name, started.arguments, (ANY_KIND,), "unknown", vacuous=vacuous)
     # What such a script runs is not known, so that only what it printed counts.
     for kind in ("tests", "lint", "typecheck", "format"):
-        run = _run_of(started, row, kind)
+        run = _ended(started, row, kind)
         if run.summary is None or not run.summary.seen:
             continue
 
@@ -371,26 +343,14 @@ def _is_vacuous(started: _Started, row: Runner) -> bool:
     )
 
 
-def _run_of(started: _Started, row: Runner, kind: str) -> Run:
-    vacuous = _is_vacuous(started, row)
-    return Run(
-        started.command,
-        row.name,
-        started.arguments,
-        (kind,),
-        end=partial(_end_of, started, row, kind, vacuous=vacuous),
-        sources=row.sources,
-        vacuous=vacuous,
-    )
-
-
-def _end_of(started: _Started, row: Runner, kind: str, *, vacuous: bool) -> Ended:
-    """Return how the run ended, as far as status and output show it."""
+def _ended(started: _Started, row: Runner, kind: str) -> Run:
+    """Return the run with its outcome, as far as status and output show it."""
     command, part = started.command, started.part
     # Read also where the status decides: a failure that was printed is shown to the agent.
     summary = started.summary(row.family, kind)
     outcome: Outcome = "unknown"
     why = ""
+    vacuous = _is_vacuous(started, row)
     if vacuous:
         why = "with these arguments it runs nothing"
     elif (variable := _changing_variable(part)) is not None:
@@ -408,7 +368,18 @@ def _end_of(started: _Started, row: Runner, kind: str, *, vacuous: bool) -> Ende
         whole = command.output_whole and len(command.output) <= SUMMARY_CHARACTERS
         outcome = _succeeded(kind, summary, whole=whole)
 
-    return Ended(outcome, why, summary.failure, summary)
+    return Run(
+        command=command,
+        program=row.name,
+        arguments=started.arguments,
+        kinds=(kind,),
+        outcome=outcome,
+        sources=row.sources,
+        why=why,
+        shown=summary.failure,
+        vacuous=vacuous,
+        summary=summary,
+    )
 
 
 def _succeeded(kind: str, summary: Summary, *, whole: bool) -> Outcome:

@@ -1,8 +1,7 @@
 """Find where an attribute value begins and ends in a tag that is not well-formed."""
 
 import re
-
-from goop_mcp.structs import DataStruct
+from dataclasses import dataclass
 
 __all__ = ["Value", "find_value"]
 
@@ -23,7 +22,8 @@ _AFTER_VALUE = re.compile(r"[ \t\r\n/>]|[A-Za-z_][\w.\-:]*+\s*+=\s*+[\"']")
 _BARE_VALUE = re.compile(r"[^\s<>\"'“”„‟‘’«»=]++")
 
 
-class Value(DataStruct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Value:
     """A value from `start` to `end`, without its quotes, and the offset `after` the whole value.
 
     `quoted`: its quotes are correct.

@@ -4,10 +4,9 @@ This package only lists them; the evidence checks verify them.
 """
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal
-
-from goop_mcp.structs import DataStruct
 
 __all__ = [
     "NO_CLAIMS",
@@ -27,7 +26,8 @@ FileClaimKind = Literal["present", "created", "modified", "gone", "touched", "pr
 StateName = Literal["phase", "spec_locked", "interview_complete", "wave", "total_waves"]
 
 
-class FileClaim(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileClaim:
     """A file that the envelope names.
 
     `where` is the XPath or JSON pointer of its path, as in every claim. A "present" file has to
@@ -46,7 +46,8 @@ class FileClaim(DataStruct, frozen=True, kw_only=True):
     reported: bool = False
 
 
-class CommitClaim(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitClaim:
     """A commit by its id, which may be abbreviated, and its message, "" if there is none."""
 
     sha: str
@@ -54,14 +55,16 @@ class CommitClaim(DataStruct, frozen=True, kw_only=True):
     message: str = ""
 
 
-class MemoryClaim(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryClaim:
     """A memory that was saved under `title`."""
 
     title: str
     where: str
 
 
-class TaskClaim(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskClaim:
     """A task by its id, in any spelling; `wave` is the current one, None if unknown."""
 
     id: str
@@ -69,7 +72,8 @@ class TaskClaim(DataStruct, frozen=True, kw_only=True):
     wave: int | None = None
 
 
-class StateClaim(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateClaim:
     """A value of the project's state. Waves count from 0."""
 
     name: StateName
@@ -77,7 +81,8 @@ class StateClaim(DataStruct, frozen=True, kw_only=True):
     where: str
 
 
-class CheckClaim(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckClaim:
     """A check that was run, such as tests or a linter, by the name that the envelope gives it.
 
     `passed` is what the envelope says, and `text` what it says about the result. `run` is the
@@ -91,7 +96,8 @@ class CheckClaim(DataStruct, frozen=True, kw_only=True):
     run: str = ""
 
 
-class Claims(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
     """All claims of one envelope, each kind in the order of the envelope.
 
     `session` is the id of the session that the promised files belong to, None if there is none.

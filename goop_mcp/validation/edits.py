@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from goop_mcp.structs import DataStruct
 from goop_mcp.validation.findings import Hit, excerpt
 from goop_mcp.validation.rules import Problem, Rule
 
@@ -13,7 +13,8 @@ _SHOWN = 120
 _COUNTED = Hit(message="another change of this kind", before="", after="")
 
 
-class Edit(DataStruct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Edit:
     """Replace `source[start:end]` by `new`.
 
     `rule` is None for a part of an edit that is reported elsewhere.

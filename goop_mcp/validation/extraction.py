@@ -6,9 +6,7 @@ The last complete block outside a thinking block counts (D-02), unless a cut-off
 
 import re
 from collections.abc import Iterator
-
-from msgspec import Struct
-from msgspec.structs import replace
+from dataclasses import dataclass, replace
 
 from goop_mcp.validation.fences import common_indentation
 from goop_mcp.validation.hosts import HAND_BACK, unescape
@@ -47,7 +45,8 @@ CODE = "inside inline code"
 JSON_STRING = "inside a string of a JSON object"
 
 
-class Extraction(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class Extraction:
     """All blocks of a text in order, the chosen one, and whether a host had changed the text.
 
     `remarks` are what a family noticed while it searched, also where it chose nothing; their

@@ -4,10 +4,9 @@ The core does not know any family by name.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
-
-from msgspec import Struct
 
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import Limits
@@ -30,15 +29,16 @@ class Locator(Protocol):
         ...  # pragma: no cover
 
 
-class ParseResult(Struct):
+@dataclass(slots=True)
+class ParseResult:
     """What a family made of one block. Offsets of problems count from `start` in the text read."""
 
     start: int
     problems: list[Problem]
     locator: Locator | None = None
-    envelope: Envelope | None = None
+    envelope: Envelope | None = field(default=None, repr=False)
     version: str | None = None
-    repaired: str | None = None
+    repaired: str | None = field(default=None, repr=False)
 
 
 class Family(Protocol):

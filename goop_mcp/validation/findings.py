@@ -1,9 +1,8 @@
 """The parts of a verdict: findings about the agent's text and the repairs made to its form."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
-
-from goop_mcp.structs import DataStruct
 
 __all__ = ["Finding", "Hit", "Mode", "Repair", "Severity", "excerpt"]
 
@@ -20,7 +19,8 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-class Finding(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
     """One error or remark, as every surface shows it.
 
     `line` and `column` count from 1 in the text as the caller gave it and are None if the place is
@@ -53,7 +53,8 @@ class Finding(DataStruct, frozen=True, kw_only=True):
         }
 
 
-class Repair(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
     """One change that lenient mode made to the form of the envelope; `line` as in `Finding`."""
 
     rule: str
@@ -63,7 +64,8 @@ class Repair(DataStruct, frozen=True, kw_only=True):
     after: str
 
 
-class Hit(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
     """What a check found, before mode and position are known.
 
     `offset` counts characters from 0 in the text that was read; None means that `path` is looked

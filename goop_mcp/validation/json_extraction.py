@@ -7,9 +7,7 @@ take time linear to the length of the text.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-from msgspec import Struct
-from msgspec.structs import replace
+from dataclasses import dataclass, field, replace
 
 from goop_mcp.validation.escaping import ZERO_WIDTH
 from goop_mcp.validation.extraction import Block, Extraction
@@ -49,6 +47,7 @@ _UNCLEAN_KEY = re.compile(rf'"[^"\\\n{_UNSEEN}]*+[{_UNSEEN}][^"\\\n]*+"\s*+:')
 _ENCODED = re.compile(r'"(?>(?:\\[nrt]|\s)*)\{(?>(?:\\[nrt]|\s)*)\\"')
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JsonShape:
     """What distinguishes the envelopes of a protocol from other objects.
 
@@ -57,25 +56,26 @@ class JsonShape:
     object of the highest rank counts. `parts` are keys of other objects that have a rank.
     """
 
-    __slots__ = ("keys", "mention", "name", "parts", "rank")
+    name: str
+    keys: frozenset[str]
+    rank: Callable[[Mapping[str, object]], int]
+    parts: frozenset[str] = frozenset()
+    mention: re.Pattern[str] = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        keys: frozenset[str],
-        rank: Callable[[Mapping[str, object]], int],
-        parts: frozenset[str] = frozenset(),
-    ) -> None:
+    def __post_init__(self) -> None:
         """Prepare the search for a key, between quotes or bare."""
-        self.name, self.keys, self.rank, self.parts = name, keys, rank, parts
-        names = "|".join(sorted(keys | parts | {name}))
-        self.mention = re.compile(
-            rf"{_QUOTE}(?:{names}){_QUOTE}|(?<=[{{,\s])(?:{names})(?=\s*+:)", re.IGNORECASE
+        names = "|".join(sorted(self.keys | self.parts | {self.name}))
+        object.__setattr__(
+            self,
+            "mention",
+            re.compile(
+                rf"{_QUOTE}(?:{names}){_QUOTE}|(?<=[{{,\s])(?:{names})(?=\s*+:)", re.IGNORECASE
+            ),
         )
 
 
-class JsonObject(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class JsonObject:
     """An object in a text, from offset `start` to `end`.
 
     A cut-off object extends to the end of its fence or of the text. `value` is None if it could not
@@ -95,7 +95,8 @@ class JsonObject(Struct, kw_only=True):
         return self.loose is None or self.loose.ending is Ending.WHOLE
 
 
-class JsonBlock(Block, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class JsonBlock(Block):
     """A block together with the object that was read from it, so that nothing is read twice."""
 
     object: JsonObject

@@ -2,9 +2,8 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
-
-from msgspec import Struct, field
 
 from goop_mcp.validation import json_rules
 from goop_mcp.validation.edits import edit_problems
@@ -26,7 +25,8 @@ _DEPTH = 128
 _LOOKUPS = 8  # looking up more pointers one by one costs more than one full pass with all positions
 
 
-class ParsedValues(Struct, Generic[M]):
+@dataclass(slots=True)
+class ParsedValues(Generic[M]):
     """What a family's reader made of the values; `whole`: every required part is present."""
 
     model: M
@@ -34,7 +34,8 @@ class ParsedValues(Struct, Generic[M]):
     whole: bool
 
 
-class ParsedJson(Struct, Generic[M]):
+@dataclass(slots=True)
+class ParsedJson(Generic[M]):
     """A model or None, and all problems found, with offsets from the start of the object.
 
     `partial` marks a model of an envelope that was cut off. `values` are those of the envelope

@@ -1,11 +1,12 @@
 """Limits on what is read, so that a hostile reply cannot block a process."""
 
-from goop_mcp.structs import DataStruct
+from dataclasses import dataclass
 
 __all__ = ["DEFAULT_LIMITS", "Limits"]
 
 
-class Limits(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
     """Largest sizes that are read. Over a limit the envelope is not parsed (D-84).
 
     Sizes of texts are in bytes of UTF-8, `field_bytes` is the text of one element or attribute.

@@ -7,8 +7,7 @@ read once for each item that it opens.
 """
 
 import re
-
-from msgspec import Struct, field
+from dataclasses import dataclass, field
 
 __all__ = ["fences_in_lists"]
 
@@ -22,14 +21,16 @@ _HEADING = re.compile(r"#{1,6}(?: |$)")
 _QUOTATION = re.compile(">")
 
 
-class _Fence(Struct):
+@dataclass(slots=True)
+class _Fence:
     run: str
     start: int
     info: str
     depth: int
 
 
-class _Blocks(Struct):
+@dataclass(slots=True)
+class _Blocks:
     """The open blocks: list items by the column of their content, a fence, a paragraph.
 
     `quoted`: the paragraph is in a block quote.

@@ -1,14 +1,14 @@
 """Data of the XML scan: the grammar of a protocol, and the result for one envelope."""
 
-from msgspec import Struct, field
+from dataclasses import dataclass, field
 
-from goop_mcp.structs import DataStruct
 from goop_mcp.validation.edits import Edit
 from goop_mcp.validation.rules import Rule
 
 __all__ = ["Failure", "Grammar", "TagPosition", "XmlScan"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
     """A protocol's markup: its root, the elements that contain elements, those with text only.
 
@@ -16,24 +16,21 @@ class Grammar:
     `namespaces` are those in which the whole envelope may be without a finding.
     """
 
-    __slots__ = ("attributes", "containers", "names", "namespaces", "root", "text_only")
+    root: str
+    containers: frozenset[str]
+    text_only: frozenset[str]
+    attributes: frozenset[str]
+    namespaces: frozenset[str] = frozenset()
+    names: dict[str, str] = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        root: str,
-        containers: frozenset[str],
-        text_only: frozenset[str],
-        attributes: frozenset[str],
-        namespaces: frozenset[str] = frozenset(),
-    ) -> None:
+    def __post_init__(self) -> None:
         """Index the names by their lower-case form."""
-        self.root, self.containers, self.text_only = root, containers, text_only
-        self.attributes, self.namespaces = attributes, namespaces
-        self.names = {name.lower(): name for name in {root} | containers | text_only}
+        known = {self.root} | self.containers | self.text_only
+        object.__setattr__(self, "names", {name.lower(): name for name in known})
 
 
-class Failure(DataStruct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Failure:
     """Where and why the scan stopped; `fix` replaces the instruction of the rule."""
 
     rule: Rule
@@ -43,14 +40,16 @@ class Failure(DataStruct, frozen=True):
     fix: str | None = None
 
 
-class TagPosition(DataStruct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class TagPosition:
     """Where the start tag of an element begins and ends, as offsets in the source."""
 
     start: int
     tag_end: int
 
 
-class XmlScan(Struct):
+@dataclass(slots=True)
+class XmlScan:
     """Result of a scan: edits in order, positions of start tags by path, and what is open.
 
     `unclosed` names the elements that are open at the end, outermost first; `tail` is the offset of

@@ -4,9 +4,7 @@ This module shows the steps of the whole package.
 """
 
 from collections.abc import Sequence
-
-from msgspec import Struct
-from msgspec.structs import replace
+from dataclasses import dataclass, replace
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation.claims import NO_CLAIMS, Claims
@@ -31,7 +29,8 @@ _FIELDS_ALONE = (
 )
 
 
-class Examination(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class Examination:
     """A reply that was read and judged, without a verdict: evidence may add problems."""
 
     selection: Selection

@@ -1,13 +1,11 @@
 """A rule: one possible error of a reply, with its explanation for people and agents."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from msgspec.structs import replace
-
 from goop_mcp.errors import UnknownNameError
-from goop_mcp.structs import DataStruct
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Hit, Mode, Severity
 
@@ -21,7 +19,8 @@ what breaks that one as problems, which name their rule.
 """
 
 
-class Example(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
     """A good and a bad line for a rule, and the whole reply that contains the good one.
 
     `reply` contains `good` exactly once; with `bad` in its place the rule fires. A `bad` of ""
@@ -39,14 +38,16 @@ class Example(DataStruct, frozen=True, kw_only=True):
         return self.reply.replace(self.good, self.bad)
 
 
-class Problem(DataStruct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Problem:
     """A hit together with the rule it belongs to."""
 
     rule: "Rule"
     hit: Hit
 
 
-class Rule(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
     """One rule; its id never changes.
 
     `catches` and `why` are for the rule's page. `fix` is an instruction to the agent. `check`
@@ -63,7 +64,7 @@ class Rule(DataStruct, frozen=True, kw_only=True):
     fix: str
     requirements: tuple[str, ...] = ()
     example: Example
-    check: Check | None = None
+    check: Check | None = field(default=None, repr=False)
     model: type[Any] | tuple[type[Any], ...] | None = None
 
     @property

@@ -6,9 +6,8 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ForwardRef, TypeAlias
-
-from msgspec import Struct, field
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 __all__ = [
     "Braces",
@@ -20,16 +19,9 @@ __all__ = [
     "pair_braces",
 ]
 
-if TYPE_CHECKING:
-    JsonValue: TypeAlias = (
-        "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
-    )
-else:
-    # A reference that is also understood where these names are not imported.
-    JsonValue = ForwardRef(
-        "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None",
-        module=__name__,
-    )
+JsonValue: TypeAlias = (
+    "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+)
 """Any value that JSON can express."""
 
 JsonObjectValue: TypeAlias = dict[str, Any]
@@ -48,7 +40,8 @@ _BRACKET = re.compile(r"[\[{}\]]")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
-class Braces(Struct):
+@dataclass(slots=True)
+class Braces:
     """How the braces of a text pair up, all offsets in order.
 
     `starts` and `ends` are those of the outermost balanced objects, `unclosed` the braces that are

@@ -5,11 +5,11 @@ encoded here, so that no DOCTYPE, no foreign encoding and no entity declaration 
 """
 
 import re
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, cast, overload
 
 from lxml import etree
-from msgspec import Struct, field
 
 from goop_mcp.validation import xml_rules
 from goop_mcp.validation.edits import apply_edits, edit_problems
@@ -89,7 +89,8 @@ def strict_parser(
     )
 
 
-class XmlEnvelope(Struct):
+@dataclass(slots=True)
+class XmlEnvelope:
     """One envelope cut out of a reply; `source` begins with the root's `<`.
 
     `open` parses it; the tree is then in `root`. If the tree contains what the protocol does not

@@ -7,11 +7,10 @@ they do not belong to an envelope (D-04).
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 from sys import intern
 from typing import NamedTuple
-
-from msgspec import Struct, field
 
 __all__ = ["InlineCode", "Regions", "Roots", "ScanResult", "Tag", "in_inline_code", "scan"]
 
@@ -19,18 +18,21 @@ _END_TAG_WINDOW = 64
 _SELF_CLOSING = re.compile(r"[^<>/]{0,200}/>")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Roots:
     """The root elements to look for, and their child tags.
 
     A child tag distinguishes a cut-off envelope from a mention (D-16).
     """
 
-    __slots__ = ("child_tags", "names", "prefixed")
+    names: tuple[str, ...]
+    child_tags: frozenset[str]
+    prefixed: re.Pattern[str] = field(init=False)
 
-    def __init__(self, *, names: tuple[str, ...], child_tags: frozenset[str]) -> None:
+    def __post_init__(self) -> None:
         """Prepare the search for roots with a namespace prefix."""
-        self.names, self.child_tags = names, child_tags
-        self.prefixed = re.compile(f":(?:{'|'.join(map(_in_any_case, names))})")
+        names = "|".join(map(_in_any_case, self.names))
+        object.__setattr__(self, "prefixed", re.compile(f":(?:{names})"))
 
 
 class Tag(NamedTuple):
@@ -59,7 +61,8 @@ def _tag_pattern(names: tuple[str, ...], *, hidden: bool, prefixed: bool) -> re.
     return re.compile(f"<(?:{'|'.join(parts)})")
 
 
-class ScanResult(Struct):
+@dataclass(slots=True)
+class ScanResult:
     """What a scan found, in order. `hidden` are comments and CDATA sections."""
 
     openers: list[Tag] = field(default_factory=list)

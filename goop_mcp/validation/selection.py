@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from operator import methodcaller
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from goop_mcp.validation.envelope_rules import AMBIGUOUS, LINE_ENDS
 from goop_mcp.validation.escaping import ZERO_WIDTH
@@ -20,7 +18,8 @@ from goop_mcp.validation.rules import Problem
 __all__ = ["Selection", "select"]
 
 
-class Selection(Struct):
+@dataclass(slots=True)
+class Selection:
     """A family and what it found in a text.
 
     `others` are envelopes of other protocols that were not chosen. `ambiguous` is set if none of

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from goop_mcp.validation import xml_rules
 from goop_mcp.validation.escaping import ZERO_WIDTH

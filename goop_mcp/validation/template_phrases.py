@@ -4,9 +4,8 @@ All of it is in lower case, with white space folded and no punctuation at the en
 prose of their templates; the general part is common to all of them.
 """
 
+from dataclasses import dataclass
 from typing import Final
-
-from goop_mcp.structs import DataStruct
 
 __all__ = [
     "AGENT_REQUEST_PROSE",
@@ -30,7 +29,8 @@ __all__ = [
 ]
 
 
-class Prose(DataStruct, frozen=True, eq=False):
+@dataclass(frozen=True, slots=True, eq=False)
+class Prose:
     """The prose of one family's templates: whole values.
 
     `kept` are those that good examples of the family contain as well.

@@ -7,12 +7,11 @@ the tree can be written again.
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from lxml import etree
-from msgspec import field
 
-from goop_mcp.structs import DataStruct
 from goop_mcp.validation import xml_rules
 from goop_mcp.validation.escaping import XML_BLANKS, visible, without_emphasis
 from goop_mcp.validation.findings import Severity, excerpt
@@ -41,7 +40,8 @@ _ATTRIBUTES = etree.XPath("descendant-or-self::*/@*", smart_strings=False)
 _TRAILING_BLANK = re.compile(r"\n(?<=[ \t\r]\n)")
 
 
-class Words(DataStruct, Generic[T], frozen=True):
+@dataclass(frozen=True, slots=True)
+class Words(Generic[T]):
     """The words allowed in one place, the meaning of each, and the rule for any other word.
 
     `aliases` are words that are read as another one, each with the rule that reports it.
@@ -52,7 +52,8 @@ class Words(DataStruct, Generic[T], frozen=True):
     aliases: Mapping[str, tuple[T, Rule]] = field(default_factory=dict)
 
 
-class XmlValueRules(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class XmlValueRules:
     """The rules of one family about single values.
 
     `parts` has an example of each required part, `prose` is that of the family's templates, and the

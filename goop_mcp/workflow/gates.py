@@ -1,12 +1,10 @@
 """The gates before the steps of the workflow: data, and pure functions over plain facts."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-from msgspec import field
-
-from goop_mcp.structs import DataStruct
 from goop_mcp.workflow.gate_names import GateName
 
 __all__ = [
@@ -34,7 +32,8 @@ class Bypass(StrEnum):
     USER_SAYS_SO = "request of the user"
 
 
-class GateFacts(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateFacts:
     """What the gates look at; all numbers from 0.
 
     The defaults are those of an empty project, so no gate is passed.
@@ -75,14 +74,16 @@ class GateFacts(DataStruct, frozen=True, kw_only=True):
     bypasses: Mapping[GateName, Bypass] = field(default_factory=dict)
 
 
-class Condition(DataStruct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Condition:
     """One condition of a gate: `name` as text, and whether the facts meet it."""
 
     name: str
     holds: Callable[[GateFacts], bool]
 
 
-class Gate(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
     """A gate: the command it precedes, its conditions, and the sentence and command when closed.
 
     `sentence` is fixed except for `{tasks}` and `{wave}`. `rule` is None where no rule of ours
@@ -98,7 +99,8 @@ class Gate(DataStruct, frozen=True, kw_only=True):
     bypasses: frozenset[Bypass] = frozenset()
 
 
-class GateResult(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
     """What became of a gate.
 
     `missing` lists the conditions that do not hold, also where it was bypassed.

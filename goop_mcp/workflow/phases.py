@@ -1,10 +1,10 @@
 """Phases and the moves between them, for both profiles."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from goop_mcp.structs import DataStruct
 from goop_mcp.validation.expectations import Profile
 
 __all__ = [
@@ -30,14 +30,16 @@ class MoveKind(StrEnum):
     ILLEGAL = "illegal"
 
 
-class Moves(DataStruct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Moves:
     """Where one phase may lead: `legal` onwards, `rework` back with a warning."""
 
     legal: tuple[str, ...]
     rework: tuple[str, ...] = ()
 
 
-class Move(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
     """A change from one phase to another. `forced` means that a person insists."""
 
     start: str

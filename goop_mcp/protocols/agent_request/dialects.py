@@ -1,15 +1,13 @@
 """Requests in other dialects, read on demand only; what a dialect lacks stays a gap (D-82)."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
-
-from msgspec.structs import replace
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols.agent_request.family import AGENT_REQUEST
 from goop_mcp.protocols.agent_request.model import Extension, Request
 from goop_mcp.protocols.agent_request.rules.structure import REQUIRED_PARTS
-from goop_mcp.structs import DataStruct
 from goop_mcp.validation import pipeline
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.verdict import Verdict
@@ -23,7 +21,8 @@ _AGENT = "agent_key"
 _MESSAGE = "conversation_message"
 
 
-class DialectRequest(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialectRequest:
     """One request as far as the dialect expresses it.
 
     `gaps` names what an `<agent_request>` must have and it has not.
@@ -33,7 +32,8 @@ class DialectRequest(DataStruct, frozen=True, kw_only=True):
     gaps: tuple[str, ...]
 
 
-class DialectReading(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialectReading:
     """What was read.
 
     `verdict` is that of the protocol itself: its findings say which dialect the prompt is in.

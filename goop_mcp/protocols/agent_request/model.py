@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Self
 
-from goop_mcp.structs import DataStruct
 from goop_mcp.validation.plain_values import model_from, plain_values
 
 __all__ = [
@@ -51,14 +50,16 @@ class Priority(StrEnum):
     LOW = "low"
 
 
-class Duration(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duration:
     """A span of time as it was written (`10m`, `2h`), and in seconds."""
 
     text: str
     seconds: float
 
 
-class Deliverable(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deliverable:
     """An expected output (H-09 to H-11).
 
     Only a file has a `path`; `required` is None where it could not be read.
@@ -96,7 +97,8 @@ class Extension:
             yield from child.walk()
 
 
-class Request(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
     """An `<agent_request>`.
 
     None stands for a value that is absent or could not be read, never for a default.

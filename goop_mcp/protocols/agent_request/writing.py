@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from goop_mcp.errors import NotWritableError
 from goop_mcp.protocols.agent_request.extensions import write_attribute, write_extension, write_text

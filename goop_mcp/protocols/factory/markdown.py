@@ -6,9 +6,7 @@ position.
 
 import re
 from collections.abc import Iterator, Mapping
-
-from msgspec import Struct, field
-from msgspec.structs import replace
+from dataclasses import dataclass, field, replace
 
 from goop_mcp.protocols.factory.claims import unchecked_files
 from goop_mcp.protocols.factory.reading import read_reply
@@ -89,7 +87,8 @@ _SECTIONS = {
 }
 
 
-class _Section(Struct):
+@dataclass(slots=True)
+class _Section:
     """The text below a heading; `start` is its offset in the reply."""
 
     text: str
@@ -110,7 +109,8 @@ class _Section(Struct):
         return self.text.strip() or None
 
 
-class _MarkdownLocator(Struct):
+@dataclass(slots=True)
+class _MarkdownLocator:
     positions: dict[str, int] = field(default_factory=dict)
 
     def locate(self, path: str, found: str | None) -> int | None:

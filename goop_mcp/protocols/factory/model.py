@@ -1,12 +1,10 @@
 """The typed model of a Factory reply (factory-response-schemas)."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from msgspec import field
-
-from goop_mcp.structs import DataStruct
 from goop_mcp.validation.plain_values import plain_values
 from goop_mcp.validation.safe_json import JsonValue
 
@@ -48,7 +46,8 @@ class Verdict(StrEnum):
     BLOCKING = "BLOCKING"
 
 
-class Deliverable(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deliverable:
     """A file that the agent says it delivers; `path` is relative to the workspace (F-14)."""
 
     path: str | None
@@ -57,7 +56,8 @@ class Deliverable(DataStruct, frozen=True, kw_only=True):
     extensions: Values = field(default_factory=dict)
 
 
-class Question(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
     """Something the agent has to know; `default` is what it would take itself (F-06)."""
 
     id: str | None
@@ -68,7 +68,8 @@ class Question(DataStruct, frozen=True, kw_only=True):
     extensions: Values = field(default_factory=dict)
 
 
-class PartialWork(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialWork:
     """What is done already, and what waits for an answer (F-06)."""
 
     completed: tuple[str, ...] = ()
@@ -76,7 +77,8 @@ class PartialWork(DataStruct, frozen=True, kw_only=True):
     extensions: Values = field(default_factory=dict)
 
 
-class ErrorDetail(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorDetail:
     """Why the task failed (F-07, F-08)."""
 
     type: str | None
@@ -85,7 +87,8 @@ class ErrorDetail(DataStruct, frozen=True, kw_only=True):
     extensions: Values = field(default_factory=dict)
 
 
-class BlockingIssue(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockingIssue:
     """Something to fix before the work may go on (F-22)."""
 
     id: str | None = None
@@ -96,7 +99,8 @@ class BlockingIssue(DataStruct, frozen=True, kw_only=True):
     extensions: Values = field(default_factory=dict)
 
 
-class Reply(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
     """A Factory reply.
 
     None stands for a value that is absent or could not be read, never for a default.

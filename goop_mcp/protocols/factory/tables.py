@@ -1,8 +1,7 @@
 """The fields of a Factory reply by its status, as tables (factory-response-schemas)."""
 
 from collections.abc import Mapping
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from goop_mcp.protocols.factory.model import (
     CONFIDENCES,

@@ -1,10 +1,10 @@
 """The typed model of a `<goop_report>` (goop-report-schema, Response Envelope Structure)."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
-from goop_mcp.structs import DataStruct
 from goop_mcp.validation.plain_values import model_from, plain_values
 
 __all__ = [
@@ -65,14 +65,16 @@ class MemoryType(StrEnum):
     NOTE = "note"
 
 
-class Counter(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counter:
     """A position within a total, both from 0; None where a number is unreadable (G-16, G-17)."""
 
     current: int | None
     total: int | None
 
 
-class State(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
     """Where in the workflow the agent was (G-14 to G-20)."""
 
     phase: Phase | None
@@ -82,7 +84,8 @@ class State(DataStruct, frozen=True, kw_only=True):
     interview_complete: bool | None = None
 
 
-class FileChange(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
     """A file the agent says it touched; `path` as written, never opened (G-22)."""
 
     path: str | None
@@ -90,21 +93,24 @@ class FileChange(DataStruct, frozen=True, kw_only=True):
     description: str = ""
 
 
-class Commit(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
     """A commit the agent says it made (G-24)."""
 
     sha: str | None
     message: str = ""
 
 
-class Artifacts(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifacts:
     """Files changed and commits made."""
 
     files: tuple[FileChange, ...] = ()
     commits: tuple[Commit, ...] = ()
 
 
-class SavedMemory(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedMemory:
     """A memory the agent claims to have saved; `importance` is 0 to 1 or None (G-26, G-27)."""
 
     type: MemoryType | None
@@ -112,7 +118,8 @@ class SavedMemory(DataStruct, frozen=True, kw_only=True):
     title: str = ""
 
 
-class Check(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
     """A verification that was run; `evidence` is its text (G-28).
 
     `run` is the id of the recorded run that proves it, None where none is named.
@@ -124,14 +131,16 @@ class Check(DataStruct, frozen=True, kw_only=True):
     run: str | None = None
 
 
-class NextAction(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextAction:
     """Who continues, and with what (G-30). `agent` is None where none is named."""
 
     agent: str | None
     text: str = ""
 
 
-class Handoff(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handoff:
     """What comes next.
 
     `blockers` is None when there is no blocker, however that is expressed (D-30, D-91).
@@ -145,7 +154,8 @@ class Handoff(DataStruct, frozen=True, kw_only=True):
     next_command: str | None = None
 
 
-class Extension(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
     """What the schema does not have (D-38).
 
     `name` is the element's name, with the sections it stands in before it (`handoff/hint`); `#text`
@@ -158,7 +168,8 @@ class Extension(DataStruct, frozen=True, kw_only=True):
     is_xml: bool = False
 
 
-class Report(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
     """A `<goop_report>`.
 
     None stands for a value that is absent or could not be read, never for a default.

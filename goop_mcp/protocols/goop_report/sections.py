@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
 
 from goop_mcp.protocols.goop_report.family import GoopReportFamily
 from goop_mcp.protocols.goop_report.legacy_forms.conversion import (
@@ -47,7 +46,6 @@ from goop_mcp.protocols.goop_report.section_values import (
     template_weight,
 )
 from goop_mcp.protocols.goop_report.values import clean
-from goop_mcp.structs import DataStruct
 from goop_mcp.validation.escaping import without_forbidden
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import EARLIER, Block, Extraction
@@ -118,7 +116,8 @@ _FIXES = {
 _CORRECT_LINE = "Correct the line in its section."
 
 
-class _Section(DataStruct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _Section:
     """A section: its name, where its heading begins, and its content, by offsets in the text."""
 
     name: str
@@ -452,7 +451,8 @@ class _SectionReader:
         self._positions.setdefault(path, offset - self._block.start)
 
 
-class _SectionLocator(DataStruct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _SectionLocator:
     """Where the paths of the model and of the sections lead, by offsets from the first section."""
 
     positions: Mapping[str, int]

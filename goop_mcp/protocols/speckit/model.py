@@ -1,12 +1,10 @@
 """The typed models of speckit: the input of an agent, and its answer."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from msgspec import field
-
-from goop_mcp.structs import DataStruct
 from goop_mcp.validation.plain_values import plain_values
 from goop_mcp.validation.safe_json import JsonValue
 
@@ -94,7 +92,8 @@ class Status(StrEnum):
     ERROR = "error"
 
 
-class SuggestedAction(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuggestedAction:
     """The agent to run first, and why (S-12, S-26)."""
 
     agent: str | None
@@ -102,7 +101,8 @@ class SuggestedAction(DataStruct, frozen=True, kw_only=True):
     extensions: Values = field(default_factory=dict)
 
 
-class ErrorDetail(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorDetail:
     """What went wrong (S-12). `type` and `recovery_strategy` may be in no table."""
 
     type: str | None
@@ -115,7 +115,8 @@ class ErrorDetail(DataStruct, frozen=True, kw_only=True):
     extensions: Values = field(default_factory=dict)
 
 
-class Response(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
     """An agent's answer.
 
     None stands for a value that is absent or could not be read, never for a default.
@@ -149,7 +150,8 @@ class Response(DataStruct, frozen=True, kw_only=True):
         return plain_values(self)
 
 
-class Issue(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
     """Something that a later agent asks to have fixed (S-06)."""
 
     severity: str | None
@@ -160,7 +162,8 @@ class Issue(DataStruct, frozen=True, kw_only=True):
     extensions: Values = field(default_factory=dict)
 
 
-class FeedbackContext(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackContext:
     """Why an agent is called again (S-05). `iteration` counts from 1."""
 
     feedback_from: str | None
@@ -180,7 +183,8 @@ class FeedbackContext(DataStruct, frozen=True, kw_only=True):
         )
 
 
-class WorkflowContext(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowContext:
     """Where an agent works (S-02).
 
     `previous_results` holds the answers so far by agent, as far as they were passed.
@@ -206,7 +210,8 @@ class WorkflowContext(DataStruct, frozen=True, kw_only=True):
         return found
 
 
-class AgentInput(DataStruct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentInput:
     """The input of an agent: its contexts, each None when absent, and the user's request (S-01)."""
 
     workflow_context: WorkflowContext | None = None

@@ -2,10 +2,8 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from msgspec import Struct
-
-from goop_mcp.structs import DataStruct
 from goop_mcp.validation.check_texts import vocabulary
 from goop_mcp.validation.check_texts.tokens import MARK, NAME, NUMBER, RATIO, WORD, Token
 from goop_mcp.validation.check_texts.vocabulary import ADJECTIVES, OTHER_NOUNS, STATES, TEST_NOUNS
@@ -23,7 +21,8 @@ _LOOK_AHEAD = 5
 _PAIR = 2
 
 
-class ResultCount(DataStruct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ResultCount:
     """One number and what it counts; `text` is shown when it `fails`. `ran`: something was run."""
 
     kind: str
@@ -34,7 +33,8 @@ class ResultCount(DataStruct, frozen=True):
     ran: bool = False
 
 
-class _Part(Struct):
+@dataclass(slots=True)
+class _Part:
     """A number or a state in a chain such as `10 passed, 2 failed`."""
 
     at: int

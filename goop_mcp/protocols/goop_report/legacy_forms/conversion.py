@@ -1,8 +1,7 @@
 """What all conversions share: the finding that names the form, and the rules that apply."""
 
 from collections.abc import Iterable
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from goop_mcp.protocols.goop_report.blockers import real_blocker
 from goop_mcp.protocols.goop_report.model import Phase, Report, State, Status
