@@ -20,6 +20,9 @@ class Unread(Enum):
     YET = 0
 
 
+_NO_SHIFTS = array("q")
+
+
 class SourceText:
     """The text as the caller gave it, and the text in which envelopes are searched.
 
@@ -39,11 +42,13 @@ class SourceText:
         self.given = given
         self.read = given if read is None else read
         self._objects: Sequence[PlainObject] | Unread | None = Unread.YET
-        # One for each escape in the text: an array takes a tenth of the memory of a list.
-        self._starts, self._origins = array("q"), array("q")
-        for at, origin in shifts:
-            self._starts.append(at)
-            self._origins.append(origin)
+        self._starts, self._origins = _NO_SHIFTS, _NO_SHIFTS
+        if shifts != ():
+            # One for each escape in the text: an array takes a tenth of the memory of a list.
+            self._starts, self._origins = array("q"), array("q")
+            for at, origin in shifts:
+                self._starts.append(at)
+                self._origins.append(origin)
 
     @property
     def plain_objects(self) -> Sequence[PlainObject] | None:
@@ -81,5 +86,5 @@ class SourceText:
 
         A line ends with a line feed; a carriage return before it belongs to the line.
         """
-        at = self.origin(offset)
+        at = min(offset, len(self.given)) if self._starts is _NO_SHIFTS else self.origin(offset)
         return self.given.count("\n", 0, at) + 1, at - self.given.rfind("\n", 0, at)

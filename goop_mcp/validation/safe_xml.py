@@ -6,6 +6,7 @@ encoded here, so that no DOCTYPE, no foreign encoding and no entity declaration 
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from typing import Protocol, cast, overload
 
@@ -44,7 +45,14 @@ def _parse(text: str) -> "etree._Element":
 
     Raise XMLSyntaxError or UnicodeEncodeError if it is not well-formed.
     """
-    return etree.fromstring(text.encode(), strict_parser())
+    return etree.fromstring(text.encode(), _parser())
+
+
+@cache
+def _parser() -> "etree.XMLParser":
+    # Kept, because making one takes a fifth of the time of parsing. It holds nothing of a text
+    # that it has parsed, and threads wait for each other.
+    return strict_parser()
 
 
 class EventParser(Protocol):
