@@ -286,8 +286,14 @@ def check(
             )
         return replace(outcome, unread=(*unread, *outcome.unread))
 
-    def judge_and_present() -> int:
+    code = 0
+
+    def judge_and_present() -> None:
+        nonlocal code
         outcome = judge()
+        is_good = all(checked.verdict.accepted for checked in outcome.checked)
+        # Before anything is shown: whoever sees a verdict and ends --watch gets its code.
+        code = 2 if outcome.unread else 0 if is_good else 1
         _write_verdicts(outcome, format=format, output=output, detail=detail, colour=colour)
         for unread in outcome.unread:
             complain(unread.message)
@@ -301,17 +307,13 @@ def check(
                 ):
                     complain(f"info: {doubt}")
 
-        if outcome.unread:
-            return 2
-        return 0 if all(checked.verdict.accepted for checked in outcome.checked) else 1
-
     # Looked at before the first check: what changes while it runs is checked again.
     known = _signature(named) if watch else {}
-    code = judge_and_present()
-    if not watch:
-        return code
+    judge_and_present()
+    if watch:
+        _watch(named, judge_and_present, known=known)
 
-    return _watch(named, judge_and_present, code, known=known)
+    return code
 
 
 class _Chosen:
@@ -457,12 +459,10 @@ def _progress_bar(files: Sequence[str]) -> "ProgressBar[str]":
     )
 
 
-def _watch(
-    files: Sequence[str], check_again: Callable[[], int], code: int, *, known: _Signature
-) -> int:
-    """Check whenever a file changes, comes or goes; return the last exit code after Ctrl-C.
+def _watch(files: Sequence[str], check_again: Callable[[], None], *, known: _Signature) -> None:
+    """Check whenever a file changes, comes or goes, until Ctrl-C.
 
-    `known` is the state of the files at the first check, `code` its result.
+    `known` is the state of the files at the first check.
     """
     try:
         while True:
@@ -471,9 +471,9 @@ def _watch(
             if now != known:
                 known = now
                 show(f"\n{time.strftime('%H:%M:%S')} changed, checking again\n")
-                code = check_again()
+                check_again()
     except KeyboardInterrupt:
-        return code
+        return
 
 
 def _signature(files: Sequence[str]) -> _Signature:

@@ -4,8 +4,9 @@ An unknown value stays unknown (None): a reader must never guess, because a wron
 an honest agent.
 """
 
-from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from goop_mcp.structs import DataStruct
 
 __all__ = [
     "ENTRIES",
@@ -29,8 +30,7 @@ ENTRIES: Final = 1000
 FileAction = Literal["written", "edited", "deleted"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedCommand:
+class ObservedCommand(DataStruct, frozen=True, kw_only=True):
     """A command that the agent started, as a shell line or as arguments.
 
     `position` counts through all kinds of entries of one activity, so that they can be put in
@@ -52,15 +52,20 @@ class ObservedCommand:
     argv: tuple[str, ...] | None = None
     status: int | None = None
     ran: bool = True
-    output: str = field(default="", repr=False)
+    output: str = ""
     output_whole: bool = True
     started: str | None = None
     current: bool = True
     source: str = ""
 
+    def __repr__(self) -> str:
+        """Leave out the output: it may hold secrets, and logs print such values."""
+        names = (each for each in self.__struct_fields__ if each != "output")
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"ObservedCommand({shown})"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedFile:
+
+class ObservedFile(DataStruct, frozen=True, kw_only=True):
     """A change of a file by a tool of the host; `path` as the host gives it, usually absolute.
 
     `ok` is whether the change succeeded, None if the host does not say. `error` is the beginning of
@@ -77,8 +82,7 @@ class ObservedFile:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedCall:
+class ObservedCall(DataStruct, frozen=True, kw_only=True):
     """A call of any other tool, such as Read or one of an MCP server; `name` as the host gives it.
 
     `ok` is whether it succeeded, None if unknown; `error` as in `ObservedFile`.
@@ -92,8 +96,7 @@ class ObservedCall:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedMemory:
+class ObservedMemory(DataStruct, frozen=True, kw_only=True):
     """A memory that the agent tried to save under `title`; `ok` is None if the answer is unknown.
 
     The call is listed in `tools` as well.
@@ -107,8 +110,7 @@ class ObservedMemory:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentActivity:
+class AgentActivity(DataStruct, frozen=True, kw_only=True):
     """What one agent did, each kind in order.
 
     `host` is "claude-code", "opencode" or another name, `host_version` its version, "" if unknown.

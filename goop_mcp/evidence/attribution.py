@@ -1,6 +1,7 @@
 """Which observed command proves which kind of check, and how its run ended."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Final, Literal, NamedTuple
 
 from goop_mcp.evidence.activity import ObservedCommand
@@ -16,7 +17,7 @@ from goop_mcp.evidence.runners import (
 )
 from goop_mcp.evidence.shell import Part, parts_of
 from goop_mcp.evidence.shell.bash_grammar import best_reader
-from goop_mcp.evidence.shell.tree import ShellWord
+from goop_mcp.evidence.shell.tree import Script, ShellWord
 from goop_mcp.evidence.shell.wrappers import name_of, without_wrappers
 from goop_mcp.evidence.summaries import SUMMARY_CHARACTERS, Summary, summary_of
 
@@ -85,25 +86,76 @@ _MOST_CHECKED_PARTS = 16
 _CHANGE_FOLDER: Final = word_set("cd chdir popd pushd")
 
 
-class Run(NamedTuple):
-    """One run of a program that checks something.
+class Ended(NamedTuple):
+    """How a run ended, as far as status and output show it; see `Run`."""
 
-    `program` is what messages call it. `outcome` is "unknown" where the line's status is not that
-    of the program, where it is not known, or where the program did not finish; `why` says which,
-    and `shown` is the failure that the output shows all the same. `vacuous`: with these arguments
-    it runs nothing, or only prints.
-    """
-
-    command: ObservedCommand
-    program: str
-    arguments: tuple[str, ...]
-    kinds: tuple[str, ...]
     outcome: Outcome
-    sources: frozenset[str] = frozenset()
     why: str = ""
     shown: str | None = None
-    vacuous: bool = False
     summary: Summary | None = None
+
+
+def _not_known() -> Ended:
+    return Ended("unknown")
+
+
+class Run:
+    """One run of a program that checks something.
+
+    `program` is what messages call it. `vacuous`: with these arguments it runs nothing, or only
+    prints. How it ended is read from its output when somebody asks: an agent runs its tests a
+    hundred times, and its report is about the last of them.
+    """
+
+    __slots__ = ("_end", "_ended", "arguments", "command", "kinds", "program", "sources", "vacuous")
+
+    def __init__(
+        self,
+        command: ObservedCommand,
+        program: str,
+        arguments: tuple[str, ...],
+        kinds: tuple[str, ...],
+        *,
+        end: Callable[[], Ended] = _not_known,
+        sources: frozenset[str] = frozenset(),
+        vacuous: bool = False,
+    ) -> None:
+        """Keep what is known from the line; `end` reads the rest."""
+        self.command, self.program, self.arguments, self.kinds = command, program, arguments, kinds
+        self.sources, self.vacuous = sources, vacuous
+        self._end = end
+        self._ended: Ended | None = None
+
+    @property
+    def ended(self) -> Ended:
+        """How it ended."""
+        if self._ended is None:
+            self._ended = self._end()
+        return self._ended
+
+    @property
+    def outcome(self) -> Outcome:
+        """What it came to.
+
+        "unknown" where the line's status is not that of the program, where it is not known, or
+        where the program did not finish.
+        """
+        return self.ended.outcome
+
+    @property
+    def why(self) -> str:
+        """Why the outcome is not known, "" if it is."""
+        return self.ended.why
+
+    @property
+    def shown(self) -> str | None:
+        """The failure that the output shows, whatever the status is; None for none."""
+        return self.ended.shown
+
+    @property
+    def summary(self) -> Summary | None:
+        """The summary that the output holds, None where nobody looked for one."""
+        return self.ended.summary
 
     @property
     def position(self) -> int:
@@ -204,7 +256,7 @@ def words_in(text: str) -> Iterator[str]:
 
 def _parts(command: ObservedCommand) -> Sequence[Part] | None:
     if command.argv is None:
-        return parts_of(command.line, best_reader(command.line))
+        return _parts_of_line(command.line, best_reader(command.line))
 
     if not command.argv:
         return ()
@@ -216,8 +268,14 @@ def _parts(command: ObservedCommand) -> Sequence[Part] | None:
     # `bash -c '…'` without a shell around it is the line of that shell all the same.
     if name_of(known.words[0]) in ("bash", "sh", "zsh", "dash", "ksh", "eval"):
         line = " ".join(_quoted(argument) for argument in command.argv)
-        return parts_of(line, best_reader(line))
+        return _parts_of_line(line, best_reader(line))
     return (Part(known.words, known.variables, proven=True, alone=True),)
+
+
+@lru_cache(maxsize=256)
+def _parts_of_line(line: str, read: Callable[[str], Script]) -> Sequence[Part] | None:
+    # Agents repeat the same few lines.
+    return parts_of(line, read)
 
 
 def _quoted(argument: str) -> str:
@@ -290,7 +348,7 @@ def _runs(started: _Started) -> Iterator[Run]:
         if row.family == "pytest" and any(each.startswith("--cov") for each in arguments):
             kinds = (*kinds, "coverage")
         for kind in kinds:
-            yield _ended(started, row, kind)
+            yield _run_of(started, row, kind)
 
         return
 
@@ -300,7 +358,7 @@ def _runs(started: _Started) -> Iterator[Run]:
         kinds = started.named[words]
         row = Runner(" ".join((name, *arguments))[:_LINE_CHARACTERS], kinds, vacuous=frozenset())
         for kind in kinds:
-            yield _ended(started, row, kind)
+            yield _run_of(started, row, kind)
         return
 
     script = script_of(name, arguments)
@@ -311,23 +369,23 @@ def _runs(started: _Started) -> Iterator[Run]:
         row = Runner(shown, kinds, scripts.sources, vacuous=scripts.vacuous)
         for kind in kinds:
             yield from (
-                _of_any_kind(started, row) if kind == ANY_KIND else (_ended(started, row, kind),)
+                _of_any_kind(started, row) if kind == ANY_KIND else (_run_of(started, row, kind),)
             )
 
     elif name in ("echo", "printf"):
         # A text with the counts of a runner, printed by the agent itself.
         summary = summary_of("\n".join(arguments), "", "tests")
         if summary.seen:
-            yield Run(started.command, name, arguments, ("tests",), "unknown", vacuous=True)
+            yield Run(started.command, name, arguments, ("tests",), vacuous=True)
 
 
 def _of_any_kind(started: _Started, row: Runner) -> Iterator[Run]:
     """Yield the runs of a script such as `make check`: of those kinds whose summary it printed."""
     vacuous = _is_vacuous(started, row)
-    yield Run(started.command, row.name, started.arguments, (ANY_KIND,), "unknown", vacuous=vacuous)
+    yield Run(started.command, row.name, started.arguments, (ANY_KIND,), vacuous=vacuous)
     # What such a script runs is not known, so that only what it printed counts.
     for kind in ("tests", "lint", "typecheck", "format"):
-        run = _ended(started, row, kind)
+        run = _run_of(started, row, kind)
         if run.summary is None or not run.summary.seen:
             continue
 
@@ -343,14 +401,26 @@ def _is_vacuous(started: _Started, row: Runner) -> bool:
     )
 
 
-def _ended(started: _Started, row: Runner, kind: str) -> Run:
-    """Return the run with its outcome, as far as status and output show it."""
+def _run_of(started: _Started, row: Runner, kind: str) -> Run:
+    vacuous = _is_vacuous(started, row)
+    return Run(
+        started.command,
+        row.name,
+        started.arguments,
+        (kind,),
+        end=partial(_end_of, started, row, kind, vacuous=vacuous),
+        sources=row.sources,
+        vacuous=vacuous,
+    )
+
+
+def _end_of(started: _Started, row: Runner, kind: str, *, vacuous: bool) -> Ended:
+    """Return how the run ended, as far as status and output show it."""
     command, part = started.command, started.part
     # Read also where the status decides: a failure that was printed is shown to the agent.
     summary = started.summary(row.family, kind)
     outcome: Outcome = "unknown"
     why = ""
-    vacuous = _is_vacuous(started, row)
     if vacuous:
         why = "with these arguments it runs nothing"
     elif (variable := _changing_variable(part)) is not None:
@@ -368,18 +438,7 @@ def _ended(started: _Started, row: Runner, kind: str) -> Run:
         whole = command.output_whole and len(command.output) <= SUMMARY_CHARACTERS
         outcome = _succeeded(kind, summary, whole=whole)
 
-    return Run(
-        command=command,
-        program=row.name,
-        arguments=started.arguments,
-        kinds=(kind,),
-        outcome=outcome,
-        sources=row.sources,
-        why=why,
-        shown=summary.failure,
-        vacuous=vacuous,
-        summary=summary,
-    )
+    return Ended(outcome, why, summary.failure, summary)
 
 
 def _succeeded(kind: str, summary: Summary, *, whole: bool) -> Outcome:

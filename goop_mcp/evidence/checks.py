@@ -134,19 +134,19 @@ class _Judge:
     def _of_kind(self, kind: str) -> JudgedCheck:
         runs = self._matching(self._history.of_kind(kind, current=True))
         real = [run for run in runs if not run.vacuous]
-        decided = [run for run in real if run.outcome in _DECIDED]
-        last = decided[-1] if decided else None
+        # From the end, because each outcome is read from the output of its run.
+        last = next((run for run in reversed(real) if run.outcome in _DECIDED), None)
         if last is None:
             # What ran in an earlier task of the same agent may explain a claim, never refute it.
             earlier = self._matching(self._history.of_kind(kind, current=False))
-            passed = [run for run in earlier if run.outcome == "passed"]
-            if passed and not real:
-                return self._passed(passed[-1], kind)
+            passed = _last_passed(earlier) if not real else None
+            if passed is not None:
+                return self._passed(passed, kind)
             return self._nothing_decided(kind, runs, real)
 
         if last.outcome == "passed":
             return self._passed(last, kind)
-        return self._failed(last, kind, decided)
+        return self._failed(last, kind, real)
 
     # The runs of the check
 
@@ -215,13 +215,12 @@ class _Judge:
 
         return JudgedCheck(item, tuple(problems))
 
-    def _failed(self, run: Run, kind: str, decided: Sequence[Run]) -> JudgedCheck:
+    def _failed(self, run: Run, kind: str, runs: Sequence[Run]) -> JudgedCheck:
         what = f"{run.program} failed{_counts_of(run)}"
         if not self._check.passed:
             return JudgedCheck(self._item("observed", run, what))
 
-        passed = [each for each in decided if each.outcome == "passed"]
-        doubt = self._history.doubt(run, kind, passed[-1] if passed else None)
+        doubt = self._history.doubt(run, kind, _last_passed(runs))
         if doubt is not None:
             return self._not_proven(kind, f"the last run of {run.program} failed, but {doubt}", run)
         if self._reported_elsewhere(kind):
@@ -362,6 +361,10 @@ class _Judge:
             source=run.command.source if run is not None else "",
             detail=detail,
         )
+
+
+def _last_passed(runs: Sequence[Run]) -> Run | None:
+    return next((run for run in reversed(runs) if run.outcome == "passed"), None)
 
 
 def _numbers(run: Run) -> set[int]:

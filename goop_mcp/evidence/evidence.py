@@ -1,8 +1,10 @@
 """Evidence: what a caller knows about an agent's work, for `validate(..., evidence=…)`."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
+
+from msgspec import field
+from msgspec.structs import replace
 
 from goop_mcp.evidence.activity import (
     ENTRIES,
@@ -12,14 +14,14 @@ from goop_mcp.evidence.activity import (
     ObservedFile,
 )
 from goop_mcp.evidence.recorded_runs import RecordedRun, RunSource, WorkTree
+from goop_mcp.structs import DataStruct
 
 __all__ = ["Evidence", "EvidenceSource", "Observed", "activity_of"]
 
 _CALLER: Final = "caller"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(DataStruct, frozen=True, kw_only=True):
     """What a caller knows apart from the report.
 
     `activity` is what a reader made of a transcript. `commands` and `files` are for callers that

@@ -1,8 +1,9 @@
 """judge_evidence(): the claims of an envelope against what the agent did."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from goop_mcp.evidence.activity import NO_ACTIVITY, ObservedFile
 from goop_mcp.evidence.checks import judge_checks

@@ -8,8 +8,9 @@ files), r-abcd00000002 (on other files), r-abcd00000003 (with a test less than b
 r-abcd00000004 (files changed while it ran).
 """
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Severity

@@ -4,11 +4,11 @@ Every argument may hold an agent's words: each is put on one line and stays data
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from goop_mcp.messages import templates
 from goop_mcp.messages.icons import StatusIcon, phase_label
 from goop_mcp.messages.quoting import cell, code, line, paragraph
+from goop_mcp.structs import DataStruct
 
 __all__ = [
     "Choice",
@@ -33,8 +33,7 @@ _MOST_ITEMS = 20
 _LETTERS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(DataStruct, frozen=True):
     """A position within a total; None where it is unknown."""
 
     current: int | None = None
@@ -51,8 +50,7 @@ class Position:
 NOWHERE = Position()
 
 
-@dataclass(frozen=True, slots=True)
-class TaskLine:
+class TaskLine(DataStruct, frozen=True):
     """A task by its number (`2.3`; None for a task without one) and what it is about."""
 
     number: str | None
@@ -63,8 +61,7 @@ class TaskLine:
         return line(f"Task {self.number}: {self.description}" if self.number else self.description)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(DataStruct, frozen=True):
     """One way to go on, by its letter."""
 
     letter: str

@@ -3,10 +3,10 @@
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from goop_mcp.messages.icons import KNOWN_ICONS, PRIMARY_ICON, SEPARATOR
 from goop_mcp.messages.templates import DIVIDER, HEADER
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Finding, Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, RuleList, run_checks
@@ -39,8 +39,7 @@ _SAMPLE = """\
 ---"""
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedMessage:
+class RenderedMessage(DataStruct, frozen=True):
     """A rendered message; `lines` are those outside of fences, each with its number from 1."""
 
     lines: tuple[tuple[int, str], ...]

@@ -1,7 +1,8 @@
 """Find where an attribute value begins and ends in a tag that is not well-formed."""
 
 import re
-from dataclasses import dataclass
+
+from goop_mcp.structs import DataStruct
 
 __all__ = ["Value", "find_value"]
 
@@ -22,8 +23,7 @@ _AFTER_VALUE = re.compile(r"[ \t\r\n/>]|[A-Za-z_][\w.\-:]*+\s*+=\s*+[\"']")
 _BARE_VALUE = re.compile(r"[^\s<>\"'“”„‟‘’«»=]++")
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(DataStruct, frozen=True):
     """A value from `start` to `end`, without its quotes, and the offset `after` the whole value.
 
     `quoted`: its quotes are correct.

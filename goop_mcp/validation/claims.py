@@ -4,9 +4,10 @@ This package only lists them; the evidence checks verify them.
 """
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
+
+from goop_mcp.structs import DataStruct
 
 __all__ = [
     "NO_CLAIMS",
@@ -26,8 +27,7 @@ FileClaimKind = Literal["present", "created", "modified", "gone", "touched", "pr
 StateName = Literal["phase", "spec_locked", "interview_complete", "wave", "total_waves"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileClaim:
+class FileClaim(DataStruct, frozen=True, kw_only=True):
     """A file that the envelope names.
 
     `where` is the XPath or JSON pointer of its path, as in every claim. A "present" file has to
@@ -46,8 +46,7 @@ class FileClaim:
     reported: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitClaim:
+class CommitClaim(DataStruct, frozen=True, kw_only=True):
     """A commit by its id, which may be abbreviated, and its message, "" if there is none."""
 
     sha: str
@@ -55,16 +54,14 @@ class CommitClaim:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryClaim:
+class MemoryClaim(DataStruct, frozen=True, kw_only=True):
     """A memory that was saved under `title`."""
 
     title: str
     where: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskClaim:
+class TaskClaim(DataStruct, frozen=True, kw_only=True):
     """A task by its id, in any spelling; `wave` is the current one, None if unknown."""
 
     id: str
@@ -72,8 +69,7 @@ class TaskClaim:
     wave: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateClaim:
+class StateClaim(DataStruct, frozen=True, kw_only=True):
     """A value of the project's state. Waves count from 0."""
 
     name: StateName
@@ -81,8 +77,7 @@ class StateClaim:
     where: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckClaim:
+class CheckClaim(DataStruct, frozen=True, kw_only=True):
     """A check that was run, such as tests or a linter, by the name that the envelope gives it.
 
     `passed` is what the envelope says, and `text` what it says about the result. `run` is the
@@ -96,8 +91,7 @@ class CheckClaim:
     run: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claims:
+class Claims(DataStruct, frozen=True, kw_only=True):
     """All claims of one envelope, each kind in the order of the envelope.
 
     `session` is the id of the session that the promised files belong to, None if there is none.

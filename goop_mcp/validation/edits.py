@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.findings import Hit, excerpt
 from goop_mcp.validation.rules import Problem, Rule
 
@@ -13,8 +13,7 @@ _SHOWN = 120
 _COUNTED = Hit(message="another change of this kind", before="", after="")
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(DataStruct, frozen=True):
     """Replace `source[start:end]` by `new`.
 
     `rule` is None for a part of an edit that is reported elsewhere.

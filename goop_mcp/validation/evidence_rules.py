@@ -3,7 +3,7 @@
 In the examples the project contains what the good reply claims.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule, RuleList

@@ -1,10 +1,10 @@
 """What the caller knows about a reply before it is judged."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from goop_mcp.errors import UnknownNameError
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.severities import NO_CHANGES, Severities
 
 __all__ = ["NOTHING_EXPECTED", "Expectations", "Markdown", "Profile"]
@@ -13,8 +13,7 @@ Profile = Literal["0.x", "v1"]
 Markdown = Literal["allow", "forbid"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expectations:
+class Expectations(DataStruct, frozen=True, kw_only=True):
     """Facts the envelope has to agree with; None means unknown, and nothing is compared.
 
     `agent` is the subagent type that was invoked; a host's prefix (`plugin:goop-executor`) is

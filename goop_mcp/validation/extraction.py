@@ -6,7 +6,9 @@ The last complete block outside a thinking block counts (D-02), unless a cut-off
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from goop_mcp.validation.fences import common_indentation
 from goop_mcp.validation.hosts import HAND_BACK, unescape
@@ -45,8 +47,7 @@ CODE = "inside inline code"
 JSON_STRING = "inside a string of a JSON object"
 
 
-@dataclass(slots=True, kw_only=True)
-class Extraction:
+class Extraction(Struct, kw_only=True):
     """All blocks of a text in order, the chosen one, and whether a host had changed the text.
 
     `remarks` are what a family noticed while it searched, also where it chose nothing; their

@@ -4,9 +4,10 @@ The core does not know any family by name.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import Limits
@@ -29,16 +30,15 @@ class Locator(Protocol):
         ...  # pragma: no cover
 
 
-@dataclass(slots=True)
-class ParseResult:
+class ParseResult(Struct):
     """What a family made of one block. Offsets of problems count from `start` in the text read."""
 
     start: int
     problems: list[Problem]
     locator: Locator | None = None
-    envelope: Envelope | None = field(default=None, repr=False)
+    envelope: Envelope | None = None
     version: str | None = None
-    repaired: str | None = field(default=None, repr=False)
+    repaired: str | None = None
 
 
 class Family(Protocol):

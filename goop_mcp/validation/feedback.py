@@ -6,7 +6,8 @@ message of a library and no echo of the reply, which would distract a model or b
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from goop_mcp.validation.envelope_rules import TOO_LARGE, TRUNCATED
 from goop_mcp.validation.findings import Finding, Severity, excerpt

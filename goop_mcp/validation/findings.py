@@ -1,8 +1,9 @@
 """The parts of a verdict: findings about the agent's text and the repairs made to its form."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
+
+from goop_mcp.structs import DataStruct
 
 __all__ = ["Finding", "Hit", "Mode", "Repair", "Severity", "excerpt"]
 
@@ -19,8 +20,7 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(DataStruct, frozen=True, kw_only=True):
     """One error or remark, as every surface shows it.
 
     `line` and `column` count from 1 in the text as the caller gave it and are None if the place is
@@ -53,8 +53,7 @@ class Finding:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repair:
+class Repair(DataStruct, frozen=True, kw_only=True):
     """One change that lenient mode made to the form of the envelope; `line` as in `Finding`."""
 
     rule: str
@@ -64,8 +63,7 @@ class Repair:
     after: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(DataStruct, frozen=True, kw_only=True):
     """What a check found, before mode and position are known.
 
     `offset` counts characters from 0 in the text that was read; None means that `path` is looked

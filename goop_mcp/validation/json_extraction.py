@@ -7,7 +7,9 @@ take time linear to the length of the text.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from goop_mcp.validation.escaping import ZERO_WIDTH
 from goop_mcp.validation.extraction import Block, Extraction
@@ -47,7 +49,6 @@ _UNCLEAN_KEY = re.compile(rf'"[^"\\\n{_UNSEEN}]*+[{_UNSEEN}][^"\\\n]*+"\s*+:')
 _ENCODED = re.compile(r'"(?>(?:\\[nrt]|\s)*)\{(?>(?:\\[nrt]|\s)*)\\"')
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class JsonShape:
     """What distinguishes the envelopes of a protocol from other objects.
 
@@ -56,26 +57,25 @@ class JsonShape:
     object of the highest rank counts. `parts` are keys of other objects that have a rank.
     """
 
-    name: str
-    keys: frozenset[str]
-    rank: Callable[[Mapping[str, object]], int]
-    parts: frozenset[str] = frozenset()
-    mention: re.Pattern[str] = field(init=False)
+    __slots__ = ("keys", "mention", "name", "parts", "rank")
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        name: str,
+        keys: frozenset[str],
+        rank: Callable[[Mapping[str, object]], int],
+        parts: frozenset[str] = frozenset(),
+    ) -> None:
         """Prepare the search for a key, between quotes or bare."""
-        names = "|".join(sorted(self.keys | self.parts | {self.name}))
-        object.__setattr__(
-            self,
-            "mention",
-            re.compile(
-                rf"{_QUOTE}(?:{names}){_QUOTE}|(?<=[{{,\s])(?:{names})(?=\s*+:)", re.IGNORECASE
-            ),
+        self.name, self.keys, self.rank, self.parts = name, keys, rank, parts
+        names = "|".join(sorted(keys | parts | {name}))
+        self.mention = re.compile(
+            rf"{_QUOTE}(?:{names}){_QUOTE}|(?<=[{{,\s])(?:{names})(?=\s*+:)", re.IGNORECASE
         )
 
 
-@dataclass(slots=True, kw_only=True)
-class JsonObject:
+class JsonObject(Struct, kw_only=True):
     """An object in a text, from offset `start` to `end`.
 
     A cut-off object extends to the end of its fence or of the text. `value` is None if it could not
@@ -95,8 +95,7 @@ class JsonObject:
         return self.loose is None or self.loose.ending is Ending.WHOLE
 
 
-@dataclass(slots=True, kw_only=True)
-class JsonBlock(Block):
+class JsonBlock(Block, kw_only=True):
     """A block together with the object that was read from it, so that nothing is read twice."""
 
     object: JsonObject

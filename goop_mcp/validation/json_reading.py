@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+from msgspec import Struct, field
 
 from goop_mcp.validation import json_rules
 from goop_mcp.validation.edits import edit_problems
@@ -25,8 +26,7 @@ _DEPTH = 128
 _LOOKUPS = 8  # looking up more pointers one by one costs more than one full pass with all positions
 
 
-@dataclass(slots=True)
-class ParsedValues(Generic[M]):
+class ParsedValues(Struct, Generic[M]):
     """What a family's reader made of the values; `whole`: every required part is present."""
 
     model: M
@@ -34,8 +34,7 @@ class ParsedValues(Generic[M]):
     whole: bool
 
 
-@dataclass(slots=True)
-class ParsedJson(Generic[M]):
+class ParsedJson(Struct, Generic[M]):
     """A model or None, and all problems found, with offsets from the start of the object.
 
     `partial` marks a model of an envelope that was cut off. `values` are those of the envelope

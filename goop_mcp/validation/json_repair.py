@@ -11,10 +11,12 @@ position only moves forward, and whatever looks ahead (`StringEnds`) stops at th
 
 import json
 import re
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from msgspec import Struct, field
+
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.edits import Edit
 from goop_mcp.validation.escaping import ZERO_WIDTH
 from goop_mcp.validation.findings import excerpt
@@ -54,8 +56,7 @@ class Ending(Enum):
     CUT_OFF = "cut off"
 
 
-@dataclass(frozen=True, slots=True)
-class JsonFailure:
+class JsonFailure(DataStruct, frozen=True):
     """Why a text cannot be read: the offset, the problem there, and whether it is the depth."""
 
     offset: int
@@ -63,8 +64,7 @@ class JsonFailure:
     too_deep: bool = False
 
 
-@dataclass(slots=True)
-class LooseObject:
+class LooseObject(Struct):
     """What was read.
 
     Offsets count from the start of the source; `positions` are those of values by JSON pointer.

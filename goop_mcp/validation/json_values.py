@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.envelope_rules import CONFLICTING_DUPLICATE
 from goop_mcp.validation.escaping import without_emphasis
 from goop_mcp.validation.findings import Severity, excerpt
@@ -58,8 +59,7 @@ _SHOWN = 60
 _ELISIONS = ("...", "…")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonValueRules:
+class JsonValueRules(DataStruct, frozen=True, kw_only=True):
     """The rules a family reports single values by; `prose` is that of its templates.
 
     `slots_in_angles`: the templates write the slots of paths in angle brackets.
@@ -666,8 +666,7 @@ class Fields(Kind):
                 yield from each.kind.paths(value.get(each.name), f"{where}/{each.name}")
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(DataStruct, frozen=True):
     """A member of an object.
 
     `missing` is the rule for its absence, None if it may be left out or null. `wanted` is what the

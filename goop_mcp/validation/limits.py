@@ -1,12 +1,11 @@
 """Limits on what is read, so that a hostile reply cannot block a process."""
 
-from dataclasses import dataclass
+from goop_mcp.structs import DataStruct
 
 __all__ = ["DEFAULT_LIMITS", "Limits"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(DataStruct, frozen=True, kw_only=True):
     """Largest sizes that are read. Over a limit the envelope is not parsed (D-84).
 
     Sizes of texts are in bytes of UTF-8, `field_bytes` is the text of one element or attribute.

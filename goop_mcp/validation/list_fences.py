@@ -7,7 +7,8 @@ read once for each item that it opens.
 """
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 __all__ = ["fences_in_lists"]
 
@@ -21,16 +22,14 @@ _HEADING = re.compile(r"#{1,6}(?: |$)")
 _QUOTATION = re.compile(">")
 
 
-@dataclass(slots=True)
-class _Fence:
+class _Fence(Struct):
     run: str
     start: int
     info: str
     depth: int
 
 
-@dataclass(slots=True)
-class _Blocks:
+class _Blocks(Struct):
     """The open blocks: list items by the column of their content, a fence, a paragraph.
 
     `quoted`: the paragraph is in a block quote.

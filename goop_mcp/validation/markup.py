@@ -1,14 +1,14 @@
 """Data of the XML scan: the grammar of a protocol, and the result for one envelope."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.edits import Edit
 from goop_mcp.validation.rules import Rule
 
 __all__ = ["Failure", "Grammar", "TagPosition", "XmlScan"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
     """A protocol's markup: its root, the elements that contain elements, those with text only.
 
@@ -16,21 +16,24 @@ class Grammar:
     `namespaces` are those in which the whole envelope may be without a finding.
     """
 
-    root: str
-    containers: frozenset[str]
-    text_only: frozenset[str]
-    attributes: frozenset[str]
-    namespaces: frozenset[str] = frozenset()
-    names: dict[str, str] = field(init=False)
+    __slots__ = ("attributes", "containers", "names", "namespaces", "root", "text_only")
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        root: str,
+        containers: frozenset[str],
+        text_only: frozenset[str],
+        attributes: frozenset[str],
+        namespaces: frozenset[str] = frozenset(),
+    ) -> None:
         """Index the names by their lower-case form."""
-        known = {self.root} | self.containers | self.text_only
-        object.__setattr__(self, "names", {name.lower(): name for name in known})
+        self.root, self.containers, self.text_only = root, containers, text_only
+        self.attributes, self.namespaces = attributes, namespaces
+        self.names = {name.lower(): name for name in {root} | containers | text_only}
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(DataStruct, frozen=True):
     """Where and why the scan stopped; `fix` replaces the instruction of the rule."""
 
     rule: Rule
@@ -40,16 +43,14 @@ class Failure:
     fix: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TagPosition:
+class TagPosition(DataStruct, frozen=True):
     """Where the start tag of an element begins and ends, as offsets in the source."""
 
     start: int
     tag_end: int
 
 
-@dataclass(slots=True)
-class XmlScan:
+class XmlScan(Struct):
     """Result of a scan: edits in order, positions of start tags by path, and what is open.
 
     `unclosed` names the elements that are open at the end, outermost first; `tail` is the offset of

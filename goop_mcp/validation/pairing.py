@@ -14,8 +14,9 @@ by the number of tags examined.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.hosts import host_tail
@@ -35,8 +36,7 @@ _PARTIAL_TAG = re.compile(r"<([A-Za-z_][\w.\-:]*+)?\Z")
 _OTHER_END_TAG = re.compile(r"\s*+</(?!(?:task_)?result>|task>|task-notification>)")
 
 
-@dataclass(slots=True, kw_only=True)
-class Block:
+class Block(Struct, kw_only=True):
     """An envelope-like block.
 
     `start` and `end` are offsets in the text read; `root` is the root's name as listed. `complete`

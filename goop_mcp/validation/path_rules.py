@@ -1,6 +1,6 @@
 """Rules about paths that will be written or read, for every protocol that names them."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Severity

@@ -6,8 +6,8 @@ only a file system knows, such as links, is not checked here.
 
 import re
 import unicodedata
-from dataclasses import dataclass
 
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.escaping import visible
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import excerpt
@@ -35,8 +35,7 @@ _SLASHES = str.maketrans({"\\": "/", "\u2044": "/", "\u2215": "/", "\u29f8": "/"
 _TIMES_DECODED = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathBounds:
+class PathBounds(DataStruct, frozen=True, kw_only=True):
     """The bounds that paths are compared with, all as texts; None means unknown.
 
     `workspace` is the absolute path of the project folder: an absolute path inside it is made

@@ -4,7 +4,9 @@ This module shows the steps of the whole package.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation.claims import NO_CLAIMS, Claims
@@ -29,8 +31,7 @@ _FIELDS_ALONE = (
 )
 
 
-@dataclass(slots=True, kw_only=True)
-class Examination:
+class Examination(Struct, kw_only=True):
     """A reply that was read and judged, without a verdict: evidence may add problems."""
 
     selection: Selection

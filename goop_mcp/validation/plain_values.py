@@ -1,7 +1,6 @@
 """A model of an envelope as JSON values, and back."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
@@ -18,10 +17,12 @@ from typing import (
     get_type_hints,
 )
 
+from goop_mcp.structs import field_names, required_names
 from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+    from msgspec import Struct
 
 __all__ = ["model_from", "plain_values"]
 
@@ -30,12 +31,12 @@ Model = TypeVar("Model")
 _AS_THEY_ARE: Final = frozenset({str, int, float, bool, type(None)})
 
 
-def plain_values(model: "DataclassInstance") -> dict[str, Any]:
+def plain_values(model: "Struct | DataclassInstance") -> dict[str, Any]:
     """Return the fields of `model` by name, as JSON values.
 
-    Dataclasses in it become objects, tuples lists, members of a StrEnum texts.
+    Structs and dataclasses in it become objects, tuples lists, members of a StrEnum texts.
     """
-    return {name: _plain(getattr(model, name)) for name in _names(model.__class__) or ()}
+    return {each: _plain(getattr(model, each)) for each in field_names(model.__class__) or ()}
 
 
 def _plain(value: object) -> object:
@@ -44,25 +45,17 @@ def _plain(value: object) -> object:
         return value
     if kind is tuple:
         return [_plain(each) for each in cast("tuple[object, ...]", value)]
-    if (names := _names(kind)) is not None:
+    if (names := field_names(kind)) is not None:
         return {name: _plain(getattr(value, name)) for name in names}
     return str(value) if isinstance(value, StrEnum) else value
 
 
-@cache
-def _names(kind: type[Any]) -> tuple[str, ...] | None:
-    """Return the field names of a dataclass, None for any other class.
-
-    Cached, because looking them up takes longer than reading them.
-    """
-    return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else None
-
-
 def model_from(kind: type[Model], values: object, path: str = "") -> Model:
-    """Return the dataclass `kind` whose `plain_values` are `values`, which may come from JSON.
+    """Return the struct or dataclass `kind` whose `plain_values` are `values`.
 
-    Keys that `kind` does not have are ignored, because a newer version may write more. Raise
-    ValueError, which names the place (`path`), if a value is missing or has the wrong type.
+    They may come from JSON. Keys that `kind` does not have are ignored, because a newer version may
+    write more. Raise ValueError, which names the place (`path`), if a value is missing or has the
+    wrong type.
     """
     if not isinstance(values, Mapping):
         raise _unfit(path, values, "an object")
@@ -121,7 +114,7 @@ def _read(hint: Any, value: object, path: str) -> object:  # noqa: ANN401
             raise _unfit(path, value, f"one of {', '.join(map(str, inner))}")
         return value
 
-    if is_dataclass(hint):
+    if isinstance(hint, type) and field_names(hint) is not None:
         return model_from(cast("type[object]", hint), value, path)
     return _read_plain(origin or hint, value, path)
 
@@ -150,10 +143,6 @@ def _unfit(path: str, value: object, expected: str) -> ValueError:
 @cache
 def _hints(kind: type[Any]) -> Mapping[str, tuple[Any, bool]]:
     """Return the type of each field, and whether it is required."""
-    # The type of JSON values refers to these names in modules that do not import them.
-    types = get_type_hints(kind, localns={"Mapping": Mapping, "Sequence": Sequence})
-    return {
-        each.name: (types[each.name], each.default is MISSING and each.default_factory is MISSING)
-        for each in fields(kind)
-        if each.init
-    }
+    types = get_type_hints(kind)
+    required = required_names(kind)
+    return {name: (types[name], name in required) for name in field_names(kind) or ()}

@@ -18,7 +18,8 @@ repeated (`find_end`), and every look ahead for a tag uses an index of all tags 
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from goop_mcp.validation import xml_rules
 from goop_mcp.validation.attribute_values import find_value
@@ -78,8 +79,7 @@ class _StopScan(Exception):  # noqa: N818 - a jump out of the scan, not an error
         self.failure = failure
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     name: str
     written: str
     kind: str  # "text", "container" or "free" (an extension, in which anything may stand)

@@ -1,11 +1,13 @@
 """A rule: one possible error of a reply, with its explanation for people and agents."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from msgspec.structs import replace
+
 from goop_mcp.errors import UnknownNameError
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Hit, Mode, Severity
 
@@ -19,8 +21,7 @@ what breaks that one as problems, which name their rule.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class Example(DataStruct, frozen=True, kw_only=True):
     """A good and a bad line for a rule, and the whole reply that contains the good one.
 
     `reply` contains `good` exactly once; with `bad` in its place the rule fires. A `bad` of ""
@@ -38,16 +39,14 @@ class Example:
         return self.reply.replace(self.good, self.bad)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(DataStruct, frozen=True):
     """A hit together with the rule it belongs to."""
 
     rule: "Rule"
     hit: Hit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(DataStruct, frozen=True, kw_only=True):
     """One rule; its id never changes.
 
     `catches` and `why` are for the rule's page. `fix` is an instruction to the agent. `check`
@@ -64,7 +63,7 @@ class Rule:
     fix: str
     requirements: tuple[str, ...] = ()
     example: Example
-    check: Check | None = field(default=None, repr=False)
+    check: Check | None = None
     model: type[Any] | tuple[type[Any], ...] | None = None
 
     @property

@@ -6,8 +6,9 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ForwardRef, TypeAlias
+
+from msgspec import Struct, field
 
 __all__ = [
     "Braces",
@@ -19,9 +20,16 @@ __all__ = [
     "pair_braces",
 ]
 
-JsonValue: TypeAlias = (
-    "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
-)
+if TYPE_CHECKING:
+    JsonValue: TypeAlias = (
+        "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+    )
+else:
+    # A reference that is also understood where these names are not imported.
+    JsonValue = ForwardRef(
+        "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None",
+        module=__name__,
+    )
 """Any value that JSON can express."""
 
 JsonObjectValue: TypeAlias = dict[str, Any]
@@ -40,8 +48,7 @@ _BRACKET = re.compile(r"[\[{}\]]")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(slots=True)
-class Braces:
+class Braces(Struct):
     """How the braces of a text pair up, all offsets in order.
 
     `starts` and `ends` are those of the outermost balanced objects, `unclosed` the braces that are

@@ -5,12 +5,11 @@ encoded here, so that no DOCTYPE, no foreign encoding and no entity declaration 
 """
 
 import re
-from dataclasses import dataclass, field
-from functools import cache
 from itertools import islice
 from typing import Protocol, cast, overload
 
 from lxml import etree
+from msgspec import Struct, field
 
 from goop_mcp.validation import xml_rules
 from goop_mcp.validation.edits import apply_edits, edit_problems
@@ -45,14 +44,7 @@ def _parse(text: str) -> "etree._Element":
 
     Raise XMLSyntaxError or UnicodeEncodeError if it is not well-formed.
     """
-    return etree.fromstring(text.encode(), _parser())
-
-
-@cache
-def _parser() -> "etree.XMLParser":
-    # Kept, because making one takes a fifth of the time of parsing. It holds nothing of a text
-    # that it has parsed, and threads wait for each other.
-    return strict_parser()
+    return etree.fromstring(text.encode(), strict_parser())
 
 
 class EventParser(Protocol):
@@ -97,8 +89,7 @@ def strict_parser(
     )
 
 
-@dataclass(slots=True)
-class XmlEnvelope:
+class XmlEnvelope(Struct):
     """One envelope cut out of a reply; `source` begins with the root's `<`.
 
     `open` parses it; the tree is then in `root`. If the tree contains what the protocol does not

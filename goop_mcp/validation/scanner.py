@@ -7,10 +7,11 @@ they do not belong to an envelope (D-04).
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from sys import intern
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 __all__ = ["InlineCode", "Regions", "Roots", "ScanResult", "Tag", "in_inline_code", "scan"]
 
@@ -18,21 +19,18 @@ _END_TAG_WINDOW = 64
 _SELF_CLOSING = re.compile(r"[^<>/]{0,200}/>")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Roots:
     """The root elements to look for, and their child tags.
 
     A child tag distinguishes a cut-off envelope from a mention (D-16).
     """
 
-    names: tuple[str, ...]
-    child_tags: frozenset[str]
-    prefixed: re.Pattern[str] = field(init=False)
+    __slots__ = ("child_tags", "names", "prefixed")
 
-    def __post_init__(self) -> None:
+    def __init__(self, *, names: tuple[str, ...], child_tags: frozenset[str]) -> None:
         """Prepare the search for roots with a namespace prefix."""
-        names = "|".join(map(_in_any_case, self.names))
-        object.__setattr__(self, "prefixed", re.compile(f":(?:{names})"))
+        self.names, self.child_tags = names, child_tags
+        self.prefixed = re.compile(f":(?:{'|'.join(map(_in_any_case, names))})")
 
 
 class Tag(NamedTuple):
@@ -61,8 +59,7 @@ def _tag_pattern(names: tuple[str, ...], *, hidden: bool, prefixed: bool) -> re.
     return re.compile(f"<(?:{'|'.join(parts)})")
 
 
-@dataclass(slots=True)
-class ScanResult:
+class ScanResult(Struct):
     """What a scan found, in order. `hidden` are comments and CDATA sections."""
 
     openers: list[Tag] = field(default_factory=list)

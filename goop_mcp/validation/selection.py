@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from goop_mcp.validation.envelope_rules import AMBIGUOUS, LINE_ENDS
 from goop_mcp.validation.escaping import ZERO_WIDTH
@@ -17,8 +19,7 @@ from goop_mcp.validation.rules import Problem
 __all__ = ["Selection", "select"]
 
 
-@dataclass(slots=True)
-class Selection:
+class Selection(Struct):
     """A family and what it found in a text.
 
     `others` are envelopes of other protocols that were not chosen. `ambiguous` is set if none of

@@ -1,8 +1,10 @@
 """Severities that a project or a person chose instead of those of the rules."""
 
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from goop_mcp.validation.findings import Severity
+if TYPE_CHECKING:
+    # A hook reads the project's severities before it knows whether it judges anything.
+    from goop_mcp.validation.findings import Severity
 
 __all__ = ["NO_CHANGES", "OFF", "Severities", "SeverityName"]
 
@@ -30,7 +32,7 @@ class Severities(NamedTuple):
     changes: tuple[tuple[str, SeverityName], ...] = ()
     notes: tuple[str, ...] = ()
 
-    def of(self, rule: str, usual: Severity) -> Severity | None:
+    def of(self, rule: str, usual: "Severity") -> "Severity | None":
         """Return the severity of `rule`, an id, which is `usual` without changes; None for off."""
         family = rule.partition("/")[0]
         chosen: str = usual
@@ -45,13 +47,13 @@ class Severities(NamedTuple):
 
         if self.is_fixed(rule, usual) and _RANKS[chosen] > _RANKS[usual]:
             return usual
-        return None if chosen == OFF else Severity(chosen)
+        return None if chosen == OFF else usual.__class__(chosen)
 
     @staticmethod
-    def is_fixed(rule: str, usual: Severity) -> bool:
+    def is_fixed(rule: str, usual: "Severity") -> bool:
         """Whether nobody may lower the severity of `rule`."""
         is_of_family = rule.partition("/")[0] in _FIXED_FAMILIES
-        return usual is Severity.ERROR and (is_of_family or rule.endswith(_NO_ENVELOPE))
+        return usual == "error" and (is_of_family or rule.endswith(_NO_ENVELOPE))
 
 
 NO_CHANGES: Final = Severities()

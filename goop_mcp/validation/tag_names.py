@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from goop_mcp.validation import xml_rules
 from goop_mcp.validation.escaping import ZERO_WIDTH

@@ -4,8 +4,9 @@ All of it is in lower case, with white space folded and no punctuation at the en
 prose of their templates; the general part is common to all of them.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from goop_mcp.structs import DataStruct
 
 __all__ = [
     "AGENT_REQUEST_PROSE",
@@ -29,8 +30,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Prose:
+class Prose(DataStruct, frozen=True, eq=False):
     """The prose of one family's templates: whole values.
 
     `kept` are those that good examples of the family contain as well.

@@ -8,10 +8,11 @@ left to right, and the patterns have bounded repetitions, so the time is linear.
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import Enum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.template_phrases import (

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.pairing import Block

@@ -1,10 +1,12 @@
 """The verdict, which has the same shape on every surface."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Literal, Protocol, Self, get_args
 
+from msgspec.structs import replace
+
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.findings import Finding, Mode, Repair, Severity, excerpt
 from goop_mcp.validation.plain_values import model_from
 
@@ -32,8 +34,7 @@ class Envelope(Protocol):
         ...  # pragma: no cover
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(DataStruct, frozen=True, kw_only=True):
     """One envelope-like block, `line` counting from 1, and why it was or was not chosen."""
 
     protocol: str
@@ -51,8 +52,7 @@ class Candidate:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceItem:
+class EvidenceItem(DataStruct, frozen=True, kw_only=True):
     """What one claim of the envelope rests on.
 
     `path` is the XPath or JSON pointer of the claim and `claim` what it says in short, such as
@@ -77,8 +77,7 @@ class EvidenceItem:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(DataStruct, frozen=True, kw_only=True):
     """The judgement on one reply.
 
     `verdict` is "rejected" exactly if a finding has severity "error". `findings` are in order of

@@ -1,7 +1,8 @@
 """Build the verdict from problems: severity by mode, place in the text, feedback, candidates."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from goop_mcp.validation import envelope_rules
 from goop_mcp.validation.expectations import Expectations

@@ -1,10 +1,10 @@
 """Read one XML envelope: unchanged if possible, repaired if necessary, partially if cut off."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from lxml import etree
+from msgspec import Struct, field
 
 from goop_mcp.validation.envelope_rules import CONFLICTING_DUPLICATE, ROOT_NOT_CLOSED, TRUNCATED
 from goop_mcp.validation.extraction import Block
@@ -25,8 +25,7 @@ _SEVERAL_ATTRIBUTES = etree.XPath("descendant-or-self::*[@*[2]]")
 """The elements in which one attribute can contradict another."""
 
 
-@dataclass(slots=True)
-class ParsedTree(Generic[M]):
+class ParsedTree(Struct, Generic[M]):
     """What a family's reader made of a tree.
 
     `tangled`: the tree needs a repair before it can be read. `whole`: every required part is
@@ -39,8 +38,7 @@ class ParsedTree(Generic[M]):
     whole: bool
 
 
-@dataclass(slots=True)
-class ParsedXml(Generic[M]):
+class ParsedXml(Struct, Generic[M]):
     """A model or None, all problems found, and the envelope that their positions refer to.
 
     `partial` marks a model of an envelope that was cut off.

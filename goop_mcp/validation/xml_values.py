@@ -7,11 +7,12 @@ the tree can be written again.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from lxml import etree
+from msgspec import field
 
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation import xml_rules
 from goop_mcp.validation.escaping import XML_BLANKS, visible, without_emphasis
 from goop_mcp.validation.findings import Severity, excerpt
@@ -40,8 +41,7 @@ _ATTRIBUTES = etree.XPath("descendant-or-self::*/@*", smart_strings=False)
 _TRAILING_BLANK = re.compile(r"\n(?<=[ \t\r]\n)")
 
 
-@dataclass(frozen=True, slots=True)
-class Words(Generic[T]):
+class Words(DataStruct, Generic[T], frozen=True):
     """The words allowed in one place, the meaning of each, and the rule for any other word.
 
     `aliases` are words that are read as another one, each with the rule that reports it.
@@ -52,8 +52,7 @@ class Words(Generic[T]):
     aliases: Mapping[str, tuple[T, Rule]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class XmlValueRules:
+class XmlValueRules(DataStruct, frozen=True, kw_only=True):
     """The rules of one family about single values.
 
     `parts` has an example of each required part, `prose` is that of the family's templates, and the

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.expectations import Profile
 from goop_mcp.workflow.gate_names import GateName
 
@@ -19,8 +19,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(DataStruct, frozen=True, kw_only=True):
     """A command of the packages.
 
     `phase` is the one it works in; None means that it stays in the current one. `needs` is the gate

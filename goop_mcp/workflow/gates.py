@@ -1,10 +1,12 @@
 """The gates before the steps of the workflow: data, and pure functions over plain facts."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from msgspec import field
+
+from goop_mcp.structs import DataStruct
 from goop_mcp.workflow.gate_names import GateName
 
 __all__ = [
@@ -32,8 +34,7 @@ class Bypass(StrEnum):
     USER_SAYS_SO = "request of the user"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateFacts:
+class GateFacts(DataStruct, frozen=True, kw_only=True):
     """What the gates look at; all numbers from 0.
 
     The defaults are those of an empty project, so no gate is passed.
@@ -74,16 +75,14 @@ class GateFacts:
     bypasses: Mapping[GateName, Bypass] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(DataStruct, frozen=True):
     """One condition of a gate: `name` as text, and whether the facts meet it."""
 
     name: str
     holds: Callable[[GateFacts], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Gate(DataStruct, frozen=True, kw_only=True):
     """A gate: the command it precedes, its conditions, and the sentence and command when closed.
 
     `sentence` is fixed except for `{tasks}` and `{wave}`. `rule` is None where no rule of ours
@@ -99,8 +98,7 @@ class Gate:
     bypasses: frozenset[Bypass] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateResult:
+class GateResult(DataStruct, frozen=True, kw_only=True):
     """What became of a gate.
 
     `missing` lists the conditions that do not hold, also where it was bypassed.

@@ -1,10 +1,10 @@
 """Phases and the moves between them, for both profiles."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.expectations import Profile
 
 __all__ = [
@@ -30,16 +30,14 @@ class MoveKind(StrEnum):
     ILLEGAL = "illegal"
 
 
-@dataclass(frozen=True, slots=True)
-class Moves:
+class Moves(DataStruct, frozen=True):
     """Where one phase may lead: `legal` onwards, `rework` back with a warning."""
 
     legal: tuple[str, ...]
     rework: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Move(DataStruct, frozen=True, kw_only=True):
     """A change from one phase to another. `forced` means that a person insists."""
 
     start: str

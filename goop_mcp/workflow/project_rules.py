@@ -4,8 +4,8 @@ An example is a JSON object with the facts of a project; what it does not name k
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
 from goop_mcp.validation.rules import CheckT, Example, RuleList
@@ -20,8 +20,7 @@ _OPTIONAL = "PROJECT_KNOWLEDGE_BASE.md"
 _MOST_NAMED = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectFacts:
+class ProjectFacts(DataStruct, frozen=True, kw_only=True):
     """What the sides of a project say, side by side.
 
     None or empty means that a side is absent or silent.

@@ -1,8 +1,9 @@
 """Task ids: many spellings, one task."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+from goop_mcp.structs import DataStruct
 
 __all__ = ["TaskId", "normal_task_id", "parse_task_id", "same_task"]
 
@@ -18,8 +19,7 @@ _WAVE = re.compile(r"(?:W|Wave\s+)(\d{1,6})", re.IGNORECASE)
 _TASK = re.compile(r"(?:T|Task\s+)(\d{1,6})", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskId:
+class TaskId(DataStruct, frozen=True):
     """A task by wave and number, both from 0.
 
     `task` is None for a wave alone; `guessed` marks an assumed wave.

@@ -1,8 +1,9 @@
 """Collect the entries of an activity while a reader goes through a transcript."""
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, TypeAlias
+
+from msgspec.structs import replace
 
 from goop_mcp.evidence.activity import (
     ENTRIES,

@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
+import msgspec
+
 from goop_mcp.evidence.activity import AgentActivity, FileAction
 from goop_mcp.evidence.readers.building import ActivityBuilder, find_hidden_work, objects, text_of
 
@@ -47,6 +49,8 @@ _INTERRUPTED: Final = ("interrupted", "aborted", "timed out")
 _LONGEST_STATUS = 3
 _HIGHEST = 255
 _HEAD = 400
+# The host writes JSON without blanks; only where others wrote it again must both be looked for.
+_SPACED: Final = b'"type": "'
 
 
 class _Line(NamedTuple):
@@ -128,7 +132,7 @@ def read_claude_code(
 def holds_report(content: bytes, report: str) -> bool:
     """Whether the last line of `content` that counts is the report; for a file still written."""
     for raw in reversed(content.split(b"\n")):
-        if _may_count(raw):
+        if _may_count(raw, spaced=True):
             line = _parse(0, raw)
             return line is not None and line.kind == "assistant" and _same(line, _bare(report))
 
@@ -143,6 +147,7 @@ def _lines(content: bytes, *, from_start: bool) -> tuple[list[_Line], str]:
     unfinished = raw_lines.pop() if raw_lines else b""
     lines: list[_Line] = []
     problem = "" if from_start else "only the end of the transcript was read"
+    spaced = _SPACED in content
 
     for number, raw in enumerate(raw_lines[first:], first + 1):
         text = raw.rstrip()
@@ -151,7 +156,7 @@ def _lines(content: bytes, *, from_start: bool) -> tuple[list[_Line], str]:
         if not (text.startswith(b"{") and text.endswith(b"}")):
             problem = problem or f"line {number} of the transcript is damaged"
             continue
-        if not _may_count(text) and _QUEUED not in text:
+        if not _may_count(text, spaced=spaced) and _QUEUED not in text:
             continue
 
         line = _parse(number, text)
@@ -170,22 +175,26 @@ def _lines(content: bytes, *, from_start: bool) -> tuple[list[_Line], str]:
     return lines, problem
 
 
-def _may_count(text: bytes) -> bool:
+def _may_count(text: bytes, *, spaced: bool) -> bool:
     # Written out: a generator for each of thousands of lines takes as long as parsing them.
     return (
         b'"type":"user"' in text
         or b'"type":"assistant"' in text
-        or b'"type": "user"' in text
-        or b'"type": "assistant"' in text
+        or (spaced and (b'"type": "user"' in text or b'"type": "assistant"' in text))
     )
 
 
 def _parse(number: int, text: bytes) -> _Line | None:
     """Return the line, of kind "notice" unless it counts; None if it is damaged."""
     try:
-        value = json.loads(text)
+        # A third of the time of json, which also reads what is no JSON: half of a surrogate pair,
+        # where the host cut a text.
+        value = msgspec.json.decode(text)
     except (ValueError, RecursionError):
-        return None
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
 
     if not isinstance(value, Mapping):
         return None

@@ -7,11 +7,13 @@ run commands or write files; no framework is imported, since everything is read 
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from msgspec import field
 
 from goop_mcp.evidence.activity import AgentActivity, FileAction
 from goop_mcp.evidence.readers.building import ActivityBuilder
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.feedback import OPENING
 
 __all__ = ["HistoryTools", "read_history"]
@@ -25,8 +27,7 @@ _OUTPUT_KEYS: Final = ("output", "stdout", "stderr", "aggregated_output")
 Status = Callable[[object], "int | None"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryTools:
+class HistoryTools(DataStruct, frozen=True, kw_only=True):
     """Which tools of an agent run commands, and which change files.
 
     `commands` maps the name of a tool to the argument that holds its shell line (or list of

@@ -16,7 +16,6 @@ from goop_mcp.recording.state_folder import state_folder as own_state_folder
 from goop_mcp.services import stop_hooks
 from goop_mcp.services.small_files import read_whole
 from goop_mcp.services.stop_hooks.policy import read_policy
-from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import Evidence, EvidenceSource
@@ -37,7 +36,6 @@ _PROJECT_VARIABLES: Final = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 _DELEGATING_TOOLS: Final = ("Agent", "Task")
 _A_COMMAND: Final = "goop-plan.md"
 _LONGEST_ID = 200
-_LONGEST_NAME = 100
 _LONGEST_LINK = 4096
 _NOTIFICATION: Final = "<task-notification>"
 _TASK_ID: Final = re.compile(r"\s*<task-id>(?P<id>[^<\s]{1,200})</task-id>")
@@ -504,7 +502,7 @@ def _unaccepted(
         return None, remarks
 
     errors = stop_hooks.judging.describe_errors(verdict)
-    name = excerpt(agent, _LONGEST_NAME) if agent else "this agent"
+    name = stop_hooks.judging.shown_name(agent) if agent else "this agent"
     text = (
         f"goop-mcp: the report of {name} is not accepted: {errors}. Its task is not done, whatever"
         " the reply says. Give its text to route_next_action, which says who continues, or start"

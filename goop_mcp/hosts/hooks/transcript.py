@@ -61,7 +61,8 @@ def read_activity(path: str, report: str | None, *, host: str = HOST) -> AgentAc
     activity that is not complete says why.
     """
     read, ends = read_claude_code, holds_report
-    if host == readers.codex.HOST:
+    # The name alone: the reader of another host need not be loaded.
+    if host == "codex":
         read, ends = readers.codex.read_codex, readers.codex.ends_with_report
 
     give_up = time.monotonic() + _LATE_SECONDS

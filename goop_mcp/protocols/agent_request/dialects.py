@@ -1,13 +1,15 @@
 """Requests in other dialects, read on demand only; what a dialect lacks stays a gap (D-82)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Literal, get_args
+
+from msgspec.structs import replace
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols.agent_request.family import AGENT_REQUEST
 from goop_mcp.protocols.agent_request.model import Extension, Request
 from goop_mcp.protocols.agent_request.rules.structure import REQUIRED_PARTS
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation import pipeline
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.verdict import Verdict
@@ -21,8 +23,7 @@ _AGENT = "agent_key"
 _MESSAGE = "conversation_message"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DialectRequest:
+class DialectRequest(DataStruct, frozen=True, kw_only=True):
     """One request as far as the dialect expresses it.
 
     `gaps` names what an `<agent_request>` must have and it has not.
@@ -32,8 +33,7 @@ class DialectRequest:
     gaps: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DialectReading:
+class DialectReading(DataStruct, frozen=True, kw_only=True):
     """What was read.
 
     `verdict` is that of the protocol itself: its findings say which dialect the prompt is in.

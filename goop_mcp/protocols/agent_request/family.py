@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from goop_mcp.protocols.agent_request.claims import claims_of
 from goop_mcp.protocols.agent_request.fencing import put_in_fence
@@ -53,8 +54,7 @@ _FILE = re.compile(r"/agent_request/deliverables(?:\[\d+\])?/file(?:\[\d+\])?")
 _REFERENCE = re.compile(r"&#(?:0*(?:[12]?\d|3[01])|[xX]0*1?[0-9a-fA-F]);")
 
 
-@dataclass(slots=True, kw_only=True)
-class PromptExtraction(Extraction):
+class PromptExtraction(Extraction, kw_only=True):
     """What was found in a prompt, and the fences in it."""
 
     fences: tuple[Fence, ...]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Self
 
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.plain_values import model_from, plain_values
 
 __all__ = [
@@ -50,16 +51,14 @@ class Priority(StrEnum):
     LOW = "low"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Duration:
+class Duration(DataStruct, frozen=True, kw_only=True):
     """A span of time as it was written (`10m`, `2h`), and in seconds."""
 
     text: str
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deliverable:
+class Deliverable(DataStruct, frozen=True, kw_only=True):
     """An expected output (H-09 to H-11).
 
     Only a file has a `path`; `required` is None where it could not be read.
@@ -97,8 +96,7 @@ class Extension:
             yield from child.walk()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(DataStruct, frozen=True, kw_only=True):
     """An `<agent_request>`.
 
     None stands for a value that is absent or could not be read, never for a default.

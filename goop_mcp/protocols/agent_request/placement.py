@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from goop_mcp.protocols.agent_request.rules.placement import (
     FENCE_COLLISION,
@@ -10,6 +9,7 @@ from goop_mcp.protocols.agent_request.rules.placement import (
     MULTIPLE_REQUESTS,
     UNFENCED,
 )
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation import xml_rules
 from goop_mcp.validation.envelope_rules import FOREIGN_BLOCK
 from goop_mcp.validation.extraction import Block
@@ -30,8 +30,7 @@ _ROOT = re.compile(
 _BLANK = re.compile(_NO_ELEMENT, re.DOTALL | re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(DataStruct, frozen=True):
     """A fenced block: the span of its content and the first word of its opening, in lower case."""
 
     start: int

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from goop_mcp.errors import NotWritableError
 from goop_mcp.protocols.agent_request.extensions import write_attribute, write_extension, write_text

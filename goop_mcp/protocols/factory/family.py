@@ -1,7 +1,8 @@
 """The factory family as one object: find, read, judge, ask for."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from goop_mcp.protocols.factory import tables
 from goop_mcp.protocols.factory.claims import claims_of, unchecked_files

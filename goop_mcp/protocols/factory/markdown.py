@@ -6,7 +6,9 @@ position.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from goop_mcp.protocols.factory.claims import unchecked_files
 from goop_mcp.protocols.factory.reading import read_reply
@@ -87,8 +89,7 @@ _SECTIONS = {
 }
 
 
-@dataclass(slots=True)
-class _Section:
+class _Section(Struct):
     """The text below a heading; `start` is its offset in the reply."""
 
     text: str
@@ -109,8 +110,7 @@ class _Section:
         return self.text.strip() or None
 
 
-@dataclass(slots=True)
-class _MarkdownLocator:
+class _MarkdownLocator(Struct):
     positions: dict[str, int] = field(default_factory=dict)
 
     def locate(self, path: str, found: str | None) -> int | None:

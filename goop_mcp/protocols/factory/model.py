@@ -1,10 +1,12 @@
 """The typed model of a Factory reply (factory-response-schemas)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from msgspec import field
+
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.plain_values import plain_values
 from goop_mcp.validation.safe_json import JsonValue
 
@@ -46,8 +48,7 @@ class Verdict(StrEnum):
     BLOCKING = "BLOCKING"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deliverable:
+class Deliverable(DataStruct, frozen=True, kw_only=True):
     """A file that the agent says it delivers; `path` is relative to the workspace (F-14)."""
 
     path: str | None
@@ -56,8 +57,7 @@ class Deliverable:
     extensions: Values = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(DataStruct, frozen=True, kw_only=True):
     """Something the agent has to know; `default` is what it would take itself (F-06)."""
 
     id: str | None
@@ -68,8 +68,7 @@ class Question:
     extensions: Values = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartialWork:
+class PartialWork(DataStruct, frozen=True, kw_only=True):
     """What is done already, and what waits for an answer (F-06)."""
 
     completed: tuple[str, ...] = ()
@@ -77,8 +76,7 @@ class PartialWork:
     extensions: Values = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorDetail:
+class ErrorDetail(DataStruct, frozen=True, kw_only=True):
     """Why the task failed (F-07, F-08)."""
 
     type: str | None
@@ -87,8 +85,7 @@ class ErrorDetail:
     extensions: Values = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockingIssue:
+class BlockingIssue(DataStruct, frozen=True, kw_only=True):
     """Something to fix before the work may go on (F-22)."""
 
     id: str | None = None
@@ -99,8 +96,7 @@ class BlockingIssue:
     extensions: Values = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(DataStruct, frozen=True, kw_only=True):
     """A Factory reply.
 
     None stands for a value that is absent or could not be read, never for a default.

@@ -1,7 +1,8 @@
 """The fields of a Factory reply by its status, as tables (factory-response-schemas)."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from goop_mcp.protocols.factory.model import (
     CONFIDENCES,

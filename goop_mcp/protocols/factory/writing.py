@@ -1,12 +1,12 @@
 """From the typed model to a Factory reply; reading what is written gives the same model again."""
 
 import json
-from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from typing import Any
 
 from goop_mcp.errors import NotWritableError
 from goop_mcp.protocols.factory.model import Reply
+from goop_mcp.structs import field_names, required_names
 
 __all__ = ["write_reply"]
 
@@ -35,18 +35,19 @@ def write_reply(reply: Reply) -> str:
         ) from error
 
 
-# One of the dataclasses of the model
+# One of the structs of the model
 def _values(part: Any) -> dict[str, Any]:  # noqa: ANN401
     values: dict[str, Any] = {}
-    for each in fields(part):
-        value = getattr(part, each.name)
-        if each.name in _NEVER_WRITTEN or value is None or (value == () and each.default == ()):
+    names, required = field_names(part.__class__) or (), required_names(part.__class__)
+    for name in names:
+        value = getattr(part, name)
+        if name in _NEVER_WRITTEN or value is None or (value == () and name not in required):
             continue
 
-        values[each.name] = _plain(value)
+        values[name] = _plain(value)
 
     for name, value in part.extensions.items():
-        if any(name == each.name and name not in _NEVER_WRITTEN for each in fields(part)):
+        if name in names and name not in _NEVER_WRITTEN:
             raise NotWritableError(
                 f"extension {name!r} is called like a field of the reply; set the field itself"
             )
@@ -57,7 +58,7 @@ def _values(part: Any) -> dict[str, Any]:  # noqa: ANN401
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a value of the model
-    if is_dataclass(value):
+    if field_names(value.__class__) is not None:
         return _values(value)
     if isinstance(value, tuple):
         return [_plain(each) for each in value]

@@ -1,8 +1,9 @@
 """The goop_report family as one object: find, read, judge, ask for."""
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.protocols.goop_report.reading import GRAMMAR, ReportReader

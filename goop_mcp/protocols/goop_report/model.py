@@ -1,10 +1,10 @@
 """The typed model of a `<goop_report>` (goop-report-schema, Response Envelope Structure)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.plain_values import model_from, plain_values
 
 __all__ = [
@@ -65,16 +65,14 @@ class MemoryType(StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counter:
+class Counter(DataStruct, frozen=True, kw_only=True):
     """A position within a total, both from 0; None where a number is unreadable (G-16, G-17)."""
 
     current: int | None
     total: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class State(DataStruct, frozen=True, kw_only=True):
     """Where in the workflow the agent was (G-14 to G-20)."""
 
     phase: Phase | None
@@ -84,8 +82,7 @@ class State:
     interview_complete: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class FileChange(DataStruct, frozen=True, kw_only=True):
     """A file the agent says it touched; `path` as written, never opened (G-22)."""
 
     path: str | None
@@ -93,24 +90,21 @@ class FileChange:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class Commit(DataStruct, frozen=True, kw_only=True):
     """A commit the agent says it made (G-24)."""
 
     sha: str | None
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Artifacts:
+class Artifacts(DataStruct, frozen=True, kw_only=True):
     """Files changed and commits made."""
 
     files: tuple[FileChange, ...] = ()
     commits: tuple[Commit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedMemory:
+class SavedMemory(DataStruct, frozen=True, kw_only=True):
     """A memory the agent claims to have saved; `importance` is 0 to 1 or None (G-26, G-27)."""
 
     type: MemoryType | None
@@ -118,8 +112,7 @@ class SavedMemory:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(DataStruct, frozen=True, kw_only=True):
     """A verification that was run; `evidence` is its text (G-28).
 
     `run` is the id of the recorded run that proves it, None where none is named.
@@ -131,16 +124,14 @@ class Check:
     run: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NextAction:
+class NextAction(DataStruct, frozen=True, kw_only=True):
     """Who continues, and with what (G-30). `agent` is None where none is named."""
 
     agent: str | None
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handoff:
+class Handoff(DataStruct, frozen=True, kw_only=True):
     """What comes next.
 
     `blockers` is None when there is no blocker, however that is expressed (D-30, D-91).
@@ -154,8 +145,7 @@ class Handoff:
     next_command: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extension:
+class Extension(DataStruct, frozen=True, kw_only=True):
     """What the schema does not have (D-38).
 
     `name` is the element's name, with the sections it stands in before it (`handoff/hint`); `#text`
@@ -168,8 +158,7 @@ class Extension:
     is_xml: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(DataStruct, frozen=True, kw_only=True):
     """A `<goop_report>`.
 
     None stands for a value that is absent or could not be read, never for a default.

@@ -1,9 +1,9 @@
 """Files and commits given as text where elements belong: what a line certainly means (D-94)."""
 
 import re
-from dataclasses import dataclass
 
 from goop_mcp.protocols.goop_report.model import Commit, FileAction, FileChange
+from goop_mcp.structs import DataStruct
 
 __all__ = ["ProseClaims", "action_of", "commit_in", "is_path", "read_prose"]
 
@@ -30,8 +30,7 @@ _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}")
 _DASHES = frozenset({"-", "\u2013", "\u2014", ":"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProseClaims:
+class ProseClaims(DataStruct, frozen=True, kw_only=True):
     """What the lines of a text claim; `rest` are the lines that claim nothing beyond doubt.
 
     `suspicious` is True when a line of `rest` names something like a file or a commit all the same.

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from goop_mcp.protocols.goop_report.model import Check, Commit, FileAction, FileChange
 from goop_mcp.protocols.goop_report.prose import action_of, commit_in, is_path
 from goop_mcp.protocols.goop_report.values import clean
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.check_texts import parse_result
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.template_phrases import SECTIONS_PROSE
@@ -62,8 +62,7 @@ _PROSE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SectionLine:
+class SectionLine(DataStruct, frozen=True):
     """A line of a section without its list mark, and its offset; `fenced` if it is in code."""
 
     text: str

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from goop_mcp.protocols.goop_report.family import GoopReportFamily
 from goop_mcp.protocols.goop_report.legacy_forms.conversion import (
@@ -46,6 +47,7 @@ from goop_mcp.protocols.goop_report.section_values import (
     template_weight,
 )
 from goop_mcp.protocols.goop_report.values import clean
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.escaping import without_forbidden
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import EARLIER, Block, Extraction
@@ -116,8 +118,7 @@ _FIXES = {
 _CORRECT_LINE = "Correct the line in its section."
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(DataStruct, frozen=True):
     """A section: its name, where its heading begins, and its content, by offsets in the text."""
 
     name: str
@@ -451,8 +452,7 @@ class _SectionReader:
         self._positions.setdefault(path, offset - self._block.start)
 
 
-@dataclass(frozen=True, slots=True)
-class _SectionLocator:
+class _SectionLocator(DataStruct, frozen=True):
     """Where the paths of the model and of the sections lead, by offsets from the first section."""
 
     positions: Mapping[str, int]

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from goop_mcp.protocols.speckit.model import AgentInput, FeedbackContext, WorkflowContext
 from goop_mcp.protocols.speckit.reading import read_feedback, read_workflow
@@ -39,8 +40,7 @@ _MARKER = re.compile(
 _REQUEST = re.compile(r"^[ \t>#*_`-]*USER_REQUEST[*_`]*:[*_`]*[ \t]*", re.MULTILINE)
 
 
-@dataclass(slots=True, kw_only=True)
-class ContextBlock(Block):
+class ContextBlock(Block, kw_only=True):
     """The whole input of an agent in one text; `request` is the span of the user's request."""
 
     workflow: JsonObject | None = None

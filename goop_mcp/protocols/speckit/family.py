@@ -1,7 +1,8 @@
 """The speckit family as one object: find, read, judge, ask for."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from goop_mcp.protocols.speckit import tables
 from goop_mcp.protocols.speckit.claims import claims_of

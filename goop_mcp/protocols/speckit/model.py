@@ -1,10 +1,12 @@
 """The typed models of speckit: the input of an agent, and its answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from msgspec import field
+
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.plain_values import plain_values
 from goop_mcp.validation.safe_json import JsonValue
 
@@ -92,8 +94,7 @@ class Status(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuggestedAction:
+class SuggestedAction(DataStruct, frozen=True, kw_only=True):
     """The agent to run first, and why (S-12, S-26)."""
 
     agent: str | None
@@ -101,8 +102,7 @@ class SuggestedAction:
     extensions: Values = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorDetail:
+class ErrorDetail(DataStruct, frozen=True, kw_only=True):
     """What went wrong (S-12). `type` and `recovery_strategy` may be in no table."""
 
     type: str | None
@@ -115,8 +115,7 @@ class ErrorDetail:
     extensions: Values = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
+class Response(DataStruct, frozen=True, kw_only=True):
     """An agent's answer.
 
     None stands for a value that is absent or could not be read, never for a default.
@@ -150,8 +149,7 @@ class Response:
         return plain_values(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Issue:
+class Issue(DataStruct, frozen=True, kw_only=True):
     """Something that a later agent asks to have fixed (S-06)."""
 
     severity: str | None
@@ -162,8 +160,7 @@ class Issue:
     extensions: Values = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedbackContext:
+class FeedbackContext(DataStruct, frozen=True, kw_only=True):
     """Why an agent is called again (S-05). `iteration` counts from 1."""
 
     feedback_from: str | None
@@ -183,8 +180,7 @@ class FeedbackContext:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowContext:
+class WorkflowContext(DataStruct, frozen=True, kw_only=True):
     """Where an agent works (S-02).
 
     `previous_results` holds the answers so far by agent, as far as they were passed.
@@ -210,8 +206,7 @@ class WorkflowContext:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentInput:
+class AgentInput(DataStruct, frozen=True, kw_only=True):
     """The input of an agent: its contexts, each None when absent, and the user's request (S-01)."""
 
     workflow_context: WorkflowContext | None = None

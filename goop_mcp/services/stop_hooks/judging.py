@@ -34,6 +34,7 @@ __all__ = [
     "judge_text",
     "judge_turn",
     "must_report",
+    "shown_name",
 ]
 
 _T = TypeVar("_T")
@@ -199,7 +200,7 @@ def judge_turn(
         return BlockedStop(for_last_message(verdict.feedback or ""), verdict, asked, message=error)
 
     times = {0: "not at all", 1: "once", 2: "twice"}.get(asked, f"{asked} times")
-    name = excerpt(plain_agent_name(turn.agent), 100) if turn.agent else "the main agent"
+    name = shown_name(turn.agent) if turn.agent else "the main agent"
     message = (
         f"goop-mcp lets the report of {name} pass although it is not accepted:"
         f" {_WHY[outcome].format(asked=times)}. Still wrong: {describe_errors(verdict)}. The reply"
@@ -208,6 +209,11 @@ def judge_turn(
     message = f"{message} ({error})" if error else message
 
     return Allow(verdict, message, asked + 1, _ENDED[outcome])
+
+
+def shown_name(agent: str) -> str:
+    """Return the name of an agent as a message shows it, without the prefix of a plugin."""
+    return excerpt(plain_agent_name(agent), 100)
 
 
 def hook_answer(outcome: BlockedStop | Allow) -> dict[str, str]:

@@ -2,8 +2,10 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
+
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.check_texts import vocabulary
 from goop_mcp.validation.check_texts.tokens import MARK, NAME, NUMBER, RATIO, WORD, Token
 from goop_mcp.validation.check_texts.vocabulary import ADJECTIVES, OTHER_NOUNS, STATES, TEST_NOUNS
@@ -21,8 +23,7 @@ _LOOK_AHEAD = 5
 _PAIR = 2
 
 
-@dataclass(frozen=True, slots=True)
-class ResultCount:
+class ResultCount(DataStruct, frozen=True):
     """One number and what it counts; `text` is shown when it `fails`. `ran`: something was run."""
 
     kind: str
@@ -33,8 +34,7 @@ class ResultCount:
     ran: bool = False
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     """A number or a state in a chain such as `10 passed, 2 failed`."""
 
     at: int

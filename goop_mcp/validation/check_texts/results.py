@@ -2,8 +2,8 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.check_texts import vocabulary
 from goop_mcp.validation.check_texts.counts import ResultCount, counts_in, ends_of_lines, past_flags
 from goop_mcp.validation.check_texts.tokens import (
@@ -19,8 +19,7 @@ from goop_mcp.validation.check_texts.vocabulary import NOTHING_RAN, POSITIVE, SH
 __all__ = ["CheckResult", "parse_result"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
+class CheckResult(DataStruct, frozen=True, kw_only=True):
     """The result that a text shows. A number is None if the text does not give it.
 
     `failure` is the part of the text that shows a failure, None if there is none. `nothing_ran`:

@@ -1,6 +1,6 @@
 """Rules about the parts of a reply: its form, its status, what is absent."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.json_samples import FACTORY_REPLY

@@ -1,7 +1,8 @@
 """What all conversions share: the finding that names the form, and the rules that apply."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from goop_mcp.protocols.goop_report.blockers import real_blocker
 from goop_mcp.protocols.goop_report.model import Phase, Report, State, Status

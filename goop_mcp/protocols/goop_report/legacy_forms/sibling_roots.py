@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 
 from lxml import etree
+from msgspec.structs import replace
 
 from goop_mcp.protocols.goop_report.blockers import real_blocker
 from goop_mcp.protocols.goop_report.legacy_forms.conversion import (
@@ -17,6 +17,7 @@ from goop_mcp.protocols.goop_report.reading import GRAMMAR, ReportReader
 from goop_mcp.protocols.goop_report.rules.legacy_forms import OTHER_ROOT
 from goop_mcp.protocols.goop_report.rules.structure import MISSING_FIELD
 from goop_mcp.protocols.goop_report.values import ReportValueReader, clean
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
 from goop_mcp.validation.families import ParseResult
@@ -30,14 +31,12 @@ from goop_mcp.workflow.agents import is_agent_name
 __all__ = ["find_other_root", "read_other_root"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
+class _Outcome(DataStruct, frozen=True):
     status: Status
     checks: tuple[Check, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _SiblingRoot:
+class _SiblingRoot(DataStruct, frozen=True):
     """Which statuses a root may hold, and the agent that writes each of them."""
 
     statuses: Mapping[str, tuple[str, _Outcome]]
