@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import TypeAlias
 
-from goop_mcp.validation.safe_json import JsonObjectValue, decode_object
+from goop_mcp.validation.safe_json import JsonObjectValue, decode_object, decode_plain
 
 __all__ = ["PlainObject", "SourceText"]
 
@@ -61,6 +61,12 @@ class SourceText:
 
         objects: list[PlainObject] = []
         at = self.read.find("{")
+        # Nearly every text has one object.
+        end = self.read.rfind("}") + 1
+        if 0 <= at < end and (value := decode_plain(self.read[at:end])) is not None:
+            objects.append((at, end, value))
+            at = self.read.find("{", end)
+
         while at >= 0:
             decoded = decode_object(self.read, at)
             if decoded is None:
