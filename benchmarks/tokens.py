@@ -1,4 +1,4 @@
-"""Count the tokens that the models of real hosts pay for: tools and answers, next to other servers.
+"""Count the tokens that models of real hosts pay for: tools, answers, briefing, feedback.
 
 Claude Code and OpenCode run with a scripted model on loopback, and what is counted stands in the
 requests that they send to it. Tokens are those of o200k_base, counted by js-tiktoken, which npm
@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.tables import Bound, Table
+from goop_mcp.validation.feedback import OPENING
 from tests.e2e import claude_code, opencode
 from tests.e2e.clients import CLAUDE_CODE, OPENCODE, Client, make_sandbox
 from tests.e2e.conversation import Conversation, Json, ToolCall
-from tests.e2e.script import DONE, GOOD_REPORT
+from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT, answer
 from tests.e2e.scripted_model import ScriptedModel, scripted_model
 from tests.npm import Installation
 
@@ -59,13 +60,21 @@ _MOST_WAITS: Final = 30
 _ANSWER: Final = Bound(goal=400, defect=600)
 _TOOLS: Final = Bound(goal=4_000, defect=4_500)
 
+# Hosts put their own texts around the briefing, in the same message.
+_BRIEFING: Final = ("Your last message must end with one envelope", "(tool search_memory).")
+_FEEDBACK: Final = ("feedback, no envelope", "feedback, wrong status and a file that is missing")
+
 
 @dataclass(slots=True)
 class _Seen:
-    """What the model of one host saw: tools by server, and the answers in the order of calls."""
+    """What the model of one host saw: tools by server, and the answers in the order of calls.
+
+    `guidance` is what the hooks of goop-mcp added to a session, by its name.
+    """
 
     tools: dict[str, list[Json]] = field(default_factory=dict)
     answers: list[str] = field(default_factory=list)
+    guidance: dict[str, str] = field(default_factory=dict)
 
 
 def run() -> Table:
@@ -75,7 +84,7 @@ def run() -> Table:
         ("what the model sees", "Claude Code", "OpenCode"),
         [
             "tokens of o200k_base, counted by js-tiktoken, in the requests to the scripted model",
-            "a bound of an answer: 600 tokens; of all tools of goop-mcp: 4,500",
+            "bound of an answer, briefing or feedback: 600 tokens; of all tools of goop-mcp: 4,500",
         ],
     )
     missing = _OTHERS.install() or next(
@@ -86,6 +95,8 @@ def run() -> Table:
         return table
 
     seen = {client.program: _seen_by(client) for client in (CLAUDE_CODE, OPENCODE)}
+    for client in (CLAUDE_CODE, OPENCODE):
+        seen[client.program].guidance = _guidance_in(client)
     for server in ("goop", *_PROGRAMS):
         texts = [
             json.dumps(each.tools.get(server, []), ensure_ascii=False, separators=(",", ":"))
@@ -98,6 +109,9 @@ def run() -> Table:
     for index, (server, tool, _) in enumerate(_CALLS):
         texts = [each.answers[index] for each in seen.values()]
         _add(table, f"{server}: {tool}", texts, _ANSWER if server == "goop" else None)
+
+    for name in seen[CLAUDE_CODE.program].guidance:
+        _add(table, name, [each.guidance[name] for each in seen.values()], _ANSWER)
 
     return table
 
@@ -170,6 +184,58 @@ def _seen_by(client: Client) -> _Seen:
             opencode.run_opencode(sandbox, model, "run", "--format", "json", "Play.")
 
         return _read(model)
+
+
+def _guidance_in(client: Client) -> dict[str, str]:
+    """Run a host whose subagent never fixes its report; return what the hooks added, by name."""
+    with (
+        tempfile.TemporaryDirectory(prefix="goop-bench-") as place,
+        scripted_model(answer) as model,
+    ):
+        sandbox = make_sandbox(Path(place) / client.program)
+        # Without the folder it is no GoopSpec project, so that no memory is named.
+        (sandbox.project / ".goopspec").mkdir()
+        prompt = "GOOP-MAIN GOOP-STUBBORN delegate"
+        if client is CLAUDE_CODE:
+            claude_code.write_project(sandbox, settings=claude_code.hook_settings())
+            claude_code.run_claude(sandbox, model, prompt)
+        else:
+            opencode.write_project(sandbox)
+            opencode.install(sandbox)
+            opencode.delegate(sandbox, model, prompt)
+
+        last = max(
+            (each for each in model.conversations if "GOOP-SUB" in each.first_text),
+            key=lambda each: len(each.messages),
+        )
+        guidance = {"briefing of a subagent": _briefing(last)}
+        for name, report in zip(_FEEDBACK, BAD_REPORTS, strict=False):
+            guidance[name] = _feedback_on(report, last)
+
+        return guidance
+
+
+def _briefing(conversation: Conversation) -> str:
+    """Return what a hook added at the start; "" where it did not."""
+    begin, end = _BRIEFING
+    _, begins, rest = conversation.text_of("system", "prompt", "user").partition(begin)
+    text, ends, _ = rest.partition(end)
+
+    return f"{begins}{text}{ends}" if begins else ""
+
+
+def _feedback_on(report: str, conversation: Conversation) -> str:
+    """Return all that the model received between `report` and its next message."""
+    texts: list[str] = []
+    is_next = False
+    for message in conversation.messages:
+        if message.role == "assistant":
+            is_next = message.text.strip() == report.strip()
+        elif is_next and OPENING in message.text:
+            # Claude Code sends it twice, in a message of the user and in one of the system.
+            texts.append(message.text)
+
+    return "\n".join(texts)
 
 
 def _next(conversation: Conversation) -> str | ToolCall:

@@ -22,7 +22,7 @@ from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.streams import complain, emit_json, show, standard_input
 from goop_mcp.context import AppContext
 from goop_mcp.evidence.recorded_runs import RecordedRun
-from goop_mcp.messages.quoting import line
+from goop_mcp.messages.quoting import line, without_controls
 from goop_mcp.recording.tree_digest import folder_of_project
 from goop_mcp.services.recorded_reports import (
     ReportArgumentError,
@@ -175,7 +175,8 @@ def show_run(application: AppContext, _folder: Path, *, run: str, form: str) -> 
         if name != "output" and value not in (None, "", [], {}):
             show(f"{name}: {line(str(value), longest=2000)}\n")
     show(f"output: {found.output_bytes} bytes, sha256 {found.output_sha256}\n")
-    show(f"\n{found.tail}\n" if found.tail else "")
+    # A terminal obeys what it prints, and here a program of anybody wrote it.
+    show(f"\n{without_controls(found.tail)}\n" if found.tail else "")
 
     return 0
 

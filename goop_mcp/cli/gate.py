@@ -11,6 +11,7 @@ from goop_mcp.cli.streams import emit_json, show, standard_input, start_log
 from goop_mcp.context import AppContext
 from goop_mcp.errors import GoopError
 from goop_mcp.hosts.hooks.answers import state_folder
+from goop_mcp.messages.quoting import line
 from goop_mcp.protocols.agent_request.compatibility import as_handoff
 from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.services.gate import Adoption, Containment, append_to_log, gate_file
@@ -105,6 +106,9 @@ def gate(
     if (file is None) == (task is None):
         raise WrongCallError("gate takes a FILE or --task ID; expected one of them")
 
+    if task is not None and not task.strip():
+        # As from a script whose variable is not set: no task would ever be done.
+        raise WrongCallError("--task is empty; expected the id of a task, such as W1.T2")
     if file is None:
         return _gate_task(
             task or "", spawn, project=project, database=database, project_id=project_id
@@ -166,7 +170,8 @@ def _gate_task(
             refused = refusals.count(key, most=_MOST_REFUSALS)
     except (GoopError, OSError) as error:
         # A gate that cannot judge must not stop somebody else's work.
-        show(f"{task} was not checked, and passes: {error}\n", to_stderr=True)
+        reason = str(error) if isinstance(error, GoopError) else (error.strerror or "no reason")
+        show(f"{line(task, longest=80)} was not checked, and passes: {reason}\n", to_stderr=True)
         return 0
 
     if answer.passed or refused < _MOST_REFUSALS:

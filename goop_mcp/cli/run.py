@@ -1,5 +1,6 @@
 """`goop-mcp run`: run a check and record how it ended, on which files."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -83,6 +84,12 @@ def run(
 
     # click removes the first `--`; whether one was there decides what the first word is.
     given = sys.argv[1:] if "--" in sys.argv else []
+    if not given and len(words) > 1 and shutil.which(words[0]) is None:
+        # Options after the name of a check, which click takes for those of a program.
+        again = run_arguments.read_arguments([*sys.argv[2 : -len(words)], *words[1:], words[0]])
+        if again is not None:
+            return services.run_check.run_recorded(again)
+
     return services.run_check.run_recorded(
         run_arguments.RunArguments(
             words,

@@ -27,4 +27,4 @@ def trust_graph(graph: Graph, project: Path) -> None:
 
 def _place(graph: Graph, project: Path) -> Path:
     # By content and not by file: a run is resumed from the database, where there is no file.
-    return project / FOLDER / "graphs" / graph.digest
+    return project.resolve() / FOLDER / "graphs" / graph.digest

@@ -1,6 +1,6 @@
 """Which observed command proves which kind of check, and how its run ended."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final, Literal, NamedTuple
 
@@ -25,12 +25,18 @@ __all__ = [
     "CHANGE_RUNNERS",
     "HARMLESS_VALUES",
     "Attributed",
+    "NamedCommands",
     "Outcome",
     "Run",
     "attribute",
+    "without_wrapper_words",
     "words_in",
 ]
 
+NamedCommands = Mapping[tuple[str, ...], tuple[str, ...]]
+"""The commands that a person named for the checks of a project, and the kinds of those checks."""
+
+_NONE_NAMED: Final[NamedCommands] = {}
 Outcome = Literal["passed", "failed", "nothing", "not started", "unknown"]
 
 # These only read, or change what no check depends on.
@@ -77,6 +83,7 @@ _WRITING_KINDS: Final = frozenset({ANY_KIND, "build", "coverage", "format"})
 # With these a checker changes files and then agrees with them.
 _REWRITE: Final = word_set("--fix -u --updateSnapshot --update --write -w --snapshot-update")
 _MOST_CHECKED_PARTS = 16
+_CHANGE_FOLDER: Final = word_set("cd chdir popd pushd")
 
 
 class Ended(NamedTuple):
@@ -172,8 +179,11 @@ class Attributed(NamedTuple):
     other_tree: bool = False
 
 
-def attribute(command: ObservedCommand) -> Attributed:
-    """Return the runs of `command` and what else it may have done. Linear in its size."""
+def attribute(command: ObservedCommand, named: NamedCommands = _NONE_NAMED) -> Attributed:
+    """Return the runs of `command` and what else it may have done. Linear in its size.
+
+    `named` are commands without wrappers, as `without_wrapper_words` returns them.
+    """
     if not command.ran:
         return Attributed(())
 
@@ -193,10 +203,13 @@ def attribute(command: ObservedCommand) -> Attributed:
         # A whole script: each of its programs would be compared with the whole output.
         return Attributed((), _alike(command.line), reads_only=False)
 
+    # A script is named for the top of the project; elsewhere the same words start another one.
+    if any(name_of(part.words[0]) in _CHANGE_FOLDER for part in parts):
+        named = _NONE_NAMED
     for part in parts:
         name = name_of(part.words[0])
         arguments = tuple(word.text for word in part.words[1:])
-        found = list(_runs(_Started(command, part, last, summaries)))
+        found = list(_runs(_Started(command, part, last, summaries, named)))
         runs += found
         # git is looked at by its subcommand below.
         harmless = harmless and name in _HARMLESS | {"git"}
@@ -219,6 +232,12 @@ def attribute(command: ObservedCommand) -> Attributed:
     reads_only = reads_only and ">" not in command.line
 
     return Attributed(tuple(runs), frozenset(unknown), reads_only, harmless, other_tree)
+
+
+def without_wrapper_words(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the program of `argv` and its arguments, without `uv run`, `timeout` and the like."""
+    known = without_wrappers([ShellWord(argument) for argument in argv])
+    return tuple(word.text for word in known.words) if known is not None else ()
 
 
 def words_in(text: str) -> Iterator[str]:
@@ -294,13 +313,15 @@ _MOST_CHARACTERS = 4096
 class _Started(NamedTuple):
     """One program of a line; `last` is the name of the line's last program.
 
-    `summaries` are those of the line's output that were read already, by family and kind.
+    `summaries` are those of the line's output that were read already, by family and kind, and
+    `named` the commands that a person named.
     """
 
     command: ObservedCommand
     part: Part
     last: str
     summaries: dict[tuple[str, str], Summary]
+    named: NamedCommands
 
     @property
     def name(self) -> str:
@@ -329,6 +350,15 @@ def _runs(started: _Started) -> Iterator[Run]:
         for kind in kinds:
             yield _run_of(started, row, kind)
 
+        return
+
+    words = tuple(word.text for word in started.part.words)
+    # What a variable or a pattern becomes is not known here.
+    if words in started.named and all(word.literal for word in started.part.words):
+        kinds = started.named[words]
+        row = Runner(" ".join((name, *arguments))[:_LINE_CHARACTERS], kinds, vacuous=frozenset())
+        for kind in kinds:
+            yield _run_of(started, row, kind)
         return
 
     script = script_of(name, arguments)

@@ -1,10 +1,17 @@
 """The commands of a task as runs of checks, and whether a later entry puts a run in doubt."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from goop_mcp.evidence.activity import AgentActivity, ObservedCall, ObservedCommand
-from goop_mcp.evidence.attribution import Attributed, Run, attribute, words_in
+from goop_mcp.evidence.attribution import (
+    Attributed,
+    Run,
+    attribute,
+    without_wrapper_words,
+    words_in,
+)
+from goop_mcp.evidence.check_kinds import kinds_of_name
 from goop_mcp.evidence.runners import ANY_KIND, word_set
 from goop_mcp.evidence.summaries import summary_of
 
@@ -36,12 +43,26 @@ class _Entry(NamedTuple):
 
 
 class TaskHistory:
-    """What an agent ran, in order. `everything`: no entry was left out for its size."""
+    """What an agent ran, in order. `everything`: no entry was left out for its size.
 
-    def __init__(self, activity: AgentActivity, *, everything: bool) -> None:
+    `named` are the commands that a person named for checks of the project, by the check.
+    """
+
+    def __init__(
+        self,
+        activity: AgentActivity,
+        *,
+        everything: bool,
+        named: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
         self.activity, self.everything = activity, everything
         # Once for all claims of the report: several of them ask about the same commands.
-        self._entries = [_Entry(each, attribute(each)) for each in activity.commands]
+        commands = {
+            without_wrapper_words(argv): kinds
+            for check, argv in (named or {}).items()
+            if (kinds := kinds_of_name(check))
+        }
+        self._entries = [_Entry(each, attribute(each, commands)) for each in activity.commands]
         self.runs: tuple[Run, ...] = tuple(
             run for entry in self._entries for run in entry.attributed.runs
         )

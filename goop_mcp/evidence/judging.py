@@ -1,6 +1,6 @@
 """judge_evidence(): the claims of an envelope against what the agent did."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -55,6 +55,7 @@ def judge_evidence(
     found: Sequence[Problem] = (),
     known: KnownRuns | None = None,
     base: str | None = None,
+    named: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Judgement:
     """Compare `claims` with `evidence`. Linear in both.
 
@@ -63,6 +64,7 @@ def judge_evidence(
     the project, and `found` has the problems of that: none is reported twice, and a memory that was
     found there was saved. `known` are the recorded runs of the project, None where nobody looked
     for them; `base` is the commit at which the task began, None for that of the evidence.
+    `named` are the commands that a person named for checks of the project, by the check.
     """
     # An envelope of 2 MiB may name 20,000 files: the first of each kind are compared.
     claims = replace(
@@ -73,7 +75,7 @@ def judge_evidence(
     )
     observed = activity_of(evidence)
     activity = observed.activity
-    history = TaskHistory(activity, everything=observed.everything)
+    history = TaskHistory(activity, everything=observed.everything, named=named)
     whole = activity.complete and observed.everything
     problems: list[Problem] = []
     only_runs = activity is NO_ACTIVITY and bool(observed.runs or observed.tree)

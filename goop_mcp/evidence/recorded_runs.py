@@ -89,8 +89,8 @@ class RecordedRun(NamedTuple):
     `outcome` is what the run shows: "nothing" if it executed no test, "unfinished" if a signal or
     the time limit ended it or it could not be started, "vacuous" if the command can show nothing,
     "unknown" if its exit code is not that of the check; `why` gives the reason in one clause.
-    `kinds` are the kinds of checks that it is, such as "tests", and `program` is what messages call
-    the command.
+    `kinds` are the kinds of checks that it is, such as "tests", `program` is what messages call
+    the command, and `program_version` its version as its installer noted it, "" if unknown.
 
     `exit_code` is 0 to 255, None if a `signal` ended it; `timed_out` is whether that was our own at
     the time limit. `failed_to_start` is why the program could not be started, "" if it was.
@@ -119,6 +119,7 @@ class RecordedRun(NamedTuple):
     why: str = ""
     kinds: tuple[str, ...] = ()
     program: str = ""
+    program_version: str = ""
     exit_code: int | None = None
     signal: int | None = None
     timed_out: bool = False

@@ -89,8 +89,12 @@ class CommandOutput:
 
     @property
     def end(self) -> str:
-        """The last characters, at most KEPT_END bytes of them."""
-        return bytes(self._end[-KEPT_END:]).decode("utf-8", "replace")
+        """The last characters, at most KEPT_END bytes of them; of a longer output whole words."""
+        end = bytes(self._end[-KEPT_END:])
+        if self.size > KEPT_END:
+            # The cut may be within a secret, which nobody would recognise by its second half.
+            end = (end.split(None, 1) or [b""])[-1] if not end[:1].isspace() else end
+        return end.decode("utf-8", "replace")
 
 
 class EndedCommand(NamedTuple):

@@ -59,7 +59,9 @@ class _Counter:
         self._bound()
         key = (file, place)
         before = self._branches.get(key, (0, of))
-        self._branches[key] = (max(before[0], taken), max(before[1], of))
+        of = max(before[1], of)
+        # No writer means that more branches were taken than there are.
+        self._branches[key] = (min(max(before[0], taken), of), of)
 
     def totals(self) -> CoverageTotals:
         if not self._lines:

@@ -15,7 +15,8 @@ from goop_mcp.evidence.recorded_runs import (
 )
 from goop_mcp.evidence.run_outcomes import EndedRun, changing_variables, result_of_run
 from goop_mcp.recording.commands import KEPT_END, CommandOutput, EndedCommand, RunRequest
-from goop_mcp.redaction import redact
+from goop_mcp.recording.program_versions import version_of_program
+from goop_mcp.redaction import REDACTED, redact
 
 if TYPE_CHECKING:
     from goop_mcp.recording.result_files import ResultMarks
@@ -117,7 +118,7 @@ def described(
     return RecordedRun(
         id="",
         name=_storable(shown.name),
-        argv=tuple(_storable(each[:_LONGEST_ARGUMENT]) for each in request.argv[:_MOST_ARGUMENTS]),
+        argv=_stored_arguments(request.argv),
         cwd=_storable(os.path.relpath(request.cwd.resolve(), request.project.resolve())),
         pinned=request.pinned,
         paths=request.paths,
@@ -125,14 +126,14 @@ def described(
         why=_storable(shown.why),
         kinds=shown.kinds,
         program=_storable(shown.program),
+        program_version=_storable(version_of_program(request.argv, request.cwd, environment)),
         exit_code=None if ended.status < 0 else ended.status,
         signal=-ended.status if ended.status < 0 else None,
         timed_out=ended.timed_out,
         failed_to_start=ended.not_started,
         output_sha256=output.digest.hexdigest(),
         output_bytes=output.size,
-        # Cut after redacting: half a secret would not be recognised. The first bytes may be half a
-        # character.
+        # Cut after redacting: half a secret would not be recognised.
         tail=_storable(end).encode()[-MOST_TAIL_BYTES:].decode("utf-8", "ignore"),
         variables=variables,
         counts=shown.counts if shown.counts.executed is not None else UNKNOWN_COUNTS,
@@ -144,6 +145,21 @@ def described(
         agent=request.agent,
         task=request.task,
     )
+
+
+def _stored_arguments(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the arguments without secrets, also without those that only an option announces."""
+    stored: list[str] = []
+    for number, argument in enumerate(argv[:_MOST_ARGUMENTS]):
+        shown = _storable(argument[:_LONGEST_ARGUMENT])
+        option = argv[number - 1] if number and argv[number - 1][:1] == "-" else ""
+        # `--password` and its value are two arguments, and one line of a shell.
+        announced = f"{option} {shown}"
+        if option and _storable(announced) != announced:
+            shown = REDACTED
+        stored.append(shown)
+
+    return tuple(stored)
 
 
 def _storable(text: str) -> str:

@@ -40,6 +40,13 @@ _OPTIONS: Final = (
     f"core.hooksPath={os.devnull}",
     "-c",
     "core.fsmonitor=false",
+    # With other values, a file of the same size and time counts as the same, whoever set the time.
+    "-c",
+    "core.trustctime=true",
+    "-c",
+    "core.checkStat=default",
+    "-c",
+    "core.ignoreStat=false",
     # Conversions of line ends and nested repositories are written to stderr for each file.
     "-c",
     "core.safecrlf=false",
@@ -150,6 +157,10 @@ class Git:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End whatever still runs; later calls start again."""
         while self._shared.running:
             self._shared.running.pop().end()
         self._asked = self.early = None

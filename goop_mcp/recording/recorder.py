@@ -34,7 +34,12 @@ def record_run(
     None if nobody asked yet.
     """
     scopes = [request.paths] if request.paths else []
-    git = git or asked_git(str(request.project.resolve()))
+    folder = str(request.project.resolve())
+    if git is None:
+        git = asked_git(folder)
+    else:
+        # It was asked where the process is, which the command may remove.
+        git.folder = folder
     with TreeLook(request.project, scopes=scopes, git=git) as look:
         # Every file is read before the command starts, so that it cannot have changed one. It then
         # runs while git writes the tree of what was read.
@@ -53,7 +58,8 @@ def record_run(
 
     # Git compares the files with what the command left while the run is described.
     with TreeLook(request.project, scopes=scopes, git=git) as look:
-        look.begin()
+        if before.digest:
+            look.begin()
         described = recording.describing.described(request, ended, marks, environment)
         # A tree that could not be read before cannot be compared with the one after.
         after = look.tree() if before.digest else before

@@ -14,6 +14,7 @@ _MOST_CASES: Final = 500_000
 _NAME_CHARACTERS: Final = 300
 _LINE_CHARACTERS: Final = 2_000
 _JSON_DEPTH: Final = 64
+_MOST_OBJECTS: Final = 1_500_000
 _DIGITS: Final = 9
 _BETWEEN: Final = " > "
 
@@ -58,6 +59,12 @@ def read_junit(content: bytes) -> CaseList:
 
 # What googletest and others write instead of an element <skipped>.
 _NOT_RUN: Final = frozenset({"notrun", "disabled", "skipped", "ignored", "suppressed"})
+# CTest and others say it in an attribute, some without an element <failure>.
+_NOT_PASSED: Final = frozenset(
+    {"fail", "failed", "failure", "error", "errored", "aborted", "timeout"}
+)
+_RERUN: Final = frozenset({"rerunFailure", "rerunError"})
+_FLAKY: Final = frozenset({"flakyFailure", "flakyError"})
 _ROOTS: Final = frozenset({"testsuites", "testsuite"})
 # node:test lists each file without tests as one that passed, by its absolute path.
 _FILE_AS_TEST: Final = re.compile(r"(?:/|[A-Za-z]:[\\/])[^\n]{0,280}\.[cm]?[jt]sx?")
@@ -118,7 +125,7 @@ class _JUnitTarget:
             outcome = "skipped"
         elif "error" in marks:
             outcome = "error"
-        elif "failure" in marks:
+        elif "failure" in marks or marks & _RERUN or state & _NOT_PASSED:
             outcome = "failed"
         elif case.get("classname") == "test" and _FILE_AS_TEST.fullmatch(name):
             return
@@ -128,12 +135,15 @@ class _JUnitTarget:
         if owner in {"", "test", name}:
             owner = _BETWEEN.join(each for each in self._suites if each) if owner != name else ""
 
-        flaky = "flakyFailure" in marks or "flakyError" in marks
-        self.found.add(f"{owner}{_BETWEEN}{name}" if owner else name, outcome, flaky=flaky)
+        full_name = f"{owner}{_BETWEEN}{name}" if owner else name
+        self.found.add(full_name, outcome, flaky=bool(marks & _FLAKY))
 
 
 def read_ctrf(content: bytes) -> CaseList:
     """Return the tests of a file in the Common Test Report Format; raise ResultFileError."""
+    # Each object takes many times the memory of its two characters.
+    if content.count(b"{") + content.count(b"[") > _MOST_OBJECTS:
+        raise ResultFileError(f"it has more than {_MOST_OBJECTS:,} objects; split the run")
     try:
         text = content.decode("utf-8-sig")
         document = json.loads(text)
@@ -230,7 +240,7 @@ class _TapReader:
         self._found = CaseList()
         self._levels = [_TapLevel()]
         self._yaml: int | None = None
-        self._bailed = False
+        self._bailed = self._plans_differ = False
         self._is_tap = False
 
     def read(self, line: str) -> None:
@@ -260,6 +270,8 @@ class _TapReader:
             found.incomplete = "the run bailed out"
         elif self._yaml is not None:
             found.incomplete = "the file is cut off in the details of a test"
+        elif self._plans_differ:
+            found.incomplete = "the file has plans that differ"
         elif top.planned is None:
             found.incomplete = "the file has no plan, so that the run may be cut off"
         elif top.planned != top.points:
@@ -279,6 +291,8 @@ class _TapReader:
         if (plan := _PLAN.match(body)) is not None:
             self._is_tap = True
             self._open(depth)
+            # A second plan would decide how much of the run may be missing.
+            self._plans_differ |= self._levels[depth].planned not in (None, int(plan[1]))
             self._levels[depth].planned = int(plan[1])
             return
 

@@ -132,7 +132,9 @@ def _create(path: Path) -> None:
         temporary.unlink()
 
 
-def _run_of(values: Mapping[str, Any]) -> RecordedRun:
+def _run_of(content: Mapping[str, Any]) -> RecordedRun:
+    # Records of before the version was kept have none.
+    values = {"program_version": "", **content}
     lists = {
         name: tuple(map(str, values[name]))
         for name in ("argv", "paths", "kinds", "variables", "passed_names", "skipped_names")
@@ -140,7 +142,7 @@ def _run_of(values: Mapping[str, Any]) -> RecordedRun:
     trees = {name: _tree_of(values[name]) for name in ("before", "after")}
     counts = RunCounts(**values["counts"])
     # A forged row may be JSON of any types, and rules and messages rely on these being texts.
-    texts = ("id", "name", "outcome", "why", "program", "tail", "key")
+    texts = ("id", "name", "outcome", "why", "program", "program_version", "tail", "key")
     if any(not isinstance(values[name], str) for name in texts):
         raise TypeError("a text of the run has another type")
     return RecordedRun(**{**values, **lists, **trees, "counts": counts})

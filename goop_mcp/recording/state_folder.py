@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from goop_mcp.validation.claims import CheckClaim
 
-__all__ = ["may_be_recorded", "recorder_folder", "state_folder"]
+__all__ = ["TRUSTED_FILE", "may_be_recorded", "recorder_folder", "state_folder"]
+
+TRUSTED_FILE: Final = "trusted.json"
+"""The file of `recorder_folder` with what a person trusts."""
 
 # platformdirs knows these folders too, but loading it takes too long for a hook.
 _FOLDERS: Final = {

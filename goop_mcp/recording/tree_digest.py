@@ -104,6 +104,9 @@ class TreeLook:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # Git ends before the folder that it may still write to is removed.
+        if self._git is not None:
+            self._git.end()
         self._room.close()
 
     def begin(self) -> None:
@@ -124,8 +127,6 @@ class TreeLook:
         try:
             made = _make_room()
             self._room.callback(_remove_room, made)
-            # Git ends before the folder that it may still write to is removed.
-            self._room.enter_context(self._git)
             self._read = _read_files(self._git, self._folder, made)
         except (NoTreeError, OSError) as error:
             self._why = _reason(error)
@@ -246,6 +247,10 @@ def _reason(error: NoTreeError | OSError) -> str:
 
 def _read_files(git: Git, folder: Path, room: Path) -> _ReadFiles:
     place = git.place()
+    if not os.path.lexists(f"{place.top}{os.sep}.git"):
+        # A hostile one leads to the top of the machine, with every file as one of the project.
+        raise NoTreeError("its work tree is set to another folder (core.worktree)")
+
     index, objects = room / "index", room / "objects"
     identity = _copy_index(place.index_file, index)
     objects.mkdir()

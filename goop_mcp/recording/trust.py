@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from goop_mcp.errors import GoopError
-from goop_mcp.recording.state_folder import recorder_folder
+from goop_mcp.recording.state_folder import TRUSTED_FILE, recorder_folder
 
 __all__ = ["TrustError", "content_digest", "is_trusted", "trust"]
 
-_FILE: Final = "trusted.json"
 _MOST_FILES: Final = 1_000
 _MOST_BYTES: Final = 1024 * 1024
 _OTHERS_WRITE: Final = 0o022
@@ -34,20 +33,20 @@ def content_digest(content: bytes) -> str:
 
 def is_trusted(file: Path, digest: str) -> bool:
     """Return whether a person trusted `file` with exactly this digest. Raises TrustError."""
-    return _read().get(str(file.resolve())) == digest
+    return _read().get(_key(file)) == digest
 
 
 def trust(file: Path, digest: str) -> None:
     """Trust `file` with this digest, in place of an earlier one. Raises TrustError."""
     trusted = _read()
     # Written last, so that the oldest are the first to be forgotten.
-    trusted.pop(str(file.resolve()), None)
-    trusted[str(file.resolve())] = digest
+    trusted.pop(_key(file), None)
+    trusted[_key(file)] = digest
     kept = dict(list(trusted.items())[-_MOST_FILES:])
 
     # Renamed when it is whole: a process that is killed here must not make everybody lose trust.
-    path = Path(recorder_folder()) / _FILE
-    temporary = path.with_name(f".{_FILE}.{secrets.token_hex(4)}")
+    path = Path(recorder_folder()) / TRUSTED_FILE
+    temporary = path.with_name(f".{TRUSTED_FILE}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -62,8 +61,14 @@ def trust(file: Path, digest: str) -> None:
         ) from None
 
 
+def _key(file: Path) -> str:
+    # Links are not followed: a project that links to a file of another one is not trusted as that
+    # one is, since the same command starts other programs there.
+    return os.path.normpath(file.absolute())
+
+
 def _read() -> dict[str, str]:
-    path = Path(recorder_folder()) / _FILE
+    path = Path(recorder_folder()) / TRUSTED_FILE
     try:
         with path.open("rb") as file:
             # Asked of the open file: the one at the path may be another one by now.

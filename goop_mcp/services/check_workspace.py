@@ -1,15 +1,16 @@
 """Judge a reply and verify its claims: files, commits, memories, tasks and state (D-88)."""
 
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goop_mcp import services
-from goop_mcp.errors import UnknownNameError
+from goop_mcp.errors import GoopError, UnknownNameError
 from goop_mcp.protocols import examine
-from goop_mcp.recording.state_folder import may_be_recorded
+from goop_mcp.recording.state_folder import TRUSTED_FILE, may_be_recorded, recorder_folder
 from goop_mcp.services.project_expectations import expect_of_project
 from goop_mcp.services.stop_hooks.policy import read_policy
 from goop_mcp.validation.evidence_rules import FILE_NOT_TOUCHED
@@ -108,6 +109,7 @@ def check_workspace(
         found=found,
         known=known,
         base=base,
+        named=_trusted_commands(files.root) if observed is not None else {},
     )
     # A change that the host saw may be undone or committed elsewhere: git alone accuses nobody.
     found = [
@@ -130,3 +132,15 @@ def check_workspace(
         )
 
     return examined.verdict([*found, *judged.problems], judged.items)
+
+
+def _trusted_commands(project: Path) -> Mapping[str, tuple[str, ...]]:
+    """Return the named commands of the project that a person trusts; an agent may name any."""
+    # Most machines trust nothing, and a hook need not load what reads such files.
+    if not os.access(f"{recorder_folder()}/{TRUSTED_FILE}", os.F_OK):
+        return {}
+    try:
+        found = services.named_checks.read_checks(project)
+    except GoopError:
+        return {}
+    return {check.name: check.command for check in found.checks.values()} if found.trusted else {}

@@ -4,9 +4,12 @@ For people only: a description is prose, so that nothing here is a finding or ch
 """
 
 import ast
+import builtins
+import keyword
 import re
+import warnings
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Literal
 
 from goop_mcp.errors import WorkspaceError
 from goop_mcp.messages.quoting import line
@@ -20,6 +23,8 @@ _MOST_FILES: Final = 100
 _MOST_SYMBOLS: Final = 20
 _MOST_BYTES: Final = 512 * 1024
 _LONGEST_SHOWN: Final = 80
+
+Definition = Literal["there", "stub", "imported"]
 
 _SYMBOL: Final = re.compile(r"`([A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80}){0,3})(?:\(\))?`")
 _WORDS: Final = (
@@ -39,6 +44,12 @@ _SUFFIXES: Final = (
     ".rb",
     ".kt",
     ".swift",
+)
+# Values and types that belong to a language, which no file defines.
+_OF_LANGUAGES: Final = frozenset(
+    {*dir(builtins), *keyword.kwlist, *keyword.softkwlist}
+    | {"any", "boolean", "false", "never", "nil", "null", "number", "self", "string", "this"}
+    | {"true", "undefined", "unknown", "void"}
 )
 
 
@@ -63,13 +74,20 @@ def doubtful_symbols(envelope: Envelope | None, files: ProjectFiles) -> Iterator
 
         defined = None if text is None else _definitions(change.path, text)
         for name in list(names)[:_MOST_SYMBOLS]:
-            last = name.rpartition(".")[2]
+            first, last = name.partition(".")[0], name.rpartition(".")[2]
             shown = line(change.path, longest=_LONGEST_SHOWN)
-            if text is None:
+            # `os.path.join` is what the file uses, whether it imports `os` or not.
+            own = change.path.rpartition("/")[2].partition(".")[0]
+            is_elsewhere = (
+                defined is not None
+                and first not in (last, own)
+                and defined.get(first, "imported") == "imported"
+            )
+            if text is None or {first, last} & _OF_LANGUAGES or is_elsewhere:
                 continue
             if defined is not None and last not in defined:
                 yield f"{last} is not defined in {shown}"
-            elif defined is not None and defined[last]:
+            elif defined is not None and defined[last] == "stub":
                 yield f"{last} in {shown} is a stub"
             elif defined is None and change.path.endswith(_SUFFIXES) and not _names(text, last):
                 yield f"{last} is not defined in {shown}"
@@ -79,30 +97,48 @@ def _names(text: str, name: str) -> bool:
     return re.search(rf"\b(?:{_WORDS})[ \t*&]{{1,4}}{name}\b|\b{name}[ \t]?[(:=]", text) is not None
 
 
-def _definitions(path: str, text: str) -> dict[str, bool] | None:
-    """Return what a Python file defines, and whether each is a stub; None for other files."""
+def _definitions(path: str, text: str) -> dict[str, Definition] | None:
+    """Return what a Python file defines, by name; None for other files."""
     if not path.endswith((".py", ".pyi")):
         return None
 
     try:
-        tree = ast.parse(text)
+        with warnings.catch_warnings():
+            # About the agent's code, not about ours; newer versions of Python print them.
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
-    found: dict[str, bool] = {}
+    found: dict[str, Definition] = {}
+    # Nothing else stands in a stub file, and in a protocol.
+    declared = {id(each) for each in _declarations(tree)} if path.endswith(".py") else None
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             # One definition that does something is sufficient: overloads are stubs on purpose.
-            found[node.name] = found.get(node.name, True) and _is_stub(node)
+            is_stub = declared is not None and id(node) not in declared and _is_stub(node)
+            found[node.name] = found.get(node.name, "stub") if is_stub else "there"
         elif isinstance(node, ast.ClassDef):
-            found[node.name] = False
+            found[node.name] = "there"
+        elif isinstance(node, ast.arg):
+            found.setdefault(node.arg, "there")
         elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            found.setdefault(node.id if isinstance(node, ast.Name) else node.attr, False)
+            found.setdefault(node.id if isinstance(node, ast.Name) else node.attr, "there")
         elif isinstance(node, ast.alias):
             # What a file imports on purpose is offered by it as well.
-            found.setdefault((node.asname or node.name).partition(".")[0], False)
+            found.setdefault((node.asname or node.name).partition(".")[0], "imported")
 
     return found
+
+
+def _declarations(tree: ast.AST) -> Iterator[ast.stmt]:
+    """Yield what is in the classes that derive from Protocol directly."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            bases = [each.value if isinstance(each, ast.Subscript) else each for each in node.bases]
+            names = [getattr(each, "attr", getattr(each, "id", "")) for each in bases]
+            if "Protocol" in names:
+                yield from node.body
 
 
 def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -69,6 +69,8 @@ class NamedChecks(NamedTuple):
 
 def read_checks(project: Path) -> NamedChecks:
     """Return the named commands of `project`; raise CheckFileError and TrustError."""
+    # The project itself may be reached by a link, and is the same one.
+    project = project.resolve()
     options = read_options(str(project))
     own_file = project / CHECKS_FILE
     if not options.table("checks"):

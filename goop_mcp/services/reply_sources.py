@@ -65,14 +65,22 @@ def find_reply(
     report: int | None = None,
     file: str | None = None,
     agent: str | None = None,
+    last: bool = False,
 ) -> FoundReply:
     """Return the reply that exactly one of the arguments names.
 
     `text` is the reply itself, `report` the number of a recorded report, `file` a path of at most 2
     MiB in the project, with `/`; a path that leads out of it, by a link too, is refused. `agent`
-    names the agent whose last reply a hook has kept. Raises ReplySourceError, ReportNotFoundError,
+    names the agent whose last reply a hook has kept, and goes with `last` only: agents that mean
+    another reply take `agent` for expected_agent. Raises ReplySourceError, ReportNotFoundError,
     ReplyNotKeptError, WorkspaceError and StoreError, whose texts say what to do.
     """
+    if (agent is not None) != last:
+        raise ReplySourceError(
+            "agent and last=true go together: agent=NAME, last=true means the last kept reply of"
+            " that agent; expected_agent names the agent of another reply"
+        )
+
     _require_one({"text": text, "report": report, "file": file, "agent": agent})
     if text is not None:
         return FoundReply(text=text)
@@ -114,10 +122,7 @@ def _require_one(named: Mapping[str, object]) -> None:
     if len(given) == 1:
         return
 
-    expected = (
-        "expected exactly one of text, report and file; record_report also takes agent"
-        " with last=true"
-    )
+    expected = "expected exactly one of text, report, file, and agent with last=true"
     raise ReplySourceError(
         f"{' and '.join(given)} are given; {expected}"
         if given

@@ -107,7 +107,7 @@ def summary_line(ended: CheckRun) -> str:
         parts.append(run.why)
     about = f" ({', '.join(parts)})" if parts else ""
 
-    if run.tree_moved:
+    if run.tree_moved and run.after.digest:
         where = "; files changed while it ran, so it proves neither state"
     elif run.after.digest:
         where = f" on tree {run.after.digest[:_SHORT]}"

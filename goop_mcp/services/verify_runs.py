@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 import goop_mcp
 from goop_mcp import services
 from goop_mcp.evidence.check_kinds import kinds_of, kinds_of_name
+from goop_mcp.evidence.checks import other_counts
 from goop_mcp.evidence.recorded_runs import RecordedRun
 from goop_mcp.protocols import examine
 from goop_mcp.recording.recorder import record_run
@@ -77,12 +78,12 @@ def rerun_checks(project: Path, claimed: Sequence[CheckClaim] | None = None) -> 
         )
 
     wanted = tuple(found.checks) if claimed is None else _named_for(claimed, found)
-    shown = {name: _rerun(project, name, found) for name in dict.fromkeys(wanted) if name}
+    runs = {name: _rerun(project, name, found) for name in dict.fromkeys(wanted) if name}
     if claimed is None:
-        return list(shown.values())
+        return [_shown(name, run) for name, run in runs.items()]
 
     return [
-        shown[name]._replace(name=check.name)
+        _compared(check, _shown(check.name, runs[name]), runs[name])
         if name
         else Verification(check.name, "not checked", "checks.toml has no command for it")
         for check, name in zip(claimed, wanted, strict=True)
@@ -104,13 +105,34 @@ def _named_for(claimed: Sequence[CheckClaim], found: NamedChecks) -> tuple[str, 
     )
 
 
-def _rerun(project: Path, name: str, found: NamedChecks) -> Verification:
+def _rerun(project: Path, name: str, found: NamedChecks) -> RecordedRun:
     run, _ = record_run(
         request_of(project, found.checks[name]),
         environment=os.environ,
         version=goop_mcp.__version__,
     )
+    return run
+
+
+def _shown(name: str, run: RecordedRun) -> Verification:
     if run.outcome == "passed":
         return Verification(name, "confirmed", f"{run.program} passed")
 
     return Verification(name, "contradicted", f"{run.program} did not pass: {run.why}")
+
+
+def _compared(check: CheckClaim, shown: Verification, run: RecordedRun) -> Verification:
+    """Return `shown` with the counts, where the report gives others."""
+    passed = run.counts.passed
+    claimed = (
+        None
+        if passed is None
+        else other_counts(check, passed=passed, skipped=run.counts.skipped or 0)
+    )
+    if claimed is None or shown.result != "confirmed":
+        return shown
+
+    # Other tests may have been added since; that they pass is what the check claims.
+    return shown._replace(
+        detail=f"{shown.detail}; the report gives {claimed} passed, this run {passed}"
+    )

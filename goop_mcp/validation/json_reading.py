@@ -150,7 +150,8 @@ def read_json(
                 )
             )
 
-    parsed.problems += _form_problems(found, name, wrapped=inner is not values)
+    if inner is not values or found.encoded:
+        parsed.problems += _form_problems(found, name, wrapped=inner is not values)
 
     # Without escapes, the parts between quotes are structure and string in turn, so splitting the
     # source gives all strings in one pass of C code.
@@ -242,7 +243,8 @@ def _over_limits(found: JsonObject, source: str, limits: Limits) -> Problem | No
             )
 
     if (
-        source.count(",") + 1 > limits.elements
+        len(source) > limits.elements
+        and source.count(",") + 1 > limits.elements
         and (values := len(_leaves(found.value))) > limits.elements
     ):
         return TOO_LARGE.problem(

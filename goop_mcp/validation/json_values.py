@@ -7,7 +7,7 @@ tables give the schema.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
@@ -16,7 +16,7 @@ from goop_mcp.validation.envelope_rules import CONFLICTING_DUPLICATE
 from goop_mcp.validation.escaping import without_emphasis
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.json_strings import escape_pointer
-from goop_mcp.validation.paths import ANYWHERE_INSIDE, PathBounds, read_path
+from goop_mcp.validation.paths import ANYWHERE_INSIDE, PLAIN_PATH, PathBounds, read_path
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue
 from goop_mcp.validation.template_phrases import Prose
@@ -85,20 +85,19 @@ class ValueReader:
         # Texts that may be template text, known once all were examined together; None before.
         self.suspected: frozenset[str] | None = None
 
-    def fields(self, fields: "Sequence[Field]", values: JsonObjectValue, where: str) -> None:
-        """Read `values`, an object at the pointer `where`, by the table `fields`.
+    def fields(self, fields: "Fields", values: JsonObjectValue, where: str) -> None:
+        """Read `values`, an object at the pointer `where`, by the table of `fields`.
 
         Repaired values are put in place.
         """
-        # Two keys can only differ by case if one of them has a capital. One call over all keys
-        # clears every object without one.
-        if not "".join(values).islower():
+        # Two keys can only differ by case if one of them is in no table and has a capital. One
+        # call over all keys clears nearly every object.
+        if not fields.known.issuperset(values) and not "".join(values).islower():
             self._conflicting_keys(values, where)
 
         # Looked up once: this loop passes each field of each object of each reply.
         get = values.get
-        for each in fields:
-            name = each.name
+        for name, kind, words, may_be_blank, each in fields.rows:
             value = get(name)
             if value is None:
                 if each.missing is not None:
@@ -106,12 +105,13 @@ class ValueReader:
 
                 continue
 
-            kind = each.kind
             if value.__class__ is str:
-                if each.missing is not None and kind.textual and not value.strip():
+                # Most values are free texts or listed words, which need no call.
+                if words is not None and value in words:
+                    continue
+                if not may_be_blank and not value.strip():
                     self.missing(each, f"{where}/{name}", blank=True)
                     continue
-                # Most values are free texts, and every text is valid as one: no call is needed.
                 if kind is TEXT:
                     continue
 
@@ -250,6 +250,11 @@ class Kind(ABC):
     """Whether a blank text counts as missing where a value of this kind is required."""
 
     @property
+    def accepted(self) -> frozenset[str] | None:
+        """Texts that are right as they are, None if only `read` knows."""
+        return None
+
+    @property
     def expected(self) -> str:
         """What a value looks like, as the end of "expected ..."."""
         return "a value"
@@ -363,6 +368,11 @@ class Path(Text):
             reader.wrong_type(value, where, step, self)
             return value
 
+        # Nothing is suspected and nothing bounds the paths of most replies: one match is enough.
+        unsuspected = reader.suspected is not None and not reader.suspected
+        if unsuspected and reader.bounds is ANYWHERE_INSIDE and PLAIN_PATH.fullmatch(value):
+            return value
+
         suspected = reader.is_suspected(value)
         weight = template_text(value, ValueKind.PATH, reader.rules.prose) if suspected else None
         if weight is Severity.ERROR:
@@ -393,7 +403,8 @@ class Count(Kind):
 
     def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
         """See `Kind.read`."""
-        if not _is_whole(value) or value < 0:
+        # The class first: this is asked for each number of each reply.
+        if (value.__class__ is not int and not _is_whole(value)) or value < 0:
             reader.wrong_type(value, where, step, self)
         return value
 
@@ -467,6 +478,11 @@ class Word(Kind):
     def expected(self) -> str:
         """The words."""
         return f"one of {', '.join(self.words)}" if len(self.words) > 1 else self.words[0]
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """See `Kind.accepted`."""
+        return frozenset(map(str, self.words))
 
     def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
         """See `Kind.read`."""
@@ -603,17 +619,37 @@ class MapOf(Kind):
         return {"type": "object", **values}
 
 
-@dataclass(frozen=True, slots=True)
 class Fields(Kind):
-    """An object with the fields of a table; other keys are kept without a check."""
+    """An object with the fields of a table; other keys are kept without a check.
 
-    table: "tuple[Field, ...]"
+    `others` are names that another table has for the same object.
+    """
+
     expected = "an object"
+
+    def __init__(self, table: "Sequence[Field]", others: Iterable[str] = ()) -> None:
+        """Prepare what a reader needs for each object of each reply."""
+        self.table = tuple(table)
+        known = frozenset((*others, *(each.name for each in self.table)))
+        if len({name.casefold() for name in known}) < len(known):
+            raise ValueError("two fields differ only in case")
+
+        self.known = known
+        self.rows = [
+            (
+                each.name,
+                each.kind,
+                each.kind.accepted,
+                each.missing is None or not each.kind.textual,
+                each,
+            )
+            for each in self.table
+        ]
 
     def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
         """See `Kind.read`."""
         if isinstance(value, dict):
-            reader.fields(self.table, value, f"{where}/{step}")
+            reader.fields(self, value, f"{where}/{step}")
         else:
             reader.wrong_type(value, where, step, self)
 

@@ -20,9 +20,11 @@ from goop_mcp.validation.path_rules import (
 )
 from goop_mcp.validation.rules import Problem
 
-__all__ = ["ANYWHERE_INSIDE", "PathBounds", "bounds_of", "path_problem", "read_path"]
+__all__ = ["ANYWHERE_INSIDE", "PLAIN_PATH", "PathBounds", "bounds_of", "path_problem", "read_path"]
 
-_PLAIN = re.compile(r"(?!/)(?:(?!\.\.?(?:/|\Z))[A-Za-z0-9_.\-]++/?)+")
+PLAIN_PATH = re.compile(r"(?!/)(?:(?!\.\.?(?:/|\Z))[A-Za-z0-9_.\-]++/?)+")
+"""A relative path of plain names that leads nowhere else."""
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _VARIABLE = re.compile(r"\{[^{}/]*\}|<[^<>/]*>|\A\$[A-Z_]+(?=[/\\]|\Z)|\A%[A-Z_]+%")
 _SESSION = re.compile(r"\{session[-_]?id\}|<session[-_]?id>", re.IGNORECASE)
@@ -83,7 +85,7 @@ def read_path(
     A blank path is the concern of other rules. Takes time linear to the length of `path`.
     """
     # One match clears a plain relative path, which nearly every path is.
-    if (bounds is ANYWHERE_INSIDE and _PLAIN.fullmatch(path)) or not path.strip():
+    if (bounds is ANYWHERE_INSIDE and PLAIN_PATH.fullmatch(path)) or not path.strip():
         return path, None
 
     filled = (

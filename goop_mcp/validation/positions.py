@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import TypeAlias
 
-from goop_mcp.validation.safe_json import JsonObjectValue, decode_object
+from goop_mcp.validation.safe_json import JsonObjectValue, decode_object, decode_plain
 
 __all__ = ["PlainObject", "SourceText"]
 
@@ -18,6 +18,9 @@ class Unread(Enum):
     """The mark of a value that was not computed yet, distinct from None."""
 
     YET = 0
+
+
+_NO_SHIFTS = array("q")
 
 
 class SourceText:
@@ -39,11 +42,13 @@ class SourceText:
         self.given = given
         self.read = given if read is None else read
         self._objects: Sequence[PlainObject] | Unread | None = Unread.YET
-        # One for each escape in the text: an array takes a tenth of the memory of a list.
-        self._starts, self._origins = array("q"), array("q")
-        for at, origin in shifts:
-            self._starts.append(at)
-            self._origins.append(origin)
+        self._starts, self._origins = _NO_SHIFTS, _NO_SHIFTS
+        if shifts != ():
+            # One for each escape in the text: an array takes a tenth of the memory of a list.
+            self._starts, self._origins = array("q"), array("q")
+            for at, origin in shifts:
+                self._starts.append(at)
+                self._origins.append(origin)
 
     @property
     def plain_objects(self) -> Sequence[PlainObject] | None:
@@ -56,6 +61,12 @@ class SourceText:
 
         objects: list[PlainObject] = []
         at = self.read.find("{")
+        # Nearly every text has one object.
+        end = self.read.rfind("}") + 1
+        if 0 <= at < end and (value := decode_plain(self.read[at:end])) is not None:
+            objects.append((at, end, value))
+            at = self.read.find("{", end)
+
         while at >= 0:
             decoded = decode_object(self.read, at)
             if decoded is None:
@@ -81,5 +92,5 @@ class SourceText:
 
         A line ends with a line feed; a carriage return before it belongs to the line.
         """
-        at = self.origin(offset)
+        at = min(offset, len(self.given)) if self._starts is _NO_SHIFTS else self.origin(offset)
         return self.given.count("\n", 0, at) + 1, at - self.given.rfind("\n", 0, at)

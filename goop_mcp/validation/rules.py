@@ -193,8 +193,8 @@ def run_checks(rules: Iterable[Rule], model: object, expected: Expectations) -> 
     """Run the check of each rule on `model` and return the problems, in the order of the rules."""
     problems: list[Problem] = []
     for rule in rules:
-        seen = rule.check(model, expected) if rule.check is not None else None
-        if not seen:
+        check = rule.check
+        if check is None or not (seen := check(model, expected)):
             continue
         if isinstance(seen, Hit):
             problems.append(Problem(rule, seen))

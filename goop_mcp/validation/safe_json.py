@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ForwardRef, TypeAlias
 
+import msgspec
 from msgspec import Struct, field
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "JsonObjectValue",
     "JsonValue",
     "decode_object",
+    "decode_plain",
     "load_object",
     "nesting",
     "pair_braces",
@@ -36,6 +38,10 @@ JsonObjectValue: TypeAlias = dict[str, Any]
 """An object as it was read; readers narrow each value before they use it."""
 
 MOST_DIGITS = 40
+# Searched where each digit was replaced by the same one: a search for a fixed text skips ahead,
+# which a pattern for a run of digits does not.
+_TOO_MANY_DIGITS = b"9" * (MOST_DIGITS + 1)
+_DIGITS_ALIKE = bytes.maketrans(b"0123456789", b"9" * 10)
 
 # A brace or the start of a comment, after everything in which braces do not count: other text,
 # strings, escapes. The alternatives begin with different characters and the group is atomic, so
@@ -171,6 +177,29 @@ def decode_object(text: str, start: int) -> tuple[JsonObjectValue, int] | None:
     if not text.isascii() and _HALF_PAIR.search(text, start, end):
         return None
     return value, end
+
+
+def decode_plain(text: str) -> JsonObjectValue | None:
+    """Return the object that is all of `text`, None if it is not plain enough to be sure.
+
+    Decides as `decode_object` does, in half of its time, for texts without a backslash; None says
+    nothing about other texts.
+    """
+    if "\\" in text:
+        return None
+
+    try:
+        value = msgspec.json.decode(text)
+        encoded = msgspec.json.encode(value)
+    except (ValueError, RecursionError):
+        return None
+
+    # The decoder keeps the last of two equal keys. Without escapes each text has two quotation
+    # marks, so that nothing was left out if none of them is missing.
+    if value.__class__ is not dict or encoded.count(b'"') != text.count('"'):
+        return None
+    # The decoder reads any number of digits.
+    return None if _TOO_MANY_DIGITS in encoded.translate(_DIGITS_ALIKE) else value
 
 
 def nesting(text: str, start: int = 0, end: int | None = None) -> int:

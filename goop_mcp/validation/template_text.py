@@ -130,10 +130,10 @@ _LEAST_WORDS, _MOST_WORDS = 2, 8
 
 # A value without marks is template text only by how it begins or ends, apart from `(scope)`. The
 # line end comes first in the pattern, because the engine searches a literal with memchr: it then
-# looks at each line once, while a search for each word of `_asks` looks at each character.
-_ASKING_LINE: Final = re.compile(
-    r"\n(?:todo|tbd|fixme|xxx|lorem|\.?/?path/to/|(?<=here\n)|(?<=here[.\]]\n))"
-)
+# looks at each line once, while a search for each word of `_asks` looks at each character. The
+# first letters come before the words, because most lines are passed over by them.
+_ASKING_START: Final = re.compile(r"\n(?=[tfxlp./])(?:todo|tbd|fixme|xxx|lorem|\.?/?path/to/)")
+_ASKING_END: Final = re.compile(r"here[.\]]?\n")
 
 _KINDS: Final = (
     (ValueKind.PATH, frozenset({"path", "file", "dir", "directory", "folder"})),
@@ -173,7 +173,13 @@ def suspects(values: Sequence[str], prose: Prose) -> frozenset[str]:
 
     marks = [mark for mark in _SLOT_MARKS if mark in text]
     letter = _holds_letter(text)
-    asks = _ASKING_LINE.search(f"\n{lower}\n") is not None or "(scope)" in lower
+    framed = f"\n{lower}\n"
+    asks = (
+        _ASKING_START.search(framed) is not None
+        or _ASKING_END.search(framed) is not None
+        # One character is searched with memchr, ten times as fast as several.
+        or ("(" in lower and "(scope)" in lower)
+    )
     if not (marks or letter or listed or asks):
         return frozenset()
 

@@ -161,8 +161,10 @@ class XmlValueReader:
             return value.strip(XML_BLANKS)
         # Not reported here: the repair renames it, reports that with its position, and the tree is
         # read again.
-        if any(str(other).lower() == name for other in element.attrib):
-            self.tangled = True
+        # A name in another case has a capital, which one call over all names excludes.
+        others = [*map(str, element.keys())]
+        if others and not "".join(others).islower():
+            self.tangled = self.tangled or name in map(str.lower, others)
         return None
 
     def text(self, element: Element | None) -> str | None:

@@ -123,3 +123,11 @@ def test_only_forms_that_mean_a_task_are_ids() -> None:
 
     assert len(task_ids_in(" ".join(f"W1.T{n}" for n in range(10_000)))) == 50
     assert task_ids_in("W1.T" * 100_000 + "wave 1 " * 100_000) == ()
+
+
+@pytest.mark.parametrize("task", ["", " ", "\n"])
+def test_an_empty_task_is_a_wrong_call_and_no_refusal(tmp_path: Path, task: str) -> None:
+    # As from a script whose variable is not set.
+    ended = run("gate", "--task", task, cwd=tmp_path)
+    assert ended.code == 2
+    assert "--task is empty; expected the id of a task" in ended.err

@@ -194,3 +194,25 @@ def test_unknown_messages_raise_nothing_and_accuse_nobody(message: object) -> No
     for at in range(len(messages)):
         changed = [*messages[:at], message, *messages[at:]]
         assert accepted(read_history(changed, tools=TOOLS, report=CLAIMING))
+
+
+class Lazy:
+    """A message whose parts are only read when somebody asks, and cannot be read any more."""
+
+    role = "assistant"
+
+    @property
+    def content(self) -> str:
+        raise ConnectionError("the database is gone")
+
+
+def test_a_message_that_cannot_be_read_hides_calls_and_raises_nothing() -> None:
+    messages = [
+        {"role": "user", "content": "Add it"},
+        Lazy(),
+        {"role": "assistant", "content": "x"},
+    ]
+    for report in (None, "x"):
+        activity = read_history(messages, tools=HistoryTools(), report=report)
+        assert not activity.complete
+        assert activity.why_incomplete == "message 2 of the history has an unknown form"

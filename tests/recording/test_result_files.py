@@ -269,6 +269,7 @@ HOSTILE = {
     "JSON": b'{"tests": []}',
     "deep JSON": b'{"a":' * 100_000,
     "broken JSON": b'{"results": {"tests": [',
+    "many objects": b'{"results": {"tests": [' + b"{}," * 2_000_000 + b"{}]}}",
     "TAP in name only": b"TAP version 13\n",
     "a log": b"all is ok, 12 passed\n" * 50_000,
 }
@@ -304,6 +305,38 @@ def test_hostile_but_readable_content_stays_within_bounds() -> None:
     windows = '<?xml version="1.0" encoding="windows-1252"?><testsuite><testcase name="Preis €"/>'
     found = read_result_file((windows + "</testsuite>").encode("cp1252"))
     assert found.passed_names == ("Preis €",)
+
+
+@pytest.mark.parametrize(
+    ("case", "failed"),
+    [
+        ('<testcase name="a" status="failed"/>', 1),
+        ('<testcase name="a" status="FAIL"/>', 1),
+        ('<testcase name="a" result="error"/>', 1),
+        ('<testcase name="a"><rerunFailure/></testcase>', 1),
+        ('<testcase name="a" status="run" result="completed"/>', 0),
+        ('<testcase name="a" status="passed"/>', 0),
+        ('<testcase name="a"><flakyFailure/></testcase>', 0),
+    ],
+)
+def test_a_failure_without_its_element_is_no_pass(case: str, failed: int) -> None:
+    found = read_result_file(junit(case))
+    assert (found.failed, found.is_passed) == (failed, not failed)
+
+
+@pytest.mark.parametrize(
+    "tap", [b"1..5\nok 1\n1..1\n", b"1..1\nok 1 - a\n1..2\n", b"1..9\n1..1\nok 1\n"]
+)
+def test_a_second_plan_hides_nothing(tap: bytes) -> None:
+    found = read_result_file(tap)
+    assert not found.is_passed
+    assert found.incomplete == "the file has plans that differ"
+
+
+def test_no_coverage_is_more_than_all() -> None:
+    line = '<line number="1" hits="1" condition-coverage="250% (5/2)"/>'
+    file = f'<coverage><class filename="a"><lines>{line}</lines></class></coverage>'
+    assert read_coverage_file(file.encode()).branch_percent == 100
 
 
 def test_a_file_that_cannot_be_read_names_what_to_do(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def test_every_argument_is_described_in_one_line_that_every_model_can_read(tmp_p
             assert 0 < len(description) <= MOST_CHARACTERS_OF_AN_ARGUMENT, (tool.name, name)
             assert isinstance(schema["type"], str), f"{tool.name}.{name} has no single type"
             assert schema.get("default", "some") not in (None, []), (tool.name, name)
+            assert schema.get("default") is not False, (tool.name, name)
 
         for part in parts(tool.input_schema):
             assert not {"anyOf", "maxLength", "maxItems", "minLength", "minItems"} & part.keys()

@@ -91,7 +91,7 @@ def test_a_report_is_found_by_its_number_in_a_shared_database(
 @pytest.mark.parametrize(
     ("named", "problem"),
     [
-        ({}, "no reply is named; expected exactly one of text, report and file"),
+        ({}, "no reply is named; expected exactly one of text, report, file, and agent"),
         ({"text": "", "report": 1}, "text and report are given; expected exactly one of"),
         ({"text": "a", "report": 1, "file": "b"}, "text and report and file are given"),
     ],

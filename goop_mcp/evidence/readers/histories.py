@@ -76,7 +76,7 @@ def read_history(
     number = 0
     for at, message in enumerate(messages[:end][-_MOST_MESSAGES:], 1):
         source = f"message {at}"
-        for step in _steps(message):
+        for step in _readable_steps(message):
             number += 1
             if number > _MOST_CALLS:
                 problem = problem or "the history has too many calls"
@@ -242,11 +242,20 @@ def _text(content: object) -> str:
 def _last_report(messages: Sequence[object], report: str | None) -> int | None:
     wanted = "".join((report or "").split())
     for at in range(len(messages) - 1, -1, -1):
-        texts = [step.value for step in _steps(messages[at]) if step.kind == "message"]
+        texts = [step.value for step in _readable_steps(messages[at]) if step.kind == "message"]
         if wanted and any(wanted in "".join(_text(text).split()) for text in texts):
             return at
 
     return None
+
+
+def _readable_steps(message: object) -> Sequence[_Step]:
+    """Return the steps in a message; one of an unknown form if it cannot be read."""
+    try:
+        return tuple(_steps(message))
+    except Exception:
+        # Properties of a framework's objects may do anything, such as ask a database.
+        return (_Step("unknown"),)
 
 
 def _steps(message: object) -> Iterator[_Step]:

@@ -19,7 +19,7 @@ from goop_mcp.protocols.factory.rules.structure import MISSING_FIELD
 from goop_mcp.protocols.factory.rules.success import NEXT_ACTION_MISSING, SUMMARY_MISSING
 from goop_mcp.validation.json_members import count_in, flag_in, others_in, text_in, texts_in
 from goop_mcp.validation.json_reading import ParsedValues
-from goop_mcp.validation.json_values import ValueReader, is_elided
+from goop_mcp.validation.json_values import Fields, ValueReader, is_elided
 from goop_mcp.validation.paths import PathBounds
 from goop_mcp.validation.safe_json import JsonObjectValue
 
@@ -37,8 +37,10 @@ _OWN_KEYS = {
     status: frozenset({"status", *(each.name for each in tables.FIELDS.get(status, ()))})
     for status in (*Status, None)
 }
+_STATUS = Fields(tables.STATUS, others=tables.KEYS)
+_FIELDS = {status: Fields(table, others=tables.KEYS) for status, table in tables.FIELDS.items()}
 _OTHER_FIELDS = {
-    status: [field for field in tables.OPTIONAL if field.name not in own]
+    status: Fields([field for field in tables.OPTIONAL if field.name not in own])
     for status, own in _OWN_KEYS.items()
 }
 """What a reply may hold in addition to the fields of its status."""
@@ -59,11 +61,11 @@ def read_reply(
     reader = ValueReader(tables.VALUE_RULES, bounds)
     # Before the fields are read: each of them asks whether its text is suspected.
     reader.look_for_template_text(values, strings)
-    reader.fields(tables.STATUS, values, "")
+    reader.fields(_STATUS, values, "")
     # After the repair of the status above, which decides what the rest has to be.
     status = _STATUSES.get(str(values.get("status")))
-    own = tables.FIELDS[status] if status is not None else ()
-    reader.fields(own, values, "")
+    if status is not None:
+        reader.fields(_FIELDS[status], values, "")
     # Most replies hold nothing but the fields of their status, and need no look at the others.
     if not values.keys() <= _OWN_KEYS[status]:
         reader.fields(_OTHER_FIELDS[status], values, "")

@@ -398,7 +398,8 @@ class ReportReader(ReportValueReader):
     def _parts(self, element: Element, path: str, known: frozenset[str]) -> dict[str, Element]:
         """Return the known children by name; keep the others as extensions, report doubles."""
         parts: dict[str, Element] = {}
-        stray = [element.text] if element.text and not element.text.isspace() else []
+        # Each access to a part of an element makes a new text, hence the name for it.
+        stray = [text] if (text := element.text) and not text.isspace() else []
 
         for child in element:
             tag = child.tag
@@ -413,8 +414,8 @@ class ReportReader(ReportValueReader):
             else:
                 parts[str(tag)] = child
 
-            if child.tail and not child.tail.isspace():
-                stray.append(child.tail)
+            if (tail := child.tail) and not tail.isspace():
+                stray.append(tail)
 
         if stray:
             self._stray_text(stray, path)
@@ -426,7 +427,8 @@ class ReportReader(ReportValueReader):
             return []
 
         items: list[Element] = []
-        stray = [element.text] if element.text and not element.text.isspace() else []
+        # Each access to a part of an element makes a new text, hence the name for it.
+        stray = [text] if (text := element.text) and not text.isspace() else []
 
         for child in element:
             if child.tag == name:
@@ -434,8 +436,8 @@ class ReportReader(ReportValueReader):
             else:
                 self._extension(child, path)
 
-            if child.tail and not child.tail.isspace():
-                stray.append(child.tail)
+            if (tail := child.tail) and not tail.isspace():
+                stray.append(tail)
 
         if stray:
             self._stray_text(stray, path)

@@ -81,9 +81,9 @@ _FILES = (
 
 def plain_agent(name: str) -> str:
     """Return `name` without the prefix under which projects install the agent (D-48)."""
-    for prefix in PREFIXES:
-        if name.startswith(prefix):
-            return name[len(prefix) :]
+    # Nearly every name is plain, and one call compares all prefixes.
+    if name.startswith(PREFIXES):
+        return name[len(next(each for each in PREFIXES if name.startswith(each))) :]
     return name
 
 

@@ -17,7 +17,7 @@ from goop_mcp.protocols.speckit.model import (
 from goop_mcp.protocols.speckit.rules import structure
 from goop_mcp.validation.json_members import count_in, flag_in, number_in, others_in, text_in
 from goop_mcp.validation.json_reading import ParsedValues
-from goop_mcp.validation.json_values import Field, ValueReader
+from goop_mcp.validation.json_values import Field, Fields, ValueReader
 from goop_mcp.validation.paths import PathBounds
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.safe_json import JsonObjectValue
@@ -52,13 +52,13 @@ def read_response(
     """
     reader = ValueReader(tables.VALUE_RULES, bounds)
     reader.look_for_template_text(values, strings)
-    reader.fields(tables.ENVELOPE, values, "")
+    reader.fields(_ENVELOPE, values, "")
     status = _STATUSES.get(str(values.get("status")))
     _read_result(values, status, reader)
     if status is Status.ERROR:
-        reader.fields((_ERROR,), values, "")
+        reader.fields(_WITH_ERROR, values, "")
     elif status is None and isinstance(error := values.get("error"), dict):
-        reader.fields(tables.ERROR, error, "/error")
+        reader.fields(tables.ERROR_OBJECT, error, "/error")
 
     # "status is success or error; success has result and no error, error has error and no result"
     # (S-13)
@@ -90,20 +90,38 @@ def read_response(
 
 
 _STATUSES = {status.value: status for status in Status}
-_RESULT = Field(
-    "result", tables.RESULT, structure.MISSING_FIELD, "an object with the fields of your table"
+_ENVELOPE = Fields(tables.ENVELOPE, others=_ENVELOPE_KEYS)
+_WITH_RESULT = Fields(
+    [
+        Field(
+            "result",
+            tables.RESULT,
+            structure.MISSING_FIELD,
+            "an object with the fields of your table",
+        )
+    ],
+    others=_ENVELOPE_KEYS,
 )
-_ERROR = Field(
-    "error", tables.ERROR_OBJECT, structure.MISSING_FIELD, "an object with type, code and message"
+_WITH_ERROR = Fields(
+    [
+        Field(
+            "error",
+            tables.ERROR_OBJECT,
+            structure.MISSING_FIELD,
+            "an object with type, code and message",
+        )
+    ],
+    others=_ENVELOPE_KEYS,
 )
-
-
-_RESULTS = {agent: (*table, *tables.NEXT_STEPS) for agent, table in tables.RESULTS.items()}
+_NEXT_STEPS = Fields(tables.NEXT_STEPS)
+_RESULTS = {agent: Fields((*table, *tables.NEXT_STEPS)) for agent, table in tables.RESULTS.items()}
+_PREVIOUS = {agent: Fields(table) for agent, table in tables.RESULTS.items()}
+_WORKFLOW, _FEEDBACK = Fields(tables.WORKFLOW), Fields(tables.FEEDBACK)
 
 
 def _read_result(values: JsonObjectValue, status: Status | None, reader: ValueReader) -> None:
     if status is Status.SUCCESS:
-        reader.fields((_RESULT,), values, "")
+        reader.fields(_WITH_RESULT, values, "")
 
     result = values.get("result")
     if not isinstance(result, dict) or status is Status.ERROR:
@@ -111,7 +129,7 @@ def _read_result(values: JsonObjectValue, status: Status | None, reader: ValueRe
 
     agent = values.get("agent")
     table = _RESULTS.get(agent) if isinstance(agent, str) else None
-    reader.fields(tables.NEXT_STEPS if table is None else table, result, "/result")
+    reader.fields(_NEXT_STEPS if table is None else table, result, "/result")
 
 
 def _error(values: Values) -> ErrorDetail:
@@ -140,7 +158,7 @@ def _error(values: Values) -> ErrorDetail:
 def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ParsedValues[WorkflowContext]:
     """Read a WORKFLOW_CONTEXT."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
-    reader.fields(tables.WORKFLOW, values, "")
+    reader.fields(_WORKFLOW, values, "")
     # Earlier answers may quote template text; they were judged when they came.
     reader.template_texts(values, but="previous_results")
     previous = values.get("previous_results")
@@ -152,7 +170,7 @@ def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ParsedValues[W
         if isinstance(answer, dict):
             # An earlier answer was judged when it came; only its paths are checked again, since
             # the workspace may be another one by now.
-            table, result = tables.RESULTS.get(agent), answer.get("result")
+            table, result = _PREVIOUS.get(agent), answer.get("result")
             if table is not None and isinstance(result, dict):
                 seen = ValueReader(reader.rules, reader.bounds)
                 seen.fields(table, result, f"/previous_results/{agent}/result")
@@ -174,7 +192,7 @@ def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ParsedValues[W
 def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ParsedValues[FeedbackContext]:
     """Read a FEEDBACK_CONTEXT."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
-    reader.fields(tables.FEEDBACK, values, "")
+    reader.fields(_FEEDBACK, values, "")
     reader.template_texts(values)
     listed = values.get("issues_to_fix")
     if listed == []:

@@ -111,8 +111,12 @@ def _listed(schema: Mapping[str, JsonValue]) -> _Schema:
 
 
 def _goes_without_saying(default: JsonValue, schema: Mapping[str, JsonValue]) -> bool:
-    """Whether a default is nothing, or the first of the choices, where a reader expects it."""
+    """Whether a default is nothing, false, or the first of the choices: a reader expects it."""
     choices = schema.get("enum")
+    # Not by `in`: 0 equals False, and is a default that says something.
+    if default is False:
+        return True
+
     return default in (None, [], "") or (isinstance(choices, list) and choices[0] == default)
 
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import Field
 
@@ -21,7 +20,9 @@ from goop_mcp.server.tools.replies import (
     DetailLevel,
     Iteration,
     JudgingMode,
+    KeptOf,
     Known,
+    LastKept,
     MaxIterations,
     PhaseName,
     PreviousRules,
@@ -41,21 +42,9 @@ __all__ = ["ProjectTools"]
 _ClaimsChecked = Annotated[
     bool,
     Field(
-        description="Only if what it names is real; false: the project is elsewhere.",
+        description="Only if what it names is real; false: project elsewhere.",
         strict=True,
     ),
-]
-
-
-_KeptOf = Annotated[
-    str | None,
-    Field(
-        description="With last=true, instead of text: the agent whose last reply the hooks kept.",
-        max_length=200,
-    ),
-]
-_Last = Annotated[
-    bool, Field(description="True: the last kept reply of agent is meant.", strict=True)
 ]
 
 
@@ -72,8 +61,8 @@ class ProjectTools:
         *,
         report: ReportNumber = None,
         file: ReplyFile = None,
-        agent: _KeptOf = None,
-        last: _Last = False,
+        agent: KeptOf = None,
+        last: LastKept = False,
         protocol: ProtocolName = "auto",
         mode: JudgingMode = "lenient",
         expected_agent: AgentName = None,
@@ -93,11 +82,6 @@ class ProjectTools:
         ADL.md, state.json and HANDOFF.md up to date; what people wrote stays, and secrets are
         redacted. A rejected reply is only counted; the same report again is a duplicate.
         """
-        if (agent is not None) != last:
-            raise ToolError(
-                "agent and last=true go together: record_report(agent=NAME, last=true) records the"
-                " last reply of that agent; expected_agent names the agent of another reply"
-            )
         if check_workspace:
             self._application.require_folder()
 
@@ -110,7 +94,9 @@ class ProjectTools:
             previous_rules=previous_rules or [],
             context=context,
         )
-        reply = find_reply(self._application, text=text, report=report, file=file, agent=agent)
+        reply = find_reply(
+            self._application, text=text, report=report, file=file, agent=agent, last=last
+        )
         recorded = services.record_report.record_report(
             reply.text,
             known,
@@ -135,7 +121,7 @@ class ProjectTools:
     ) -> Annotated[CallToolResult, StatusModel]:
         """Show the project's status: phase, gates, waves, tasks, blockers and what to run next.
 
-        Use it when you begin, and whenever you are not sure where the work is. It also says what
+        Use it when you begin, and when not sure where the work is. It also says what
         the next gate lacks, and where state.json, documents and reports disagree. It changes
         nothing.
         """

@@ -35,7 +35,9 @@ __all__ = [
     "DetailLevel",
     "Iteration",
     "JudgingMode",
+    "KeptOf",
     "Known",
+    "LastKept",
     "MaxIterations",
     "PhaseName",
     "PreviousRules",
@@ -53,7 +55,7 @@ LOOKING: Final = "looking for the files that the reply names"
 ReplyText = Annotated[
     str | None,
     Field(
-        description="The agent's complete reply, unchanged; or report, or file.",
+        description="The agent's complete reply, unchanged.",
         max_length=DEFAULT_LIMITS.text_bytes,
     ),
 ]
@@ -63,14 +65,22 @@ ReportNumber = Annotated[
 ReplyFile = Annotated[
     str | None,
     Field(
-        description="Instead of text: path of a file in the project.",
+        description="Instead of text: a path in the project.",
         max_length=_LONGEST_PATH,
     ),
 ]
+KeptOf = Annotated[
+    str | None,
+    Field(
+        description="Instead of text, with last: whose last reply, kept by hooks.",
+        max_length=200,
+    ),
+]
+LastKept = Annotated[bool, Field(description="true with agent.", strict=True)]
 ProtocolName = Annotated[ProtocolChoice, Field(description="Of the envelope; auto detects it.")]
 JudgingMode = Annotated[
     Literal["lenient", "strict"],
-    Field(description="strict makes each repair an error."),
+    Field(description="strict: a repair is an error."),
 ]
 AgentName = Annotated[
     str | None,
@@ -81,12 +91,12 @@ AgentName = Annotated[
 ]
 PhaseName = Annotated[
     str | None,
-    Field(description="The workflow phase, such as execute.", max_length=200),
+    Field(description="Workflow phase, such as execute.", max_length=200),
 ]
 WithClaims = Annotated[
     bool,
     Field(
-        description="Also verify the files, commits, state and memories it names.",
+        description="Also verify files, commits, state and memories it names.",
         strict=True,
     ),
 ]
@@ -107,7 +117,7 @@ PreviousRules = Annotated[
 ]
 Known = Annotated[
     AnyObject | None,
-    Field(description="What else you know, above all the state_changes you stored."),
+    Field(description="What else you know, above all stored state_changes."),
 ]
 
 
@@ -134,6 +144,8 @@ class ReplyTools:
         *,
         report: ReportNumber = None,
         file: ReplyFile = None,
+        agent: KeptOf = None,
+        last: LastKept = False,
         protocol: ProtocolName = "auto",
         mode: JudgingMode = "lenient",
         expected_agent: AgentName = None,
@@ -146,11 +158,13 @@ class ReplyTools:
 
         Use it on every reply of a subagent before acting on it, and on your own report before
         sending it. It names every error with line and fix: send the feedback back, or fix your
-        report by it. Form is repaired; a missing status or a reply that was cut off never is.
+        report by it. Form is repaired; a missing status or a cut-off reply never is.
         """
         expected = Expectations(agent=expected_agent, phase=expected_phase)
         here, rules = self._application, self._application.rules
-        find = partial(find_reply, here, text=text, report=report, file=file)
+        find = partial(
+            find_reply, here, text=text, report=report, file=file, agent=agent, last=last
+        )
 
         # Read within the judging function, as a report or file is read on the worker thread.
         def judged() -> CallToolResult:
@@ -188,6 +202,8 @@ class ReplyTools:
         *,
         report: ReportNumber = None,
         file: ReplyFile = None,
+        agent: KeptOf = None,
+        last: LastKept = False,
         protocol: ProtocolName = "auto",
         mode: JudgingMode = "lenient",
         expected_agent: AgentName = None,
@@ -227,12 +243,14 @@ class ReplyTools:
             rules=self._application.rules,
         )
 
-        find = partial(find_reply, self._application, text=text, report=report, file=file)
+        here = self._application
+        find = partial(
+            find_reply, here, text=text, report=report, file=file, agent=agent, last=last
+        )
 
         def routed() -> CallToolResult:
             reply = find().text
             if check_workspace:
-                here = self._application
                 here.require_folder()
                 decision = route(
                     reply,

@@ -27,7 +27,7 @@ class RuleTools:
         rule: Annotated[
             str,
             Field(
-                description="Its id in a finding, such as goop_report/unknown-status.",
+                description="As in a finding, such as goop_report/unknown-status.",
                 max_length=200,
             ),
         ],

@@ -1,8 +1,10 @@
 """Hooks keep the last reply of each agent, so that it is recorded by the name of the agent."""
 
 import json
+import sys
 
 import pytest
+from mcp.client.stdio import StdioServerParameters
 
 from goop_mcp.context import AppContext
 from goop_mcp.server import create_server
@@ -60,11 +62,47 @@ def test_a_kept_reply_is_recorded_by_the_name_of_its_agent(
                 "no reply of goop-tester is kept, only those of goop-executor: the hooks",
             ),
         ):
-            refused = server.tool("record_report", **wrong)
-            assert refused.is_error
-            assert problem in text_of(refused)
+            for tool in ("record_report", "validate_report", "route_next_action"):
+                refused = server.tool(tool, **wrong)
+                assert refused.is_error
+                assert problem in text_of(refused)
 
     assert TIGER.encode() not in (project.project / ".goopspec" / "goop.db").read_bytes()
+
+
+def test_a_kept_reply_is_judged_and_routed_by_the_name_of_its_agent_over_stdio(
+    project: Host,
+) -> None:
+    answers = {}
+    for agent, text in (
+        ("goop-executor", f"Done as asked.\n\n{report('W1.T2', summary='Found it.')}"),
+        ("goop-tester", BAD),
+    ):
+        project.configure(ask_again=0)
+        project.send(EVENT, agent_type=f"goop-mcp:{agent}", last_assistant_message=text)
+        answers[agent] = text
+
+    command = StdioServerParameters(
+        command=sys.executable, args=["-m", "goop_mcp", "serve"], cwd=project.project
+    )
+    with connect(command, "auto") as server:
+        for tool in ("validate_report", "route_next_action"):
+            for agent, text in answers.items():
+                kept_one = server.tool(tool, agent=agent, last=True)
+                assert not kept_one.is_error, text_of(kept_one)
+                # As if the orchestrator had written the whole reply out again.
+                retyped = server.tool(tool, text=text)
+                assert text_of(kept_one) == text_of(retyped)
+                assert kept_one.structured_content == retyped.structured_content
+
+            # As models send them: a text for a boolean.
+            assert server.tool(tool, agent="goop-executor", last="true").structured_content
+        assert text_of(server.tool("validate_report", agent="goop-executor", last=True)).startswith(
+            "accepted: goop_report 0.1.6, status COMPLETE, agent goop-executor, task_id W1.T2"
+        )
+        assert text_of(server.tool("validate_report", agent="goop-tester", last=True)).startswith(
+            "rejected: "
+        )
 
 
 def test_what_a_hook_has_recorded_is_a_duplicate_with_its_number(host: Host) -> None:

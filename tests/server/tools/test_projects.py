@@ -100,7 +100,7 @@ def test_a_reply_is_judged_and_recorded_by_its_file_or_the_number_of_its_report(
     assert text_of(again).startswith("duplicate: the same report was recorded as report 1 ")
 
     for wrong, problem in (
-        ({}, "no reply is named; expected exactly one of text, report and file"),
+        ({}, "no reply is named; expected exactly one of text, report, file, and agent"),
         ({"text": "a", "report": 1}, "text and report are given; expected exactly one of"),
         ({"report": 2}, "there is no report 2; goop-mcp reports list and goop://reports"),
         ({"file": "../reply.md"}, "leads out of the workspace"),

@@ -14,6 +14,7 @@ __all__ = ["CONTRADICTION_RULES"]
 
 _SUMMARY = '"summary": "Designed a data pipeline with four agents",'
 _METRICS = ("tests_failed", "failed_tests", "test_failures", "tests_failing")
+_FAILURES = frozenset(_METRICS)
 _LISTS = ("checks", "verification", "validation", "tests", "quality_gates")
 _TEXTS = ("evidence", "details", "output", "result", "message", "text", "summary")
 _PASSED = frozenset({"pass", "passed", "success", "ok"})
@@ -100,12 +101,13 @@ def _success_with_error(reply: Reply, _expected: Expectations) -> Hit | None:
     ),
 )
 def _success_with_questions(reply: Reply, _expected: Expectations) -> Hit | None:
+    if reply.status is not Status.SUCCESS or not reply.questions:
+        return None
+
     questions = [
-        each
-        for each in reply.questions or ()
-        if not any(each.extensions.get(name) for name in _ANSWERED)
+        each for each in reply.questions if not any(each.extensions.get(name) for name in _ANSWERED)
     ]
-    if reply.status is not Status.SUCCESS or not questions:
+    if not questions:
         return None
 
     message = f"status is success, and {len(questions)} questions are open; expected none"
@@ -166,11 +168,16 @@ def _contradicting_texts(reply: Reply, _expected: Expectations) -> list[Hit | Pr
     if reply.status is not Status.SUCCESS:
         return None
 
-    contradictions: list[Hit | Problem] = [
-        _contradiction(f"metrics count {name} {count:g}", f"/metrics/{name}", f"{count:g}")
-        for name in _METRICS
-        if isinstance(count := (reply.metrics or {}).get(name), int | float) and count > 0
-    ]
+    contradictions: list[Hit | Problem] = []
+    metrics = reply.metrics
+    # Most metrics count no failures, which one comparison of the names shows.
+    if metrics and not _FAILURES.isdisjoint(metrics):
+        contradictions = [
+            _contradiction(f"metrics count {name} {count:g}", f"/metrics/{name}", f"{count:g}")
+            for name in _METRICS
+            if isinstance(count := metrics.get(name), int | float) and count > 0
+        ]
+
     shown = summary_failure(reply.summary) if reply.summary else None
     if shown is not None:
         contradictions.append(

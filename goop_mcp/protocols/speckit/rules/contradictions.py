@@ -41,22 +41,29 @@ def _passed_gates(response: Response) -> list[tuple[str, Values]]:
 
 def _against_counts(details: Values) -> list[tuple[str, str]]:
     """Return what in the details of a passed gate says that it did not pass, with its key."""
-    bad = [
-        (name, count)
-        for name in details
-        if name in _BAD_COUNTS and (count := number(details, name))
-    ]
+    # Asked of each passed gate: a set comparison clears those that count nothing bad.
+    bad = (
+        []
+        if _BAD_COUNTS.isdisjoint(details)
+        else [
+            (name, count)
+            for name in details
+            if name in _BAD_COUNTS and (count := number(details, name))
+        ]
+    )
     if bad:
         # Failures are named before errors, in whatever order the reply lists them.
         bad.sort(key=lambda each: _BAD_ORDER.index(each[0]))
         return [(name, f"{name} is {count:g}") for name, count in bad if count > 0]
 
-    total, passed = number(details, "total"), number(details, "passed")
+    total = number(details, "total")
+    if total is None:
+        return []
     # A gate over nothing passes by definition; that is what makes it worthless.
-    if total is not None and total <= 0:
+    if total <= 0:
         return [("total", "total is 0: nothing ran")]
 
-    if total is not None and passed is not None:
+    if (passed := number(details, "passed")) is not None:
         others = sum(number(details, name) or 0 for name in details if name in _OTHERS)
         # Some runners count a test that passed at the second try as passed, others next to the
         # passed ones.
@@ -94,17 +101,18 @@ def _texts(response: Response) -> list[tuple[str, str, str]]:
     if response.agent != "test":
         return []
 
-    texts = [
-        (
-            f"gate {excerpt(name, 40)}",
-            f"/result/quality_gates/{escape_pointer(name)}{inner}/{escape_pointer(key)}",
-            text,
-        )
-        for name, gate in _passed_gates(response)
-        for inner, values in (("", gate), ("/details", section(gate, "details")))
-        for key, text in values.items()
-        if text.__class__ is str and key not in _NO_RESULTS and text.strip()
-    ]
+    texts: list[tuple[str, str, str]] = []
+    for name, gate in _passed_gates(response):
+        for inner, values in (("", gate), ("/details", section(gate, "details"))):
+            # Loops in place of a comprehension, and the class before the rest: nearly every gate
+            # of a reply has counts alone, and passes here without a call.
+            for key, text in values.items():
+                if text.__class__ is str and key not in _NO_RESULTS and text.strip():
+                    path = (
+                        f"/result/quality_gates/{escape_pointer(name)}{inner}/{escape_pointer(key)}"
+                    )
+                    texts.append((f"gate {excerpt(name, 40)}", path, text))
+
     for place, criterion in enumerate(items(response.result, "success_criteria") or ()):
         if isinstance(criterion, dict) and criterion.get("status") == "PASSED":
             texts += [

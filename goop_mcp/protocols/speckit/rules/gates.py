@@ -194,8 +194,12 @@ def _coverage_below_required(response: Response, _expected: Expectations) -> Hit
         return None
 
     gate = section(section(response.result, "quality_gates"), "coverage")
-    overall, required = (number(section(gate, "details"), name) for name in ("overall", "required"))
-    if gate.get("status") != "PASSED" or overall is None or required is None or overall >= required:
+    if gate.get("status") != "PASSED":
+        return None
+
+    details = section(gate, "details")
+    overall, required = number(details, "overall"), number(details, "required")
+    if overall is None or required is None or overall >= required:
         return None
     return Hit(
         message=(
