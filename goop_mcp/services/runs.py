@@ -97,7 +97,7 @@ class RunViews:
         ledger = Ledger(store)
         run = ledger.run(id)
         with self._lock:
-            # A run that goes on with another graph begins anew with its steps.
+            # A run that goes on with another graph begins again with its steps.
             view = self._known.pop((id, run.graph_hash), None) or RunView(id, ledger.graph(run))
             view.follow(read_events(store, id, after=view.seq))
             self._known[id, run.graph_hash] = view
