@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from threading import Lock
 from typing import NamedTuple
 
@@ -130,11 +131,13 @@ def waiting_steps(store: Store, *, most: int = 20) -> list[WaitingStep]:
     """Return the gates and tasks of all runs that wait for a person, at most `most`."""
 
     def read(reading: ReadTransaction) -> list[WaitingStep]:
-        return [
+        found = (
             _waiting_step(task)
             for run in reading.graphs.runs(limit=_MOST_WAITING_RUNS)
             for task in reading.graphs.tasks(run.id, state="input_required")
-        ][:most]
+        )
+        # No further run is read once there are enough.
+        return list(islice(found, most))
 
     return store.read(read)
 

@@ -1,6 +1,7 @@
 """The pages of runs: the list, one run as a picture and a table, and what was asked of an agent."""
 
 import json
+from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 from weakref import WeakKeyDictionary
@@ -36,6 +37,7 @@ _TASK_KINDS: Final = {
 }
 _LISTED: Final = 25
 _TASKS: Final = 200
+_ASKED: Final = 50
 _ATTEMPTS: Final = 20
 _LONGEST: Final = 20_000
 _LONGEST_NOTE: Final = 2_000
@@ -71,7 +73,12 @@ def _run(visit: Visit) -> Response:
     picture = services.runs.draw_run(store, view)
     tasks = list(view.tasks.values())
     # What a person is asked comes with its answers, which depend on what the task has done.
-    asked = [services.runs.waiting_step(store, view.id, each.id) for each in view.waiting_for]
+    asked = []
+    for each in view.waiting_for[:_ASKED]:
+        # Somebody else may have decided since the run was read.
+        with suppress(RunError):
+            asked.append(services.runs.waiting_step(store, view.id, each.id))
+
     more = f"/runs/{quote(view.id)}?from={first + _TASKS}"
 
     return visit.show(
@@ -83,7 +90,7 @@ def _run(visit: Visit) -> Response:
         has_ended=view.state in RUN_ENDED,
         # The picture is markup of ours, in which the names are escaped.
         picture=None if picture is None else visible(picture),
-        asked=asked[:_TASKS],
+        asked=asked,
         tasks=tasks[first : first + _TASKS],
         ended=ENDED,
         all=len(tasks),

@@ -209,8 +209,8 @@ def test_all_wrong_arguments_are_reported_at_once_one_line_each(connection: Conn
         "validate_report was not run; fix the arguments and call it again:",
         (
             "- validate_report has no argument 'txt'; did you mean 'text'? It takes text, report,"
-            " file, protocol, mode, expected_agent, expected_phase, check_workspace,"
-            " detail"
+            " file, agent, last, protocol, mode, expected_agent, expected_phase,"
+            " check_workspace, detail"
         ),
         f"- protocol is a number; expected one of {PROTOCOLS}",
         "- mode is 'strikt'; expected one of lenient, strict; did you mean 'strict'?",
