@@ -50,6 +50,7 @@ class Evidence(DataStruct, frozen=True, kw_only=True):
             ("files", self.files, (ObservedFile,)),
             ("runs", () if callable(self.runs) else self.runs, (RecordedRun,)),
             ("tree", (self.tree,), (WorkTree, type(None))),
+            ("changed", (self.changed,), (Mapping,)),
         )
         for name, values, kinds in wanted:
             for value in values:

@@ -242,13 +242,12 @@ class GitCall:
 
     def end(self) -> None:
         """End it with all that it started, such as filters, and wait for it."""
-        with suppress(ProcessLookupError, PermissionError):
-            if self.process.returncode is not None:
-                pass
-            elif hasattr(os, "killpg"):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            else:
-                self.process.kill()
+        if self.process.returncode is None:
+            with suppress(ProcessLookupError, PermissionError):
+                if hasattr(os, "killpg"):
+                    os.killpg(self.process.pid, signal.SIGKILL)
+                else:
+                    self.process.kill()
         self.process.wait()
         self._close()
 

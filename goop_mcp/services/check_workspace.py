@@ -17,7 +17,7 @@ from goop_mcp.validation.evidence_rules import FILE_NOT_TOUCHED
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
-from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.verdict import TIERS, Tier, Verdict
 from goop_mcp.workspace.claimed_changes import check_changes
 from goop_mcp.workspace.claimed_files import Looked
@@ -25,8 +25,10 @@ from goop_mcp.workspace.evidence import check_claims
 from goop_mcp.workspace.files import ProjectFiles
 
 if TYPE_CHECKING:
-    from goop_mcp.evidence.evidence import EvidenceSource
+    from goop_mcp.evidence.evidence import EvidenceSource, Observed
+    from goop_mcp.evidence.recorded_runs import KnownRuns
     from goop_mcp.store.interface import Store
+    from goop_mcp.validation.pipeline import Examination
 
 __all__ = ["check_workspace"]
 
@@ -52,9 +54,10 @@ def check_workspace(
     `store` is the project's memory, None if there is none; `session_state` the state of a request's
     session, None if unknown. `looked` receives the number of files checked so far. After `seconds`
     the rest is not checked, subjects and commits are not compared with files (see `check_claims`),
-    and of the changed files only those that the evidence does not show. The
-    other arguments are those of `validate`. Reads only: nothing is changed, no file that the reply
-    names is opened, and nothing outside `project` is accessed.
+    and of the changed files only those that the evidence does not show. The other arguments are
+    those of `validate`. Reads only: nothing is changed, no file that the reply names is opened, and
+    nothing outside `project` is accessed. Raises UnknownNameError for an unknown protocol, mode or
+    tier.
     """
     files = ProjectFiles(project)
     expected = expect_of_project(files.root, NOTHING_EXPECTED if expected is None else expected)
@@ -94,12 +97,29 @@ def check_workspace(
 
     if observed is None and known is None and require == "claimed":
         return examined.verdict(found)
-
     if require not in TIERS:
         raise UnknownNameError("tier", str(require), TIERS)
 
+    return _compared(
+        examined, files, found, observed, known, base=base, require=require, seconds=seconds
+    )
+
+
+def _compared(
+    examined: "Examination",
+    files: ProjectFiles,
+    found: list[Problem],
+    observed: "Observed | None",
+    known: "KnownRuns | None",
+    *,
+    base: str | None,
+    require: Tier,
+    seconds: float | None,
+) -> Verdict:
+    """Return the verdict with what the agent was seen to do; `found` is what the project shows."""
     from goop_mcp.evidence.judging import judge_evidence  # noqa: PLC0415
 
+    claims = examined.claims()
     judged = judge_evidence(
         claims,
         observed,

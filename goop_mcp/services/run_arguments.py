@@ -128,6 +128,7 @@ def main(arguments: Sequence[str], *, before: object) -> int | None:
     if signal.getsignal(signal.SIGINT) is before:
         # From here on an interrupt has to end what was started, and to remove temporary files.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    git = None
     try:
         git = asked_git(named_folder(read.project) or os.curdir)
         return services.run_check.run_recorded(read, meanwhile=_load, git=git)
@@ -136,6 +137,10 @@ def main(arguments: Sequence[str], *, before: object) -> int | None:
         return None
     except KeyboardInterrupt:
         return _INTERRUPTED
+    finally:
+        # It may wait for a file that never ends, where nothing was run that would end it.
+        if git is not None:
+            git.end()
 
 
 def _load(request: "RunRequest") -> None:

@@ -271,9 +271,9 @@ _RUNS: Final = _select(
     " AND (:before = '' OR created_at < :before OR (created_at = :before AND id > :id))"
     " ORDER BY created_at DESC, id LIMIT :limit",
 )
-_OPEN_RUNS: Final = (
+_ALL_EVENTS: Final = (
     "SELECT count(*) AS count, coalesce(sum(last_seq), 0) AS events"
-    " FROM {goop}graph_runs WHERE {mine} AND ended_at IS NULL"
+    " FROM {goop}graph_runs WHERE {mine}"
 )
 _TOO_OLD: Final = (
     "SELECT id FROM {goop}graph_runs WHERE {mine} AND ended_at IS NOT NULL"
@@ -326,6 +326,9 @@ _ATTEMPTS: Final = _select(
     GraphAttemptRow, "AND run = :run AND task = :task ORDER BY round, number"
 )
 _ALL_ATTEMPTS: Final = _select(GraphAttemptRow, "AND run = :run ORDER BY task, round, number")
+_LAST_ATTEMPTS: Final = _select(
+    GraphAttemptRow, "AND run = :run AND task = :task ORDER BY round DESC, number DESC LIMIT :limit"
+)
 _OPEN_ATTEMPTS: Final = _select(
     GraphAttemptRow, "AND run = :run AND task = :task AND ended_at IS NULL ORDER BY round, number"
 )
@@ -416,12 +419,12 @@ class GraphReader:
         values = {"all": int(include_ended), "before": at, "id": id, "limit": limit}
         return self._records(GraphRunRow, _RUNS, **values)
 
-    def open_runs(self) -> tuple[int, int]:
-        """Return how many runs have not ended, and the number of all their events.
+    def event_count(self) -> tuple[int, int]:
+        """Return how many runs there are, and how many events in all of them.
 
-        One of them differs after each step of a run, until it has ended.
+        After each step of a run the second is larger; only removing old runs makes it smaller.
         """
-        ((count, events),) = self._ask(_OPEN_RUNS, {})
+        ((count, events),) = self._ask(_ALL_EVENTS, {})
         return int(count), int(events)
 
     def unfinished_run(self, name: str) -> GraphRunRow | None:
@@ -488,6 +491,11 @@ class GraphReader:
         return self._records(
             GraphAttemptRow, _OPEN_ATTEMPTS if unended else _ATTEMPTS, run=run, task=task
         )
+
+    def last_attempts(self, run: str, task: str, *, limit: int) -> list[GraphAttemptRow]:
+        """Return the newest attempts of a task, at most `limit`, in order."""
+        found = self._records(GraphAttemptRow, _LAST_ATTEMPTS, run=run, task=task, limit=limit)
+        return found[::-1]
 
     def attempt_count(self, run: str, task: str, *, round: int) -> int:
         """Return how many messages of a task were written down in a round."""

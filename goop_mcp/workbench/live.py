@@ -50,7 +50,7 @@ class LiveChanges:
                 lambda reading: (
                     reading.revision(),
                     reading.reports_changed_at(),
-                    reading.graphs.open_runs(),
+                    reading.graphs.event_count(),
                 )
             )
             files = self._etags(_ADDRESSES)

@@ -9,11 +9,13 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from goop_mcp.errors import GoopError
 from goop_mcp.workspace.git_links import leads_elsewhere
@@ -43,6 +45,8 @@ _SAFE = (
 _MOST_WALKED = 5_000
 """How many commits one search for the refs of a commit visits at most."""
 
+_MOST_ANSWERED = 64 * 1024 * 1024
+_MOST_COMPLAINED = 16 * 1024
 _LARGEST_INDEX = 2 * 1024 * 1024
 _MOST_DIFFERING = 500
 
@@ -226,14 +230,18 @@ class Repository:
         The paths are those from this folder. None where the repository is too large to look at each
         file, or too many differ. Raises GitError.
         """
-        index = _index_of(self.folder)
-        if index is None or index.stat().st_size > _LARGEST_INDEX:
+        try:
+            index = _index_of(self.folder)
+            if index is None or index.stat().st_size > _LARGEST_INDEX:
+                return None
+        except OSError:
             return None
 
         differing: dict[str, tuple[int, int]] = {}
         for path, stamp in self.stamps(()).items():
             try:
-                real = os.lstat(self.folder / path)
+                # As text: thousands of `Path` take longer than looking at the files.
+                real = os.lstat(f"{self.folder}{os.sep}{path}")
             except OSError:
                 # A file that is gone is no file that an agent can leave unchanged.
                 continue
@@ -301,25 +309,59 @@ def _answer(
             f"git cannot be started ({(error.strerror or 'unknown reason').lower()})"
         ) from None
 
+    late = threading.Event()
+
+    def end_late() -> None:
+        late.set()
+        _kill(process)
+
+    timer = threading.Timer(seconds, end_late)
+    # In a thread of its own: git answers while it still reads, and neither may wait for the other.
+    writer = threading.Thread(target=_write, args=(process, given), daemon=True)
     with process:
-        try:
-            answer, complaint = process.communicate(given, timeout=seconds)
-        except subprocess.TimeoutExpired:
-            # Git may have started processes, so that its whole group is killed.
-            with suppress(ProcessLookupError):
-                if hasattr(os, "killpg"):
-                    os.killpg(process.pid, signal.SIGKILL)
-                else:
-                    process.kill()
+        timer.start()
+        writer.start()
+        answer, complaint = _read(process.stdout, _MOST_ANSWERED), b""
+        if len(answer) > _MOST_ANSWERED:
+            _kill(process)
+        else:
+            complaint = _read(process.stderr, _MOST_COMPLAINED)
+        process.wait()
+        timer.cancel()
+        writer.join()
 
-            raise GitTooSlowError(f"git did not answer within {seconds:.2g} seconds") from None
-
+    if late.is_set():
+        raise GitTooSlowError(f"git did not answer within {seconds:.2g} seconds")
+    if len(answer) > _MOST_ANSWERED:
+        raise GitError("the repository has too many files to look at")
     if process.returncode != 0:
         # The text of git itself is not shown, because it may contain paths of this machine.
         text = complaint.decode("utf-8", "replace")
         reasons = (reason for part, reason in _REASONS.items() if part in text)
         raise GitError(next(reasons, "git refuses to read the repository"))
     return answer
+
+
+def _write(process: "subprocess.Popen[bytes]", given: bytes) -> None:
+    if process.stdin is not None:
+        # Git that has ended reads no more, which its exit status explains.
+        with suppress(OSError, ValueError):
+            process.stdin.write(given)
+            process.stdin.close()
+
+
+def _read(stream: IO[bytes] | None, most: int) -> bytes:
+    """Return what is written to `stream` until its end; more than `most` bytes are cut."""
+    return b"" if stream is None else stream.read(most + 1)
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    # Git may have started processes, so that its whole group is killed.
+    with suppress(ProcessLookupError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
 
 
 def _commits(answer: bytes) -> Iterator[tuple[str, str]]:

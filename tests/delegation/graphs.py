@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from goop_mcp.delegation.graph import Graph
-from goop_mcp.delegation.parts import GraphAgent, GraphTask
+from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphLimits, GraphRetry, GraphTask
+from goop_mcp.validation.samples import COMPLETE_REPLY
 
 LOGIN = """\
 graph = 1
@@ -95,4 +96,33 @@ def chain() -> Graph:
             GraphTask("a", agent="worker", prompt="Do task a"),
             GraphTask("b", agent="worker", prompt="Do task b", needs=("a",)),
         ),
+    )
+
+
+class Team:
+    """An agent that answers each prompt by its first word, and remembers what it was asked."""
+
+    def __init__(self, **replies: str) -> None:
+        self.replies = replies
+        self.asked: list[str] = []
+
+    async def __call__(self, text: str) -> str:
+        self.asked.append(text)
+        word = text.split(maxsplit=1)[0].rstrip(":").lower()
+        return self.replies.get(word, COMPLETE_REPLY)
+
+
+def login(**limits: int) -> Graph:
+    """Return a graph whose agents answer once, with an optional task and a gate."""
+    return Graph(
+        name="login",
+        agents=(GraphAgent("team", retry=GraphRetry(max_attempts=1)),),
+        tasks=(
+            GraphTask("plan", agent="team", prompt="Plan ${input.goal}"),
+            GraphTask("api", agent="team", prompt="Api: ${plan.summary}", needs=("plan",)),
+            GraphTask("docs", agent="team", prompt="Docs: write", needs=("plan",), optional=True),
+            GraphTask("test", agent="team", prompt="Test it", needs=("api", "docs", "ship")),
+        ),
+        gates=(GraphGate("ship", question="Ship it?", needs=("api",)),),
+        limits=GraphLimits(**limits),
     )

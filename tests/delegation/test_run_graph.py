@@ -9,16 +9,13 @@ import pytest
 from goop_mcp.delegation.graph import (
     Graph,
     GraphAgent,
-    GraphGate,
-    GraphLimits,
-    GraphRetry,
     GraphTask,
 )
 from goop_mcp.delegation.ledger import Ledger, RunError
 from goop_mcp.delegation.runner import GraphOutcome, resume, run_graph
 from goop_mcp.store.interface import Store
 from goop_mcp.store.opening import open_store
-from goop_mcp.validation.samples import COMPLETE_REPLY
+from tests.delegation.graphs import Team, login
 from tests.postgres import Database
 
 
@@ -34,34 +31,6 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-class Team:
-    """An agent that answers each prompt by its first word, and remembers what it was asked."""
-
-    def __init__(self, **replies: str) -> None:
-        self.replies = replies
-        self.asked: list[str] = []
-
-    async def __call__(self, text: str) -> str:
-        self.asked.append(text)
-        word = text.split(maxsplit=1)[0].rstrip(":").lower()
-        return self.replies.get(word, COMPLETE_REPLY)
-
-
-def graph(**limits: int) -> Graph:
-    return Graph(
-        name="login",
-        agents=(GraphAgent("team", retry=GraphRetry(max_attempts=1)),),
-        tasks=(
-            GraphTask("plan", agent="team", prompt="Plan ${input.goal}"),
-            GraphTask("api", agent="team", prompt="Api: ${plan.summary}", needs=("plan",)),
-            GraphTask("docs", agent="team", prompt="Docs: write", needs=("plan",), optional=True),
-            GraphTask("test", agent="team", prompt="Test it", needs=("api", "docs", "ship")),
-        ),
-        gates=(GraphGate("ship", question="Ship it?", needs=("api",)),),
-        limits=GraphLimits(**limits),
-    )
-
-
 def states(done: GraphOutcome) -> dict[str, str]:
     return {name: task.state for name, task in done.tasks.items()}
 
@@ -73,7 +42,7 @@ def test_a_run_waits_for_a_person_and_goes_on_without_asking_again(
 
     async def play() -> None:
         done = await run_graph(
-            graph(), store=store, agents={"team": team}, input={"goal": "login"}, project=tmp_path
+            login(), store=store, agents={"team": team}, input={"goal": "login"}, project=tmp_path
         )
 
         assert done.state == "waiting_for_person"
@@ -103,7 +72,7 @@ def test_a_run_waits_for_a_person_and_goes_on_without_asking_again(
 def test_no_is_an_answer_that_skips_what_follows(store: Store, tmp_path: Path) -> None:
     async def play() -> None:
         done = await run_graph(
-            graph(), store=store, agents={"team": Team()}, input={"goal": "x"}, project=tmp_path
+            login(), store=store, agents={"team": Team()}, input={"goal": "x"}, project=tmp_path
         )
         ledger = Ledger(store)
         with pytest.raises(RunError, match="expected one of yes, no"):
@@ -123,7 +92,7 @@ def test_no_is_an_answer_that_skips_what_follows(store: Store, tmp_path: Path) -
 def test_a_limit_of_the_run_ends_it_with_its_reason(store: Store, tmp_path: Path) -> None:
     async def play() -> None:
         done = await run_graph(
-            graph(max_calls=1),
+            login(max_calls=1),
             store=store,
             agents={"team": Team()},
             input={"goal": "x"},
@@ -142,9 +111,9 @@ def test_a_changed_graph_keeps_what_is_the_same(store: Store, tmp_path: Path) ->
     async def play() -> None:
         team = Team()
         done = await run_graph(
-            graph(), store=store, agents={"team": team}, input={"goal": "x"}, project=tmp_path
+            login(), store=store, agents={"team": team}, input={"goal": "x"}, project=tmp_path
         )
-        changed = graph().to_dict()
+        changed = login().to_dict()
         changed["tasks"]["docs"]["prompt"] = "Docs: write more"
         team.asked.clear()
 

@@ -123,6 +123,15 @@ def test_a_pipe_in_place_of_a_file_of_git_ends_in_time(player: Player, tmp_path:
     assert "it is bound to no files: git did not answer in time" in line
 
 
+def test_nothing_is_left_where_nothing_was_run(player: Player) -> None:
+    work = player.work
+    work.write(".goopspec/checks.toml", '[checks.tests]\ncommand = ["true"]\n')
+    # Git opens it to know what is ignored, and waits for ever; the fixture looks for processes.
+    (work.folder / ".gitignore").unlink()
+    os.mkfifo(work.folder / ".gitignore")
+    assert "nobody trusts the checks" in player.goop("run", "tests").stderr
+
+
 def test_a_repository_of_another_user_is_not_read(player: Player) -> None:
     if os.getuid() != 0:
         pytest.skip("only root can give a folder to another user")

@@ -9,8 +9,9 @@ import pytest
 from goop_mcp.delegation.graph import Graph, GraphAgent, GraphLimits, GraphTask
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.store.opening import open_store
+from tests.delegation.graphs import login
 from tests.workbench.browsing import Browser, browse, text_of
-from tests.workbench.runs import LOGIN, begin_run, finish_run
+from tests.workbench.runs import begin_run, finish_run
 from tests.workbench.test_reports import HOSTILE
 
 
@@ -51,7 +52,7 @@ def test_a_person_sees_a_run_answers_its_gate_and_the_run_goes_on(tmp_path: Path
 
         assert finish_run(tmp_path, begun.id).state == "finished"
         page = browser.get(f"/runs/{begun.id}")
-        assert "decided: yes" in text_of(page, "tbody")
+        assert "yes, by workbench" in text_of(page, "tbody")
         assert "finished" in text_of(page, "h1 ~ p")
         assert "Ship it?" not in text_of(browser.get("/"))
 
@@ -114,7 +115,7 @@ def test_what_agents_write_stays_text(tmp_path: Path) -> None:
 def test_the_list_goes_on_with_older_runs(tmp_path: Path) -> None:
     with closing(open_store(None, project=tmp_path)) as store:
         ledger = Ledger(store)
-        made = [ledger.create(LOGIN, input={"goal": str(at)}) for at in range(60)]
+        made = [ledger.create(login(), input={"goal": str(at)}) for at in range(60)]
 
     with browse(tmp_path) as browser:
         seen = runs_in(browser)

@@ -502,3 +502,20 @@ def test_a_repository_inside_the_project_that_is_slow_keeps_a_commit_from_being_
 
     assert finding.rule == "evidence/not-checked"
     assert "git did not answer within 1 seconds" in finding.message
+
+
+def test_a_git_that_answers_without_end_is_ended(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "bin/git", "#!/bin/sh\nexec cat /dev/zero\n")
+    (tmp_path / "bin" / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    with pytest.raises(GitError, match="too many files"):
+        Repository(project.folder).uncommitted()
+
+
+def test_a_question_longer_than_a_pipe_holds_is_answered(project: Project) -> None:
+    ids = [f"{number:040x}" for number in range(5_000)]
+    known = Repository(project.folder).look_up([*ids, project.sha])
+    assert set(known.full) == {project.sha}
+    assert len(known.missing) == 5_000

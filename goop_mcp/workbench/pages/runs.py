@@ -14,7 +14,6 @@ from goop_mcp.context import AppContext
 from goop_mcp.delegation.changes import RunError
 from goop_mcp.delegation.run_views import RunView
 from goop_mcp.delegation.states import ENDED, RUN_ENDED
-from goop_mcp.redaction import redact
 from goop_mcp.server.scopes import CONFIRM, WRITE
 from goop_mcp.services.runs import RunViews
 from goop_mcp.workbench.rendering import visible
@@ -34,6 +33,12 @@ _TASK_KINDS: Final = {
     "input_required": "warn",
     "accepted": "good",
     "failed": "bad",
+}
+_WAYS: Final = {
+    "first": "for the first time",
+    "same_conversation": "again, in the same conversation",
+    "minimal": "again, with the errors alone",
+    "fresh": "again, in a new conversation",
 }
 _LISTED: Final = 25
 _TASKS: Final = 200
@@ -105,7 +110,10 @@ def _task(visit: Visit) -> Response:
     if row is None or name not in view.tasks:
         raise HTTPException(404)
 
-    attempts = store.read(lambda reading: reading.graphs.attempts(view.id, name))
+    # One more than is shown: whether there are others.
+    attempts = store.read(
+        lambda reading: reading.graphs.last_attempts(view.id, name, limit=_ATTEMPTS + 1)
+    )
     shown = []
     for each in attempts[-_ATTEMPTS:]:
         outcome: dict[str, Any] = json.loads(each.outcome) if each.outcome is not None else {}
@@ -114,7 +122,7 @@ def _task(visit: Visit) -> Response:
             {
                 "round": each.round + 1,
                 "number": each.number,
-                "way": each.way.replace("_", " "),
+                "way": _WAYS.get(each.way, each.way.replace("_", " ")),
                 "began_at": each.began_at,
                 "result": verdict.get("verdict") or outcome.get("error") or "no end is known",
                 "findings": [
@@ -134,7 +142,7 @@ def _task(visit: Visit) -> Response:
         task_kinds=_TASK_KINDS,
         prompt=_shortened(row.prompt or ""),
         attempts=shown,
-        left_out=max(0, len(attempts) - _ATTEMPTS),
+        are_left_out=len(attempts) > _ATTEMPTS,
     )
 
 
@@ -210,9 +218,7 @@ def _view(visit: Visit) -> RunView:
 
 
 def _shortened(text: str) -> str:
-    # What the project keeps is redacted when it is written; this is for runs of older versions.
-    text = redact(text[:_LONGEST]).text if text else ""
-    return f"{text}\n…" if len(text) >= _LONGEST else text
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\n…"
 
 
 ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (

@@ -1,4 +1,5 @@
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -10,6 +11,7 @@ from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.postgres.reading import PostgresReadTransaction
 from goop_mcp.store.records import MemoryFilter, Projection, StoredMemory
 from tests.postgres import Database
+from tests.repository import ROOT
 from tests.store.postgres.conftest import OpenStore
 from tests.store.postgres.samples import event, memory, report
 from tests.store.rows import NOW, REPLY, REQUEST, RUN, SPEC
@@ -246,6 +248,29 @@ def test_a_superuser_works_as_the_role_that_owns_nothing(open_store: OpenStore) 
     open_store("other", user="postgres").write(lambda rows: rows.add_event(event()))
     assert store.read(_ask_without_filter) == [("goop_app", 1)]
     assert store.warnings == ()
+
+
+_PRIVILEGES = """\
+SELECT tablename, privilege FROM pg_tables, unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS
+    each (privilege)
+WHERE schemaname = 'goop' AND has_table_privilege('goop_app', 'goop.' || tablename, privilege)
+"""
+
+
+@pytest.mark.usefixtures("superuser_made_it")
+def test_the_grants_of_the_documentation_are_those_that_tables_are_made_with(
+    database: Database,
+) -> None:
+    page = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
+    (grants,) = (
+        each for each in re.findall(r"```sql\n(.*?)```", page, re.S) if "ON ALL TABLES" in each
+    )
+    with database.connect() as admin:
+        made = set(admin.execute(_PRIVILEGES).fetchall())
+        admin.execute("REVOKE ALL ON ALL TABLES IN SCHEMA goop FROM goop_app")
+        assert admin.execute(_PRIVILEGES).fetchall() == []
+        admin.execute(grants)
+        assert set(admin.execute(_PRIVILEGES).fetchall()) == made
 
 
 @pytest.mark.usefixtures("superuser_made_it")
