@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +20,15 @@ from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent, Message, Reply
 from goop_mcp.validation.findings import excerpt
 
-__all__ = ["AgentMaker", "GraphAgentError", "TaskCall", "agent_makers", "commands_of", "policy_of"]
+__all__ = [
+    "AgentMaker",
+    "AgentSession",
+    "GraphAgentError",
+    "TaskCall",
+    "agent_makers",
+    "commands_of",
+    "policy_of",
+]
 
 
 class GraphAgentError(GoopError, ValueError):
@@ -49,6 +57,21 @@ class TaskCall:
         return f"{self.run}/{self.task}/{self.round}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSession:
+    """A conversation of a host, of which the host keeps a transcript.
+
+    `host` is "claude-code", "codex" or "opencode", whose `program` ran in `folder` with this
+    `environment`; `id` is what the host calls the conversation.
+    """
+
+    host: str
+    id: str
+    program: str
+    folder: Path
+    environment: Mapping[str, str] = field(repr=False)
+
+
 AgentMaker = Callable[[TaskCall], Agent]
 """Makes the agent for one task: an agent is one conversation, and tasks run at once."""
 
@@ -56,12 +79,28 @@ AgentMaker = Callable[[TaskCall], Agent]
 class ProgramAgent:
     """A program that is shown in its environment what it is called for."""
 
-    def __init__(self, program: CommandLineAgent, call: TaskCall) -> None:
+    def __init__(self, program: CommandLineAgent, call: TaskCall, agent: GraphAgent) -> None:
         program.session = call.session
+        self._agent = agent
         program.on_start = call.on_program
         self._program, self._call = program, call
         # The retry loop knows by it that two agents fail together.
         self.agent_key, self.name = program.agent_key, program.name
+
+    @property
+    def session(self) -> AgentSession | None:
+        """The conversation of the last answer; None for a program that keeps no transcript."""
+        id = self._program.session
+        if self._agent.run not in _ADAPTERS or id is None:
+            return None
+
+        return AgentSession(
+            host=self._agent.run,
+            id=id,
+            program=commands_of(self._agent)[0],
+            folder=self._call.folder,
+            environment=os.environ.copy(),
+        )
 
     async def ask(self, message: Message) -> Reply:
         """Run the program once."""
@@ -190,7 +229,7 @@ def _program(agent: GraphAgent, call: TaskCall) -> Agent:
         words = commands_of(agent)
         adapter = _ADAPTERS[agent.run]
         made = adapter(*words[1:], program=words[0], folder=call.folder)
-        return ProgramAgent(made, call)
+        return ProgramAgent(made, call, agent)
 
     def command(text: str, _session: str | None) -> list[str]:
         return [*agent.command, *(() if agent.on_stdin else (text,))]
@@ -204,7 +243,7 @@ def _program(agent: GraphAgent, call: TaskCall) -> Agent:
         name=agent.name,
     )
 
-    return ProgramAgent(plain, call)
+    return ProgramAgent(plain, call, agent)
 
 
 def _function(agent: GraphAgent, project: Path) -> Agent:
