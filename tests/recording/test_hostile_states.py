@@ -132,6 +132,29 @@ def test_nothing_is_left_where_nothing_was_run(player: Player) -> None:
     assert "nobody trusts the checks" in player.goop("run", "tests").stderr
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("words", [["--", "true"], ["--name=tests", "true"]], ids=["run", "click"])
+def test_nothing_is_left_where_the_recorder_is_ended_before_the_command(
+    player: Player, number: int, words: list[str]
+) -> None:
+    (player.work.folder / ".gitignore").unlink()
+    os.mkfifo(player.work.folder / ".gitignore")
+    running = subprocess.Popen(
+        [sys.executable, "-m", "goop_mcp", "run", *words],
+        cwd=player.work.folder,
+        env=player.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while len(processes_of(player)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+    assert len(processes_of(player)) > 1
+    running.send_signal(number)
+    assert running.wait(60) == 128 + number
+
+
 def test_a_repository_of_another_user_is_not_read(player: Player) -> None:
     if os.getuid() != 0:
         pytest.skip("only root can give a folder to another user")
