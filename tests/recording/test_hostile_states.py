@@ -132,7 +132,7 @@ def test_nothing_is_left_where_nothing_was_run(player: Player) -> None:
     assert "nobody trusts the checks" in player.goop("run", "tests").stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("words", [["--", "true"], ["--name=tests", "true"]], ids=["run", "click"])
 def test_nothing_is_left_where_the_recorder_is_ended_before_the_command(
     player: Player, number: int, words: list[str]
