@@ -18,7 +18,13 @@ import anyio
 import anyio.to_thread
 from platformdirs import user_state_path
 
-from goop_mcp.delegation.agents import AgentMaker, TaskCall, agent_makers, policy_of
+from goop_mcp.delegation.agents import (
+    AgentMaker,
+    ProgramAgent,
+    TaskCall,
+    agent_makers,
+    policy_of,
+)
 from goop_mcp.delegation.changes import find_run
 from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
 from goop_mcp.delegation.graph import Graph
@@ -416,7 +422,11 @@ class Runner:
         self._loops[claim.row.id] = (claim, loop)
         if claim.row.cancel_requested:
             loop.cancel()
-        outcome = await loop.run()
+        try:
+            outcome = await loop.run()
+        finally:
+            # Before the end of the task is written: nobody would know of its programs any more.
+            await caller.close()
 
         try:
             following = await self._end(claim, outcome, caller)
@@ -557,6 +567,7 @@ class _Caller:
     def __init__(self, runner: Runner, claim: Claim, folder: Path) -> None:
         self._runner, self._claim, self._folder = runner, claim, folder
         self._agents: dict[str, Callable[[Message], Awaitable[Reply]]] = {}
+        self._programs: list[ProgramAgent] = []
         self._number = 0
         self._begun = claim.begun
         self.answered: tuple[int, Attempt] | None = None
@@ -601,6 +612,11 @@ class _Caller:
         if not attempt.accepted:
             await self.write_answer()
 
+    async def close(self) -> None:
+        """End the programs of the task that live between its messages."""
+        for program in self._programs:
+            await program.aclose()
+
     async def write_answer(self) -> None:
         """Write down the last answer, where that was not done yet."""
         answered, self.answered = self.answered, None
@@ -621,7 +637,10 @@ class _Caller:
             session=claim.row.session if claim.task.on_crash != "restart" else None,
             on_program=self._note_program,
         )
-        return self._runner._makers[name](call)
+        agent = self._runner._makers[name](call)
+        if isinstance(agent, ProgramAgent):
+            self._programs.append(agent)
+        return agent
 
     def _note_program(self, pid: int) -> None:
         # Before the program does anything: a runner that dies now leaves it to the next one.
