@@ -28,6 +28,7 @@ from goop_mcp.memory.times import utc_now, written
 from goop_mcp.recording.state_folder import state_folder
 from goop_mcp.server.telemetry_export import start_exporting
 from goop_mcp.services.runs import read_view, record_task
+from goop_mcp.services.task_replies import TaskJudge
 from goop_mcp.settings import Settings
 from goop_mcp.store.graph_rows import GraphEventRow, GraphTaskRow
 from goop_mcp.workspace.layout import FOLDER
@@ -35,6 +36,7 @@ from goop_mcp.workspace.layout import FOLDER
 __all__ = [
     "A_PERSON",
     "at_terminal",
+    "judge_of",
     "may_run",
     "run_all_here",
     "run_detached",
@@ -109,6 +111,7 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
                 project=settings.project,
                 on_event=on_event,
                 record=_recorder(application),
+                judge=judge_of(application),
                 parallel=parallel,
             )
             interrupted = _run_exported(runner.run, runner.stop)
@@ -162,6 +165,7 @@ def run_all_here(
             limiter=None if by_queue else anyio.CapacityLimiter(most),
             on_event=show_event,
             record=_recorder(application),
+            judge=judge_of(application),
         )
         worker: Dispatcher = LeaseDispatcher(maker)
         if by_queue and url is not None:
@@ -181,8 +185,7 @@ def run_all_here(
 
 def _recorder(application: AppContext) -> Callable[[GraphTaskRow], int] | None:
     """Return what records the report of a task in the project, None outside of one."""
-    # A graph may run in any folder; documents are written only where somebody wants them.
-    if application.settings.writes_files and not application.files.exists(FOLDER):
+    if not _is_project(application):
         return None
 
     def record(row: GraphTaskRow) -> int:
@@ -190,6 +193,19 @@ def _recorder(application: AppContext) -> Callable[[GraphTaskRow], int] | None:
         return record_task(context, row, rules=application.rules, now=written(utc_now()))
 
     return record
+
+
+def judge_of(application: AppContext) -> TaskJudge | None:
+    """Return what verifies the claims of tasks in the project, None outside of one."""
+    if not _is_project(application):
+        return None
+    settings = application.settings
+    return TaskJudge(settings.project, lambda: application.store, application.rules)
+
+
+def _is_project(application: AppContext) -> bool:
+    # A graph may run in any folder; documents are written only where somebody wants them.
+    return not application.settings.writes_files or application.files.exists(FOLDER)
 
 
 def _run_exported(run: Callable[[], Awaitable[object]], stop: Callable[[], None]) -> bool:

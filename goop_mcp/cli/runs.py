@@ -13,7 +13,7 @@ import click
 from goop_mcp.cli.display import event_json, run_lines, show_run_lines
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application
 from goop_mcp.cli.program import Subcommands
-from goop_mcp.cli.running import A_PERSON, may_run, run_detached, run_here
+from goop_mcp.cli.running import A_PERSON, judge_of, may_run, run_detached, run_here
 from goop_mcp.cli.streams import complain, emit, person_at_terminal, show, terminal_width
 from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
 from goop_mcp.delegation.graph import Graph, GraphError
@@ -272,7 +272,15 @@ def finish(
     reply = file.read(_MOST_REPORT + 1)
     with opened_application(project, database=database, project_id=project_id) as application:
         by = person_at_terminal()
-        verdict = finish_task(application.store, run, task, reply, by=by)
+        verdict = finish_task(
+            application.store,
+            run,
+            task,
+            reply,
+            by=by,
+            project=application.settings.project,
+            judge=judge_of(application),
+        )
 
     if not verdict.accepted:
         complain(verdict.feedback or "the report is rejected")

@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +21,15 @@ from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent, Message, Reply
 from goop_mcp.validation.findings import excerpt
 
-__all__ = ["AgentMaker", "GraphAgentError", "TaskCall", "agent_makers", "commands_of", "policy_of"]
+__all__ = [
+    "AgentMaker",
+    "AgentSession",
+    "GraphAgentError",
+    "TaskCall",
+    "agent_makers",
+    "commands_of",
+    "policy_of",
+]
 
 
 class GraphAgentError(GoopError, ValueError):
@@ -50,6 +58,21 @@ class TaskCall:
         return f"{self.run}/{self.task}/{self.round}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSession:
+    """A conversation of a host, of which the host keeps a transcript.
+
+    `host` is "claude-code", "codex" or "opencode", whose `program` ran in `folder` with this
+    `environment`; `id` is what the host calls the conversation.
+    """
+
+    host: str
+    id: str
+    program: str
+    folder: Path
+    environment: Mapping[str, str] = field(repr=False)
+
+
 AgentMaker = Callable[[TaskCall], Agent]
 """Makes the agent for one task: an agent is one conversation, and tasks run at once."""
 
@@ -60,12 +83,34 @@ class ProgramAgent:
     One that speaks ACP lives for a whole conversation, and sees the attempt at which that began.
     """
 
-    def __init__(self, program: CommandLineAgent | AcpAgent, call: TaskCall) -> None:
+    def __init__(
+        self, program: CommandLineAgent | AcpAgent, call: TaskCall, agent: GraphAgent
+    ) -> None:
         program.session = call.session
+        self._agent = agent
         program.on_start = call.on_program
         self._program, self._call = program, call
         # The retry loop knows by it that two agents fail together.
         self.agent_key, self.name = program.agent_key, program.name
+
+    @property
+    def session(self) -> AgentSession | None:
+        """The conversation of the last answer; None for a program that keeps no transcript."""
+        id = self._program.session
+        host: str = self._agent.run
+        # Of what speaks ACP, the program itself names what it is.
+        if isinstance(self._program, AcpAgent):
+            host = _HOSTS_OF_ACP.get(self._program.agent_name or "", "")
+        if host not in _ADAPTERS or id is None:
+            return None
+
+        return AgentSession(
+            host=host,
+            id=id,
+            program=commands_of(self._agent)[0],
+            folder=self._call.folder,
+            environment=os.environ.copy(),
+        )
 
     async def ask(self, message: Message) -> Reply:
         """Run the program once, or ask the one that runs."""
@@ -174,6 +219,8 @@ _DEFAULT_PROGRAMS: Mapping[str, str] = {
     "opencode": "opencode",
     "codex": "codex",
 }
+# Those whose sessions over ACP are the same as without it, by the names that they give themselves.
+_HOSTS_OF_ACP: Mapping[str, str] = {"OpenCode": "opencode"}
 _ADAPTERS: Mapping[str, Callable[..., CommandLineAgent]] = {
     "claude-code": claude_code,
     "opencode": opencode,
@@ -208,12 +255,12 @@ def _program(agent: GraphAgent, call: TaskCall) -> Agent:
             agent_key="\0".join(agent.command),
             name=agent.name,
         )
-        return ProgramAgent(spoken_to, call)
+        return ProgramAgent(spoken_to, call, agent)
     if agent.run != "command":
         words = commands_of(agent)
         adapter = _ADAPTERS[agent.run]
         made = adapter(*words[1:], program=words[0], folder=call.folder)
-        return ProgramAgent(made, call)
+        return ProgramAgent(made, call, agent)
 
     def command(text: str, _session: str | None) -> list[str]:
         return [*agent.command, *(() if agent.on_stdin else (text,))]
@@ -227,7 +274,7 @@ def _program(agent: GraphAgent, call: TaskCall) -> Agent:
         name=agent.name,
     )
 
-    return ProgramAgent(plain, call)
+    return ProgramAgent(plain, call, agent)
 
 
 def _function(agent: GraphAgent, project: Path) -> Agent:

@@ -18,7 +18,7 @@ from goop_mcp.delegation.agents import agent_makers
 from goop_mcp.delegation.changes import find_task
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger, RunError
-from goop_mcp.delegation.runner import OnEvent, RecordReport, Runner, TaskOutcome
+from goop_mcp.delegation.runner import OnEvent, RecordReport, ReplyJudge, Runner, TaskOutcome
 from goop_mcp.delegation.states import ENDED
 from goop_mcp.errors import GoopError, StoreError
 from goop_mcp.retry.replies import Agent
@@ -42,7 +42,7 @@ class RunnerMaker:
 
     `may_run` says whether a person trusts a graph: what is stored may have been changed by others.
     `agents` replace those of the graphs, by name; `limiter` bounds the tasks of all runners,
-    `record` puts accepted reports into the project.
+    `record` puts accepted reports into the project, `judge` verifies their claims before.
     """
 
     def __init__(
@@ -55,10 +55,12 @@ class RunnerMaker:
         limiter: anyio.CapacityLimiter | None = None,
         on_event: OnEvent | None = None,
         record: RecordReport | None = None,
+        judge: ReplyJudge | None = None,
     ) -> None:
         self.ledger = ledger
         self._project, self._may_run, self._agents = project, may_run, agents or {}
-        self._limiter, self._on_event, self._record = limiter, on_event, record
+        self._limiter, self._on_event = limiter, on_event
+        self._record, self._judge = record, judge
         self._refused: dict[tuple[str, str], str] = {}
 
     def make(self, run: GraphRunRow) -> Runner | None:
@@ -88,6 +90,7 @@ class RunnerMaker:
             parallel=self._limiter,
             on_event=on_event,
             record=self._record,
+            judge=self._judge,
         )
 
     def _warn(self, run: GraphRunRow, why: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -20,6 +20,7 @@ from platformdirs import user_state_path
 
 from goop_mcp.delegation.agents import (
     AgentMaker,
+    AgentSession,
     ProgramAgent,
     TaskCall,
     agent_makers,
@@ -39,6 +40,7 @@ from goop_mcp.delegation.worktrees import (
     open_worktree,
 )
 from goop_mcp.errors import GoopError, StoreError
+from goop_mcp.evidence.evidence import Evidence
 from goop_mcp.retry.attempts import Attempt, Outcome, StoppedBecause
 from goop_mcp.retry.calls import AgentInterruptedError, call_of
 from goop_mcp.retry.hooks import Hooks
@@ -48,15 +50,17 @@ from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent, Message, Reply
 from goop_mcp.store.graph_rows import GraphAttemptRow, GraphEventRow, GraphTaskRow
 from goop_mcp.store.interface import ReadTransaction, Store
-from goop_mcp.validation.findings import Severity, excerpt
+from goop_mcp.validation.findings import Mode, Severity, excerpt
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = [
     "GraphOutcome",
     "RecordReport",
+    "ReplyJudge",
     "Runner",
     "TaskOutcome",
+    "TaskReply",
     "outcome_of_run",
     "resume",
     "run_graph",
@@ -80,6 +84,39 @@ RecordReport = Callable[[GraphTaskRow], int]
 
 It may be called twice for one report, and raises GoopError for one that is not recorded.
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReply:
+    """A reply to be judged by more than its text.
+
+    protocol, mode: those of `validate`.
+    folder: where the agent worked, the project or a worktree of it.
+    start: what `ReplyJudge.begin` returned for the task, None if it was not asked.
+    session: the conversation of the agent, None without a transcript.
+    whole_session: whether no message of the task was sent in another conversation.
+    """
+
+    text: str = field(repr=False)
+    protocol: str
+    mode: Mode
+    folder: Path
+    start: Evidence | None = None
+    session: AgentSession | None = None
+    whole_session: bool = True
+
+
+class ReplyJudge(Protocol):
+    """Judges the replies of tasks by the state of the project; called in threads."""
+
+    def begin(self, folder: Path, *, commit: str | None = None) -> Evidence | None:
+        """Return what a task begins with in `folder`, None if unknown; before its first message.
+
+        `commit` is the one that a worktree begins at, in which nothing else is changed.
+        """
+
+    def judge(self, reply: TaskReply) -> Verdict:
+        """Return the verdict. Raises RuleFailedError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,14 +187,16 @@ async def run_graph(
     project: Path | None = None,
     on_event: OnEvent | None = None,
     record: RecordReport | None = None,
+    judge: ReplyJudge | None = None,
     options: Mapping[str, JsonValue] | None = None,
 ) -> GraphOutcome:
     """Run `graph` until it has ended, or nothing goes on without a person.
 
     `agents` are those that the graph leaves to the caller, by name. `project` is the folder in
     which programs run, the current one if it is None. `on_event` is called with each event in
-    order. The outcome has the id with which `resume` goes on, also after a crash. Raises GraphError
-    and GraphAgentError before anything is asked, RunError for missing input.
+    order; `record` and `judge` are those of `Runner`. The outcome has the id with which `resume`
+    goes on, also after a crash. Raises GraphError and GraphAgentError before anything is asked,
+    RunError for missing input.
     """
     folder = project or Path.cwd()
     makers = agent_makers(graph, project=folder, given=agents)
@@ -165,7 +204,10 @@ async def run_graph(
     run = await anyio.to_thread.run_sync(
         partial(ledger.create, graph, input=input or {}, options=options)
     )
-    return await Runner(ledger, run, makers, project=folder, on_event=on_event, record=record).run()
+    runner = Runner(
+        ledger, run, makers, project=folder, on_event=on_event, record=record, judge=judge
+    )
+    return await runner.run()
 
 
 async def resume(
@@ -177,6 +219,7 @@ async def resume(
     project: Path | None = None,
     on_event: OnEvent | None = None,
     record: RecordReport | None = None,
+    judge: ReplyJudge | None = None,
 ) -> GraphOutcome:
     """Go on with a run that was stopped, killed or waited for a person.
 
@@ -189,7 +232,10 @@ async def resume(
         await anyio.to_thread.run_sync(ledger.change_graph, run, graph)
     known = await anyio.to_thread.run_sync(ledger.run, run)
     makers = agent_makers(ledger.graph(known), project=folder, given=agents)
-    return await Runner(ledger, run, makers, project=folder, on_event=on_event, record=record).run()
+    runner = Runner(
+        ledger, run, makers, project=folder, on_event=on_event, record=record, judge=judge
+    )
+    return await runner.run()
 
 
 class _LimitReachedError(AgentInterruptedError):
@@ -201,7 +247,8 @@ class Runner:
 
     `home` is the folder for worktrees, below the user's state folder if it is None. `parallel`
     bounds the tasks of this runner; a limiter, those of all runners that share it. `record` puts
-    accepted reports into the project.
+    accepted reports into the project, and `judge` verifies what replies claim before that; without
+    one, only their text is judged.
     """
 
     def __init__(
@@ -213,6 +260,7 @@ class Runner:
         project: Path,
         on_event: OnEvent | None = None,
         record: RecordReport | None = None,
+        judge: ReplyJudge | None = None,
         parallel: int | anyio.CapacityLimiter | None = None,
         home: Path | None = None,
     ) -> None:
@@ -220,7 +268,7 @@ class Runner:
         self._ledger, self._run, self._makers = ledger, run, makers
         self._project, self._home = project, home
         self._places = anyio.CapacityLimiter(parallel) if isinstance(parallel, int) else parallel
-        self._on_event, self._record = on_event, record
+        self._on_event, self._record, self._judge = on_event, record, judge
         self._loops: dict[str, tuple[Claim, RetryLoop]] = {}
         self._busy: set[str] = set()
         self._seen, self._showing = 0, anyio.Lock()
@@ -410,6 +458,7 @@ class Runner:
             folder = worktree.folder
 
         caller = _Caller(self, claim, folder)
+        caller.start = await self._start_of(claim, folder, worktree)
         remark = None
         if claim.interrupted is not None and claim.task.on_crash == "resume":
             remark = _INTERRUPTED.format(number=claim.interrupted)
@@ -424,20 +473,31 @@ class Runner:
             loop.cancel()
         try:
             outcome = await loop.run()
-        finally:
-            # Before the end of the task is written: nobody would know of its programs any more.
-            await caller.close()
-
-        try:
             following = await self._end(claim, outcome, caller)
         except anyio.get_cancelled_exc_class():
             # An answer that is here already is not asked for again.
             with anyio.move_on_after(5, shield=True), suppress(GoopError):
                 await caller.write_answer()
             raise
+        finally:
+            # After the end of the task is written, which must not wait for the end of a program.
+            await caller.close()
         if worktree is not None:
             await self._close(claim, worktree)
         return following
+
+    async def _start_of(
+        self, claim: Claim, folder: Path, worktree: Worktree | None
+    ) -> Evidence | None:
+        """Return what the task began with, None where that is not known any more."""
+        if self._judge is None:
+            return None
+        commit = None if worktree is None else worktree.base
+        # In the project, an earlier message of the task may have changed files already: compared
+        # with what is there now, the agent would have touched none of them.
+        if commit is None and (claim.attempts or claim.interrupted is not None or claim.row.round):
+            return None
+        return await anyio.to_thread.run_sync(partial(self._judge.begin, folder, commit=commit))
 
     async def _close(self, claim: Claim, worktree: Worktree) -> None:
         """Remove a worktree and note what is kept of it; a failure loses no accepted work."""
@@ -459,13 +519,18 @@ class Runner:
         # Circuits and budgets are those of the whole run, in the store.
         policy = replace(policy, circuit=False)
 
+        protocol = claim.task.protocol or claim.graph.protocol
+
         return Job(
             caller,
             claim.prompt,
-            protocol=claim.task.protocol or claim.graph.protocol,
+            protocol=protocol,
             policy=policy,
             hooks=Hooks(after_attempt=caller.after_attempt),
             agent_name=claim.task.agent,
+            judge_with=None
+            if self._judge is None
+            else partial(caller.judge, self._judge, protocol),
         )
 
     async def _end(
@@ -566,8 +631,13 @@ class _Caller:
 
     def __init__(self, runner: Runner, claim: Claim, folder: Path) -> None:
         self._runner, self._claim, self._folder = runner, claim, folder
-        self._agents: dict[str, Callable[[Message], Awaitable[Reply]]] = {}
-        self._programs: list[ProgramAgent] = []
+        self._agents: dict[str, tuple[Agent, Callable[[Message], Awaitable[Reply]]]] = {}
+        self._asked: Agent | None = None
+        # The conversations of the task; None is one that nobody knows.
+        self._sessions = {each.conversation_id for each in claim.attempts}
+        if claim.row.round or claim.interrupted is not None:
+            self._sessions.add(claim.row.session)
+        self.start: Evidence | None = None
         self._number = 0
         self._begun = claim.begun
         self.answered: tuple[int, Attempt] | None = None
@@ -600,8 +670,31 @@ class _Caller:
             await anyio.sleep(min(seconds, 1.0))
 
         if name not in self._agents:
-            self._agents[name] = call_of(self._make(name))
-        return await self._agents[name](message)
+            made = self._make(name)
+            self._agents[name] = (made, call_of(made))
+        self._asked, call = self._agents[name]
+        return await call(message)
+
+    def judge(self, judge: ReplyJudge, protocol: str, text: str, mode: Mode) -> Verdict:
+        """Return the verdict on a reply of the agent that was asked last."""
+        session = getattr(self._asked, "session", None)
+        # Agents of the caller may have something else of this name.
+        if not isinstance(session, AgentSession):
+            session = None
+        else:
+            self._sessions.add(session.id)
+
+        return judge.judge(
+            TaskReply(
+                text=text,
+                protocol=protocol,
+                mode=mode,
+                folder=self._folder,
+                start=self.start,
+                session=session,
+                whole_session=self._sessions <= {None if session is None else session.id},
+            )
+        )
 
     async def after_attempt(self, attempt: Attempt) -> None:
         """Write down what became of the last message."""
@@ -614,8 +707,9 @@ class _Caller:
 
     async def close(self) -> None:
         """End the programs of the task that live between its messages."""
-        for program in self._programs:
-            await program.aclose()
+        for agent, _ in self._agents.values():
+            if isinstance(agent, ProgramAgent):
+                await agent.aclose()
 
     async def write_answer(self) -> None:
         """Write down the last answer, where that was not done yet."""
@@ -637,10 +731,7 @@ class _Caller:
             session=claim.row.session if claim.task.on_crash != "restart" else None,
             on_program=self._note_program,
         )
-        agent = self._runner._makers[name](call)
-        if isinstance(agent, ProgramAgent):
-            self._programs.append(agent)
-        return agent
+        return self._runner._makers[name](call)
 
     def _note_program(self, pid: int) -> None:
         # Before the program does anything: a runner that dies now leaves it to the next one.

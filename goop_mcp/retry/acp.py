@@ -64,6 +64,7 @@ class AcpAgent:
     `session/resume` or `session/load`. `permissions` answers what the agent asks a person for:
     `allow` for this once or `reject`, never for longer. `on_start` is called with the process id
     before each message. `start_seconds` bounds what comes before the first prompt of a process.
+    `agent_name` is what the agent calls itself, None before its first answer.
 
     An answer is the last text of a turn, after all calls of tools that have text after them. At
     most 32 MiB are read for one.
@@ -78,6 +79,7 @@ class AcpAgent:
     on_start: Callable[[int], None] | None = None
     session: str | None = None
     start_seconds: float = _START_SECONDS
+    agent_name: str | None = field(default=None, init=False)
     _wire: "_Wire | None" = field(default=None, init=False, repr=False)
     _session_cost: float | None = field(default=None, init=False, repr=False)
 
@@ -154,7 +156,10 @@ class AcpAgent:
             self.on_start(process.pid)
 
         with anyio.move_on_after(self.start_seconds) as scope:
-            able = await _initialize(wire)
+            agreed = await _initialize(wire)
+            able = json_object(agreed.get("agentCapabilities"))
+            name = json_object(agreed.get("agentInfo")).get("name")
+            self.agent_name = name if isinstance(name, str) else None
             if self.session is None or not await self._go_on(wire, able, message):
                 self.session, self._session_cost = await _begin(wire, self._place), 0.0
         if scope.cancelled_caught:
@@ -383,7 +388,7 @@ class _Answer:
 
 
 async def _initialize(wire: _Wire) -> Mapping[str, Any]:
-    """Agree on the version of the protocol, and return what the agent is able to do."""
+    """Agree on the version of the protocol, and return what the agent reports of itself."""
     agreed = await wire.request("initialize", **_CLIENT)
     version = agreed.get("protocolVersion")
     if version != _VERSION or isinstance(version, bool):
@@ -392,7 +397,7 @@ async def _initialize(wire: _Wire) -> Mapping[str, Any]:
             f" {_VERSION}; use another version of the agent",
             retryable=False,
         )
-    return json_object(agreed.get("agentCapabilities"))
+    return agreed
 
 
 async def _begin(wire: _Wire, folder: str) -> str:

@@ -42,7 +42,8 @@ _logger = logging.getLogger(__name__)
 class Job:
     """A prompt for an agent, with the arguments of `validate` for its replies.
 
-    `evidence` should be a function, as each attempt adds to what the agent did.
+    `evidence` should be a function, as each attempt adds to what the agent did. `judge_with` gives
+    the verdict on a reply in the mode it is given, in place of `validate` with the other arguments.
     `hooks` is one or several. `agent_name` is what traces call the agent; None takes the name of
     the expected agent, or its own. Raises TypeError, UnknownNameError and RuleRefusedError for what
     could never be judged, before anybody is asked.
@@ -60,6 +61,7 @@ class Job:
     agent_name: str | None = None
     evidence: "EvidenceSource | None" = None
     require: Tier = "claimed"
+    judge_with: "Callable[[str, Mode], Verdict] | None" = None
 
     def __post_init__(self) -> None:
         """Refuse mistakes of the caller while they cost nothing."""
@@ -83,8 +85,17 @@ class Job:
         """The hooks, one or several, as several."""
         return (self.hooks,) if isinstance(self.hooks, Hooks) else tuple(self.hooks)
 
+    @property
+    def may_wait(self) -> bool:
+        """Whether a judgement may wait for files or programs, and not only compute."""
+        return self.judge_with is not None or callable(self.evidence)
+
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply. Raises RuleFailedError."""
+        if self.judge_with is not None:
+            verdict = self.judge_with(reply, _mode_of(self.policy))
+            return _without_repairs(verdict, self.policy, self.limits)
+
         return judge(
             reply,
             protocol=self.protocol,
@@ -109,17 +120,25 @@ def judge(
     require: Tier = "claimed",
 ) -> Verdict:
     """Return the verdict of `validate`, without the repairs that the policy does not accept."""
-    mode: Mode = "lenient" if policy.allow_repairs else "strict"
     verdict = validate(
         reply,
         protocol=protocol,
-        mode=mode,
+        mode=_mode_of(policy),
         expected=expected,
         limits=limits,
         rules=rules,
         evidence=evidence,
         require=require,
     )
+    return _without_repairs(verdict, policy, limits)
+
+
+def _mode_of(policy: RetryPolicy) -> Mode:
+    return "lenient" if policy.allow_repairs else "strict"
+
+
+def _without_repairs(verdict: Verdict, policy: RetryPolicy, limits: Limits) -> Verdict:
+    """Return `verdict`, rejected where it needed a repair that the policy does not accept."""
     if not policy.rejected_repairs or not verdict.repairs:
         return verdict
 

@@ -379,11 +379,11 @@ class RetryLoop:
         attempt = self.attempts[-1]
         if attempt.reply is None:
             return
-        if len(attempt.reply) < LONG_REPLY:
+        if len(attempt.reply) < LONG_REPLY and not self._job.may_wait:
             attempt = judged(attempt, self._job.judge)
         else:
             # A reply that has come is judged also when the call is being cancelled; that takes less
-            # than a second.
+            # than a second, or as long as the caller's evidence.
             with anyio.CancelScope(shield=True):
                 attempt = await anyio.to_thread.run_sync(judged, attempt, self._job.judge)
 

@@ -82,6 +82,7 @@ def check_workspace(
         store=store,
         session_state=session_state,
         base=base,
+        changed=observed.changed if observed is not None else {},
         looked=looked,
         seconds=seconds,
     )

@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
 from goop_mcp.delegation.run_views import RunView
+from goop_mcp.delegation.runner import ReplyJudge, TaskReply
 from goop_mcp.messages import notice, table
 from goop_mcp.protocols import validate
 from goop_mcp.routing import RoutingContext
@@ -226,10 +228,20 @@ def decide(store: Store, run: str, task: str, answer: str, *, by: str, note: str
     return ledger.run(run).state
 
 
-def finish_task(store: Store, run: str, task: str, reply: str, *, by: str) -> Verdict:
+def finish_task(
+    store: Store,
+    run: str,
+    task: str,
+    reply: str,
+    *,
+    by: str,
+    project: Path,
+    judge: ReplyJudge | None = None,
+) -> Verdict:
     """Finish a task of a person or a host with `reply`, judged as an agent's is.
 
-    A rejected reply changes nothing; the verdict says what to correct. Raises RunError for a task
+    `judge` verifies what it claims about `project`; without one, only its text is judged. A
+    rejected reply changes nothing; the verdict says what to correct. Raises RunError for a task
     that does not wait for a report.
     """
     ledger = Ledger(store)
@@ -239,7 +251,12 @@ def finish_task(store: Store, run: str, task: str, reply: str, *, by: str) -> Ve
     if not isinstance(step, GraphTask) or row.state != "input_required":
         raise RunError(f"{task} is {row.state}; nobody waits for its report")
 
-    verdict = validate(reply, protocol=step.protocol or ledger.graph(known).protocol)
+    protocol = step.protocol or ledger.graph(known).protocol
+    verdict = (
+        validate(reply, protocol=protocol)
+        if judge is None
+        else judge.judge(TaskReply(text=reply, protocol=protocol, mode="lenient", folder=project))
+    )
     if not verdict.accepted:
         return verdict
 

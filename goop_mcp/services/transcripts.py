@@ -1,20 +1,31 @@
-"""Read the transcript that a user names, of any host that has a reader."""
+"""Read transcripts of agents, of any host that has a reader.
+
+Their files are untrusted: they may be of any size, a pipe, or still being written.
+"""
 
 import json
 import os
+import time
 from typing import Final, Literal, NamedTuple
 
 from goop_mcp.errors import GoopError
+from goop_mcp.evidence import readers
 from goop_mcp.evidence.activity import AgentActivity
-from goop_mcp.evidence.readers.claude_code import read_claude_code
-from goop_mcp.evidence.readers.codex import is_rollout, read_codex
-from goop_mcp.evidence.readers.opencode import read_opencode_export
+from goop_mcp.evidence.readers.claude_code import HOST, holds_report, read_claude_code
 from goop_mcp.services.small_files import read_end
 
-__all__ = ["Transcript", "TranscriptError", "open_transcript"]
+__all__ = ["Transcript", "TranscriptError", "open_transcript", "read_activity"]
 
 _MOST_BYTES: Final = 64 * 1024 * 1024
 _HEAD = 64 * 1024
+
+# How much of a transcript is read while a host waits; one that is longer is not checked.
+_MOST_LIVE: Final = 16 * 1024 * 1024
+_LATE_SECONDS = 0.5
+_PAUSE = 0.02
+# The report as JSON has at most 6 bytes for each of its own, and short lines may follow it.
+_TAIL_BYTES = 256 * 1024
+_BYTES_AS_JSON = 6
 
 
 class TranscriptError(GoopError, ValueError):
@@ -31,9 +42,9 @@ class Transcript(NamedTuple):
     def activity_until(self, report: str) -> AgentActivity:
         """Return what the agent did until it sent `report`."""
         if self.host == "opencode":
-            return read_opencode_export(self.content, report=report)
+            return readers.opencode.read_opencode_export(self.content, report=report)
 
-        read = read_codex if self.host == "codex" else read_claude_code
+        read = readers.codex.read_codex if self.host == "codex" else read_claude_code
         return read(self.content, report=report, from_start=self.from_start, at_end=False)
 
 
@@ -66,7 +77,8 @@ def open_transcript(path: str) -> Transcript:
         )
 
     # Of a rollout that is too long, the first line is missing that shows what it is.
-    rollout = is_rollout(content) or (not from_start and b'"response_item"' in content)
+    cut_rollout = not from_start and b'"response_item"' in content
+    rollout = cut_rollout or readers.codex.is_rollout(content)
     return Transcript(content, from_start, "codex" if rollout else "claude-code")
 
 
@@ -78,3 +90,37 @@ def _has_messages(content: bytes) -> bool:
         return False
 
     return isinstance(value, dict) and isinstance(value.get("messages"), list)
+
+
+def read_activity(path: str, report: str | None, *, host: str = HOST) -> AgentActivity:
+    """Return what the agent did until it sent `report`, from a transcript of `host`.
+
+    Without `report` the transcript is read to its end. The host ends a turn before it has written
+    the last lines of it, so that this waits for them, at most half a second. Never raises: an
+    activity that is not complete says why.
+    """
+    read, ends = read_claude_code, holds_report
+    # The name alone: the reader of another host need not be loaded.
+    if host == "codex":
+        read, ends = readers.codex.read_codex, readers.codex.ends_with_report
+
+    give_up = time.monotonic() + _LATE_SECONDS
+    expected = report or ""
+    tail = min(_TAIL_BYTES + _BYTES_AS_JSON * len(expected.encode("utf-8", "replace")), _MOST_LIVE)
+    try:
+        while True:
+            try:
+                late = bool(expected) and not ends(read_end(path, most=tail), expected)
+            except FileNotFoundError:
+                late = True
+            if not late or time.monotonic() >= give_up:
+                break
+            time.sleep(_PAUSE)
+
+        # One byte more shows whether that is the whole file.
+        content = read_end(path, most=_MOST_LIVE + 1)
+    except OSError as error:
+        reason = error.strerror or error
+        return AgentActivity(host=host, why_incomplete=f"the transcript cannot be read ({reason})")
+
+    return read(content, report=report, from_start=len(content) <= _MOST_LIVE)

@@ -5,6 +5,7 @@ counts against a reply.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
 
 from goop_mcp.errors import GoopError
 from goop_mcp.validation.claims import Claims, FileClaim
@@ -23,13 +24,13 @@ from goop_mcp.workspace.claimed_files import path_in_project
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.git import GitError, Repository
 
-__all__ = ["check_changes"]
+__all__ = ["NONE_CHANGED", "check_changes"]
 
 _MOST_PATHS = 200
 _MOST_CHARACTERS = 32_000
 _MOST_COMMITS = 50
 _SHOWN = 60
-_NONE_CHANGED: Mapping[str, tuple[int, int]] = {}
+NONE_CHANGED: Final[Mapping[str, tuple[int, int]]] = {}
 _ANY_REF = ("--exclude=refs/stash", "--all")
 
 
@@ -40,7 +41,7 @@ def check_changes(
     commits: Mapping[str, str],
     base: str | None,
     untrue: bool,
-    changed: Mapping[str, tuple[int, int]] = _NONE_CHANGED,
+    changed: Mapping[str, tuple[int, int]] = NONE_CHANGED,
     until: float | None = None,
 ) -> list[Problem]:
     """Return the files and commits that contradict each other or the repository.

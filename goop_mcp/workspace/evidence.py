@@ -20,7 +20,7 @@ from goop_mcp.validation.evidence_rules import (
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.task_ids import parse_task_id
-from goop_mcp.workspace.claimed_changes import check_changes
+from goop_mcp.workspace.claimed_changes import NONE_CHANGED, check_changes
 from goop_mcp.workspace.claimed_commits import check_commits
 from goop_mcp.workspace.claimed_files import Looked, check_files
 from goop_mcp.workspace.document_lookup import find_current_document
@@ -52,19 +52,21 @@ def check_claims(
     store: "Store | None" = None,
     session_state: str | None = None,
     base: str | None = None,
+    changed: Mapping[str, tuple[int, int]] = NONE_CHANGED,
     looked: Looked | None = None,
     seconds: float | None = None,
 ) -> list[Problem]:
     """Return the problems of `claims`, each with the path of its claim in the envelope.
 
     `store` holds the project's memories, and its state where many machines share it; None if there
-    is none. `session_state` is the caller's
-    state of the session that must create the promised files; None reads it from the session's
-    folder. `base` is the id of the commit at which the task began, None if unknown. A claim that
-    cannot be checked is an info and never blocks a reply. `looked` receives the number of files
-    checked so far. `seconds` is for callers that somebody waits for: files and commits that were
-    not looked for by then are not checked, and git only looks for the commits, in one process; what
-    a comparison of changes and subjects would find, which are warnings, is left out.
+    is none. `session_state` is the caller's state of the session that must create the promised
+    files; None reads it from the session's folder. `base` is the id of the commit at which the task
+    began, None if unknown, and `changed` are the files that had changes without a commit then, as
+    in `check_changes`. A claim that cannot be checked is an info and never blocks a reply. `looked`
+    receives the number of files checked so far. `seconds` is for callers that somebody waits for:
+    files and commits that were not looked for by then are not checked, and git only looks for the
+    commits, in one process; what a comparison of changes and subjects would find, which are
+    warnings, is left out.
     """
     until = None if seconds is None else time.monotonic() + seconds
     ended = has_ended(session_state if session_state is not None else _session_state(claims, files))
@@ -73,7 +75,7 @@ def check_claims(
     untrue = any(problem.rule.lenient is Severity.ERROR for problem in of_files)
     of_commits, commits = check_commits(claims, files, until=until)
     of_changes = (
-        check_changes(claims, files, commits=commits, base=base, untrue=untrue)
+        check_changes(claims, files, commits=commits, base=base, changed=changed, untrue=untrue)
         if until is None
         else []
     )

@@ -237,7 +237,10 @@ def test_the_first_message_of_another_round_goes_on_in_the_conversation(tmp_path
 
     async def talk() -> list[str]:
         made_of = CommandLineAgent(command=command, read=read, folder=tmp_path)
-        agent = ProgramAgent(made_of, TaskCall(run="r", task="t", folder=tmp_path, session="s1"))
+        call = TaskCall(run="r", task="t", folder=tmp_path, session="s1")
+        agent = ProgramAgent(made_of, call, GraphAgent("mine", run="claude-code"))
+        assert agent.session is not None
+        assert (agent.session.id, agent.session.program) == ("s1", "claude")
         texts = [await agent.ask(Message("Correct it.")), await agent.ask(Message("And now?"))]
         texts.append(await agent.ask(Message("Again", way="fresh", attempt=3)))
         return [each.text for each in texts]

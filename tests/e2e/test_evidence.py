@@ -1,10 +1,12 @@
 """A claim that the agent's own work contradicts is sent back, in the real clients."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
+from goop_mcp.delegation.graph import Graph
 from goop_mcp.validation.feedback import OPENING
 from tests.e2e import claude_code, codex, opencode
 from tests.e2e.clients import CLAUDE_CODE, CODEX, OPENCODE, Ended, Sandbox
@@ -47,12 +49,14 @@ HONEST = Scene(
 )
 
 
-def _unless_absent(name: str) -> object:
+def _absent(name: str) -> pytest.MarkDecorator:
     missing = CLIENTS[name].missing_reason()
-    return pytest.param(name, marks=pytest.mark.skipif(missing is not None, reason=missing or ""))
+    return pytest.mark.skipif(missing is not None, reason=missing or "")
 
 
-each_host = pytest.mark.parametrize("host", [_unless_absent(name) for name in CLIENTS])
+each_host = pytest.mark.parametrize(
+    "host", [pytest.param(name, marks=_absent(name)) for name in CLIENTS]
+)
 
 
 @contextmanager
@@ -140,3 +144,68 @@ def test_a_project_that_turns_it_off_is_judged_by_the_report_alone(
     )
     with playing(CAUGHT, sandbox, host) as model:
         assert subagent(model).times_received(OPENING) == 0
+
+
+_GRAPH = """\
+graph = 1
+name = "calc"
+protocol = "goop_report"
+
+[agents.builder]
+{agent}
+
+[tasks.build]
+agent = "builder"
+prompt = "GOOP-SUB build the addition"
+"""
+_AGENT = 'run = "{host}"\nprogram = "{program}"\noptions = {options}'
+_SPOKEN_TO = 'run = "acp"\ncommand = ["{program}", "acp"]'
+_OPTIONS = {
+    "claude-code": ["--allowedTools", "Bash", "Edit", "Read"],
+    "codex": ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
+    "opencode": ["--agent", "build"],
+}
+_TASKS = [
+    *(pytest.param(name, _AGENT, marks=_absent(name), id=name) for name in CLIENTS),
+    pytest.param("opencode", _SPOKEN_TO, marks=_absent("opencode"), id="opencode acp"),
+]
+
+
+@pytest.mark.parametrize(("host", "agent"), _TASKS)
+@pytest.mark.parametrize(
+    ("scene", "sent_back", "code"),
+    # An honest report of a failed test is accepted, and a person decides how to go on.
+    [(CAUGHT, 1, 3), (FIXED, 1, 0), (HONEST, 0, 0)],
+    ids=["caught", "fixed", "honest"],
+)
+def test_a_task_of_a_graph_is_judged_by_the_transcript_of_its_agent(
+    host: str, agent: str, scene: Scene, sent_back: int, code: int, sandbox: Sandbox
+) -> None:
+    prepare(sandbox, scene)
+    graph = sandbox.project / "calc.toml"
+    agent = agent.format(host=host, program=CLIENTS[host].path, options=json.dumps(_OPTIONS[host]))
+    graph.write_text(_GRAPH.format(agent=agent))
+    goop = sandbox.programs / "goop-mcp"
+    assert sandbox.run([goop, "init"], environment={}).code == 0
+
+    script = play(scene, project=str(sandbox.project), killed=lambda: None)
+    with scripted_model(script) as model:
+        environment = {"FAKE_KEY": "test-key"}
+        if host == "claude-code":
+            claude_code.write_json(sandbox.project / ".claude" / "settings.json", {})
+            environment |= claude_code.claude_environment(sandbox, model)
+        elif host == "codex":
+            write_profile(sandbox)
+            codex.write_home(sandbox, model, command="true")
+        else:
+            opencode.write_project(sandbox)
+            environment |= opencode.opencode_environment(model)
+        digest = Graph.load(graph, project=sandbox.project).digest
+        ended = sandbox.run([goop, "delegate", graph, "--trust", digest], environment=environment)
+
+        assert ended.code == code, ended.out + ended.err
+        assert "build: accepted" in ended.out
+        sent = subagent(model).text_of("user", "system")
+        assert sent.count(OPENING) == sent_back
+        if sent_back:
+            assert "test_adds" in sent[sent.index(OPENING) :]

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from goop_mcp.evidence.readers import claude_code, codex, opencode
+from goop_mcp.validation.feedback import OPENING
 from tests.e2e.clients import CLAUDE_CODE, CODEX, OPENCODE
 from tests.evidence.recorded import RECORDED, Recorded, recorded
 
@@ -126,3 +127,36 @@ def test_the_session_that_the_plugin_sends_is_read_like_the_export() -> None:
     record = recorded("failed-fixed", "opencode")
     session = json.loads(record.file.read_text(encoding="utf-8"))
     assert opencode.read_opencode(session, report=record.report) == record.read()
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_feedback_sent_as_the_next_message_begins_no_task(host: str) -> None:
+    """The retry loop asks again in the same conversation; what was run before still counts."""
+    record = next(
+        each
+        for each in RECORDED
+        if each.host == host and "evidence/check-failed" in each.truth["findings"]
+    )
+    lines = record.file.read_bytes().splitlines(keepends=True)
+    read = codex.read_codex if host == "codex" else claude_code.read_claude_code
+
+    def message(text: str) -> bytes:
+        if host == "codex":
+            item = {"type": "UserMessage", "content": [{"type": "text", "text": text}]}
+            value = {"type": "event_msg", "payload": {"type": "item_completed", "item": item}}
+        else:
+            first = next(each for each in map(json.loads, lines) if each["type"] == "user")
+            value = {**first, "message": {"role": "user", "content": text}}
+        return json.dumps(value).encode() + b"\n"
+
+    # The line of the message itself: Codex repeats its text in other events.
+    reply = next(
+        line for line in reversed(lines) if b"goop_report" in line and b'"assistant"' in line
+    )
+    again = [*lines, message(f"{OPENING} 1 error"), reply]
+    other = [*lines, message("Something else"), reply]
+    kept = read(b"".join(again), report=None).commands
+    assert [each.current for each in kept] == [True] * len(kept)
+    assert kept
+    begun = read(b"".join(other), report=None).commands
+    assert not any(each.current for each in begun)

@@ -13,6 +13,7 @@ import msgspec
 
 from goop_mcp.evidence.activity import AgentActivity, FileAction
 from goop_mcp.evidence.readers.building import ActivityBuilder, find_hidden_work, objects, text_of
+from goop_mcp.validation.feedback import OPENING
 
 __all__ = ["HOST", "TESTED_VERSIONS", "holds_report", "read_claude_code"]
 
@@ -273,6 +274,10 @@ def _read_line(builder: ActivityBuilder, line: _Line) -> bool:
 def _begins_task(line: _Line) -> bool:
     """Whether the user, or the agent that delegated, gives the agent something new to do."""
     if line.value.get("isCompactSummary") is True:
+        return False
+
+    # Feedback that a program sends as the next message, as the retry loop does.
+    if text_of(line.content).lstrip().startswith(OPENING):
         return False
 
     # Hosts write what they add themselves as meta lines, our feedback and notices among them.

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from goop_mcp.evidence.activity import AgentActivity, FileAction
 from goop_mcp.evidence.readers.building import ActivityBuilder, find_hidden_work, text_of
+from goop_mcp.validation.feedback import OPENING
 
 __all__ = ["HOST", "TESTED_VERSIONS", "ends_with_report", "is_rollout", "read_codex"]
 
@@ -199,8 +200,12 @@ def _parse(number: int, raw: bytes) -> _Entry | None:
         item = payload.get("item")
         if not isinstance(item, Mapping):
             return None
-        # The host lists messages of a person, and not those that it adds itself.
-        return _Entry(number, "user" if item.get("type") == "UserMessage" else "item", item)
+        # The host lists messages of a person, and not those that it adds itself. Our feedback, sent
+        # by the retry loop, begins no task.
+        if item.get("type") != "UserMessage":
+            return _Entry(number, "item", item)
+        is_feedback = text_of(item.get("content")).lstrip().startswith(OPENING)
+        return _Entry(number, "" if is_feedback else "user", item)
     if kind != "response_item":
         return _Entry(number, "", payload)
     if inner == "message":

@@ -4,30 +4,22 @@ The file is untrusted: it may be of any size, a pipe, or still being written.
 """
 
 import json
-import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from goop_mcp.evidence import readers
-from goop_mcp.evidence.activity import NO_ACTIVITY, AgentActivity
+from goop_mcp.evidence.activity import NO_ACTIVITY
 from goop_mcp.evidence.evidence import Evidence
-from goop_mcp.evidence.readers.claude_code import HOST, holds_report, read_claude_code
+from goop_mcp.evidence.readers.claude_code import HOST
 from goop_mcp.services.small_files import read_end
+from goop_mcp.services.transcripts import read_activity
 
 if TYPE_CHECKING:
     from goop_mcp.services.stop_hooks.task_bases import TaskBase
 
-__all__ = ["MOST_BYTES", "last_message", "observe", "read_activity"]
-
-MOST_BYTES = 16 * 1024 * 1024
-"""How much of a transcript is read, from its end; one that is longer is not checked."""
+__all__ = ["last_message", "observe"]
 
 _MOST_BYTES = 8 * 1024 * 1024
-_LATE_SECONDS = 0.5
-_PAUSE = 0.02
-# The report as JSON has at most 6 bytes for each of its own, and short lines may follow it.
-_TAIL_BYTES = 256 * 1024
-_BYTES_AS_JSON = 6
 
 
 def observe(
@@ -51,40 +43,6 @@ def observe(
     if base is None:
         return Evidence(activity=activity)
     return Evidence(activity=activity, base=base.commit, changed=base.changed)
-
-
-def read_activity(path: str, report: str | None, *, host: str = HOST) -> AgentActivity:
-    """Return what the agent did until it sent `report`, from a transcript of `host`.
-
-    Without `report` the transcript is read to its end. The host ends a turn before it has written
-    the last lines of it, so that this waits for them, at most half a second. Never raises: an
-    activity that is not complete says why.
-    """
-    read, ends = read_claude_code, holds_report
-    # The name alone: the reader of another host need not be loaded.
-    if host == "codex":
-        read, ends = readers.codex.read_codex, readers.codex.ends_with_report
-
-    give_up = time.monotonic() + _LATE_SECONDS
-    expected = report or ""
-    tail = min(_TAIL_BYTES + _BYTES_AS_JSON * len(expected.encode("utf-8", "replace")), MOST_BYTES)
-    try:
-        while True:
-            try:
-                late = bool(expected) and not ends(read_end(path, most=tail), expected)
-            except FileNotFoundError:
-                late = True
-            if not late or time.monotonic() >= give_up:
-                break
-            time.sleep(_PAUSE)
-
-        # One byte more shows whether that is the whole file.
-        content = read_end(path, most=MOST_BYTES + 1)
-    except OSError as error:
-        reason = error.strerror or error
-        return AgentActivity(host=host, why_incomplete=f"the transcript cannot be read ({reason})")
-
-    return read(content, report=report, from_start=len(content) <= MOST_BYTES)
 
 
 def last_message(path: str) -> str | None:
