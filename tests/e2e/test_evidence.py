@@ -166,12 +166,12 @@ _OPTIONS = {
     "opencode": ["--agent", "build"],
 }
 _TASKS = [
-    *(pytest.param(name, _AGENT, marks=_absent(name), id=name) for name in CLIENTS),
-    pytest.param("opencode", _SPOKEN_TO, marks=_absent("opencode"), id="opencode acp"),
+    *(pytest.param((name, _AGENT), marks=_absent(name), id=name) for name in CLIENTS),
+    pytest.param(("opencode", _SPOKEN_TO), marks=_absent("opencode"), id="opencode acp"),
 ]
 
 
-@pytest.mark.parametrize(("host", "agent"), _TASKS)
+@pytest.mark.parametrize("agent", _TASKS)
 @pytest.mark.parametrize(
     ("scene", "sent_back", "code"),
     # An honest report of a failed test is accepted, and a person decides how to go on.
@@ -179,12 +179,13 @@ _TASKS = [
     ids=["caught", "fixed", "honest"],
 )
 def test_a_task_of_a_graph_is_judged_by_the_transcript_of_its_agent(
-    host: str, agent: str, scene: Scene, sent_back: int, code: int, sandbox: Sandbox
+    agent: tuple[str, str], scene: Scene, sent_back: int, code: int, sandbox: Sandbox
 ) -> None:
     prepare(sandbox, scene)
     graph = sandbox.project / "calc.toml"
-    agent = agent.format(host=host, program=CLIENTS[host].path, options=json.dumps(_OPTIONS[host]))
-    graph.write_text(_GRAPH.format(agent=agent))
+    host, form = agent
+    lines = form.format(host=host, program=CLIENTS[host].path, options=json.dumps(_OPTIONS[host]))
+    graph.write_text(_GRAPH.format(agent=lines))
     goop = sandbox.programs / "goop-mcp"
     assert sandbox.run([goop, "init"], environment={}).code == 0
 
