@@ -15,6 +15,7 @@ from goop_mcp.delegation.fields import GraphProblem, suggestion
 from goop_mcp.delegation.graph import Graph, GraphError
 from goop_mcp.delegation.parts import GraphAgent, GraphTask
 from goop_mcp.errors import GoopError
+from goop_mcp.retry.acp import AcpAgent
 from goop_mcp.retry.command_line import Answer, CommandLineAgent, claude_code, codex, opencode
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent, Message, Reply
@@ -77,9 +78,14 @@ AgentMaker = Callable[[TaskCall], Agent]
 
 
 class ProgramAgent:
-    """A program that is shown in its environment what it is called for."""
+    """A program that is shown in its environment what it is called for.
 
-    def __init__(self, program: CommandLineAgent, call: TaskCall, agent: GraphAgent) -> None:
+    One that speaks ACP lives for a whole conversation, and sees the attempt at which that began.
+    """
+
+    def __init__(
+        self, program: CommandLineAgent | AcpAgent, call: TaskCall, agent: GraphAgent
+    ) -> None:
         program.session = call.session
         self._agent = agent
         program.on_start = call.on_program
@@ -91,11 +97,15 @@ class ProgramAgent:
     def session(self) -> AgentSession | None:
         """The conversation of the last answer; None for a program that keeps no transcript."""
         id = self._program.session
-        if self._agent.run not in _ADAPTERS or id is None:
+        host: str = self._agent.run
+        # Of what speaks ACP, the program itself names what it is.
+        if isinstance(self._program, AcpAgent):
+            host = _HOSTS_OF_ACP.get(self._program.agent_name or "", "")
+        if host not in _ADAPTERS or id is None:
             return None
 
         return AgentSession(
-            host=self._agent.run,
+            host=host,
             id=id,
             program=commands_of(self._agent)[0],
             folder=self._call.folder,
@@ -103,7 +113,7 @@ class ProgramAgent:
         )
 
     async def ask(self, message: Message) -> Reply:
-        """Run the program once."""
+        """Run the program once, or ask the one that runs."""
         self._program.environment = {
             **os.environ,
             "GOOP_RUN": self._call.run,
@@ -113,9 +123,19 @@ class ProgramAgent:
         }
         # The first message of a round, or after a crash, goes on in the conversation of the task;
         # to the program it would be the first one ever, which begins another.
-        if message.way == "first" and self._program.session is not None:
+        # Not so with ACP, where a first message goes on in a session that can be continued.
+        if (
+            message.way == "first"
+            and self._program.session is not None
+            and isinstance(self._program, CommandLineAgent)
+        ):
             message = replace(message, way="same_conversation")
         return await self._program.ask(message)
+
+    async def aclose(self) -> None:
+        """End the program, where it lives longer than one message."""
+        if isinstance(self._program, AcpAgent):
+            await self._program.aclose()
 
 
 def agent_makers(
@@ -167,7 +187,7 @@ def commands_of(agent: GraphAgent) -> tuple[str, ...]:
 
     Empty for an agent that runs no program.
     """
-    if agent.run == "command":
+    if agent.run in ("command", "acp"):
         return agent.command
     if agent.run == "python" and agent.call is not None:
         return ("python", agent.call)
@@ -199,6 +219,8 @@ _DEFAULT_PROGRAMS: Mapping[str, str] = {
     "opencode": "opencode",
     "codex": "codex",
 }
+# Those whose sessions over ACP are the same as without it, by the names that they give themselves.
+_HOSTS_OF_ACP: Mapping[str, str] = {"OpenCode": "opencode"}
 _ADAPTERS: Mapping[str, Callable[..., CommandLineAgent]] = {
     "claude-code": claude_code,
     "opencode": opencode,
@@ -225,6 +247,15 @@ def _shared(agent: Agent, _call: TaskCall) -> Agent:
 
 
 def _program(agent: GraphAgent, call: TaskCall) -> Agent:
+    if agent.run == "acp":
+        spoken_to = AcpAgent(
+            words=agent.command,
+            folder=call.folder,
+            permissions=agent.permissions,
+            agent_key="\0".join(agent.command),
+            name=agent.name,
+        )
+        return ProgramAgent(spoken_to, call, agent)
     if agent.run != "command":
         words = commands_of(agent)
         adapter = _ADAPTERS[agent.run]

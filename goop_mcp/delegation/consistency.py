@@ -23,8 +23,9 @@ _PROGRAMS: Final = ("claude-code", "opencode", "codex")
 _ONLY_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     "options": _PROGRAMS,
     "program": _PROGRAMS,
-    "command": ("command",),
+    "command": ("command", "acp"),
     "on_stdin": ("command",),
+    "permissions": ("acp",),
     "call": ("python",),
 }
 
@@ -130,7 +131,7 @@ def _wrong_names(
 
 def _wrong_agent(agent: GraphAgent, agents: Mapping[str, GraphAgent]) -> Iterator[GraphProblem]:
     path = ("agents", agent.name)
-    if agent.run == "command" and not agent.command:
+    if agent.run in _ONLY_FOR["command"] and not agent.command:
         yield GraphProblem((*path, "command"), "is missing; expected the words of the command")
     if agent.call is not None and not _CALL.fullmatch(agent.call):
         yield GraphProblem(

@@ -14,7 +14,7 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from goop_mcp.delegation.consistency import LONGEST_NAME, MOST_TASKS, in_order, problems_of
 from goop_mcp.delegation.fields import (
@@ -33,12 +33,14 @@ from goop_mcp.delegation.fields import (
 from goop_mcp.delegation.lines import KeyPath, json_lines, line_of, toml_lines
 from goop_mcp.delegation.parts import (
     NO_LIMITS,
+    AgentKind,
     GraphAgent,
     GraphGate,
     GraphLimits,
     GraphRetry,
     GraphStep,
     GraphTask,
+    Permissions,
 )
 from goop_mcp.delegation.placeholders import INPUT, placeholders_in
 from goop_mcp.errors import GoopError
@@ -228,7 +230,12 @@ class Graph:
         agent = self.agent_named[task.agent]
         return _digest(
             [
-                [agent.name, agent.run, agent.options, agent.program, agent.command, agent.call],
+                [
+                    *(agent.name, agent.run, agent.options, agent.program, agent.command),
+                    agent.call,
+                    # Only where it is there: tasks that older versions accepted keep their keys.
+                    *([agent.permissions] if agent.run == "acp" else []),
+                ],
                 task.protocol or self.protocol,
                 prompt,
                 sorted(keys),
@@ -307,11 +314,12 @@ _RETRY: Final[Mapping[str, Reader]] = {
     ),
 }
 _AGENT: Final[Mapping[str, Reader]] = {
-    "run": choice("claude-code", "opencode", "codex", "command", "python", "person", "host"),
+    "run": choice(*get_args(AgentKind)),
     "options": _WORDS,
     "program": text(4_096),
     "command": _WORDS,
     "on_stdin": flag,
+    "permissions": choice(*get_args(Permissions)),
     "call": text(300),
     "parallel": whole(1, 1_000),
     "rate": _rate,

@@ -629,8 +629,9 @@ class Ledger:
                 return False
 
             self._end_attempt(change, row, claim, number, attempt)
+            # Its program stays in the row: it may live on, to be asked again in the same session.
             if attempt.conversation_id is not None:
-                change.move(row, "running", session=attempt.conversation_id, program_pid=None)
+                change.move(row, "running", session=attempt.conversation_id)
             change.save()
             return True
 

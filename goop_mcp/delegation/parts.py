@@ -15,7 +15,10 @@ __all__ = [
     "Task",
 ]
 
-AgentKind = Literal["claude-code", "opencode", "codex", "command", "python", "person", "host"]
+AgentKind = Literal[
+    "claude-code", "opencode", "codex", "acp", "command", "python", "person", "host"
+]
+Permissions = Literal["allow", "reject"]
 When = Literal["accepted", "ended", "any"]
 OnCrash = Literal["resume", "restart", "person"]
 Workspace = Literal["project", "worktree"]
@@ -71,10 +74,13 @@ _USUAL: Final = GraphRetry()
 class GraphAgent:
     """An agent by its name, and how it is run.
 
-    run: a program that is known (`claude-code`, `opencode`, `codex`), any `command`, a `python`
-        function, a `person`, or `host`: whoever finishes the task from outside.
+    run: a program that is known (`claude-code`, `opencode`, `codex`), one that speaks the Agent
+        Client Protocol (`acp`), any `command`, a `python` function, a `person`, or `host`: whoever
+        finishes the task from outside.
     options, program: for the known programs: words of each command, and another program.
     command, on_stdin: the words of a command; the message is its last word, or standard input.
+        `acp` has its words in `command` as well.
+    permissions: what an `acp` agent is answered that asks a person for a permission.
     call: `module:function`; None where the caller gives the agent itself.
     parallel: tasks of this agent at once, None for no limit of its own.
     rate: calls per second, None for no limit.
@@ -88,6 +94,7 @@ class GraphAgent:
     program: str | None = None
     command: tuple[str, ...] = ()
     on_stdin: bool = True
+    permissions: Permissions = "reject"
     call: str | None = None
     parallel: int | None = None
     rate: float | None = None

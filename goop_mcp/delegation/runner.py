@@ -18,7 +18,14 @@ import anyio
 import anyio.to_thread
 from platformdirs import user_state_path
 
-from goop_mcp.delegation.agents import AgentMaker, AgentSession, TaskCall, agent_makers, policy_of
+from goop_mcp.delegation.agents import (
+    AgentMaker,
+    AgentSession,
+    ProgramAgent,
+    TaskCall,
+    agent_makers,
+    policy_of,
+)
 from goop_mcp.delegation.changes import find_run
 from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
 from goop_mcp.delegation.graph import Graph
@@ -464,15 +471,17 @@ class Runner:
         self._loops[claim.row.id] = (claim, loop)
         if claim.row.cancel_requested:
             loop.cancel()
-        outcome = await loop.run()
-
         try:
+            outcome = await loop.run()
             following = await self._end(claim, outcome, caller)
         except anyio.get_cancelled_exc_class():
             # An answer that is here already is not asked for again.
             with anyio.move_on_after(5, shield=True), suppress(GoopError):
                 await caller.write_answer()
             raise
+        finally:
+            # After the end of the task is written, which must not wait for the end of a program.
+            await caller.close()
         if worktree is not None:
             await self._close(claim, worktree)
         return following
@@ -695,6 +704,12 @@ class _Caller:
         # An accepted answer is written down together with what follows from it, at once.
         if not attempt.accepted:
             await self.write_answer()
+
+    async def close(self) -> None:
+        """End the programs of the task that live between its messages."""
+        for agent, _ in self._agents.values():
+            if isinstance(agent, ProgramAgent):
+                await agent.aclose()
 
     async def write_answer(self) -> None:
         """Write down the last answer, where that was not done yet."""

@@ -14,7 +14,18 @@ from goop_mcp.retry.programs import OutputTooLargeError, run_program
 from goop_mcp.retry.replies import Message, Reply, Usage
 from goop_mcp.validation.findings import excerpt
 
-__all__ = ["Answer", "CommandFailedError", "CommandLineAgent", "claude_code", "codex", "opencode"]
+__all__ = [
+    "Answer",
+    "CommandFailedError",
+    "CommandLineAgent",
+    "amount",
+    "claude_code",
+    "codex",
+    "count",
+    "json_object",
+    "opencode",
+    "why_not_run",
+]
 
 
 class CommandFailedError(GoopError, OSError):
@@ -148,7 +159,7 @@ class CommandLineAgent:
         except OutputTooLargeError as error:
             raise CommandFailedError(f"{error}; have it print its answer only") from error
         except OSError as error:
-            raise CommandFailedError(_why_not(error, words[0])) from error
+            raise CommandFailedError(why_not_run(error, words[0])) from error
 
         output = done.output.decode(errors="replace")
         # The last line, as programs write their usage before the reason.
@@ -179,7 +190,8 @@ class CommandLineAgent:
         return None
 
 
-def _why_not(error: OSError, program: str) -> str:
+def why_not_run(error: OSError, program: str) -> str:
+    """Return why a program could not be started, with what to do."""
     # A longer message needs another way, and no retry would help.
     if error.errno == errno.E2BIG:
         return (
@@ -289,6 +301,7 @@ def _key(program: str, options: Sequence[str]) -> str:
 
 
 _TOO_MANY_REQUESTS: Final = 429
+_TOO_MANY: Final = 2**53
 _COUNTED_BY_MODEL: Final = (
     "inputTokens",
     "outputTokens",
@@ -311,8 +324,8 @@ def _read_claude(output: str) -> Answer:
     session, usage = _text(result.get("session_id")), _used_by_claude(result)
     # After `--resume`, `total_cost_usd` is the cost of the session (Claude Code 2.1). `modelUsage`
     # is its breakdown by model: it then counts more tokens than `usage`, which covers this call.
-    models = [_object(each) for each in _object(result.get("modelUsage")).values()]
-    counts = [_number(each.get(name)) or 0 for each in models for name in _COUNTED_BY_MODEL]
+    models = [json_object(each) for each in json_object(result.get("modelUsage")).values()]
+    counts = [count(each.get(name)) or 0 for each in models for name in _COUNTED_BY_MODEL]
     sums_cost = usage is not None and sum(counts) > (usage.tokens or 0)
 
     text = result.get("result")
@@ -327,7 +340,7 @@ def _read_claude(output: str) -> Answer:
 
     raise CommandFailedError(
         f"claude gave no result ({excerpt(why, 200)})",
-        status_code=_number(result.get("api_error_status")) or _refused_with(why),
+        status_code=count(result.get("api_error_status")) or _refused_with(why),
         retry_after=datetime.fromtimestamp(int(until), UTC) if is_time else None,
         session=session,
         usage=usage,
@@ -336,16 +349,16 @@ def _read_claude(output: str) -> Answer:
 
 
 def _used_by_claude(result: Mapping[str, Any]) -> Usage | None:
-    used, cost = result.get("usage"), _amount(result.get("total_cost_usd"))
+    used, cost = result.get("usage"), amount(result.get("total_cost_usd"))
     if not isinstance(used, Mapping) or not used:
         return None if cost is None else Usage(cost=cost)
 
-    read = _number(used.get("input_tokens"))
-    cached = [_number(used.get(name)) or 0 for name in _CACHED]
+    read = count(used.get("input_tokens"))
+    cached = [count(used.get(name)) or 0 for name in _CACHED]
 
     return Usage(
         input_tokens=None if read is None else read + sum(cached),
-        output_tokens=_number(used.get("output_tokens")),
+        output_tokens=count(used.get("output_tokens")),
         cost=cost,
     )
 
@@ -370,7 +383,7 @@ def _read_opencode(output: str) -> Answer:
     usage, failure = None, None
 
     for event in events:
-        part = _object(event.get("part"))
+        part = json_object(event.get("part"))
         if event.get("type") == "step_start":
             steps.append([])
         elif event.get("type") == "text":
@@ -380,7 +393,7 @@ def _read_opencode(output: str) -> Answer:
             used = _used_in_step(part)
             usage = used if usage is None else usage + used
         elif event.get("type") == "error":
-            failure = _object(event.get("error"))
+            failure = json_object(event.get("error"))
 
     if not events:
         raise CommandFailedError("opencode wrote no events; expected one JSON object a line")
@@ -398,15 +411,15 @@ def _read_opencode(output: str) -> Answer:
 def _opencode_failure(
     error: Mapping[str, Any], session: str | None, usage: Usage | None
 ) -> CommandFailedError:
-    data = _object(error.get("data"))
+    data = json_object(error.get("data"))
     why = _text(data.get("message")) or _text(error.get("name")) or "it does not say why"
     # OpenCode knows whether its provider would answer a second time.
     retryable = data.get("isRetryable")
 
     return CommandFailedError(
         f"opencode gave no result ({excerpt(why, 200)})",
-        status_code=_number(data.get("statusCode")),
-        headers=_object(data.get("responseHeaders")),
+        status_code=count(data.get("statusCode")),
+        headers=json_object(data.get("responseHeaders")),
         retryable=retryable if isinstance(retryable, bool) else None,
         session=session,
         usage=usage,
@@ -421,21 +434,21 @@ def _read_codex(output: str) -> Answer:
 
     session, usage, text, failure = None, None, "", None
     for event in events:
-        item = _object(event.get("item"))
+        item = json_object(event.get("item"))
         if event.get("type") == "thread.started":
             session = _text(event.get("thread_id"))
         elif event.get("type") == "item.completed" and item.get("type") == "agent_message":
             text, failure = _text(item.get("text")) or "", None
         elif event.get("type") == "turn.completed":
-            used = _object(event.get("usage"))
+            used = json_object(event.get("usage"))
             usage = Usage(
-                input_tokens=_number(used.get("input_tokens")),
-                output_tokens=_number(used.get("output_tokens")),
+                input_tokens=count(used.get("input_tokens")),
+                output_tokens=count(used.get("output_tokens")),
             )
         # An error that the agent has recovered from is followed by a message, which clears it.
         elif event.get("type") in ("error", "turn.failed"):
             failure = _text(event.get("message")) or _text(
-                _object(event.get("error")).get("message")
+                json_object(event.get("error")).get("message")
             )
 
     if failure is not None:
@@ -451,17 +464,17 @@ def _used_in_step(part: Mapping[str, Any]) -> Usage:
 
     Its `input` does not count tokens read from a cache or written to it.
     """
-    tokens = _object(part.get("tokens"))
-    cache = _object(tokens.get("cache"))
-    read, written = _number(tokens.get("input")), _number(tokens.get("output"))
-    cached = [_number(cache.get(name)) or 0 for name in ("read", "write")]
+    tokens = json_object(part.get("tokens"))
+    cache = json_object(tokens.get("cache"))
+    read, written = count(tokens.get("input")), count(tokens.get("output"))
+    cached = [count(cache.get(name)) or 0 for name in ("read", "write")]
 
     return Usage(
         input_tokens=None if read is None else read + sum(cached),
         output_tokens=(
-            None if written is None else written + (_number(tokens.get("reasoning")) or 0)
+            None if written is None else written + (count(tokens.get("reasoning")) or 0)
         ),
-        cost=_amount(part.get("cost")),
+        cost=amount(part.get("cost")),
     )
 
 
@@ -478,7 +491,8 @@ def _parsed(text: str, program: str) -> dict[str, Any]:
     return value
 
 
-def _object(value: object) -> Mapping[str, Any]:
+def json_object(value: object) -> Mapping[str, Any]:
+    """Return a value that should be a JSON object; an empty one for any other."""
     return value if isinstance(value, Mapping) else {}
 
 
@@ -486,11 +500,12 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _number(value: object) -> int | None:
-    # A bool is an int to Python, and no number of tokens.
-    return value if type(value) is int and value >= 0 else None
+def count(value: object) -> int | None:
+    """Return a number of tokens; None for what is no whole number from 0."""
+    # A bool is an int to Python, and no number of tokens; what no database can hold is none either.
+    return value if type(value) is int and 0 <= value < _TOO_MANY else None
 
 
-def _amount(value: object) -> float | None:
-    """Return a cost; None for what is no number from 0, such as NaN."""
-    return float(value) if isinstance(value, int | float) and value >= 0 else None
+def amount(value: object) -> float | None:
+    """Return a cost; None for what is no number from 0, such as NaN, or above all costs."""
+    return float(value) if isinstance(value, int | float) and 0 <= value < _TOO_MANY else None

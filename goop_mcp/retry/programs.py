@@ -7,14 +7,25 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from os import PathLike
+from typing import Final
 
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
-__all__ = ["Finished", "OutputTooLargeError", "run_program"]
+__all__ = [
+    "MOST_OUTPUT",
+    "Finished",
+    "OutputTooLargeError",
+    "end_group",
+    "keep_end",
+    "run_program",
+    "start_program",
+]
+
+MOST_OUTPUT: Final = 32 * 1024 * 1024
+"""Bytes of standard output that are read of one answer."""
 
 _GRACE_SECONDS = 2.0
-_MOST_OUTPUT = 32 * 1024 * 1024
 _MOST_ERRORS = 64 * 1024
 
 
@@ -49,13 +60,8 @@ async def run_program(
     output, errors = bytearray(), bytearray()
     source = subprocess.DEVNULL if given is None else subprocess.PIPE
 
-    # A session of its own makes it one group with what it starts. Shielded, as only what is known
-    # can be ended.
     with anyio.CancelScope(shield=True):
-        process = await anyio.open_process(
-            words, stdin=source, cwd=folder, env=environment, start_new_session=True
-        )
-
+        process = await start_program(words, source=source, folder=folder, environment=environment)
     async with process:
         try:
             if on_start is not None:
@@ -63,27 +69,20 @@ async def run_program(
 
             async with anyio.create_task_group() as group:
                 group.start_soon(_collect, process.stdout, output)
-                group.start_soon(_keep_end, process.stderr, errors)
+                group.start_soon(keep_end, process.stderr, errors)
                 if given is not None:
                     group.start_soon(_give, process, given)
 
                 exit_code = await process.wait()
                 group.cancel_scope.deadline = anyio.current_time() + _GRACE_SECONDS
         except BaseException as ended:
-            # With the group ends all that the program has started. Windows has no groups.
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    if hasattr(os, "killpg"):
-                        os.killpg(process.pid, signal.SIGKILL)
-                    else:
-                        process.kill()
-
+            end_group(process)
             if isinstance(ended, BaseExceptionGroup):
                 # Of the task group, which wraps what one of its tasks raised.
                 too_large, others = ended.split(OutputTooLargeError)
                 if too_large is not None and others is None:
                     raise OutputTooLargeError(
-                        f"{words[0]} wrote more than {_MOST_OUTPUT // 1024 // 1024} MiB"
+                        f"{words[0]} wrote more than {MOST_OUTPUT // 1024 // 1024} MiB"
                     ) from None
 
             raise
@@ -91,15 +90,47 @@ async def run_program(
     return Finished(exit_code, output, errors)
 
 
+async def start_program(
+    words: Sequence[str],
+    *,
+    source: int,
+    folder: "str | PathLike[str] | None" = None,
+    environment: Mapping[str, str] | None = None,
+) -> Process:
+    """Start `words` as the leader of a session of its own, with `source` as standard input.
+
+    To be shielded from cancellations: only what is known can be ended.
+    """
+    # The session makes it one group with what it starts.
+    return await anyio.open_process(
+        words, stdin=source, cwd=folder, env=environment, start_new_session=True
+    )
+
+
+def end_group(process: Process) -> None:
+    """End a program that runs, with all that it has started."""
+    # The id of a program that ended may be that of another one by now.
+    if process.returncode is not None:
+        return
+
+    with suppress(ProcessLookupError):
+        # Windows has no groups.
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
 async def _collect(stream: ByteReceiveStream | None, into: bytearray) -> None:
     if stream is not None:
         async for part in stream:
             into += part
-            if len(into) > _MOST_OUTPUT:
+            if len(into) > MOST_OUTPUT:
                 raise OutputTooLargeError
 
 
-async def _keep_end(stream: ByteReceiveStream | None, into: bytearray) -> None:
+async def keep_end(stream: ByteReceiveStream | None, into: bytearray) -> None:
+    """Read `stream` to its end; the last 64 KiB at least stay in `into`."""
     if stream is not None:
         async for part in stream:
             into += part

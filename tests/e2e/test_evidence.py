@@ -49,12 +49,14 @@ HONEST = Scene(
 )
 
 
-def _unless_absent(name: str) -> object:
+def _absent(name: str) -> pytest.MarkDecorator:
     missing = CLIENTS[name].missing_reason()
-    return pytest.param(name, marks=pytest.mark.skipif(missing is not None, reason=missing or ""))
+    return pytest.mark.skipif(missing is not None, reason=missing or "")
 
 
-each_host = pytest.mark.parametrize("host", [_unless_absent(name) for name in CLIENTS])
+each_host = pytest.mark.parametrize(
+    "host", [pytest.param(name, marks=_absent(name)) for name in CLIENTS]
+)
 
 
 @contextmanager
@@ -150,22 +152,26 @@ name = "calc"
 protocol = "goop_report"
 
 [agents.builder]
-run = "{host}"
-program = "{program}"
-options = {options}
+{agent}
 
 [tasks.build]
 agent = "builder"
 prompt = "GOOP-SUB build the addition"
 """
+_AGENT = 'run = "{host}"\nprogram = "{program}"\noptions = {options}'
+_SPOKEN_TO = 'run = "acp"\ncommand = ["{program}", "acp"]'
 _OPTIONS = {
     "claude-code": ["--allowedTools", "Bash", "Edit", "Read"],
     "codex": ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
     "opencode": ["--agent", "build"],
 }
+_TASKS = [
+    *(pytest.param((name, _AGENT), marks=_absent(name), id=name) for name in CLIENTS),
+    pytest.param(("opencode", _SPOKEN_TO), marks=_absent("opencode"), id="opencode acp"),
+]
 
 
-@each_host
+@pytest.mark.parametrize("agent", _TASKS)
 @pytest.mark.parametrize(
     ("scene", "sent_back", "code"),
     # An honest report of a failed test is accepted, and a person decides how to go on.
@@ -173,13 +179,13 @@ _OPTIONS = {
     ids=["caught", "fixed", "honest"],
 )
 def test_a_task_of_a_graph_is_judged_by_the_transcript_of_its_agent(
-    host: str, scene: Scene, sent_back: int, code: int, sandbox: Sandbox
+    agent: tuple[str, str], scene: Scene, sent_back: int, code: int, sandbox: Sandbox
 ) -> None:
     prepare(sandbox, scene)
     graph = sandbox.project / "calc.toml"
-    graph.write_text(
-        _GRAPH.format(host=host, program=CLIENTS[host].path, options=json.dumps(_OPTIONS[host]))
-    )
+    host, form = agent
+    lines = form.format(host=host, program=CLIENTS[host].path, options=json.dumps(_OPTIONS[host]))
+    graph.write_text(_GRAPH.format(agent=lines))
     goop = sandbox.programs / "goop-mcp"
     assert sandbox.run([goop, "init"], environment={}).code == 0
 
