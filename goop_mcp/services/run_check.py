@@ -162,13 +162,18 @@ def run_recorded(
             results=results,
         )
 
-    ended = run_check(
-        request,
-        database=arguments.database,
-        project_id=arguments.project_id,
-        meanwhile=meanwhile,
-        git=git,
-    )
+    try:
+        ended = run_check(
+            request,
+            database=arguments.database,
+            project_id=arguments.project_id,
+            meanwhile=meanwhile,
+            git=git,
+        )
+    except (KeyboardInterrupt, SystemExit):
+        # The command may have ended and shown that it passed, while git still read its files.
+        sys.stderr.write("goop-mcp: NOT recorded: it was ended by a signal\n")
+        raise
     # After the output of the command: both go through the same descriptors.
     sys.stderr.write(f"{summary_line(ended)}\n")
     sys.stderr.flush()

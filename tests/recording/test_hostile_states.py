@@ -132,7 +132,7 @@ def test_nothing_is_left_where_nothing_was_run(player: Player) -> None:
     assert "nobody trusts the checks" in player.goop("run", "tests").stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 @pytest.mark.parametrize("words", [["--", "true"], ["--name=tests", "true"]], ids=["run", "click"])
 def test_nothing_is_left_where_the_recorder_is_ended_before_the_command(
     player: Player, number: int, words: list[str]
@@ -153,6 +153,37 @@ def test_nothing_is_left_where_the_recorder_is_ended_before_the_command(
     assert len(processes_of(player)) > 1
     running.send_signal(number)
     assert running.wait(60) == 128 + number
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_nothing_is_left_where_the_recorder_is_ended_after_the_command(
+    player: Player, number: int
+) -> None:
+    # Git waits for ever to know what is ignored, once the command has ended.
+    script = "rm -f .git/info/exclude; mkfifo .git/info/exclude; echo ended"
+    running = subprocess.Popen(
+        [sys.executable, "-m", "goop_mcp", "run", "--name", "tests", "--", "sh", "-c", script],
+        cwd=player.work.folder,
+        env=player.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stdout is not None
+    assert running.stdout.readline() == "ended\n"
+    deadline = time.monotonic() + 60
+    while not waits_for_git(player) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+    assert waits_for_git(player)
+    running.send_signal(number)
+    _, line = running.communicate(timeout=60)
+    assert running.returncode == 128 + number
+    assert line == "goop-mcp: NOT recorded: it was ended by a signal\n"
+
+
+def waits_for_git(player: Player) -> bool:
+    return any(each.split()[0].endswith("/git") for each in processes_of(player) if each.strip())
 
 
 def test_a_repository_of_another_user_is_not_read(player: Player) -> None:
