@@ -103,6 +103,10 @@ class _Judge:
         if run is None:
             # Only an id of another key may exist elsewhere; what is no id exists nowhere.
             is_id = re.fullmatch(r"r-[0-9a-f]{12}", name) is not None
+            if is_id and self._known.unread:
+                # A damaged database says nothing about who wrote the report.
+                message = f"the run {shown} of {self._name} was not found: {self._known.unread}"
+                return self._with(before, self._problem(NOT_CHECKED, message))
             if not is_id or name[_KEY_FROM:_KEY_TO] in self._known.keys:
                 message = f"{self._name} names the run {shown}, which was never recorded here"
                 return self._with(before, self._problem(UNKNOWN_RUN, message, self._fix()))

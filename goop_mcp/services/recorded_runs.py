@@ -236,7 +236,11 @@ def known_runs(
     if key is None and not cited:
         return None
 
-    kept = _kept(project, store, cited)
+    unread = ""
+    try:
+        kept = _kept(project, store, cited)
+    except GoopError as error:
+        kept, unread = [], str(error)
     if not kept and not cited:
         return None
 
@@ -258,11 +262,11 @@ def known_runs(
                 changed[run.id] = files_changed_since(project, run, tree)
 
     keys = frozenset() if key is None else frozenset({key.name})
-    return KnownRuns((*removed, *runs), tree, changed, keys)
+    return KnownRuns((*removed, *runs), tree, changed, keys, unread)
 
 
 def _kept(project: Path, store: "Store | None", cited: set[str]) -> list["KeptRun"]:
-    """Return the newest runs and those that are named, oldest first."""
+    """Return the newest runs and those that are named, oldest first. Raises StoreError."""
 
     def ask(reading: "ReadTransaction") -> list["KeptRun"]:
         found = {each.run: each for each in reading.kept_runs(limit=_COMPARED)}
@@ -272,10 +276,7 @@ def _kept(project: Path, store: "Store | None", cited: set[str]) -> list["KeptRu
         return sorted(found.values(), key=lambda each: each.id)
 
     if store is not None and store.exists():
-        try:
-            found = store.read(ask)
-        except GoopError:
-            return []
+        found = store.read(ask)
         if found:
             return found
 
@@ -287,8 +288,6 @@ def _kept(project: Path, store: "Store | None", cited: set[str]) -> list["KeptRu
     other = open_store(None, project=home)
     try:
         return other.read(ask) if other.exists() else []
-    except GoopError:
-        return []
     finally:
         other.close()
 

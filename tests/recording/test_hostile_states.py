@@ -481,3 +481,12 @@ def test_a_damaged_database_changes_no_exit_code(player: Player, content: bytes)
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
     assert done.stderr.startswith(("goop-mcp: NOT recorded: ", "goop-mcp: run r-"))
+
+
+def test_a_database_that_cannot_be_read_accuses_nobody(player: Player) -> None:
+    run, _ = player.record(player.runner())
+    (player.work.folder / ".goopspec" / "goop.db").write_bytes(b"not a database")
+    judged = player.judge(citing(run))
+    assert judged.accepted
+    assert judged.rules == {"not-checked": "info"}
+    assert not player.judge(citing(run), require="recorded").accepted
