@@ -229,14 +229,14 @@ def known_runs(
         return None
 
     cited = {check.run for check in checks if check.run}
+    unread = ""
     try:
         key = machine_key(create=False)
-    except KeyFileError:
-        key = None
+    except KeyFileError as error:
+        key, unread = None, str(error)
     if key is None and not cited:
         return None
 
-    unread = ""
     try:
         kept = _kept(project, store, cited)
     except GoopError as error:
@@ -249,7 +249,7 @@ def known_runs(
     removed = [
         _unknown(each.run)._replace(mac_state="unknown key") for each in kept if not each.content
     ]
-    tree = WorkTree(why="no recorded run needs it")
+    tree = WorkTree()
     changed: dict[str, tuple[str, ...]] = {}
     usable = [run for run in runs if run.mac_state == "valid" and run.after.digest]
     if usable:

@@ -489,4 +489,19 @@ def test_a_database_that_cannot_be_read_accuses_nobody(player: Player) -> None:
     judged = player.judge(citing(run))
     assert judged.accepted
     assert judged.rules == {"not-checked": "info"}
-    assert not player.judge(citing(run), require="recorded").accepted
+    needed = player.judge(citing(run), require="recorded")
+    assert not needed.accepted
+    assert "expected a run that was recorded (.goopspec/goop.db is not a database" in needed.text
+
+
+def test_what_keeps_a_required_run_from_being_found_is_named(player: Player) -> None:
+    claim = '<check name="tests" passed="true">it works</check>'
+    never = player.judge(claim, require="recorded")
+    assert never.rules == {"check-not-run": "error"}
+    assert "Run the check with `goop-mcp run --name tests -- COMMAND`" in never.text
+
+    run, _ = player.record(player.runner())
+    nested = player.work.folder / "nested"
+    player.work.git("init", "-q", str(nested))
+    needed = player.judge(citing(run), require="recorded")
+    assert "recorded (the nested repository 'nested' has no commit)" in needed.text
