@@ -126,7 +126,9 @@ class _Judge:
                 before, self._problem(UNKNOWN_RUN, message, how_to_record(self._check))
             )
         if run.mac_state == "unknown key":
-            message = f"the run {shown} of {self._name} has a key that is not known here"
+            message = (
+                f"the record of the run {shown} of {self._name} was removed, or is of another key"
+            )
             return self._with(before, self._problem(NOT_CHECKED, message))
         if not self._is_about(run):
             message = (

@@ -139,10 +139,10 @@ def main(arguments: Sequence[str], *, before: object) -> int | None:
     except GoopError:
         # Nothing was run: the command line finds the same, and says it to a person.
         return None
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except SystemExit as stopped:
-        return int(stopped.code or 0)
+    except (KeyboardInterrupt, SystemExit) as stopped:
+        # The signal may have come while git was being started, when nobody knows the process yet.
+        recording.descendants.end_descendants()
+        return int(stopped.code or 0) if isinstance(stopped, SystemExit) else _INTERRUPTED
     finally:
         # It may wait for a file that never ends, where nothing was run that would end it.
         if git is not None:
