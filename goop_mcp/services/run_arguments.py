@@ -50,6 +50,7 @@ _OPTIONS: Final = {
 _NEEDED_LATER: Final = (
     "goop_mcp.recording.descendants",
     "goop_mcp.recording.describing",
+    "shutil",
     "goop_mcp.services.recorded_runs",
     "goop_mcp.store.sqlite",
 )
