@@ -51,9 +51,9 @@ class OneCall:
 def received(model: ScriptedModel, step: PlayStep) -> str:
     """Return the answer of the tool, as the model of the client received it."""
     mark = f"GOOP-WHOLE {step.name} "
-    told = [each for each in model.conversations if mark in each.text_of("user")][-1]
-    after = max(at for at, each in enumerate(told.messages) if each.calls)
-    return "\n".join(each.text for each in told.messages[after + 1 :])
+    asked = [each for each in model.conversations if mark in each.text_of("user")][-1]
+    after = max(at for at, each in enumerate(asked.messages) if each.calls)
+    return "\n".join(each.text for each in asked.messages[after + 1 :])
 
 
 def answer_in(text: str) -> Mapping[str, Any]:
