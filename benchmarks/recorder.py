@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Final
 
 from benchmarks.tables import Bound, Table
-from benchmarks.timing import Clock, program_environment, take_turns
+from benchmarks.timing import Clock, process_clock, program_environment, take_turns
 from goop_mcp.recording.tree_digest import digest_work_tree
 
 __all__ = ["run"]
@@ -99,21 +99,7 @@ def _make_repository(git: str, folder: Path, files: int) -> None:
 
 def _clock(command: tuple[str, ...], folder: Path) -> Clock:
     environment = program_environment() | {"XDG_STATE_HOME": str(folder.parent)}
-
-    def read() -> float:
-        began = perf_counter()
-        subprocess.run(
-            command,
-            check=True,
-            cwd=folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=_LONGEST_RUN,
-            env=environment,
-        )
-        return perf_counter() - began
-
-    return read
+    return process_clock(command, folder=folder, environment=environment)
 
 
 def _digest_clock(folder: Path) -> Clock:
