@@ -157,7 +157,7 @@ _IGNORE: Final = click.option(
     default="claimed",
     help=(
         "What a check that is reported as passed must rest on once a task is complete: claimed (the"
-        " default), observed in the transcript, or recorded."
+        " default), observed in the transcript, or recorded in the project (with --workspace)."
     ),
 )
 @click.option(
@@ -254,8 +254,9 @@ def check(
     )
     given: Mode = "strict" if strict else "lenient"
     mode = chosen("mode", given, parameter="strict")
-    verifies = chosen("workspace", workspace)
     require = chosen("require_evidence", require_evidence)
+    # As in hooks: the runs are kept in the project, and without it none would ever be found.
+    verifies = chosen("workspace", workspace) or require == "recorded"
     protocol = chosen("protocol", protocol)
     detail: Detail = "quiet" if quiet else "verbose" if verbose else "normal"
 

@@ -290,9 +290,11 @@ def _line_of(run: RecordedRun) -> str:
     if run.mac_state == "wrong":
         return f"{run.id}  its record was changed, and proves nothing"
 
-    tree = run.after.digest[:_SHORT] or "no tree"
+    tree = f"tree {run.after.digest[:_SHORT]}" if run.after.digest else "bound to no files"
     moved = ", files changed while it ran" if run.tree_moved else ""
     key = ", recorded on another machine" if run.mac_state == "unknown key" else ""
-    why = f": {run.why}" if run.why else ""
-    text = f"{run.name} {run.outcome}{why} (tree {tree}{moved}{key})"
+    # Of a run that executed nothing, that is the reason.
+    why = f": {run.why}" if run.why and run.outcome != "nothing" else ""
+    outcome = services.run_check.shown_outcome(run)
+    text = f"{run.name} {outcome}{why} ({tree}{moved}{key})"
     return f"{run.id}  {run.started_at}  {line(text, longest=200)}"

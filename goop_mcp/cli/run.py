@@ -82,6 +82,7 @@ def run(
             " characters"
         )
 
+    run_arguments.exit_at_signals()
     # click removes the first `--`; whether one was there decides what the first word is.
     given = sys.argv[1:] if "--" in sys.argv else []
     if not given and len(words) > 1 and shutil.which(words[0]) is None:

@@ -4,7 +4,7 @@ Both are the same for the same graph and states, byte for byte. The SVG has no s
 no font of its own, and its colors are readable on a light and on a dark page.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
@@ -69,32 +69,23 @@ def draw_svg(
     """
     states, steps = states or {}, {**graph.steps, **added}
     text = "currentColor" if in_page else None
-    waves = waves_of(steps)
-    widest = max(len(wave) for wave in waves)
-    width = widest * (_WIDTH + _GAP_X) - _GAP_X + 2 * _MARGIN
-    height = len(waves) * (_HEIGHT + _GAP_Y) - _GAP_Y + 2 * _MARGIN
-
-    places: dict[str, tuple[float, float]] = {}
-    for row, wave in enumerate(waves):
-        left = (width - len(wave) * (_WIDTH + _GAP_X) + _GAP_X) / 2
-        for column, name in enumerate(wave):
-            y = _MARGIN + row * (_HEIGHT + _GAP_Y)
-            places[name] = (left + column * (_WIDTH + _GAP_X), y)
+    layout = _Layout(steps)
 
     title = escape(f"The graph {graph.name}: {len(steps)} tasks and gates")
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
-        f' height="{height}" role="img" aria-label="{title}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {layout.width:g} {layout.height:g}"'
+        f' width="{layout.width:g}" height="{layout.height:g}" role="img" aria-label="{title}"'
         ' font-family="system-ui, sans-serif" font-size="13">',
         f"<title>{title}</title>",
         '<defs><marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"'
         f' orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{_OTHER}"/></marker></defs>',
     ]
     for name, step in steps.items():
-        parts += [_edge(places[need], places[name]) for need in step.needs]
+        parts += [_line(layout.points(need, name)) for need in step.needs]
         if isinstance(step, GraphTask):
-            parts += [_feedback(places[name], places[to]) for to in step.feedback_to]
+            parts += [_line(layout.points(name, to), dashed=True) for to in step.feedback_to]
 
+    places = layout.places
     parts += [_box(step, places[name], states.get(name), text) for name, step in steps.items()]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
@@ -115,26 +106,101 @@ def _mermaid_text(text: str) -> str:
     return text.replace("#", "#35;").replace('"', "#quot;")
 
 
-def _edge(start: tuple[float, float], end: tuple[float, float]) -> str:
-    x1, y1 = start[0] + _WIDTH / 2, start[1] + _HEIGHT
-    x2, y2 = end[0] + _WIDTH / 2, end[1] - 2
-    bend = (y2 - y1) / 2
-    path = f"M{x1:g} {y1:g} C{x1:g} {y1 + bend:g} {x2:g} {y2 - bend:g} {x2:g} {y2:g}"
-    return f'<path d="{path}" fill="none" stroke="{_OTHER}" marker-end="url(#to)"/>'
+class _Layout:
+    """Where each step stands, and where lines that pass other rows go through those.
 
-
-def _feedback(start: tuple[float, float], end: tuple[float, float]) -> str:
-    """Return a dashed line from the top of a task up to the bottom of an earlier one.
-
-    It keeps a quarter of a box away from the line that goes down between them.
+    `places` are the left upper corners of the boxes. Each wave is a row. A line to a row that is
+    not the next one has a lane of its own in the rows between, as a box would hide it; the lines
+    that leave one step share theirs.
     """
-    x1, y1 = start[0] + _WIDTH * 3 / 4, start[1]
-    x2, y2 = end[0] + _WIDTH * 3 / 4, end[1] + _HEIGHT + 2
-    bend = (y1 - y2) / 2
-    path = f"M{x1:g} {y1:g} C{x1:g} {y1 - bend:g} {x2:g} {y2 + bend:g} {x2:g} {y2:g}"
+
+    def __init__(self, steps: Mapping[str, GraphStep]) -> None:
+        waves = waves_of(steps)
+        self._row = {name: row for row, wave in enumerate(waves) for name in wave}
+        self.height = len(waves) * (_HEIGHT + _GAP_Y) - _GAP_Y + 2 * _MARGIN
+
+        lines = [(need, name) for name, step in steps.items() for need in step.needs]
+        for name, step in steps.items():
+            if isinstance(step, GraphTask):
+                lines += [(name, to) for to in step.feedback_to]
+        lanes: list[dict[tuple[str, bool], list[str]]] = [{} for _ in waves]
+        for start, end in lines:
+            for row in self._between(start, end):
+                lanes[row].setdefault((start, self._goes_up(start, end)), []).append(end)
+
+        widths = [
+            len(wave) * (_WIDTH + _GAP_X) + len(lanes[row]) * _GAP_X - _GAP_X
+            for row, wave in enumerate(waves)
+        ]
+        self.width = max(widths) + 2 * _MARGIN
+        # Where the boxes would stand without lanes: near enough to choose the side of a lane.
+        rough = {
+            name: (at + 0.5) / len(wave) * self.width
+            for wave in waves
+            for at, name in enumerate(wave)
+        }
+
+        self.places: dict[str, tuple[float, float]] = {}
+        self._lanes: dict[tuple[int, str, bool], float] = {}
+        for row, wave in enumerate(waves):
+            wanted = {
+                key: (rough[key[0]] + sum(rough[end] for end in ends) / len(ends)) / 2
+                for key, ends in lanes[row].items()
+            }
+            x = (self.width - widths[row]) / 2
+            left = sorted(wanted, key=lambda key: wanted[key])
+            for name in wave:
+                while left and wanted[left[0]] < rough[name]:
+                    self._lanes[row, *left.pop(0)] = x
+                    x += _GAP_X
+                self.places[name] = (x, _MARGIN + row * (_HEIGHT + _GAP_Y))
+                x += _WIDTH + _GAP_X
+            for key in left:
+                self._lanes[row, *key] = x
+                x += _GAP_X
+
+    def points(self, start: str, end: str) -> list[tuple[float, float]]:
+        """Return the points of a line: its start, both ends of each lane, its end."""
+        up = self._goes_up(start, end)
+        # A line that goes up keeps a quarter of a box away from the one that goes down.
+        across = _WIDTH * 3 / 4 if up else _WIDTH / 2
+        (x1, y1), (x2, y2) = self.places[start], self.places[end]
+        points = [(x1 + across, y1 if up else y1 + _HEIGHT)]
+        for row in self._between(start, end):
+            x = self._lanes[row, start, up]
+            top = _MARGIN + row * (_HEIGHT + _GAP_Y)
+            ends = [(x, top), (x, top + _HEIGHT)]
+            points += ends[::-1] if up else ends
+
+        # The point of the arrow stays in front of the box.
+        points.append((x2 + across, y2 + _HEIGHT + 2 if up else y2 - 2))
+        return points
+
+    def _goes_up(self, start: str, end: str) -> bool:
+        return self._row[end] < self._row[start]
+
+    def _between(self, start: str, end: str) -> range:
+        """Return the rows that a line passes, in its order."""
+        first, last = self._row[start], self._row[end]
+        return range(first - 1, last, -1) if last < first else range(first + 1, last)
+
+
+def _line(points: Sequence[tuple[float, float]], *, dashed: bool = False) -> str:
+    """Return a line that is bent between rows and straight within them."""
+    (x, y), *others = points
+    path = [f"M{x:g} {y:g}"]
+    for at, (next_x, next_y) in enumerate(others):
+        bend = (next_y - y) / 2
+        path.append(
+            f"C{x:g} {y + bend:g} {next_x:g} {next_y - bend:g} {next_x:g} {next_y:g}"
+            if at % 2 == 0
+            else f"L{next_x:g} {next_y:g}"
+        )
+        x, y = next_x, next_y
+
+    style = ' stroke-dasharray="4 3"' if dashed else ""
     return (
-        f'<path d="{path}" fill="none" stroke="{_OTHER}" stroke-dasharray="4 3"'
-        ' marker-end="url(#to)"/>'
+        f'<path d="{" ".join(path)}" fill="none" stroke="{_OTHER}"{style} marker-end="url(#to)"/>'
     )
 
 

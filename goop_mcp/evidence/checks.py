@@ -25,7 +25,7 @@ from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.verdict import TIERS, EvidenceItem, Tier
 
-__all__ = ["JudgedCheck", "judge_checks", "other_counts"]
+__all__ = ["JudgedCheck", "how_to_record", "judge_checks", "other_counts"]
 
 _GENERIC: Final = word_set(
     "a all and are automated backend case cases check checked checks clean code "
@@ -78,6 +78,12 @@ def _claimed_passes(text: str) -> int | None:
     return result.total if result.passed is None and result.all_passed else result.passed
 
 
+def how_to_record(check: CheckClaim) -> str:
+    """Return the fix for a check without a recorded run."""
+    name = check.name if check.name.isidentifier() else "NAME"
+    return f"Run the check with `goop-mcp run --name {name} -- COMMAND` and report that run."
+
+
 class _Judge:
     """Judges one check."""
 
@@ -117,13 +123,16 @@ class _Judge:
         if not self._needs_more("claimed") or (is_by_hand(self._check) and self._known):
             return JudgedCheck(self._item("claimed", detail=detail))
 
+        because = "" if self._required == "recorded" else f"; {detail}"
         message = (
-            f"{self._name} is reported as passed; {detail}; expected a run that was"
-            f" {self._required}"
+            f"{self._name} is reported as passed{because}; expected a run that was {self._required}"
         )
-        # Where nothing could be seen, another run or text of the agent changes nothing.
+        # Where nothing could be seen, another run or text of the agent changes nothing; and no
+        # transcript is as good as a recorded run.
         fix = (
-            "Run it with one command, and name that command in the text of the check."
+            how_to_record(self._check)
+            if self._required == "recorded"
+            else "Run it with one command, and name that command in the text of the check."
             if self._known
             else "Give the transcript of the agent, whole, or ask for claims only."
         )

@@ -11,7 +11,7 @@ from typing import Final
 
 from goop_mcp.evidence.attribution import words_in
 from goop_mcp.evidence.check_kinds import is_by_hand, kinds_of
-from goop_mcp.evidence.checks import JudgedCheck, other_counts
+from goop_mcp.evidence.checks import JudgedCheck, how_to_record, other_counts
 from goop_mcp.evidence.history import without_secrets
 from goop_mcp.evidence.recorded_runs import KnownRuns, RecordedRun
 from goop_mcp.evidence.rules import (
@@ -89,8 +89,13 @@ class _Judge:
         has_error = any(each.rule.lenient is Severity.ERROR for each in after.problems)
         # Who has an error to fix already needs no second one about the same check.
         if self._is_required and after.item.tier != "recorded" and not has_error:
-            message = f"{self._name} is reported as passed; expected a recorded run of it"
-            return self._with(after, self._problem(CHECK_REQUIRED, message, self._fix()))
+            message = f"{self._name} is reported as passed; expected a run that was recorded"
+            # Another run would not be found or compared either, until this is put right.
+            if why := self._known.unread or self._known.tree.why:
+                message += f" ({without_secrets(why)})"
+            return self._with(
+                after, self._problem(CHECK_REQUIRED, message, how_to_record(self._check))
+            )
 
         return after
 
@@ -103,24 +108,36 @@ class _Judge:
         if run is None:
             # Only an id of another key may exist elsewhere; what is no id exists nowhere.
             is_id = re.fullmatch(r"r-[0-9a-f]{12}", name) is not None
+            if is_id and self._known.unread:
+                # A damaged database says nothing about who wrote the report.
+                message = f"the run {shown} of {self._name} was not found: {self._known.unread}"
+                return self._with(before, self._problem(NOT_CHECKED, message))
             if not is_id or name[_KEY_FROM:_KEY_TO] in self._known.keys:
                 message = f"{self._name} names the run {shown}, which was never recorded here"
-                return self._with(before, self._problem(UNKNOWN_RUN, message, self._fix()))
+                return self._with(
+                    before, self._problem(UNKNOWN_RUN, message, how_to_record(self._check))
+                )
             message = f"the run {shown} of {self._name} was recorded on another machine"
             return self._with(before, self._problem(NOT_CHECKED, message))
 
         if run.mac_state == "wrong":
             message = f"{self._name} names the run {shown}, whose record was changed"
-            return self._with(before, self._problem(UNKNOWN_RUN, message, self._fix()))
+            return self._with(
+                before, self._problem(UNKNOWN_RUN, message, how_to_record(self._check))
+            )
         if run.mac_state == "unknown key":
-            message = f"the run {shown} of {self._name} has a key that is not known here"
+            message = (
+                f"the record of the run {shown} of {self._name} was removed, or is of another key"
+            )
             return self._with(before, self._problem(NOT_CHECKED, message))
         if not self._is_about(run):
             message = (
                 f"{self._name} names the run {shown}, which is one of"
                 f" {excerpt(run.name, _SHOWN)!r}; expected a run of this check"
             )
-            return self._with(before, self._problem(VACUOUS_COMMAND, message, self._fix()))
+            return self._with(
+                before, self._problem(VACUOUS_COMMAND, message, how_to_record(self._check))
+            )
 
         return self._of_run(before, run, cited=True)
 
@@ -218,7 +235,9 @@ class _Judge:
         what = f"{self._name} is reported as passed; run {run.id}"
         if run.outcome == "vacuous":
             message = f"{what} of {without_secrets(run.program)!r} proves nothing: {why}"
-            return self._with(before, self._problem(VACUOUS_COMMAND, message, self._fix()), run=run)
+            return self._with(
+                before, self._problem(VACUOUS_COMMAND, message, how_to_record(self._check)), run=run
+            )
         if run.outcome == "unknown" and not cited:
             return self._with(before, run=run)
         if not cited and (before.item.tier == "observed" or not here or run.tree_moved):
@@ -318,10 +337,6 @@ class _Judge:
         if run.pinned:
             return f"`goop-mcp run {run.name}`"
         return f"`goop-mcp run --name {run.name} -- {excerpt(' '.join(run.argv), 60)}`"
-
-    def _fix(self) -> str:
-        name = self._check.name if self._check.name.isidentifier() else "NAME"
-        return f"Run the check with `goop-mcp run --name {name} -- COMMAND` and report that run."
 
     def _problem(self, rule: Rule, message: str, fix: str | None = None) -> Problem:
         return rule.problem(

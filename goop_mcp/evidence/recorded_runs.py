@@ -159,13 +159,14 @@ class KnownRuns(NamedTuple):
     `runs` are oldest first. `tree` is the present state of the files, and `changed` maps the id of
     a run to the files that differ between its tree and the present one, as far as they are known.
     `keys` are the names of the keys of this machine: a run that names one of them and is not among
-    `runs` was never recorded here, unless `removed` says that older runs were removed.
+    `runs` was never recorded here. `unread` is why the runs could not be read, "" if they were.
     """
 
     runs: tuple[RecordedRun, ...] = ()
     tree: WorkTree = NO_TREE
     changed: Mapping[str, tuple[str, ...]] = {}
     keys: frozenset[str] = frozenset()
+    unread: str = ""
 
 
 NO_RUNS: Final = KnownRuns()

@@ -98,7 +98,7 @@ def described(
     if ended.not_started:
         unfinished = f"it could not be started: {ended.not_started}"
     elif ended.timed_out:
-        unfinished = f"it was ended at the time limit of {request.timeout:g} seconds"
+        unfinished = f"it was ended at the time limit of {request.timeout:g} s"
     elif ended.interrupted:
         unfinished = "it was interrupted"
 

@@ -203,6 +203,8 @@ class Git:
         if self._asked is not None:
             return
 
+        # A listing of the last look is about files that may have changed since.
+        self.early = None
         expected = (self.known.top, self.known.index_file) if self.known else _expected(self.folder)
         self._asked = self.start(*_PLACE, "HEAD", "HEAD^{tree}")
         if expected is not None:

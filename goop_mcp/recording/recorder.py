@@ -40,7 +40,10 @@ def record_run(
     else:
         # It was asked where the process is, which the command may remove.
         git.folder = folder
-    with TreeLook(request.project, scopes=scopes, git=git) as look:
+    with (
+        TreeLook(request.project, scopes=scopes, git=git) as look,
+        TreeLook(request.project, scopes=scopes, git=git) as later,
+    ):
         # Every file is read before the command starts, so that it cannot have changed one. It then
         # runs while git writes the tree of what was read.
         look.read_files()
@@ -56,13 +59,13 @@ def record_run(
         # and the same tree prove much.
         before = look.tree(lists_changes=False)
 
-    # Git compares the files with what the command left while the run is described.
-    with TreeLook(request.project, scopes=scopes, git=git) as look:
+        # A person waits from here on. So git compares the files with what the command left while
+        # the run is described, and the copies of both looks are removed after that.
         if before.digest:
-            look.begin()
+            later.begin()
         described = recording.describing.described(request, ended, marks, environment)
         # A tree that could not be read before cannot be compared with the one after.
-        after = look.tree() if before.digest else before
+        after = later.tree() if before.digest else before
 
     run = described._replace(
         version=version,

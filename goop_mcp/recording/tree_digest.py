@@ -234,7 +234,7 @@ def _make_room() -> Path:
 
 
 def _remove_room(room: Path) -> None:
-    # Loaded when the command has ended.
+    # Not needed before the command starts.
     import_module("shutil").rmtree(room, ignore_errors=True)
 
 

@@ -81,7 +81,9 @@ class CommandLineAgent:
     call failed goes on in the session in which it failed: what was done is not done twice. One
     agent is one conversation: give each of several calls at once its own. Those with the same
     `agent_key` are known to use the same, and to fail together; `name` is what traces call the
-    agent. `on_start` is called with the process id of each program that is started.
+    agent. `on_start` is called with the process id of each program that is started. `passing` are
+    texts on standard error by which a program shows that it failed before it did anything, and may
+    work the next time.
     """
 
     command: Callable[[str, str | None], Sequence[str]]
@@ -92,6 +94,7 @@ class CommandLineAgent:
     agent_key: str | None = None
     name: str | None = None
     on_start: Callable[[int], None] | None = None
+    passing: Sequence[str] = ()
     session: str | None = field(default=None, init=False)
     _history: str = field(default="", init=False, repr=False)
     _unanswered: str | None = field(default=None, init=False, repr=False)
@@ -164,9 +167,12 @@ class CommandLineAgent:
         output = done.output.decode(errors="replace")
         # The last line, as programs write their usage before the reason.
         if done.exit_code:
-            report = (done.errors.decode(errors="replace") or output).strip().rpartition("\n")[2]
+            errors = done.errors.decode(errors="replace")
+            report = (errors or output).strip().rpartition("\n")[2]
+            passed = next((each for each in self.passing if each in errors), None)
             bare = CommandFailedError(
-                f"{words[0]} ended with exit code {done.exit_code}: {excerpt(report)}"
+                f"{words[0]} ended with exit code {done.exit_code}: {excerpt(passed or report)}",
+                retryable=True if passed else None,
             )
             raise self._reported_failure(output) or bare
 
@@ -265,6 +271,7 @@ def opencode(
         environment=environment,
         agent_key=_key(program, options),
         name="opencode",
+        passing=_FIRST_STARTS_AT_ONCE,
     )
 
 
@@ -300,6 +307,9 @@ def _key(program: str, options: Sequence[str]) -> str:
     return "\0".join((program, *options))
 
 
+# Several that start at once for the first time, or after an update, all create the tables of their
+# one database (OpenCode 1.18); all but one fail.
+_FIRST_STARTS_AT_ONCE: Final = ("Failed query: ", "database is locked")
 _TOO_MANY_REQUESTS: Final = 429
 _TOO_MANY: Final = 2**53
 _COUNTED_BY_MODEL: Final = (

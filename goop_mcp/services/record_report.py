@@ -474,8 +474,11 @@ class _Recording:
             unverified = [each for each in self.verdict.findings if each.rule == NOT_CHECKED.id]
             return [each.found or each.message for each in unverified]
 
-        files = [each.path for each in self.view.files]
-        return files + [each.sha for each in self.view.commits if each.sha]
+        return [
+            *(each.path for each in self.view.files),
+            *(each.sha for each in self.view.commits if each.sha),
+            *(f"memory {each.title!r}" for each in self.view.memories),
+        ]
 
     def _checked(self) -> tuple[frozenset[str], dict[str, str]]:
         """Return the names of the checks that a host saw pass, and what it saw of failed ones."""

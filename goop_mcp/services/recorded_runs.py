@@ -229,14 +229,18 @@ def known_runs(
         return None
 
     cited = {check.run for check in checks if check.run}
+    unread = ""
     try:
         key = machine_key(create=False)
-    except KeyFileError:
-        key = None
+    except KeyFileError as error:
+        key, unread = None, str(error)
     if key is None and not cited:
         return None
 
-    kept = _kept(project, store, cited)
+    try:
+        kept = _kept(project, store, cited)
+    except GoopError as error:
+        kept, unread = [], str(error)
     if not kept and not cited:
         return None
 
@@ -245,7 +249,7 @@ def known_runs(
     removed = [
         _unknown(each.run)._replace(mac_state="unknown key") for each in kept if not each.content
     ]
-    tree = WorkTree(why="no recorded run needs it")
+    tree = WorkTree()
     changed: dict[str, tuple[str, ...]] = {}
     usable = [run for run in runs if run.mac_state == "valid" and run.after.digest]
     if usable:
@@ -258,11 +262,11 @@ def known_runs(
                 changed[run.id] = files_changed_since(project, run, tree)
 
     keys = frozenset() if key is None else frozenset({key.name})
-    return KnownRuns((*removed, *runs), tree, changed, keys)
+    return KnownRuns((*removed, *runs), tree, changed, keys, unread)
 
 
 def _kept(project: Path, store: "Store | None", cited: set[str]) -> list["KeptRun"]:
-    """Return the newest runs and those that are named, oldest first."""
+    """Return the newest runs and those that are named, oldest first. Raises StoreError."""
 
     def ask(reading: "ReadTransaction") -> list["KeptRun"]:
         found = {each.run: each for each in reading.kept_runs(limit=_COMPARED)}
@@ -272,10 +276,7 @@ def _kept(project: Path, store: "Store | None", cited: set[str]) -> list["KeptRu
         return sorted(found.values(), key=lambda each: each.id)
 
     if store is not None and store.exists():
-        try:
-            found = store.read(ask)
-        except GoopError:
-            return []
+        found = store.read(ask)
         if found:
             return found
 
@@ -287,8 +288,6 @@ def _kept(project: Path, store: "Store | None", cited: set[str]) -> list["KeptRu
     other = open_store(None, project=home)
     try:
         return other.read(ask) if other.exists() else []
-    except GoopError:
-        return []
     finally:
         other.close()
 

@@ -25,6 +25,7 @@ __all__ = [
     "LONGEST_NAME",
     "MOST_SECONDS",
     "RunArguments",
+    "exit_at_signals",
     "is_name",
     "main",
     "named_folder",
@@ -35,6 +36,7 @@ LONGEST_NAME: Final = 60
 MOST_SECONDS: Final = 24 * 3600.0
 
 _INTERRUPTED: Final = 130
+_SIGNALLED: Final = 128
 _OPTIONS: Final = {
     "--name": "name",
     "--junit": "junit",
@@ -48,6 +50,7 @@ _OPTIONS: Final = {
 _NEEDED_LATER: Final = (
     "goop_mcp.recording.descendants",
     "goop_mcp.recording.describing",
+    "shutil",
     "goop_mcp.services.recorded_runs",
     "goop_mcp.store.sqlite",
 )
@@ -128,6 +131,7 @@ def main(arguments: Sequence[str], *, before: object) -> int | None:
     if signal.getsignal(signal.SIGINT) is before:
         # From here on an interrupt has to end what was started, and to remove temporary files.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    exit_at_signals()
     git = None
     try:
         git = asked_git(named_folder(read.project) or os.curdir)
@@ -135,12 +139,31 @@ def main(arguments: Sequence[str], *, before: object) -> int | None:
     except GoopError:
         # Nothing was run: the command line finds the same, and says it to a person.
         return None
-    except KeyboardInterrupt:
-        return _INTERRUPTED
+    except (KeyboardInterrupt, SystemExit) as stopped:
+        # The signal may have come while git was being started, when nobody knows the process yet.
+        recording.descendants.end_descendants()
+        return int(stopped.code or 0) if isinstance(stopped, SystemExit) else _INTERRUPTED
     finally:
         # It may wait for a file that never ends, where nothing was run that would end it.
         if git is not None:
             git.end()
+
+
+def exit_at_signals() -> None:
+    """Raise SystemExit at what a host or a terminal sends to end this process.
+
+    Otherwise git, which is in a session of its own, would be left: it may wait for ever, for a file
+    that is a pipe. While the command runs it gets these signals instead.
+    """
+
+    def stop(number: int, _frame: object) -> None:
+        raise SystemExit(_SIGNALLED + number)
+
+    for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
+        number = getattr(signal, name, None)
+        # `nohup` has one ignored, and that stays.
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, stop)
 
 
 def _load(request: "RunRequest") -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import goop_mcp
-from goop_mcp import services
+from goop_mcp import recording, services
 from goop_mcp.errors import GoopError
 from goop_mcp.evidence.recorded_runs import RecordedRun
 from goop_mcp.recording.commands import RunRequest
@@ -22,6 +22,7 @@ __all__ = [
     "project_of",
     "run_check",
     "run_recorded",
+    "shown_outcome",
     "summary_line",
 ]
 
@@ -89,6 +90,11 @@ def run_check(
         return CheckRun(run, code, str(error))
 
 
+def shown_outcome(run: RecordedRun) -> str:
+    """Return in a few words what `run` shows."""
+    return _OUTCOMES[run.outcome]
+
+
 def summary_line(ended: CheckRun) -> str:
     """Return the line that ends a run: its id, what it shows, and the tree it belongs to."""
     run = ended.run
@@ -114,7 +120,7 @@ def summary_line(ended: CheckRun) -> str:
     else:
         where = f"; it is bound to no files: {run.after.why}"
     set_ = f"; {', '.join(run.variables)} may have changed what ran" if run.variables else ""
-    what = f"{run.name} {_OUTCOMES[run.outcome]}{about}{where}{set_}"
+    what = f"{run.name} {shown_outcome(run)}{about}{where}{set_}"
     if ended.problem:
         return f"goop-mcp: NOT recorded: {what}; {ended.problem}"
 
@@ -162,13 +168,19 @@ def run_recorded(
             results=results,
         )
 
-    ended = run_check(
-        request,
-        database=arguments.database,
-        project_id=arguments.project_id,
-        meanwhile=meanwhile,
-        git=git,
-    )
+    try:
+        ended = run_check(
+            request,
+            database=arguments.database,
+            project_id=arguments.project_id,
+            meanwhile=meanwhile,
+            git=git,
+        )
+    except (KeyboardInterrupt, SystemExit):
+        # The command may have ended and shown that it passed, while git still read its files.
+        sys.stderr.write("goop-mcp: NOT recorded: it was ended by a signal\n")
+        recording.descendants.end_descendants()
+        raise
     # After the output of the command: both go through the same descriptors.
     sys.stderr.write(f"{summary_line(ended)}\n")
     sys.stderr.flush()

@@ -1,10 +1,11 @@
-"""The records that the store keeps, as frozen dataclasses.
+"""The records that the store keeps.
 
 Times are UTC in ISO 8601; ids and revisions count from 1.
 """
 
-from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from goop_mcp.structs import DataStruct
 
 __all__ = [
     "MOST_CONFIRMATIONS",
@@ -84,8 +85,36 @@ MOST_OPEN_CONFIRMATIONS: Final = 50
 """How many requests that wait for a person are listed: the oldest ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewMemory:
+# Texts of agents and people, which may be long or private: no log shows them with a record.
+_NOT_SHOWN: Final = frozenset(
+    {
+        "arguments",
+        "comment",
+        "content",
+        "decision",
+        "envelope",
+        "facts",
+        "mac",
+        "message",
+        "reply",
+        "summary",
+        "text",
+        "verdict",
+    }
+)
+
+
+class _Record(DataStruct, frozen=True):
+    def __repr__(self) -> str:
+        shown = [
+            f"{name}={getattr(self, name)!r}"
+            for name in self.__struct_fields__
+            if name not in _NOT_SHOWN
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class NewMemory(_Record, frozen=True, kw_only=True):
     """A memory to be added, already redacted and within the limits.
 
     `uid` identifies it across databases. `idempotency_key` and `fingerprint` (of normalised title
@@ -97,21 +126,20 @@ class NewMemory:
     uid: str
     type: MemoryType
     title: str
-    content: str = field(repr=False)
+    content: str
     importance: float
     idempotency_key: str
     fingerprint: str
     created_at: str
     concepts: tuple[str, ...] = ()
-    facts: tuple[str, ...] = field(default=(), repr=False)
+    facts: tuple[str, ...] = ()
     source_files: tuple[str, ...] = ()
     agent: str | None = None
     session_id: str | None = None
     sketches: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredMemory:
+class StoredMemory(_Record, frozen=True, kw_only=True):
     """A memory as stored in the database.
 
     A forgotten memory keeps id, uid, type and times; its texts are empty.
@@ -121,14 +149,14 @@ class StoredMemory:
     uid: str
     type: MemoryType
     title: str
-    content: str = field(repr=False)
+    content: str
     importance: float
     idempotency_key: str | None
     fingerprint: str | None
     created_at: str
     revision: int
     concepts: tuple[str, ...] = ()
-    facts: tuple[str, ...] = field(default=(), repr=False)
+    facts: tuple[str, ...] = ()
     source_files: tuple[str, ...] = ()
     agent: str | None = None
     session_id: str | None = None
@@ -136,18 +164,16 @@ class StoredMemory:
     forgotten_at: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryWords:
+class MemoryWords(_Record, frozen=True):
     """The text of a memory, without its other fields."""
 
     id: int
     type: MemoryType
     title: str
-    content: str = field(repr=False)
+    content: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryFilter:
+class MemoryFilter(_Record, frozen=True, kw_only=True):
     """Which memories count.
 
     Empty means no restriction; a memory needs at least one of `concepts`, regardless of case.
@@ -158,8 +184,7 @@ class MemoryFilter:
     min_importance: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
+class SearchHit(_Record, frozen=True):
     """The id and revision of a memory that was found, and its score.
 
     The more and the rarer the words that it has, the higher is the score. Those of one transaction
@@ -171,8 +196,7 @@ class SearchHit:
     score: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewReport:
+class NewReport(_Record, frozen=True, kw_only=True):
     """An accepted envelope to be recorded, already redacted.
 
     `envelope`, `verdict` and `decision` are JSON. `round` is the number of the round it belongs to.
@@ -180,9 +204,9 @@ class NewReport:
 
     protocol: str
     idempotency_key: str
-    envelope: str = field(repr=False)
-    verdict: str = field(repr=False)
-    decision: str = field(repr=False)
+    envelope: str
+    verdict: str
+    decision: str
     created_at: str
     agent: str | None = None
     phase: str | None = None
@@ -191,8 +215,7 @@ class NewReport:
     round: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredReport(NewReport):
+class StoredReport(NewReport, frozen=True, kw_only=True):
     """A recorded envelope.
 
     `retired` is why it no longer counts, None while it does: a person withdrew it, its task was
@@ -204,8 +227,7 @@ class StoredReport(NewReport):
     retired: RetireReason | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
+class Round(_Record, frozen=True, kw_only=True):
     """A round of a project: the work from one plan to its acceptance.
 
     A project without any row is in round 1, which is open since its beginning: `opened_at` is None
@@ -229,8 +251,7 @@ class Round:
         return self.closed_at is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewEvent:
+class NewEvent(_Record, frozen=True, kw_only=True):
     """An event for the append-only chronicle.
 
     `kind` is report, decision, handoff, transition or similar; `author` an agent's name or "human".
@@ -240,21 +261,19 @@ class NewEvent:
 
     kind: str
     author: str
-    text: str = field(repr=False)
+    text: str
     created_at: str
     document: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event(NewEvent):
+class Event(NewEvent, frozen=True, kw_only=True):
     """An event as stored in the database."""
 
     id: int
     revision: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Projection:
+class Projection(_Record, frozen=True, kw_only=True):
     """What goop-mcp last wrote to a file of the project.
 
     `path` is relative to the project, with `/`. `sha256` is of the bytes known to be on disk, None
@@ -268,8 +287,7 @@ class Projection:
     pending_sha256: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewAttempt:
+class NewAttempt(_Record, frozen=True, kw_only=True):
     """One message to an agent and how its reply was judged, for statistics.
 
     `call_id` is the same for the attempts of one call, which `number` counts from 1. `way` is the
@@ -293,20 +311,18 @@ class NewAttempt:
     repairs: tuple[str, ...] = ()
     seconds: float = 0.0
     tokens: int | None = None
-    message: str | None = field(default=None, repr=False)
-    reply: str | None = field(default=None, repr=False)
+    message: str | None = None
+    reply: str | None = None
     ended: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredAttempt(NewAttempt):
+class StoredAttempt(NewAttempt, frozen=True, kw_only=True):
     """An attempt as stored in the database."""
 
     id: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewJudgement:
+class NewJudgement(_Record, frozen=True, kw_only=True):
     """A reply or prompt that was judged where no attempts are recorded, for statistics.
 
     `surface` is where: the tool record_report, a host's hook, or the gate before a spawn, which
@@ -327,8 +343,7 @@ class NewJudgement:
     ended: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewConfirmation:
+class NewConfirmation(_Record, frozen=True, kw_only=True):
     """A step that waits for the answer of a person.
 
     `arguments` are those of the step, a JSON object. `subject` is a digest or number of what is to
@@ -337,17 +352,16 @@ class NewConfirmation:
     """
 
     action: str
-    arguments: str = field(repr=False)
+    arguments: str
     subject: str
-    summary: str = field(repr=False)
+    summary: str
     round: int
     asked_by: str
     asked_at: str
     subject_key: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confirmation(NewConfirmation):
+class Confirmation(NewConfirmation, frozen=True, kw_only=True):
     """A request for a confirmation as stored; `revision` is that of the request.
 
     `via` is how the answer came, such as "terminal anna". It, `comment` and `answered_at` are None
@@ -358,32 +372,29 @@ class Confirmation(NewConfirmation):
     revision: int
     status: ConfirmationStatus
     via: str | None = None
-    comment: str | None = field(default=None, repr=False)
+    comment: str | None = None
     answered_at: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewKeptDocument:
+class NewKeptDocument(_Record, frozen=True, kw_only=True):
     """The text of a people's document as it was when a step judged it, with its SHA-256."""
 
     name: str
     sha256: str
-    text: str = field(repr=False)
+    text: str
     round: int
     step: KeptStep
     created_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptDocument(NewKeptDocument):
+class KeptDocument(NewKeptDocument, frozen=True, kw_only=True):
     """A kept document as stored in the database."""
 
     id: int
     revision: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewKeptReply:
+class NewKeptReply(_Record, frozen=True, kw_only=True):
     """The last reply of an agent, redacted.
 
     `agent` is its name, `agent_key` distinguishes those of one name that work at the same time.
@@ -394,18 +405,16 @@ class NewKeptReply:
     agent_key: str
     round: int
     created_at: str
-    text: str = field(repr=False)
+    text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptReply(NewKeptReply):
+class KeptReply(NewKeptReply, frozen=True, kw_only=True):
     """A kept reply as stored in the database; the newest has the largest `id`."""
 
     id: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewKeptRun:
+class NewKeptRun(_Record, frozen=True, kw_only=True):
     """A recorded run of a check.
 
     `run` is its id, such as "r-7f3a91c204be", and `name` that of the check. `content` is the run as
@@ -415,12 +424,11 @@ class NewKeptRun:
     run: str
     name: str
     created_at: str
-    content: str = field(repr=False)
-    mac: str = field(repr=False)
+    content: str
+    mac: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptRun(NewKeptRun):
+class KeptRun(NewKeptRun, frozen=True, kw_only=True):
     """A recorded run as stored; the content of one that was removed is ""."""
 
     id: int

@@ -3,8 +3,9 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from goop_mcp.errors import StoreError
 from goop_mcp.store.records import (

@@ -5,9 +5,11 @@ are bound, how a week is written and how a list is unnested.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
+from msgspec import field
+
+from goop_mcp.structs import DataStruct
 from goop_mcp.validation.verdict import TIERS
 
 __all__ = [
@@ -27,8 +29,7 @@ MOST_NAMES: Final = 200
 """How many agents, weeks and rules are listed at most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatisticsFilter:
+class StatisticsFilter(DataStruct, frozen=True, kw_only=True):
     """Which rows count; None means no restriction.
 
     `since` and `until` are times in ISO 8601, UTC; `until` itself does not count any more.
@@ -39,8 +40,7 @@ class StatisticsFilter:
     until: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyCounts:
+class ReplyCounts(DataStruct, frozen=True):
     """Replies that were judged, and calls or turns of agents that ended.
 
     `unknown` replies never arrived: the call failed or was cancelled. Of the `calls`,
@@ -55,8 +55,7 @@ class ReplyCounts:
     accepted_at_once: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PromptCounts:
+class PromptCounts(DataStruct, frozen=True):
     """Prompts that the gate judged: all of them, those with a request, and those it refused."""
 
     prompts: int = 0
@@ -64,8 +63,7 @@ class PromptCounts:
     refused: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class EffortCounts:
+class EffortCounts(DataStruct, frozen=True):
     """What recorded attempts took: seconds of all, and tokens of those that reported them."""
 
     attempts: int = 0
@@ -74,8 +72,7 @@ class EffortCounts:
     with_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class EndingCount:
+class EndingCount(DataStruct, frozen=True):
     """How many calls ended for the reason `ended` at attempt `number`, counted from 1."""
 
     ended: str
@@ -83,8 +80,7 @@ class EndingCount:
     calls: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statistics:
+class Statistics(DataStruct, frozen=True, kw_only=True):
     """Counts of what was recorded.
 
     The name of an agent is None where it was not given; weeks are those of ISO 8601, in order.
@@ -111,8 +107,7 @@ class Statistics:
     effort_by_week: Mapping[str, EffortCounts] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class Dialect(DataStruct, frozen=True, kw_only=True):
     """The SQL of one engine.
 
     `schema` is the prefix of table names and `wanted` the condition that restricts their rows.

@@ -3,8 +3,6 @@
 SQLite cuts text at NUL, PostgreSQL rejects it, and no engine stores a lone surrogate.
 """
 
-from dataclasses import fields
-
 from goop_mcp.errors import StoreError
 from goop_mcp.store.records import (
     NewAttempt,
@@ -37,11 +35,11 @@ def refuse_unstorable(
     | NewKeptRun,
 ) -> None:
     """Raise StoreError when a text of `record` holds NUL or a lone surrogate."""
-    for field in fields(record):
-        value = getattr(record, field.name)
+    for name in record.__struct_fields__:
+        value = getattr(record, name)
         for text in value if isinstance(value, tuple) else (value,):
             if isinstance(text, str):
-                refuse_unstorable_text(text, name=field.name)
+                refuse_unstorable_text(text, name=name)
 
 
 def refuse_unstorable_text(text: str, *, name: str) -> None:

@@ -1,3 +1,7 @@
+import random
+import re
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -75,3 +79,48 @@ def test_mermaid_has_its_own_ids_as_names_may_be_words_of_it(graph: Graph) -> No
     tasks = (GraphTask("end", agent="a"), GraphTask("graph", agent="a", needs=("end",)))
     drawn = draw_mermaid(Graph(name="x", agents=(GraphAgent("a"),), tasks=tasks))
     assert "  n0 --> n1" in drawn.splitlines()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_line_is_hidden_by_a_box(seed: int) -> None:
+    chance = random.Random(seed)
+    names = [f"t{number}" for number in range(12)]
+    tasks = tuple(
+        GraphTask(
+            name,
+            agent="a",
+            needs=tuple(chance.sample(names[:at], min(at, chance.randint(0, 3)))),
+        )
+        for at, name in enumerate(names)
+    )
+    graph = Graph(name="g", agents=(GraphAgent("a", run="command", command=("x",)),), tasks=tasks)
+    picture = etree.fromstring(draw_svg(graph).encode())
+    boxes = [(float(box.get("x", 0)), float(box.get("y", 0))) for box in picture.iter(f"{SVG}rect")]
+    lines = [path.get("d", "") for path in picture.iter(f"{SVG}path") if path.get("fill") == "none"]
+
+    assert len(boxes) == len(names)
+    assert len(lines) == sum(len(task.needs) for task in tasks)
+    for line in lines:
+        for x, y in points_of(line):
+            assert not any(
+                left + 1 < x < left + 179 and top + 1 < y < top + 51 for left, top in boxes
+            ), (line, x, y)
+
+
+def points_of(path: str) -> Iterator[tuple[float, float]]:
+    """Yield points along a path of moves, lines and Bézier curves, in absolute coordinates."""
+    here = (0.0, 0.0)
+    for part in re.findall(r"[MLC][^MLC]*", path):
+        numbers = [float(each) for each in part[1:].split()]
+        ends = [here, *zip(numbers[::2], numbers[1::2], strict=True)]
+        for step in range(21):
+            left = ends if part[0] != "M" else ends[1:]
+            # De Casteljau: the same for lines and curves.
+            while len(left) > 1:
+                share = step / 20
+                left = [
+                    (a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share)
+                    for a, b in pairwise(left)
+                ]
+            yield left[0]
+        here = ends[-1]

@@ -47,6 +47,8 @@ _PROVIDER = {
     },
 }
 _SETTINGS = {
+    # OpenCode adds it where it is missing, which changes a file of the project.
+    "$schema": "https://opencode.ai/config.json",
     "model": "fake/fake-model",
     "small_model": "fake/fake-model",
     "enabled_providers": ["fake"],

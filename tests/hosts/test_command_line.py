@@ -311,6 +311,19 @@ def test_a_fresh_message_begins_a_new_session(tmp_path: Path) -> None:
     ]
 
 
+def test_opencode_started_twice_at_once_for_the_first_time_is_asked_again(tmp_path: Path) -> None:
+    # What OpenCode 1.18 prints where another process creates the tables at the same time.
+    body = """
+if note("start", 9) == 0:
+    print("Error: Unexpected error\\n\\nFailed query: \\nCREATE TABLE x (y);\\nparams: ",
+          file=sys.stderr)
+    sys.exit(1)
+"""
+    outcome = asked("asyncio", opencode(program=program(tmp_path, body + OPENCODE)), AT_ONCE)
+    assert outcome.accepted
+    assert "exit code 1: Failed query:" in (outcome.attempts[0].error or "")
+
+
 def test_a_message_that_begins_with_a_dash_is_not_an_option_of_opencode(tmp_path: Path) -> None:
     agent = opencode(program=program(tmp_path, OPENCODE))
     run("asyncio", lambda: agent.ask(Message("--help me")))

@@ -17,7 +17,7 @@ from tests.repository import NOT_TESTED, ROOT
 from tests.server.http.serving import serve_command, served
 
 _PACKAGE: Final = "@modelcontextprotocol/inspector"
-_INSPECTOR: Final = Installation("inspector", {_PACKAGE: "2.12.0"})
+INSPECTOR: Final = Installation("inspector", {_PACKAGE: "2.12.0"})
 _LONGEST_RUN: Final = 180
 
 _FAILED, _TOOL_FAILED = 1, 5
@@ -108,7 +108,7 @@ _LOAD: Final = Question(
 
 def main() -> int:
     """Install the Inspector, ask everything over every way and print a table."""
-    if reason := _INSPECTOR.install():
+    if reason := INSPECTOR.install():
         print(f"not tested: {reason}", file=sys.stderr)
         return NOT_TESTED
 
@@ -142,14 +142,19 @@ def _ways(place: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "SSE", (server.sse, "--transport", "sse")
 
 
+def launcher() -> Path:
+    """Return the file that starts the Inspector in each of its forms."""
+    return INSPECTOR.file(_PACKAGE, "clients/launcher/build/index.js")
+
+
 def _ask(question: Question, target: tuple[str, ...], home: Path) -> str:
     """Return what is wrong with the answer, empty when it is right."""
-    program = _INSPECTOR.file(_PACKAGE, "clients/launcher/build/index.js")
+    program = launcher()
     try:
         ended = subprocess.run(
-            [_INSPECTOR.node, program, "--cli", *target, *question.arguments, "--quiet"],
+            [INSPECTOR.node, program, "--cli", *target, *question.arguments, "--quiet"],
             cwd=ROOT,
-            env=_INSPECTOR.environment(home) | {"PYTHONPATH": str(ROOT)},
+            env=INSPECTOR.environment(home) | {"PYTHONPATH": str(ROOT)},
             stdin=subprocess.DEVNULL,
             check=False,
             capture_output=True,

@@ -132,6 +132,60 @@ def test_nothing_is_left_where_nothing_was_run(player: Player) -> None:
     assert "nobody trusts the checks" in player.goop("run", "tests").stderr
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("words", [["--", "true"], ["--name=tests", "true"]], ids=["run", "click"])
+def test_nothing_is_left_where_the_recorder_is_ended_before_the_command(
+    player: Player, number: int, words: list[str]
+) -> None:
+    (player.work.folder / ".gitignore").unlink()
+    os.mkfifo(player.work.folder / ".gitignore")
+    running = subprocess.Popen(
+        [sys.executable, "-m", "goop_mcp", "run", *words],
+        cwd=player.work.folder,
+        env=player.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while len(processes_of(player)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+    assert len(processes_of(player)) > 1
+    running.send_signal(number)
+    assert running.wait(60) == 128 + number
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_nothing_is_left_where_the_recorder_is_ended_after_the_command(
+    player: Player, number: int
+) -> None:
+    # Git waits for ever to know what is ignored, once the command has ended.
+    script = "rm -f .git/info/exclude; mkfifo .git/info/exclude; echo ended"
+    running = subprocess.Popen(
+        [sys.executable, "-m", "goop_mcp", "run", "--name", "tests", "--", "sh", "-c", script],
+        cwd=player.work.folder,
+        env=player.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stdout is not None
+    assert running.stdout.readline() == "ended\n"
+    deadline = time.monotonic() + 60
+    while not waits_for_git(player) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+    assert waits_for_git(player)
+    running.send_signal(number)
+    _, line = running.communicate(timeout=60)
+    assert running.returncode == 128 + number
+    assert line == "goop-mcp: NOT recorded: it was ended by a signal\n"
+
+
+def waits_for_git(player: Player) -> bool:
+    return any(each.split()[0].endswith("/git") for each in processes_of(player) if each.strip())
+
+
 def test_a_repository_of_another_user_is_not_read(player: Player) -> None:
     if os.getuid() != 0:
         pytest.skip("only root can give a folder to another user")
@@ -427,3 +481,27 @@ def test_a_damaged_database_changes_no_exit_code(player: Player, content: bytes)
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
     assert done.stderr.startswith(("goop-mcp: NOT recorded: ", "goop-mcp: run r-"))
+
+
+def test_a_database_that_cannot_be_read_accuses_nobody(player: Player) -> None:
+    run, _ = player.record(player.runner())
+    (player.work.folder / ".goopspec" / "goop.db").write_bytes(b"not a database")
+    judged = player.judge(citing(run))
+    assert judged.accepted
+    assert judged.rules == {"not-checked": "info"}
+    needed = player.judge(citing(run), require="recorded")
+    assert not needed.accepted
+    assert "expected a run that was recorded (.goopspec/goop.db is not a database" in needed.text
+
+
+def test_what_keeps_a_required_run_from_being_found_is_named(player: Player) -> None:
+    claim = '<check name="tests" passed="true">it works</check>'
+    never = player.judge(claim, require="recorded")
+    assert never.rules == {"check-not-run": "error"}
+    assert "Run the check with `goop-mcp run --name tests -- COMMAND`" in never.text
+
+    run, _ = player.record(player.runner())
+    nested = player.work.folder / "nested"
+    player.work.git("init", "-q", str(nested))
+    needed = player.judge(citing(run), require="recorded")
+    assert "recorded (the nested repository 'nested' has no commit)" in needed.text

@@ -140,7 +140,7 @@ def test_a_run_killed_by_its_limit_leaves_no_process(player: Player) -> None:
     done = player.goop("run", "--timeout", "1", "--name", "tests", "--", "sh", "-c", script)
     assert done.returncode == 124
     assert done.stdout == "begun\n"
-    assert "did not finish (it was ended at the time limit of 1 seconds)" in done.stderr
+    assert "did not finish (it was ended at the time limit of 1 s)" in done.stderr
     assert time.monotonic() - began < 60
     assert processes_of(player) == []
 

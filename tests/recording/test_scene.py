@@ -99,6 +99,12 @@ def test_an_honest_report_is_accepted_as_recorded(player: Player, tmp_path: Path
         assert judged.tier == "recorded"
         assert judged.rules == {}
 
+    # Who asks for recorded runs need not ask for the project as well.
+    claim = '<check name="tests" passed="true">pytest: 1 passed</check>'
+    done = player.goop("check", "-", "--require-evidence", "recorded", given=player.report(claim))
+    assert done.returncode == 0, done.stdout
+    assert "Claims: 1 recorded" in done.stdout
+
     verified = player.goop("evidence", "verify", run)
     assert verified.returncode == 0, verified
     assert f"{run} tests: confirmed: it passed on the present tree" in verified.stdout

@@ -206,6 +206,15 @@ def test_claims_are_believed_when_the_caller_says_so(empty: ProjectContext) -> N
     )
 
 
+def test_the_chronicle_says_of_each_claim_that_nobody_verified_it(todo: ProjectContext) -> None:
+    saved = '<memory><saved type="decision" importance="0.7">Use WAL</saved></memory>'
+    text = report("W1.T1", wave="1").replace("<memory/>", saved)
+    assert saved in text
+    record_report(text, RoutingContext(), todo, check_workspace=False, now=NOW)
+    chronicle = todo.files.read_text(".goopspec/CHRONICLE.md") or ""
+    assert "memory 'Use WAL'" in chronicle
+
+
 def test_counters_go_forward_and_the_plan_counts_for_the_number_of_waves(
     todo: ProjectContext,
 ) -> None:

@@ -433,7 +433,9 @@ class PostgresReadTransaction:
 
 def memory_of(row: Mapping[str, Any]) -> StoredMemory:
     """Return the memory of a row of the table of memories; other columns are ignored."""
-    return StoredMemory(**{name: row[name] for name in StoredMemory.__slots__} | _lists(row))
+    return StoredMemory(
+        **{name: row[name] for name in StoredMemory.__struct_fields__} | _lists(row)
+    )
 
 
 def report_of(row: Mapping[str, Any]) -> StoredReport:

@@ -1,9 +1,9 @@
 """Changes to one project's rows in PostgreSQL, within one transaction."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from goop_mcp import store

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -512,7 +511,7 @@ class SqliteReadTransaction:
 
     def _select(self, kind: type[Record], rest: str, bindings: Bindings) -> list[Record]:
         """Return records of `kind`, whose fields are named like the columns of its table `m`."""
-        names = [each.name for each in fields(kind)]
+        names = kind.__struct_fields__
         # Named one by one, since a newer goop-mcp may have added columns that these records do not
         # have.
         columns = ", ".join([f"m.{name}" for name in names])
