@@ -164,19 +164,21 @@ async def run_task(
     agents: Mapping[str, Agent] | None = None,
     project: Path | None = None,
     ledger: Ledger | None = None,
+    record: RecordReport | None = None,
+    judge: ReplyJudge | None = None,
 ) -> TaskOutcome:
     """Work on one task of a run until it has ended or waits for a person; return what came of it.
 
     For an engine that calls its activities or steps again after a crash: a task that has ended is
     not asked again, and one that somebody else works on is waited for, beyond the end of a lease.
     `agents` are those that the graph leaves to the caller, `project` is the folder in which
-    programs run. Raises RunError for a task that waits for others, or is not there, and what
-    `resume` raises.
+    programs run, `record` and `judge` are those of `Runner`. Raises RunError for a task that waits
+    for others, or is not there, and what `resume` raises.
     """
     ledger, folder = ledger or Ledger(store), project or Path.cwd()
     known = await anyio.to_thread.run_sync(ledger.run, run)
     makers = agent_makers(ledger.graph(known), project=folder, given=agents)
-    runner = Runner(ledger, run, makers, project=folder)
+    runner = Runner(ledger, run, makers, project=folder, record=record, judge=judge)
     while True:
         is_claimed = await runner.run_task(task)
         found = await anyio.to_thread.run_sync(ledger.store.read, partial(_outcome_of, run, task))

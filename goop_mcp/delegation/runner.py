@@ -317,6 +317,9 @@ class Runner:
         self._is_stopping = True
         found = await self._stored(partial(self._ledger.claim, self._run, self.process, task=task))
         if isinstance(found, Nothing):
+            # It may have been accepted by a runner that was killed before it recorded the report:
+            # whoever delivers tasks comes back to this one, and to no other.
+            await self._record_reports(task)
             return False
 
         known = await self._stored(self._ledger.run, self._run)

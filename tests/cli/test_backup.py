@@ -3,15 +3,19 @@
 import os
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import anyio
 import apsw
 import pytest
 
+from goop_mcp.delegation import resume, run_graph
 from goop_mcp.store.interface import Store
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import MemoryFilter
 from tests.cli.running import Ended, run
+from tests.delegation.graphs import Team, login
 from tests.postgres import Database
 from tests.store.rows import add_named
 
@@ -65,6 +69,38 @@ def test_a_running_server_continues_with_the_restored_content(backup: Path) -> N
     again.close()
     [kept] = backup.parent.glob(f"{NAME}.2*")
     assert apsw.Connection(str(kept)).execute("SELECT count(*) FROM memories").get == 5
+
+
+def test_a_restored_run_of_a_graph_waits_where_it_waited_and_goes_on(tmp_path: Path) -> None:
+    store = open_store(None, project=tmp_path)
+    agents, team = {"team": (asked := Team())}, login()
+    done = anyio.run(partial(run_graph, team, store=store, agents=agents, input={"goal": "x"}))
+    assert (done.state, done.waiting_for) == ("waiting_for_person", ("ship",))
+    calls = len(asked.asked)
+
+    def rows() -> tuple[object, ...]:
+        return store.read(
+            lambda reading: (
+                reading.graphs.run(done.id),
+                reading.graphs.source(done.id),
+                reading.graphs.tasks(done.id),
+                reading.graphs.attempts(done.id),
+                reading.graphs.events(done.id),
+            )
+        )
+
+    kept = rows()
+    assert in_project(tmp_path, "backup", "copy.db").code == 0
+    assert in_project(tmp_path, "runs", "answer", done.id, "ship", "no").code == 0
+    assert in_project(tmp_path, "restore", "copy.db").code == 0
+    assert rows() == kept
+
+    # What was answered is not asked again.
+    assert in_project(tmp_path, "runs", "answer", done.id, "ship", "yes").code == 0
+    ended = anyio.run(partial(resume, store, done.id, agents=agents, project=tmp_path))
+    assert ended.state == "finished"
+    assert len(asked.asked) == calls + 1
+    store.close()
 
 
 def test_a_log_that_a_killed_server_left_is_not_replayed_over_the_backup(backup: Path) -> None:

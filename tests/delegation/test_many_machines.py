@@ -18,6 +18,7 @@ import pytest
 from goop_mcp.delegation import Graph
 from tests.cli.running import PROGRAM, environment, run
 from tests.delegation.runners import Place, check_run, within
+from tests.delegation.test_agents import is_alive
 
 WORKER = """\
 import json, os, sys, time
@@ -129,6 +130,36 @@ def test_a_runner_ends_after_its_calls_and_leaves_the_rest_to_others(
     start("--trust", graph.digest[:12])
     within(60, lambda: state_of(any_place, run_id) == "finished")
     assert len(asked(tmp_path)) == 8
+
+
+def test_a_second_signal_gives_the_tasks_back_at_once_and_ends_their_programs(
+    any_place: Place, start: Start, tmp_path: Path
+) -> None:
+    graph = write_graph(tmp_path, "endless", 4, seconds=600)
+    run_id = any_place.ledger.create(graph, input={})
+    runner = start("--trust", graph.digest[:12], "--parallel", "2")
+    within(60, lambda: len(asked(tmp_path)) == 2)
+    programs = [
+        row.program_pid
+        for row in any_place.store.read(lambda reading: reading.graphs.tasks(run_id))
+        if row.program_pid is not None
+    ]
+    assert len(programs) == 2
+
+    runner.send_signal(signal.SIGTERM)
+    # The first lets the calls under way end, and these never do.
+    within(60, lambda: "stopping when the calls" in (tmp_path / "runner-0.log").read_text())
+    time.sleep(1)
+    assert runner.poll() is None
+    assert Counter(any_place.states(run_id).values())["running"] == 2
+
+    runner.send_signal(signal.SIGTERM)
+    assert runner.wait(timeout=30) == 0
+    assert not any(map(is_alive, programs))
+    # They are ready for anybody, and nothing more was asked.
+    assert Counter(any_place.states(run_id).values()) == {"ready": 2, "waiting": 2}
+    assert len(asked(tmp_path)) == 2
+    check_run(any_place.store, run_id)
 
 
 def test_a_run_that_nobody_trusts_here_is_left_alone(

@@ -6,6 +6,8 @@ import anyio
 import pytest
 
 from goop_mcp.delegation import RunError, run_task
+from goop_mcp.errors import GoopError
+from goop_mcp.store.graph_rows import GraphTaskRow
 from tests.delegation.graphs import chain
 from tests.delegation.reports import report
 from tests.delegation.runners import Place, check_run
@@ -68,3 +70,42 @@ async def test_a_cancelled_call_gives_its_task_back(any_place: Place, tmp_path: 
 
     done = await run_task(any_place.store, run, "a", agents={"worker": fast}, project=tmp_path)
     assert done.state == "accepted"
+
+
+async def test_a_report_that_a_killed_runner_left_is_recorded_when_its_task_is_called_again(
+    any_place: Place, tmp_path: Path
+) -> None:
+    async def worker(_: str) -> str:
+        return report()
+
+    recorded: list[str] = []
+    is_full = True
+
+    def record(row: GraphTaskRow) -> int:
+        if is_full:
+            raise GoopError("the disk is full")
+        recorded.append(row.id)
+        return 7
+
+    run = any_place.ledger.create(chain(), input={})
+
+    async def call() -> tuple[str, int | None]:
+        done = await run_task(
+            *(any_place.store, run, "a"),
+            agents={"worker": worker},
+            project=tmp_path,
+            record=record,
+        )
+        row = any_place.store.read(lambda reading: reading.graphs.task(run, "a"))
+        assert row is not None
+        return done.state, row.report
+
+    # As after a kill between the two: the task is accepted, its report is not recorded.
+    assert await call() == ("accepted", None)
+    is_full = False
+    assert await call() == ("accepted", 7)
+    assert await call() == ("accepted", 7)
+    assert recorded == ["a"]
+    events = any_place.store.read(lambda reading: reading.graphs.events(run))
+    assert [each.what for each in events if "record" in each.what] == ["not_recorded", "recorded"]
+    check_run(any_place.store, run)

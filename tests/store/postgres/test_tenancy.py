@@ -7,7 +7,13 @@ from functools import partial
 import psycopg
 import pytest
 
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.ledger import Claim, Ledger, RunError
+from goop_mcp.delegation.parts import GraphAgent, GraphTask
+from goop_mcp.delegation.processes import this_process
+from goop_mcp.retry.replies import Message
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
+from goop_mcp.store.postgres import PostgresStore
 from goop_mcp.store.postgres.reading import PostgresReadTransaction
 from goop_mcp.store.records import MemoryFilter, Projection, StoredMemory
 from tests.postgres import Database
@@ -33,6 +39,13 @@ TABLES = (
     "counters",
     "kept_replies",
     "recorded_runs",
+    "graph_runs",
+    "graph_tasks",
+    "graph_needs",
+    "graph_attempts",
+    "graph_events",
+    "graph_runners",
+    "graph_circuits",
 )
 
 
@@ -156,6 +169,12 @@ def test_keys_ids_and_fingerprints_of_another_project_are_unknown(open_store: Op
         assert mine.read(ask) is not None
         assert other.read(ask) is None
 
+    run = Ledger(mine).create(Graph(name="x", tasks=(GraphTask("a", agent="worker"),)), input={})
+    with pytest.raises(RunError, match="no run"):
+        Ledger(other).run(run)
+    assert other.read(lambda rows: rows.graphs.runs(include_ended=True)) == []
+    assert other.read(lambda rows: (rows.graphs.tasks(run), rows.graphs.events(run))) == ([], [])
+
     assert other.write(lambda rows: rows.forget_memory(4, forgotten_at=NOW, purge=True)) is None
     assert other.write(partial(_add, 3)).id == 1
     assert len(mine.read(lambda rows: rows.memories(ALL))) == 5
@@ -171,7 +190,7 @@ def bound_connection(
 ) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
     """Return a connection without superuser rights to a database with rows of two tenants."""
     for tenant in ("acme", "rival"):
-        open_store(tenant=tenant).write(_fill)
+        _fill_store(open_store(tenant=tenant))
 
     with database.connect() as admin:
         admin.execute("DROP ROLE IF EXISTS reader")
@@ -185,6 +204,23 @@ def bound_connection(
     with database.connect() as admin:
         admin.execute("DROP OWNED BY reader")
         admin.execute("DROP ROLE reader")
+
+
+def _fill_store(store: PostgresStore) -> None:
+    """Add a row to each table, those of runs by a run."""
+    store.write(_fill)
+    agent = GraphAgent("worker", rate=1.0)
+    task = GraphTask("b", agent="worker", needs=("a",))
+    graph = Graph(
+        name="x", agents=(agent,), tasks=(GraphTask("a", agent="worker", prompt="Do it."), task)
+    )
+    ledger = Ledger(store)
+    runner = this_process()
+    ledger.register(runner)
+    claim = ledger.claim(ledger.create(graph, input={}), runner)
+    assert isinstance(claim, Claim)
+    # A call that nobody writes with its claim: the rate of the agent decides when it may begin.
+    assert claim.begun or ledger.begin_attempt(claim, Message("Do it."))[0]
 
 
 def _fill(rows: WriteTransaction) -> None:
@@ -213,7 +249,7 @@ def test_a_statement_that_forgets_its_filter_sees_nothing_of_others(
         )
         for table in TABLES:
             seen = bound_connection.execute(f"SELECT tenant, project FROM goop.{table}").fetchall()  # noqa: S608
-            assert seen == [("acme", "shop")]
+            assert set(seen) == {("acme", "shop")}, table
 
     for table in TABLES:
         assert bound_connection.execute(f"SELECT * FROM goop.{table}").fetchall() == []  # noqa: S608
@@ -271,6 +307,29 @@ def test_the_grants_of_the_documentation_are_those_that_tables_are_made_with(
         assert admin.execute(_PRIVILEGES).fetchall() == []
         admin.execute(grants)
         assert set(admin.execute(_PRIVILEGES).fetchall()) == made
+
+
+def test_the_page_removes_a_tenant_from_every_table_and_nothing_of_others(
+    open_store: OpenStore, database: Database
+) -> None:
+    for tenant in ("acme", "rival"):
+        _fill_store(open_store(tenant=tenant))
+    page = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
+    (removal,) = (
+        each for each in re.findall(r"```sql\n(.*?)```", page, re.S) if "DELETE FROM" in each
+    )
+
+    with database.connect() as admin:
+        held = admin.execute(
+            "SELECT table_name FROM information_schema.columns"
+            " WHERE table_schema = 'goop' AND column_name = 'tenant'"
+        ).fetchall()
+        assert {name for (name,) in held} >= set(TABLES)
+        admin.execute(removal)
+        for (table,) in held:
+            left = admin.execute(f"SELECT DISTINCT tenant FROM goop.{table}").fetchall()  # noqa: S608
+            # Both had rows in those that are listed; the others may have none at all.
+            assert left == [("rival",)] or (left == [] and table not in TABLES), table
 
 
 @pytest.mark.usefixtures("superuser_made_it")
