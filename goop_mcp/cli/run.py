@@ -24,6 +24,10 @@ __all__ = ["run"]
     "--junit", metavar="FILE", help="The JUnit XML file, or folder of them, that it writes."
 )
 @click.option("--ctrf", metavar="FILE", help="The CTRF file (JSON) that it writes.")
+@click.option("--tap", metavar="FILE", help="The TAP file that it writes.")
+@click.option(
+    "--coverage", metavar="FILE", help="The coverage file that it writes: LCOV or Cobertura."
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, max=run_arguments.MOST_SECONDS, min_open=True),
@@ -52,6 +56,8 @@ def run(
     name: str | None,
     junit: str | None,
     ctrf: str | None,
+    tap: str | None,
+    coverage: str | None,
     timeout: float | None,
     trust: bool,
     project: str | None,
@@ -98,6 +104,8 @@ def run(
             name=name,
             junit=junit,
             ctrf=ctrf,
+            tap=tap,
+            coverage=coverage,
             timeout=timeout,
             project=project,
             database=database,

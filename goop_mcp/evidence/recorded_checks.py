@@ -68,6 +68,14 @@ def judge_recorded(
     ]
 
 
+# A share of covered lines in the text of a check, and what makes it one of something else.
+_PERCENT: Final = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d{1,4})?) ?%")
+_OTHER_COVERAGE: Final = re.compile(r"branch|function|statement|condition|threshold|diff|patch")
+_COVERAGE_CHARACTERS: Final = 1_000
+# Runners round to a whole number, some of them up.
+_ROUNDED: Final = 1.0
+
+
 class _Judge:
     """Judges one check."""
 
@@ -221,6 +229,7 @@ class _Judge:
                 fix = "Copy the counts of the run."
                 problems.append(self._problem(COUNTS_DIFFER, message, fix))
 
+        problems += self._lower_coverage(run)
         problems += self._removed_tests(run)
         return JudgedCheck(self._item(run, _result(run)), tuple(problems))
 
@@ -268,6 +277,23 @@ class _Judge:
         rule = OTHER_TREE_REQUIRED if self._is_required else OTHER_TREE
         fix = f"Run {self._command(run)} again on the present files, and report that run."
         return self._with(before, self._problem(rule, message, fix), run=run)
+
+    def _lower_coverage(self, run: RecordedRun) -> Iterable[Problem]:
+        """Yield the share of covered lines that the check claims, if the run shows less."""
+        measured = run.counts.coverage
+        text = self._check.text[:_COVERAGE_CHARACTERS]
+        shares = {float(each) for each in _PERCENT.findall(text)}
+        # With several, one may be a threshold; branches and functions are counted in other ways.
+        if measured is None or len(shares) != 1 or _OTHER_COVERAGE.search(text.lower()):
+            return
+
+        claimed = shares.pop()
+        if claimed > measured + _ROUNDED:
+            message = (
+                f"{self._name}: {claimed:g} % of coverage are reported; expected {measured:g} %, as"
+                f" the run {run.id} has it for lines"
+            )
+            yield self._problem(COUNTS_DIFFER, message, "Copy the share of the run.")
 
     def _removed_tests(self, run: RecordedRun) -> Iterable[Problem]:
         """Yield the tests that passed at the task's base and are gone or skipped in `run`."""
@@ -390,6 +416,8 @@ def _result(run: RecordedRun) -> str:
         )
         if number
     ]
+    if counts.coverage is not None:
+        parts.append(f"{counts.coverage:g} % of lines covered")
     tree = f" on tree {run.after.digest[:_SHORT]}" if run.after.digest else ""
     warned = f"; {', '.join(run.variables[:2])} was set" if run.variables else ""
     counted = f" ({', '.join(parts)})" if parts else ""

@@ -39,7 +39,8 @@ class RunCounts(NamedTuple):
     """The tests of one run, None where nobody counted them.
 
     `executed` are all that ran, without the skipped ones. `source` is where the counts come from:
-    "output", or the name of a result file.
+    "output", or the name of a result file. `coverage` are the covered lines in percent, 0 to 100,
+    as the coverage file has them.
     """
 
     executed: int | None = None
@@ -48,6 +49,7 @@ class RunCounts(NamedTuple):
     skipped: int | None = None
     errors: int | None = None
     source: str = ""
+    coverage: float | None = None
 
 
 UNKNOWN_COUNTS: Final = RunCounts()

@@ -21,6 +21,7 @@ from goop_mcp import recording
 __all__ = [
     "COULD_NOT_START",
     "KEPT_END",
+    "RESULT_KINDS",
     "CommandOutput",
     "EndedCommand",
     "RunRequest",
@@ -28,6 +29,8 @@ __all__ = [
 ]
 
 COULD_NOT_START: Final = 127
+RESULT_KINDS: Final = ("junit", "ctrf", "tap", "coverage")
+"""The kinds of result files; each is also an option, and a key of a named check."""
 
 KEPT_END: Final = 16 * 1024
 """How many bytes of the end of an output are kept while it runs."""
@@ -43,7 +46,8 @@ class RunRequest(NamedTuple):
 
     `name` is that of the check, "" to take it from the command. `project` is the folder whose files
     count, `cwd` the working directory. `timeout` is the time limit in seconds, None for none.
-    `results` are the files with results that it writes, each with its kind ("junit" or "ctrf").
+    `results` are the files with results that it writes, each with its kind, one of
+    RESULT_KINDS.
     `pinned` and `paths` are those of `RecordedRun`.
     """
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from goop_mcp import recording
 from goop_mcp.errors import ResultFileError
@@ -19,7 +19,7 @@ from goop_mcp.recording.program_versions import version_of_program
 from goop_mcp.redaction import REDACTED, redact
 
 if TYPE_CHECKING:
-    from goop_mcp.recording.result_files import ResultMarks
+    from goop_mcp.recording.result_files import ResultKind, ResultMarks
 
 __all__ = ["described", "prepare", "written_moment"]
 
@@ -34,11 +34,13 @@ class _Results(NamedTuple):
     passed: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     names_whole: bool = True
+    coverage: float | None = None
 
 
 def _results(request: RunRequest, marks: "Sequence[ResultMarks]") -> _Results:
-    """Return what the result file of the run shows; of several the one with a problem."""
+    """Return what the result files of the run show; of several the one with a problem."""
     read = _Results()
+    coverage: float | None = None
     if not request.results:
         return read
 
@@ -46,8 +48,14 @@ def _results(request: RunRequest, marks: "Sequence[ResultMarks]") -> _Results:
         name = path.name
         try:
             # Most runs name no result file, and loading what reads them takes long.
+            if kind == "coverage":
+                totals = recording.result_files.read_coverage_file(path, since=mark)
+                if totals.stale:
+                    return _Results(problem=f"this run did not write the coverage file {name}")
+                coverage = totals.line_percent
+                continue
             found = recording.result_files.read_result_file(
-                path, kind="ctrf" if kind == "ctrf" else "junit", since=mark
+                path, kind=cast("ResultKind", kind), since=mark
             )
         except ResultFileError as error:
             return _Results(problem=f"the result file {name} cannot be read: {error}")
@@ -70,7 +78,7 @@ def _results(request: RunRequest, marks: "Sequence[ResultMarks]") -> _Results:
             whole,
         )
 
-    return read
+    return read._replace(coverage=None if coverage is None else round(coverage, 2))
 
 
 def written_moment(seconds: float) -> str:
@@ -136,7 +144,9 @@ def described(
         # Cut after redacting: half a secret would not be recognised.
         tail=_storable(end).encode()[-MOST_TAIL_BYTES:].decode("utf-8", "ignore"),
         variables=variables,
-        counts=shown.counts if shown.counts.executed is not None else UNKNOWN_COUNTS,
+        counts=(shown.counts if shown.counts.executed is not None else UNKNOWN_COUNTS)._replace(
+            coverage=results.coverage
+        ),
         passed_names=tuple(map(_storable, results.passed)),
         skipped_names=tuple(map(_storable, results.skipped)),
         names_whole=results.names_whole,

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from goop_mcp.errors import GoopError
-from goop_mcp.recording.commands import RunRequest
+from goop_mcp.recording.commands import RESULT_KINDS, RunRequest
 from goop_mcp.recording.trust import content_digest, is_trusted, trust
 from goop_mcp.services.options_file import OptionsFile, read_options
 
@@ -32,7 +32,7 @@ _MOST_CHECKS: Final = 100
 _MOST_ITEMS: Final = 200
 _LONGEST_NAME: Final = 60
 _MOST_SECONDS: Final = 24 * 3600
-_KEYS: Final = ("command", "paths", "timeout", "junit", "ctrf")
+_KEYS: Final = ("command", "paths", "timeout", *RESULT_KINDS)
 
 
 class CheckFileError(GoopError, ValueError):
@@ -52,6 +52,8 @@ class NamedCheck(NamedTuple):
     timeout: float | None = None
     junit: str | None = None
     ctrf: str | None = None
+    tap: str | None = None
+    coverage: str | None = None
 
 
 class NamedChecks(NamedTuple):
@@ -152,7 +154,7 @@ def trusted_check(project: Path, name: str) -> NamedCheck:
 
 def request_of(project: Path, check: NamedCheck) -> RunRequest:
     """Return what to run for `check` of `project`."""
-    files = ((check.junit, "junit"), (check.ctrf, "ctrf"))
+    files = {kind: getattr(check, kind) for kind in RESULT_KINDS}
 
     return RunRequest(
         argv=check.command,
@@ -160,7 +162,7 @@ def request_of(project: Path, check: NamedCheck) -> RunRequest:
         cwd=project,
         name=check.name,
         timeout=check.timeout,
-        results=tuple((project / file, kind) for file, kind in files if file),
+        results=tuple((project / file, kind) for kind, file in files.items() if file),
         pinned=True,
         paths=check.paths,
     )
@@ -186,13 +188,13 @@ def _check(name: str, values: object, source: str) -> NamedCheck:
         raise CheckFileError(f"{where}.timeout is no number of seconds up to {_MOST_SECONDS:,}")
 
     paths = _texts(values.get("paths", []), f"{where}.paths")
-    files = {key: values.get(key) for key in ("junit", "ctrf")}
+    files = {key: values.get(key) for key in RESULT_KINDS}
     for key, file in (*(("paths", each) for each in paths), *files.items()):
         inside = isinstance(file, str) and file.strip() and _is_inside(file)
         if file is not None and not inside:
             raise CheckFileError(f"{where}.{key}: {file!r} is no path within the project")
 
-    return NamedCheck(name, command, paths, timeout, files["junit"], files["ctrf"])
+    return NamedCheck(name, command, paths, timeout, **files)
 
 
 def _texts(value: object, where: str) -> tuple[str, ...]:

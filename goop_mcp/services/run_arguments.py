@@ -37,10 +37,14 @@ MOST_SECONDS: Final = 24 * 3600.0
 
 _INTERRUPTED: Final = 130
 _SIGNALLED: Final = 128
+# Longer than it takes to end git and to remove what was written.
+_AGAIN_SECONDS: Final = 2.0
 _OPTIONS: Final = {
     "--name": "name",
     "--junit": "junit",
     "--ctrf": "ctrf",
+    "--tap": "tap",
+    "--coverage": "coverage",
     "--timeout": "timeout",
     "--project": "project",
     "--database": "database",
@@ -70,6 +74,8 @@ class RunArguments(NamedTuple):
     name: str | None = None
     junit: str | None = None
     ctrf: str | None = None
+    tap: str | None = None
+    coverage: str | None = None
     timeout: float | None = None
     project: str | None = None
     database: str | None = None
@@ -157,6 +163,11 @@ def exit_at_signals() -> None:
     """
 
     def stop(number: int, _frame: object) -> None:
+        # Python drops an exception that is raised within a callback, such as one of an import: the
+        # signal comes again then, here or to the command that runs by that time.
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), number))
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
         raise SystemExit(_SIGNALLED + number)
 
     for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):

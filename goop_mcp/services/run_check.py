@@ -10,7 +10,7 @@ import goop_mcp
 from goop_mcp import recording, services
 from goop_mcp.errors import GoopError
 from goop_mcp.evidence.recorded_runs import RecordedRun
-from goop_mcp.recording.commands import RunRequest
+from goop_mcp.recording.commands import RESULT_KINDS, RunRequest
 from goop_mcp.recording.git_calls import Git
 from goop_mcp.recording.recorder import record_run
 from goop_mcp.recording.tree_digest import folder_of_project
@@ -150,8 +150,8 @@ def run_recorded(
     Raises GoopError where nothing was run: no such folder, an untrusted file, no such check.
     """
     folder = project_of(arguments.project)
-    files = ((arguments.junit, "junit"), (arguments.ctrf, "ctrf"))
-    results = tuple((Path(file).absolute(), kind) for file, kind in files if file)
+    files = {kind: getattr(arguments, kind) for kind in RESULT_KINDS}
+    results = tuple((Path(file).absolute(), kind) for kind, file in files.items() if file)
     if arguments.by_name:
         checks = services.named_checks
         request = checks.request_of(folder, checks.trusted_check(folder, arguments.words[0]))

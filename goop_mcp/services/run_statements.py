@@ -23,7 +23,9 @@ class UnboundRunError(GoopError):
 
 def run_values(run: RecordedRun) -> dict[str, object]:
     """Return `run` as JSON values, without the lists of files and names of tests."""
-    counts = {name: value for name, value in run.counts._asdict().items() if value is not None}
+    counts = {
+        name: value for name, value in run.counts._asdict().items() if value not in (None, "")
+    }
     return {
         "run": run.id,
         "name": run.name,
@@ -42,7 +44,7 @@ def run_values(run: RecordedRun) -> dict[str, object]:
         "started_at": run.started_at,
         "ended_at": run.ended_at,
         "seconds": run.seconds,
-        "counts": counts if run.counts.executed is not None else {},
+        "counts": counts,
         "output": {"sha256": run.output_sha256, "bytes": run.output_bytes, "tail": run.tail},
         "variables": list(run.variables),
         "tree": run.after.digest or None,

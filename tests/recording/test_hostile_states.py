@@ -186,6 +186,23 @@ def waits_for_git(player: Player) -> bool:
     return any(each.split()[0].endswith("/git") for each in processes_of(player) if each.strip())
 
 
+def test_no_signal_is_lost_while_the_recorder_starts(player: Player) -> None:
+    (player.work.folder / ".gitignore").unlink()
+    os.mkfifo(player.work.folder / ".gitignore")
+    for at in range(60):
+        running = subprocess.Popen(
+            [sys.executable, "-m", "goop_mcp", "run", "--", "true"],
+            cwd=player.work.folder,
+            env=player.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(0.02 + at / 1000)
+        running.terminate()
+        # Before anything is loaded, the signal ends the process as any other.
+        assert running.wait(30) in (143, -signal.SIGTERM)
+
+
 def test_a_repository_of_another_user_is_not_read(player: Player) -> None:
     if os.getuid() != 0:
         pytest.skip("only root can give a folder to another user")

@@ -19,10 +19,12 @@ from typing import Any
 import pytest
 
 from goop_mcp.evidence.recorded_runs import MOST_TAIL_BYTES
+from goop_mcp.recording.result_files import read_coverage_file
 from goop_mcp.services.run_statements import PREDICATE_TYPE, STATEMENT_TYPE
 from tests.postgres import Database
 from tests.recording.played import Player
 from tests.recording.repositories import Work
+from tests.repository import ROOT
 
 # Never valid, and in two parts so that no scanner takes it for a leak.
 GITHUB_TOKEN = "ghp_" + "a7B3c9D1e5F2g8H4i6J0k7L3m9N1o5P2q8R4"
@@ -498,6 +500,46 @@ def test_a_result_file_of_before_the_run_is_stale(player: Player) -> None:
     done = player.goop("run", "--name", "tests", "--junit", old, "--", player.runner())
     assert " tests shows no result (" in done.stderr
     assert "this run did not write the result file old.xml) on tree" in done.stderr
+
+
+def test_a_tap_file_is_a_second_witness(player: Player) -> None:
+    written = f"{player.state}/out.tap"
+    cases = ROOT / "tests" / "cases" / "result_files"
+    for name, shown in (("tape.tap", " failed ("), ("node-nothing.tap", "executed no test")):
+        program = Path(player.runner())
+        program.write_text(f"#!/bin/sh\ncat {cases / name} > {written}\n", encoding="utf-8")
+        done = player.goop("run", "--name", "tests", "--tap", written, "--", program)
+        assert shown in done.stderr, done.stderr
+
+
+def test_a_share_of_coverage_is_compared_with_the_file_of_the_run(player: Player) -> None:
+    case = ROOT / "tests" / "cases" / "result_files" / "coverage-py.xml"
+    measured = read_coverage_file(case).line_percent
+    assert measured is not None
+    program = Path(player.runner()).with_name("coverage")
+    written = player.state / "coverage.xml"
+    program.write_text(f"#!/bin/sh\ncat {case} > {written}\necho TOTAL 4 1 75%\n", encoding="utf-8")
+    program.chmod(0o755)
+    options = ["--name", "coverage", "--coverage", str(written)]
+    done = player.goop("run", *options, "--", str(program), "report")
+    assert "coverage passed" in done.stderr, done.stderr
+
+    def rules(text: str) -> set[str]:
+        verdict = player.judge(f'<check name="coverage" passed="true">{text}</check>')
+        return {each["rule"] for each in verdict.verdict["findings"]}
+
+    assert "evidence/counts-differ" in rules("98 % of the lines are covered")
+    for text in (
+        f"{measured:.0f} % of the lines are covered",
+        "98 % of the branches are covered",
+        "75 % with a threshold of 98 %",
+        "enough",
+    ):
+        assert "evidence/counts-differ" not in rules(text), text
+
+    options[1] = "tests"
+    stale = player.goop("run", *options, "--", str(player.runner()))
+    assert "this run did not write the coverage file coverage.xml" in stale.stderr
 
 
 def test_tests_that_disappear_since_the_base_are_named(player: Player) -> None:

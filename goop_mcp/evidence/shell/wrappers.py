@@ -62,7 +62,9 @@ _WRAPPERS: Final = {
     "dotenvx run": _wrapper("-f --env-file -e --env"),
     "env": _wrapper("-u --unset -C --chdir"),
     "exec": _wrapper("-a"),
-    "goop-mcp run": _wrapper("--name --junit --ctrf --timeout --project --database --project-id"),
+    "goop-mcp run": _wrapper(
+        "--name --junit --ctrf --tap --coverage --timeout --project --database --project-id"
+    ),
     "gtimeout": _wrapper("-s --signal -k --kill-after", skip=1),
     "hatch run": _wrapper(),
     "ionice": _wrapper("-c -n -p"),
