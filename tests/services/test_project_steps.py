@@ -20,6 +20,7 @@ from goop_mcp.services.project_steps import (
 from goop_mcp.services.project_steps.taking import STEPS
 from goop_mcp.settings import Settings
 from goop_mcp.workspace.state import ProjectState, read_state
+from tests.requirements import requirement
 from tests.services.reporting import NOW, record, report, working_in
 
 REQUIREMENTS = """\
@@ -351,6 +352,7 @@ def test_a_must_have_without_a_task_is_not_locked(player: Player) -> None:
     assert "MH1 is traced to no task" in refused.missing
 
 
+@requirement("G-62")
 def test_a_locked_contract_changes_only_by_an_amendment(player: Player) -> None:
     player.executing()
     assert player.step("amend_spec", reason="a gift card").status == "refused"
@@ -534,6 +536,7 @@ def test_a_report_after_the_round_closed_changes_nothing(player: Player) -> None
     assert project_status(player.context).reported["done"] == ()
 
 
+@requirement("G-61")
 def test_a_session_resumes_from_a_checkpoint(player: Player, tmp_path: Path) -> None:
     player.executing()
     player.report(
