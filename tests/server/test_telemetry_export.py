@@ -17,8 +17,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from goop_mcp.delegation import Graph
 from goop_mcp.server.telemetry_export import start_exporting
 from tests.cli.running import run
+from tests.delegation.reports import report
 from tests.repository import ROOT
-from tests.retry.agents import BAD_STATUS, GOOD
+from tests.retry.agents import BAD_STATUS
 from tests.server.connections import PROTOCOL_MODES, connect
 from tests.server.http.serving import environment
 
@@ -180,7 +181,8 @@ def test_a_run_of_a_graph_on_the_command_line_is_sent_to_the_collector(
     receiver: Receiver, tmp_path: Path
 ) -> None:
     reply = tmp_path / "reply.txt"
-    reply.write_text(GOOD, encoding="utf-8")
+    # It names no file: what a reply names has to be there.
+    reply.write_text(report(), encoding="utf-8")
     words = [sys.executable, "-c", f"print(open({str(reply)!r}).read())"]
     (tmp_path / "trip.toml").write_text(
         'graph = 1\nname = "trip"\nprotocol = "goop_report"\n'
