@@ -35,7 +35,10 @@ def player(tmp_path: Path) -> Iterator[Player]:
     work.write(".gitignore", ".goopspec/\n")
     work.commit("ignored")
     player = Player(work, state)
+    # What `nohup` ignores, the programs that it starts ignore too.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield player
+    signal.signal(signal.SIGHUP, before)
     assert processes_of(player) == []
 
 
