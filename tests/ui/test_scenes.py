@@ -117,7 +117,7 @@ def test_a_hostile_report_does_nothing(start: Start, visit: Visit, tmp_path: Pat
                 summary=summary,
                 blockers=safe,
                 checks="",
-                before=40_000 * long,
+                before=52_000 * long,
             )
             context = RoutingContext.from_dict({})
             recorded = record_report(reply, context, project, check_workspace=False, now=NOW)

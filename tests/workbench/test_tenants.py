@@ -1,11 +1,16 @@
 """`goop-mcp serve --ui` on PostgreSQL: people of several tenants, each with pages of their own."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
 import pytest
 
+from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.ledger import Ledger
+from goop_mcp.delegation.parts import GraphAgent, GraphTask
+from goop_mcp.store.opening import open_store
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from goop_mcp.workbench.pages import ROUTES
 from goop_mcp.workbench.visits import WorkbenchPage
@@ -38,7 +43,17 @@ def server(database: Database, tmp_path: Path) -> Iterator[Served]:
         yield running
 
 
-def test_each_tenant_sees_its_own_on_every_page(server: Served) -> None:
+def test_each_tenant_sees_its_own_on_every_page(server: Served, database: Database) -> None:
+    store = open_store(database.url(), project=".", project_id="shop", tenant="acme")
+    graph = Graph(
+        name="Launch",
+        agents=(GraphAgent("kim", run="person"),),
+        tasks=(GraphTask("write", agent="kim", prompt=LAUNCH),),
+    )
+    run = Ledger(store).create(graph, input={})
+    before = store.read(lambda reading: reading.graphs.task(run, "write"))
+    assert before is not None
+    store.close()
     of_acme = "token-of-the-tenant-acme"
     with connect(target(server, "streamable-http", token=of_acme), "auto") as acme:
         saved = acme.tool("save_memory", title="Launch", content=LAUNCH)
@@ -54,11 +69,23 @@ def test_each_tenant_sees_its_own_on_every_page(server: Served) -> None:
             entered = person.post("/login", data={"token": f"token-of-the-tenant-{tenant}"})
             assert entered.status_code == 303, entered.text
             found[tenant] = set()
-            for path in (*PAGES, *OF_ONE):
+            for path in (*PAGES, *OF_ONE, f"/runs/{run}", f"/runs/{run}/tasks/write"):
                 page = person.get(path)
                 assert page.status_code in (200, 404), (path, page.text[:300])
+                if run in page.text.replace(path, "") and page.status_code == 200:
+                    found[tenant].add("a run")
                 if LAUNCH in page.text or "Launch" in page.text:
                     found[tenant].add(path)
 
-    assert {"/reports", "/reports/1", "/memory"} <= found["acme"]
+            csrf = re.findall(r'name="csrf" value="(\w+)"', person.get("/").text)[0]
+            if tenant == "rival":
+                for act in ("cancel", "retry", "answer"):
+                    sent = person.post(f"/runs/{run}/{act}", data={"csrf": csrf, "task": "write"})
+                    # Back to the page of the run, which there is not for this tenant.
+                    assert sent.status_code in (303, 404, 422), (act, sent.text[:200])
+
+    assert {"/reports", "/reports/1", "/memory", "/runs", "a run"} <= found["acme"]
     assert found["rival"] == set()
+    store = open_store(database.url(), project=".", project_id="shop", tenant="acme")
+    assert store.read(lambda reading: reading.graphs.task(run, "write")) == before
+    store.close()
