@@ -11,6 +11,7 @@ from typing import Final
 
 from benchmarks import (
     asking,
+    check_many,
     delegation,
     families,
     history,
@@ -44,9 +45,11 @@ BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
     "asking": asking.run,
     "memory_servers": memory_servers.run,
     "imports": imports.run,
+    "check_many": check_many.run,
     "hook": hook.run,
     "server": server.run,
     "store": store.run,
+    "store_postgres": store.run_on_postgres,
     "observing": observing.run,
     "recorder": recorder.run,
     "stats": stats.run,

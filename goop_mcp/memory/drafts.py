@@ -37,7 +37,6 @@ __all__ = [
     "MemoryDraft",
     "MemoryRefusedError",
     "PreparedMemory",
-    "finding_of",
     "prepare",
 ]
 
@@ -61,6 +60,7 @@ class MemoryRefusedError(GoopError, ValueError):
         self.findings = tuple(findings)
         errors = [finding for finding in self.findings if finding.severity is Severity.ERROR]
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        # One error with its fix: most callers are agents, which correct one thing at a time.
         fix = errors[0].fix
         super().__init__(f"{errors[0].message}{more}; {fix[:1].lower()}{fix[1:]}")
 
@@ -122,6 +122,7 @@ class _Reading:
 
     def clean(self, text: str) -> str:
         if self.is_harmless:
+            # Whole texts were found harmless together, which costs less than looking at each.
             return text
         redacted = redact(text)
         self.redactions += redacted.count
@@ -130,6 +131,7 @@ class _Reading:
     def clean_all(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Return the redacted texts without duplicates and blanks."""
         redacted = map(self.clean, texts)
+        # In their order, without the repetitions that agents write.
         return tuple(dict.fromkeys(stripped for text in redacted if (stripped := text.strip())))
 
     def say(
@@ -142,21 +144,7 @@ class _Reading:
         expected: tuple[str, ...] | None = None,
     ) -> None:
         hit = Hit(message=message, path=path, found=excerpt(found, 80), expected=expected)
-        self.findings.append(finding_of(Problem(rule, hit)))
-
-
-def finding_of(problem: Problem) -> Finding:
-    """Return the finding for a problem; its path is the name of the field."""
-    rule, hit = problem.rule, problem.hit
-    return Finding(
-        rule=rule.id,
-        severity=rule.lenient,
-        message=hit.message,
-        path=hit.path,
-        found=hit.found,
-        expected=hit.expected,
-        fix=hit.fix or rule.fix,
-    )
+        self.findings.append(Problem(rule, hit).finding(rule.lenient))
 
 
 def prepare(
@@ -175,6 +163,7 @@ def prepare(
     # Redaction is first: the messages below quote values, and may be logged.
     cleaned = _redacted(draft, reading)
     _refuse_unstorable(cleaned, reading)
+    # Compared by value after redaction; the constant is returned, not the caller's own text.
     kind = next((known for known in types if known == cleaned.type), None)
     if kind is None:
         message = f"type is {excerpt(cleaned.type, 40)!r}; expected one of {', '.join(types)}"
@@ -182,7 +171,7 @@ def prepare(
 
     importance, problem = read_importance(draft.importance, scale)
     if problem is not None:
-        reading.findings.append(finding_of(problem))
+        reading.findings.append(problem.finding(problem.rule.lenient))
 
     _refuse_blank(cleaned, reading)
     # Cutting the title lengthens the content, so sizes are checked afterwards.
@@ -216,6 +205,7 @@ def _redacted(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
         idempotency_key=_cleaned_name(draft.idempotency_key, reading),
     )
     if reading.redactions:
+        # Without the text itself: the finding is shown, and what was removed must not be.
         places = "1 place" if reading.redactions == 1 else f"{reading.redactions} places"
         reading.say(
             REDACTED,
@@ -247,6 +237,7 @@ def _refuse_unstorable(draft: MemoryDraft, reading: _Reading) -> None:
                 path=name,
                 found=text,
             )
+        # Whether a text is ASCII is known at once; most are, and need no loop.
         elif not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
             message = f"{name} holds half of a character; expected complete ones"
             reading.say(UNSTORABLE_CHARACTER, message, path=name, found=text)
@@ -271,11 +262,13 @@ def _with_short_title(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
     reading.say(TITLE_TOO_LONG, message, path="title", found=title)
     kept, rest = cut_title(title)
 
+    # Nothing of the title is lost: it stands at the beginning of the content.
     return replace(draft, title=kept, content=f"{rest}\n\n{draft.content}")
 
 
 def _refuse_too_large(draft: MemoryDraft, reading: _Reading) -> None:
     sizes = [
+        # Bytes for the content, which the database bounds; characters for what people type.
         ("content", len(draft.content.encode(errors="surrogatepass")), LARGEST_CONTENT, "bytes")
     ]
     sizes += [
@@ -306,6 +299,7 @@ def _prepared(
     importance: float,
     given_key: str | None,
 ) -> PreparedMemory:
+    # Of the redacted text: two saves that differ only in a secret are one memory.
     same = fingerprint(draft.title, draft.content)
     words = tokens(draft.title, draft.content)
 
@@ -325,6 +319,7 @@ def _prepared(
         source_files=tuple(draft.source_files),
         agent=draft.agent,
         session_id=draft.session_id,
+        # Without a key of its own, saving the same text twice gives one memory.
         idempotency_key=key or f"words:{same}",
         own_key=draft.idempotency_key is not None,
         fingerprint=same,

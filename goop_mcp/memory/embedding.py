@@ -66,7 +66,9 @@ async def embed_memories(store: Store, embedder: Embedder) -> Embedded:
     words, and the next call tries them again. Raises the errors of the store.
     """
     count = last = 0
+    # In pages, so that a failure in the middle keeps what was computed before.
     while some := await anyio.to_thread.run_sync(_without_vector, store, embedder, last):
+        # Title and content together, as a search by words sees both.
         vectors, error = await _embedded(
             embedder, [f"{each.title}\n{each.content}" for each in some], query=False
         )
@@ -93,9 +95,11 @@ async def search_by_meaning(
         types=request.types, concepts=request.concepts, min_importance=request.min_importance
     )
     queries = [request.queries] if isinstance(request.queries, str) else request.queries
+    # All vectors at once: there is no index, and one read is one consistent view.
     vectors = await anyio.to_thread.run_sync(_vectors, store, embedder, wanted)
     near = await find_neighbours(embedder, queries, vectors)
     found = await anyio.to_thread.run_sync(
+        # In a thread, as the store blocks.
         lambda: search_memory(store, request, neighbours=near.lists)
     )
 
@@ -114,6 +118,7 @@ async def find_neighbours(
     if error is not None:
         return NearestMemories((), f"{error}; memories were found by words only")
 
+    # A model that was changed under its name would give distances without meaning.
     known = [(id, vector) for id, vector in vectors if len(vector) == embedder.dimensions]
 
     return NearestMemories(
@@ -129,11 +134,13 @@ async def _embedded(
         vectors = await embedder.embed(texts, query=query)
     # An embedder is the caller's code and may raise anything; the search by words still works.
     except Exception as error:
+        # The type only: its message may quote what was embedded.
         _log.warning("embedder %s failed: %s", embedder.model, type(error).__name__)
         return (), f"the embedder failed ({type(error).__name__})"
 
     if len(vectors) != len(texts) or any(len(vector) != embedder.dimensions for vector in vectors):
         return (), "the embedder gave vectors of a wrong number or size"
+    # NaN compares as neither less nor greater, and would put the list in a random order.
     if not all(math.isfinite(number) for vector in vectors for number in vector):
         return (), "the embedder gave vectors with NaN or infinity"
     return vectors, None
@@ -183,4 +190,5 @@ def _nearest(query: Vector, known: Sequence[tuple[int, Vector]]) -> tuple[int, .
         if near > 0:
             similarity[id] = near
 
+    # Among equals the newest first, as in a search by words.
     return tuple(sorted(similarity, key=lambda id: (-similarity[id], -id))[:RANKED])

@@ -8,7 +8,6 @@ from goop_mcp.memory.drafts import (
     MemoryDraft,
     MemoryRefusedError,
     PreparedMemory,
-    finding_of,
     prepare,
 )
 from goop_mcp.memory.importance import ImportanceScale
@@ -92,7 +91,7 @@ def add_memory(
             revision=first.revision,
             status="duplicate",
             redactions=prepared.redactions,
-            findings=(*prepared.findings, finding_of(Problem(DUPLICATE, hit))),
+            findings=(*prepared.findings, Problem(DUPLICATE, hit).finding(DUPLICATE.lenient)),
         )
 
     # Only if one of the first three candidates is similar, more of them are compared.
@@ -126,7 +125,7 @@ def _same(reading: ReadTransaction, prepared: PreparedMemory) -> StoredMemory | 
             " text; expected an unused key"
         )
         hit = Hit(message=message, path="idempotency_key", found=excerpt(key))
-        raise MemoryRefusedError([finding_of(Problem(KEY_REUSED, hit))])
+        raise MemoryRefusedError([Problem(KEY_REUSED, hit).finding(KEY_REUSED.lenient)])
 
     # The same text under another key, or without one, is still a repeated save.
     return holder or reading.memory_by_fingerprint(prepared.fingerprint)

@@ -221,6 +221,7 @@ _TYPES: Final = {
 
 
 def _select(kind: type, rest: str) -> str:
+    # Columns by name: a later migration may add some, or order them differently.
     return " ".join(("SELECT", ", ".join(_NAMES[kind]), "FROM", _table(kind), "WHERE {mine}", rest))
 
 
@@ -228,6 +229,7 @@ def _select(kind: type, rest: str) -> str:
 def _insert(table: str, names: tuple[str, ...], count: int) -> str:
     """Return the statement that adds `count` rows, whose values are numbered from the second on."""
     rows = ", ".join(
+        # SQL has no parameter for a list of rows, so each row has names of its own.
         "".join(("({slots}", ", ".join(f":{name}{place}" for name in names), ")"))
         for place in ("", *(f"_{number}" for number in range(1, count)))
     )
@@ -246,6 +248,7 @@ def _update(table: str, keys: tuple[str, ...], names: tuple[str, ...], condition
 def _change(row: AnyRow, was: AnyRow | None, condition: str = "") -> tuple[str, dict[str, Any]]:
     """Return the statement that stores what differs between `was` and `row`, and its values."""
     kind = type(row)
+    # Keys never change, and stand in the condition.
     keys = _KEYS[kind]
     names = tuple(
         name
@@ -265,6 +268,7 @@ def _table(kind: type) -> str:
 _RUN: Final = _select(GraphRunRow, "AND id = :id")
 _SOURCE: Final = "SELECT graph, input FROM {goop}graph_runs WHERE {mine} AND id = :id"
 _SET_GRAPH: Final = "UPDATE {goop}graph_runs SET graph = :graph WHERE {mine} AND id = :id"
+# Ended runs are skipped by a value and not by another statement: one plan serves both.
 _RUNS: Final = _select(
     GraphRunRow,
     "AND (:all = 1 OR ended_at IS NULL)"
@@ -276,6 +280,7 @@ _ALL_EVENTS: Final = (
     " FROM {goop}graph_runs WHERE {mine}"
 )
 _TOO_OLD: Final = (
+    # At most 100 at a time, which bounds the transaction; the rest goes with the next run.
     "SELECT id FROM {goop}graph_runs WHERE {mine} AND ended_at IS NOT NULL"
     " ORDER BY ended_at DESC, id LIMIT 100 OFFSET :keep"
 )
@@ -300,6 +305,7 @@ _FIRST: Final = _select(
     " AND state = 'ready' ORDER BY priority DESC, distance DESC LIMIT 1)"
     " ORDER BY id LIMIT :limit",
 )
+# Stops at the first row, where a count would read all of them.
 _MOVES: Final = (
     "SELECT 1 FROM {goop}graph_tasks WHERE {mine} AND run = :run"
     " AND state IN ('ready', 'running', 'retrying') LIMIT 1"
@@ -366,6 +372,7 @@ _VALUE: Final = re.compile(r":([a-z_0-9]+)")
 @cache
 def for_sqlite(statement: str) -> str:
     """Return `statement` for a database that holds one project."""
+    # One project a file: the placeholders that select a project are empty.
     return statement.format(goop="", mine="TRUE", owner="", slots="", joined="", needs_mine="")
 
 
@@ -381,6 +388,7 @@ def for_postgres(statement: str) -> str:
         joined="AND t.tenant = n.tenant AND t.project = n.project",
         needs_mine="AND n.tenant = :tenant AND n.project = :project",
     )
+    # Named parameters of psycopg have another form than those of SQLite.
     return _VALUE.sub(r"%(\1)s", made)
 
 
@@ -424,6 +432,8 @@ class GraphReader:
 
         After each step of a run the second is larger; only removing old runs makes it smaller.
         """
+        # The sum grows with each step of any run, which a time would not do: two steps may have the
+        # same.
         ((count, events),) = self._ask(_ALL_EVENTS, {})
         return int(count), int(events)
 
@@ -440,6 +450,7 @@ class GraphReader:
         if state is None:
             return self._records(GraphTaskRow, _TASKS, run=run)
         found = self._records(GraphTaskRow, _IN_STATE, run=run, state=state)
+        # By the database it would need all tasks in order, as at `_IN_STATE`.
         return sorted(found, key=lambda row: row.id)
 
     def ready_tasks(self, run: str, *, limit: int) -> list[GraphTaskRow]:
@@ -467,6 +478,7 @@ class GraphReader:
 
     def needs(self, run: str, task: str) -> list[str]:
         """Return the ids of what a task needs, in order."""
+        # Sorted here, as the engines compare texts by different rules.
         return sorted(str(need) for (need,) in self._ask(_NEEDS, {"run": run, "task": task}))
 
     def followers(self, run: str, need: str) -> list[str]:
@@ -495,6 +507,7 @@ class GraphReader:
     def last_attempts(self, run: str, task: str, *, limit: int) -> list[GraphAttemptRow]:
         """Return the newest attempts of a task, at most `limit`, in order."""
         found = self._records(GraphAttemptRow, _LAST_ATTEMPTS, run=run, task=task, limit=limit)
+        # Newest first is what the index gives, oldest first what people read.
         return found[::-1]
 
     def attempt_count(self, run: str, task: str, *, round: int) -> int:
@@ -523,6 +536,7 @@ class GraphWriter(GraphReader):
 
     def add(self, *rows: AnyRow) -> None:
         """Add rows of one kind whose keys are unused."""
+        # A graph of a thousand tasks in statements of a few rows each.
         for start in range(0, len(rows), _AT_ONCE):
             part = rows[start : start + _AT_ONCE]
             kind = type(part[0])
@@ -540,6 +554,7 @@ class GraphWriter(GraphReader):
         """Put another graph, as JSON, in the place of that of a run."""
         refuse_unstorable_text(graph, name="graph")
         self._ask(_SET_GRAPH, {"id": run, "graph": graph})
+        # Named places at which the tests of crashes kill the process.
         failpoint(Failpoint.INSERT)
 
     def set(
@@ -553,6 +568,7 @@ class GraphWriter(GraphReader):
         With `was`, what is stored now, only the columns that differ are written.
         """
         statement, values = _change(row, was)
+        # No row means that it was removed meanwhile; a write without effect must not pass for one.
         if not self._ask(statement, values):
             raise StoreError(f"there is no row of {_TABLES[type(row)]} to change")
 
@@ -560,6 +576,7 @@ class GraphWriter(GraphReader):
 
     def move_task(self, row: GraphTaskRow, *, was: GraphTaskRow) -> None:
         """Store `row` in place of `was`; raise StoreError if that changed its state or fence."""
+        # The state and fence that the caller saw: another runner that was faster makes this fail.
         statement, values = _change(row, was, "AND state = :was_state AND fence = :was_fence")
         moved = self._ask(statement, {**values, "was_state": was.state, "was_fence": was.fence})
         if not moved:
@@ -609,6 +626,7 @@ def _values(row: "AnyRow | GraphSource", names: tuple[str, ...] | None = None) -
         else {name: getattr(row, name) for name in names}
     )
     for name, value in values.items():
+        # NUL and halves of characters, which one of the engines refuses and the other would store.
         if isinstance(value, str):
             refuse_unstorable_text(value, name=name)
 

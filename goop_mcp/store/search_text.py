@@ -12,21 +12,22 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
+from goop_mcp.store.records import MemoryFilter
+
 __all__ = [
     "IMPORTANCE_LEVELS",
     "MOST_WORDS",
     "WORD",
-    "concept_token",
+    "filter_groups",
     "filter_tokens",
     "fold_concept",
-    "importance_token",
     "inner_words",
+    "project_token",
     "query_terms",
     "query_words",
     "search_body",
     "search_text",
     "term_forms",
-    "type_token",
 ]
 
 WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036F])*")
@@ -203,26 +204,46 @@ def fold_concept(concept: str) -> str:
 
 def filter_tokens(type: str, importance: float, concepts: Sequence[str]) -> str:
     """Return the tokens by which filters find a memory in the index of words."""
-    tokens = [type_token(type), *map(concept_token, concepts)]
-    tokens += [importance_token(level) for level in IMPORTANCE_LEVELS if importance >= level]
+    tokens = [_type_token(type), *map(_concept_token, concepts)]
+    tokens += [_importance_token(level) for level in IMPORTANCE_LEVELS if importance >= level]
 
     return " ".join(tokens)
 
 
-def type_token(type: str) -> str:
-    """Return the token of a type of memories."""
+def filter_groups(wanted: MemoryFilter) -> list[list[str]]:
+    """Return groups of tokens: a memory needs one of each group.
+
+    An importance between two levels is compared in the row as well.
+    """
+    level = next((level for level in IMPORTANCE_LEVELS if level <= wanted.min_importance), None)
+    groups = (
+        [_type_token(type) for type in wanted.types],
+        [_concept_token(concept) for concept in wanted.concepts],
+        [_importance_token(level)] if level else [],
+    )
+    return [group for group in groups if group]
+
+
+def project_token(tenant: str, project: str) -> str:
+    """Return the token that all memories of a project have in an index of many projects."""
+    # NUL is in neither name, so that two pairs of names never give the same text.
+    # Half of a character in a name is refused by the database, which says so.
+    named = f"{tenant}\0{project}".encode(errors="surrogatepass")
+    return f"{_MARK}p{hashlib.blake2b(named, digest_size=9).hexdigest()}"
+
+
+def _type_token(type: str) -> str:
     # Underscores would split the token into two words in FTS5.
     return f"{_MARK}t{type.replace('_', '')}"
 
 
 @lru_cache(maxsize=256)
-def concept_token(concept: str) -> str:
-    """Return the token of a concept: a digest, as concepts hold blanks and punctuation."""
+def _concept_token(concept: str) -> str:
+    # A digest, as concepts hold blanks and punctuation.
     digest = hashlib.blake2b(fold_concept(concept).encode(), digest_size=9).hexdigest()
     return f"{_MARK}c{digest}"
 
 
-def importance_token(level: float) -> str:
-    """Return the token of all memories of at least this importance, one of IMPORTANCE_LEVELS."""
+def _importance_token(level: float) -> str:
     # Tenths, as a dot would end the token.
     return f"{_MARK}i{round(level * 10)}"

@@ -168,7 +168,8 @@ class _Queries:
         self._ask, self._dialect = ask, dialect
         columns, wanted = "agent, created_at, result, number, ended, rules", dialect.wanted
         self._replies = (
-            f"(SELECT {columns} FROM {dialect.schema}attempts WHERE {wanted} UNION ALL "  # noqa: S608
+            f"(SELECT {columns} FROM {dialect.schema}attempts WHERE {wanted}"  # noqa: S608
+            " UNION ALL "
             # Judgements at a gate are of prompts, before an agent is started; they are counted
             # apart.
             f"SELECT {columns} FROM {dialect.schema}judgements WHERE {wanted} AND surface <>"
@@ -183,7 +184,8 @@ class _Queries:
 
     def prompts(self, by: str) -> dict[Any, PromptCounts]:
         schema, wanted = self._dialect.schema, self._dialect.wanted
-        gated = f"(SELECT * FROM {schema}judgements WHERE {wanted} AND surface = 'gate') AS prompts"  # noqa: S608
+        gate = f"{schema}judgements WHERE {wanted} AND surface = 'gate'"
+        gated = f"(SELECT * FROM {gate}) AS prompts"  # noqa: S608
         return {
             name: PromptCounts(*counts)
             for name, *counts in self._grouped(by, _PROMPT_COUNTS, gated)

@@ -10,7 +10,12 @@ from psycopg.sql import SQL, Literal
 from goop_mcp.errors import StoreVersionError
 from goop_mcp.store.migrations import Migration, load_migrations
 from goop_mcp.store.postgres.connections import Connection
-from goop_mcp.store.search_text import search_body, search_text
+from goop_mcp.store.search_text import (
+    filter_tokens,
+    project_token,
+    search_body,
+    search_text,
+)
 
 __all__ = [
     "APP_ROLE",
@@ -33,15 +38,17 @@ _MIGRATION_LOCK = 0x676F6F705F6D6967
 # Rows at once: enough to make round trips cheap, few enough to stay small in memory.
 _A_BATCH = 1_000
 _TEXTS = (
-    "SELECT tenant, project, id, title, content, concepts FROM goop.memories "
+    "SELECT tenant, project, id, title, content, concepts, type, importance FROM goop.memories "
     "WHERE (tenant, project, id) > (%s, %s, %s) AND forgotten_at IS NULL "
     "ORDER BY tenant, project, id LIMIT %s"
 )
-_SET_WORDS = (
-    "UPDATE goop.memories AS memory SET search_title = made.title, search_body = made.body FROM"
-    " unnest(%s::text[], %s::text[], %s::bigint[], %s::text[], %s::text[])"
-    " AS made(tenant, project, id, title, body)"
-    " WHERE (memory.tenant, memory.project, memory.id) = (made.tenant, made.project, made.id)"
+_ADD_WORDS = (
+    "INSERT INTO goop.memory_words (tenant, project, memory_id, importance, tsv)"
+    " SELECT tenant, project, id, importance, setweight(to_tsvector('english', title), 'A') ||"
+    " setweight(to_tsvector('english', body), 'B') ||"
+    " array_to_tsvector(string_to_array(tokens, ' ')) FROM"
+    " unnest(%s::text[], %s::text[], %s::bigint[], %s::float8[], %s::text[], %s::text[],"
+    " %s::text[]) AS made(tenant, project, id, importance, title, body, tokens)"
 )
 
 _HAS_TABLES = (
@@ -51,8 +58,14 @@ _HAS_TABLES = (
 # Checked by `doctor`: both defects give wrong answers without any error.
 _RULES: dict[str, LiteralString] = {
     "row-level security is not forced on goop.{}; run ALTER TABLE … FORCE ROW LEVEL SECURITY": (
+        # The words of memories are searched by functions of the owner, whom it must not bind.
         "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('goop') AND relkind ="
-        " 'r' AND relname <> 'versions' AND NOT (relrowsecurity AND relforcerowsecurity)"
+        " 'r' AND relname NOT IN ('versions', 'memory_words') AND NOT (relrowsecurity AND"
+        " relforcerowsecurity)"
+    ),
+    "row-level security is not enabled on goop.{}; run ALTER TABLE … ENABLE ROW LEVEL SECURITY": (
+        "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('goop') AND relname ="
+        " 'memory_words' AND NOT relrowsecurity"
     ),
     "the index goop.{} is not valid; run REINDEX": (
         "SELECT relname FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid "
@@ -128,12 +141,12 @@ def migrate(connection: Connection, *, place: str, timeout: float) -> None:
             connection.execute(
                 "INSERT INTO goop.versions (version) VALUES (%s)", (migration.version,)
             )
-            if b"inner words" in migration.sql.encode():
-                _index_inner_words(connection)
+            if "CREATE TABLE goop.memory_words" in migration.sql:
+                _index_words(connection)
 
 
-def _index_inner_words(connection: Connection) -> None:
-    """Compute the words again by which the memories of all projects are found."""
+def _index_words(connection: Connection) -> None:
+    """Compute the words by which the memories of all projects are found."""
     # The owner is bound by row-level security too, and this is about the rows of all projects.
     connection.execute("ALTER TABLE goop.memories NO FORCE ROW LEVEL SECURITY")
     # Pages by key and not by OFFSET, which reads every row before it again.
@@ -141,11 +154,15 @@ def _index_inner_words(connection: Connection) -> None:
     while rows := connection.execute(_TEXTS, (*last, _A_BATCH)).fetchall():
         last = rows[-1][:3]
         made = []
-        for *key, title, content, concepts in cast("list[tuple[Any, ...]]", rows):
-            made.append((*key, search_text(title), search_body(content, concepts, title)))
+        for tenant, project, id, title, content, concepts, type, importance in cast(
+            "list[tuple[Any, ...]]", rows
+        ):
+            tokens = f"{filter_tokens(type, importance, concepts)} {project_token(tenant, project)}"
+            words = (search_text(title), search_body(content, concepts, title), tokens)
+            made.append((tenant, project, id, importance, *words))
 
         with connection.cursor() as cursor:
-            cursor.execute(_SET_WORDS, tuple(list(column) for column in zip(*made, strict=True)))
+            cursor.execute(_ADD_WORDS, tuple(list(column) for column in zip(*made, strict=True)))
 
     connection.execute("ALTER TABLE goop.memories FORCE ROW LEVEL SECURITY")
 

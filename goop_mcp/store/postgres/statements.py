@@ -75,6 +75,11 @@ __all__ = [
 ]
 
 _PARTS = {
+    "tsv": SQL(
+        "setweight(to_tsvector('english', %(search_title)s), 'A') ||"
+        " setweight(to_tsvector('english', %(search_body)s), 'B') ||"
+        " array_to_tsvector(%(search_tokens)s::text[])"
+    ),
     "mine": SQL("tenant = %(tenant)s AND project = %(project)s"),
     "wanted": SQL(
         "forgotten_at IS NULL AND importance >= %(min_importance)s "
@@ -168,22 +173,20 @@ MEMORY_COUNTS = _statement(
 )
 # How many memories have each word, counted up to a bound, and how many there are.
 WORD_COUNTS = _statement("""
-SELECT word, (
-    SELECT count(*) FROM (
-        SELECT FROM goop.memories
-        WHERE {mine} AND tsv @@ to_tsquery('english', word) LIMIT %(most)s
-    ) AS counted
+SELECT word, goop.count_memories(
+    to_tsquery('english', word) && %(required)s::tsquery, %(most)s
 ) AS memories, coalesce((SELECT memory_id FROM goop.meta WHERE {mine}), 0) AS all_memories
 FROM unnest(%(words)s::text[]) AS word
 """)
 # In two steps: candidates by all words alike, then ordered by how rare their words are. The filters
-# apply before the candidates are cut, otherwise matching memories could be lost.
+# apply before the candidates are cut, otherwise matching memories could be lost; `wanted` compares
+# the few that are left once more with the rows themselves.
 SEARCH = _statement("""
 WITH best AS MATERIALIZED (
-    SELECT id, revision, importance, tsv
-    FROM goop.memories, to_tsquery('english', %(query)s) AS query
-    WHERE {mine} AND id > %(after)s AND tsv @@ query AND {wanted}
-    ORDER BY ts_rank_cd(tsv, query) DESC, id DESC LIMIT %(best)s
+    SELECT memory_id AS id, tsv FROM goop.find_memories(
+        to_tsquery('english', %(query)s), %(required)s::tsquery, %(min_importance)s, %(after)s,
+        %(best)s
+    )
 ), words AS MATERIALIZED (
     SELECT to_tsquery('english', word) AS query, weight
     FROM unnest(%(words)s::text[], %(weights)s::float8[]) AS given(word, weight)
@@ -191,7 +194,7 @@ WITH best AS MATERIALIZED (
 SELECT id, revision, (0.5 + importance) * (
     SELECT sum(weight * ts_rank(tsv, query)) FROM words WHERE tsv @@ query
 ) AS score
-FROM best
+FROM best JOIN goop.memories USING (id) WHERE {mine} AND {wanted}
 ORDER BY score DESC NULLS LAST, revision DESC, id DESC LIMIT %(limit)s
 """)
 ADD_MEMORY = _statement("""
@@ -199,34 +202,37 @@ WITH sketched AS (
     INSERT INTO goop.memory_sketches (tenant, project, sketch, memory_id)
     SELECT %(tenant)s, %(project)s, sketch, %(id)s FROM unnest(%(sketches)s::bigint[]) AS sketch
     ON CONFLICT DO NOTHING
+), indexed AS (
+    INSERT INTO goop.memory_words (tenant, project, memory_id, importance, tsv)
+    SELECT %(tenant)s, %(project)s, %(id)s, %(importance)s, {tsv}
 )
 INSERT INTO goop.memories (
     tenant, project, id, uid, type, title, content, concepts, facts, source_files, importance,
-    agent, session_id, idempotency_key, fingerprint, revision, created_at, concept_keys,
-    search_title, search_body, sketches
+    agent, session_id, idempotency_key, fingerprint, revision, created_at, concept_keys, sketches
 ) VALUES (
     %(tenant)s, %(project)s, %(id)s, %(uid)s, %(type)s, %(title)s, %(content)s, %(concepts)s,
     %(facts)s, %(source_files)s, %(importance)s, %(agent)s, %(session_id)s, %(idempotency_key)s,
-    %(fingerprint)s, %(revision)s, %(created_at)s, %(concept_keys)s, %(search_title)s,
-    %(search_body)s, %(sketches)s::bigint[]
+    %(fingerprint)s, %(revision)s, %(created_at)s, %(concept_keys)s, %(sketches)s::bigint[]
 ) RETURNING {memory}
 """)
-_UNSKETCHED = SQL("""
+_UNINDEXED = SQL("""
 WITH unsketched AS (
     DELETE FROM goop.memory_sketches
     WHERE tenant = %(tenant)s AND project = %(project)s
         AND memory_id = %(id)s AND sketch = ANY(%(sketches)s::bigint[])
+), unindexed AS (
+    DELETE FROM goop.memory_words
+    WHERE tenant = %(tenant)s AND project = %(project)s AND memory_id = %(id)s
 )
 """)
-FORGET_MEMORY = _UNSKETCHED + SQL("""
+FORGET_MEMORY = _UNINDEXED + SQL("""
 UPDATE goop.memories
 SET title = '', content = '', concepts = '{}', facts = '{}', source_files = '{}',
-    concept_keys = '{}', search_title = '', search_body = '', sketches = '{}', agent = NULL,
-    session_id = NULL, idempotency_key = NULL, fingerprint = NULL, revision = %(revision)s,
-    forgotten_at = %(forgotten_at)s
+    concept_keys = '{}', sketches = '{}', agent = NULL, session_id = NULL, idempotency_key = NULL,
+    fingerprint = NULL, revision = %(revision)s, forgotten_at = %(forgotten_at)s
 WHERE tenant = %(tenant)s AND project = %(project)s AND id = %(id)s
 """)
-PURGE_MEMORY = _UNSKETCHED + _statement("DELETE FROM goop.memories WHERE {mine} AND id = %(id)s")
+PURGE_MEMORY = _UNINDEXED + _statement("DELETE FROM goop.memories WHERE {mine} AND id = %(id)s")
 
 # Revisions rise with ids. The revision of the report before which to continue lets the index skip
 # the newer ones.

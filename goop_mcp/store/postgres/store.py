@@ -275,14 +275,14 @@ class PostgresStore:
             )
 
     def _vacuum(self) -> None:
-        """Remove the text of forgotten memories from the table.
+        """Remove the text of forgotten memories from the tables.
 
-        Needs the owner of the table; otherwise the server's autovacuum does it later.
+        Needs the owner of the tables; otherwise the server's autovacuum does it later.
         """
         with self._connections.outside_transactions(timeout=_PATIENCE) as connection:
             connection.patience = _LONG_PATIENCE
             # Dead rows still hold the text that was to be forgotten.
-            connection.execute("VACUUM goop.memories")
+            connection.execute("VACUUM goop.memories, goop.memory_words")
 
     @contextmanager
     def _begun(self, begin: Callable[[], Composed], deadline: float) -> Iterator[Transaction]:

@@ -48,7 +48,13 @@ from goop_mcp.store.records import (
     StoredReport,
 )
 from goop_mcp.store.rounds import RoundWriter, counters_text, refuse_long_reply, refuse_long_run
-from goop_mcp.store.search_text import fold_concept, search_body, search_text
+from goop_mcp.store.search_text import (
+    filter_tokens,
+    fold_concept,
+    project_token,
+    search_body,
+    search_text,
+)
 from goop_mcp.store.storable import refuse_unstorable, refuse_unstorable_text
 from goop_mcp.store.vectors import packed
 from goop_mcp.validation.safe_json import JsonValue
@@ -149,10 +155,12 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
     def add_memory(self, new: NewMemory) -> StoredMemory:
         """Add a memory; raise StoreError when its key, fingerprint or uid is in use."""
         # Computed here and not in a trigger: identifiers are split by code that both engines share.
+        tokens = filter_tokens(new.type, new.importance, new.concepts).split()
         made = {
             "concept_keys": [fold_concept(concept) for concept in new.concepts],
             "search_title": search_text(new.title),
             "search_body": search_body(new.content, new.concepts, new.title),
+            "search_tokens": [*tokens, project_token(self._project.tenant, self._project.name)],
         }
         return memory_of(
             self._add(statements.ADD_MEMORY, new, id_name="memory_id", **_lists(new), **made)

@@ -12,11 +12,9 @@ from goop_mcp.store.records import MemoryFilter, Operator, SearchHit
 from goop_mcp.store.search_text import (
     IMPORTANCE_LEVELS,
     MOST_WORDS,
-    concept_token,
+    filter_groups,
     fold_concept,
-    importance_token,
     term_forms,
-    type_token,
 )
 
 __all__ = ["WordFrequencies", "filtering", "search"]
@@ -120,7 +118,7 @@ def search(
     if not ways or limit < 1:
         return []
 
-    filters = _filters(wanted)
+    filters = filter_groups(wanted)
     # They are not in truth (memories about a concept tend to have a type), which only makes the
     # estimate too low: ranking then takes longer, and no memory is missed.
     # The filters of a search are independent of its words, as far as anybody knows.
@@ -204,20 +202,6 @@ def _any_of(words: Sequence[str]) -> str:
 
 def _all_of(form: Form) -> str:
     return "(" + " AND ".join(f'"{word}"' for word in form) + ")"
-
-
-def _filters(wanted: MemoryFilter) -> list[list[str]]:
-    """Return groups of tokens: a memory needs one of each group.
-
-    An importance between two levels is compared in the row as well.
-    """
-    level = next((level for level in IMPORTANCE_LEVELS if level <= wanted.min_importance), None)
-    groups = (
-        [type_token(type) for type in wanted.types],
-        [concept_token(concept) for concept in wanted.concepts],
-        [importance_token(level)] if level else [],
-    )
-    return [group for group in groups if group]
 
 
 def filtering(wanted: MemoryFilter) -> tuple[str, dict[str, str | float | None]]:

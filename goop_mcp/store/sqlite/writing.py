@@ -81,6 +81,7 @@ _STATE: Final = """
 INSERT INTO project_state (id, revision, text) VALUES (1, :revision, :text)
 ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, text = excluded.text
 """
+# An upsert: callers compute all counters of a task, and need not know whether it had any.
 _COUNTERS: Final = """
 INSERT INTO counters (round, task, json) VALUES (?, ?, ?)
 ON CONFLICT (round, task) DO UPDATE SET json = excluded.json
@@ -163,6 +164,7 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         values = _values_of(new)
         made = {
             "concept_words": "\n".join(new.concepts),
+            # Kept in a column of its own, as the index of words reads columns and not other tables.
             "inner_words": inner_words((new.title, new.content, *new.concepts)),
             "filter_tokens": filter_tokens(new.type, new.importance, new.concepts),
         }
@@ -199,6 +201,7 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
             "DELETE FROM memory_concepts WHERE concept = ? AND memory_id = ?",
             _concept_rows(id, found.concepts),
         )
+        # A vector shows what its text was about.
         self._connection.execute("DELETE FROM vectors WHERE memory_id = ?", (id,))
         self._connection.executemany(
             "DELETE FROM memory_sketches WHERE sketch = ? AND memory_id = ?",
@@ -212,6 +215,7 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
                 _FORGET, {"id": id, "revision": revision, "forgotten_at": forgotten_at}
             )
 
+        # The log still has the text; the store truncates it after the commit.
         self.has_forgotten = True
         failpoint(Failpoint.INSERT)
 
@@ -277,6 +281,7 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         refuse_long_run(new)
         values = _values_of(new)
         kept = KeptRun(id=self._insert("recorded_runs", values), **values)
+        # The limits hold after each call: no later clean-up has to come by.
         self._connection.execute(_TOO_MANY_RUNS, (MOST_KEPT_RUNS, MOST_BYTES_OF_KEPT_RUNS))
         # After removal of contents: the bound on rows is above that on contents, so that what is
         # dropped here has been empty for long.
@@ -368,6 +373,7 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
 
     def _answer(self, answered: Confirmation) -> Confirmation:
         refuse_unstorable(answered)
+        # Each answer has a revision, so that subscribers hear of it.
         self.next_revision()
         self._connection.execute(_ANSWER, _values_of(answered))
         failpoint(Failpoint.INSERT)
@@ -380,7 +386,8 @@ class SqliteWriteTransaction(SqliteReadTransaction, RoundWriter):
         names = ", ".join(values)
         slots = ", ".join(f":{name}" for name in values)
         # Table and columns are names of our records (hence `noqa: S608`); values are bound.
-        self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({slots})", values | lists)  # noqa: S608
+        insert = f"INSERT INTO {table} ({names}) VALUES ({slots})"  # noqa: S608
+        self._connection.execute(insert, values | lists)
         failpoint(Failpoint.INSERT)
         return self._connection.last_insert_rowid()
 

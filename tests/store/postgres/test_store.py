@@ -3,6 +3,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 
 import psycopg
@@ -93,7 +94,8 @@ def test_forgotten_texts_are_gone_and_the_key_is_free_again(
     with database.connect() as connection:
         assert (
             connection.execute(
-                "SELECT 1 FROM goop.memories WHERE memories::text ILIKE '%zebra%'"
+                "SELECT 1 FROM goop.memories WHERE memories::text ILIKE '%zebra%' UNION ALL"
+                " SELECT 1 FROM goop.memory_words WHERE tsv::text ILIKE '%zebra%'"
             ).fetchall()
             == []
         )
@@ -131,6 +133,46 @@ def test_the_tables_of_the_first_version_are_brought_up_to_date_by_a_reader(
     assert store.write(lambda rows: rows.add_attempts([ATTEMPT]))[0].id == 1
     assert store.write(lambda rows: rows.add_memory(memory())).id == 1
     assert store.check() == []
+
+
+def test_memories_of_every_project_are_found_after_an_upgrade(
+    open_store: OpenStore, database: Database
+) -> None:
+    with database.connect("plain_owner") as connection:
+        for step in load_migrations("postgres")[:12]:
+            connection.execute(step.sql.encode())
+            connection.execute("INSERT INTO goop.versions (version) VALUES (%s)", (step.version,))
+
+        for project in ("shop", "blog"):
+            connection.execute(
+                "SELECT set_config('app.tenant', 'default', false),"
+                " set_config('app.project', %s, false)",
+                (project,),
+            )
+            connection.execute(
+                "INSERT INTO goop.memories (tenant, project, id, uid, type, title, content,"
+                " concepts, facts, source_files, importance, revision, created_at, forgotten_at,"
+                " concept_keys, search_title, search_body)"
+                " SELECT 'default', %s, id, id, 'decision', title, content,"
+                " '{Auth}', '{}', '{}', 0.8, id, %s, gone, '{auth}', '', ''"
+                " FROM (VALUES (1, 'Retry limits', 'See HTTPServerError.', NULL), (2, '', '', %s))"
+                " AS held (id, title, content, gone)",
+                (project, NOW, NOW),
+            )
+            connection.execute(
+                "INSERT INTO goop.meta (tenant, project, revision, memory_id)"
+                " VALUES ('default', %s, 2, 2)",
+                (project,),
+            )
+
+    wanted = MemoryFilter(types=("decision",), concepts=("AUTH",), min_importance=0.75)
+    for project in ("shop", "blog"):
+        store = open_store(project)
+        assert _found(store, "limits") == _found(store, "server error") == [1]
+        for filters, found in ((wanted, 1), (replace(wanted, min_importance=0.85), 0)):
+            ask = methodcaller("search", ["retry"], operator="AND", wanted=filters, limit=5)
+            assert len(store.read(ask)) == found
+        assert store.check() == []
 
 
 def test_why_earlier_calls_ended_is_known_of_accepted_ones_only(

@@ -3,6 +3,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from operator import methodcaller
 
 import psycopg
 import pytest
@@ -16,6 +17,7 @@ from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.postgres import PostgresStore
 from goop_mcp.store.postgres.reading import PostgresReadTransaction
 from goop_mcp.store.records import MemoryFilter, Projection, StoredMemory
+from goop_mcp.store.search_text import project_token
 from tests.postgres import Database
 from tests.repository import ROOT
 from tests.store.postgres.conftest import OpenStore
@@ -276,6 +278,69 @@ def test_rows_of_others_can_be_neither_written_nor_changed(
                 bound_connection.transaction(),
             ):
                 bound_connection.execute(moved)
+
+
+@pytest.mark.usefixtures("superuser_made_it")
+def test_words_of_others_are_found_by_nobody(open_store: OpenStore, database: Database) -> None:
+    for tenant in ("acme", "rival"):
+        store = open_store(tenant=tenant, user="postgres")
+        store.write(methodcaller("add_memory", memory(content=f"{tenant} common")))
+
+    with database.connect() as admin:
+        for role in ("searcher", "stranger"):
+            admin.execute(f"DROP ROLE IF EXISTS {role}")
+            admin.execute(f"CREATE ROLE {role} LOGIN")
+        admin.execute("GRANT goop_app TO searcher")
+        admin.execute("GRANT USAGE ON SCHEMA goop TO stranger")
+
+    # Everything is asked for, also the token of the other project.
+    asked = f"'common' | 'rival' | '{project_token('rival', 'shop')}'"
+    counted = "SELECT goop.count_memories(%s::tsquery, 50)"
+    found = "SELECT tsv::text FROM goop.find_memories(%s::tsquery, ''::tsquery, 0, 0, 50)"
+    with database.connect("searcher") as connection:
+        connection.execute("SET ROLE goop_app")
+        assert connection.execute(counted, (asked,)).fetchall() == [(0,)]
+        assert connection.execute(found, (asked,)).fetchall() == []
+        assert connection.execute("SELECT * FROM goop.memory_words").fetchall() == []
+
+        with connection.transaction():
+            connection.execute(
+                "SELECT set_config('app.tenant', 'acme', true),"
+                " set_config('app.project', 'shop', true)"
+            )
+            assert connection.execute(counted, (asked,)).fetchall() == [(1,)]
+            [(words,)] = connection.execute(found, (asked,)).fetchall()
+            assert "acm" in str(words)
+            assert "rival" not in str(words)
+            assert connection.execute("UPDATE goop.memory_words SET importance = 0").rowcount == 1
+            with (
+                pytest.raises(psycopg.errors.InsufficientPrivilege),
+                connection.transaction(),
+            ):
+                connection.execute("UPDATE goop.memory_words SET tenant = 'rival'")
+
+    with (
+        database.connect("stranger") as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute(counted, (asked,))
+
+    with database.connect() as admin:
+        admin.execute("DROP OWNED BY stranger")
+        admin.execute("DROP ROLE searcher, stranger")
+
+
+def test_row_level_security_of_the_words_is_checked(
+    open_store: OpenStore, database: Database
+) -> None:
+    store = open_store()
+    store.write(_fill)
+    assert store.check() == []
+    with database.connect() as admin:
+        admin.execute("ALTER TABLE goop.memory_words DISABLE ROW LEVEL SECURITY")
+
+    [defect] = store.check()
+    assert "row-level security is not enabled on goop.memory_words" in defect
 
 
 def test_a_superuser_works_as_the_role_that_owns_nothing(open_store: OpenStore) -> None:
