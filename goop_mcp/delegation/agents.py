@@ -98,6 +98,7 @@ class ProgramAgent:
         """The conversation of the last answer; None for a program that keeps no transcript."""
         id = self._program.session
         host: str = self._agent.run
+        # An ACP program says its name when it starts, so before its first answer none is known.
         # Of what speaks ACP, the program itself names what it is.
         if isinstance(self._program, AcpAgent):
             host = _HOSTS_OF_ACP.get(self._program.agent_name or "", "")
@@ -109,11 +110,14 @@ class ProgramAgent:
             id=id,
             program=commands_of(self._agent)[0],
             folder=self._call.folder,
+            # Copied: a transcript is looked for where the host wrote it, even if the environment
+            # changes later.
             environment=os.environ.copy(),
         )
 
     async def ask(self, message: Message) -> Reply:
         """Run the program once, or ask the one that runs."""
+        # Set for each message: the attempt changes, and a crash must not leave the old number.
         self._program.environment = {
             **os.environ,
             "GOOP_RUN": self._call.run,
@@ -153,6 +157,7 @@ def agent_makers(
     makers: dict[str, AgentMaker] = {}
     problems: list[GraphProblem] = []
 
+    # Before anything is imported: a name that is misspelled must not run code first.
     if unknown := [name for name in given if name not in graph.agent_named]:
         hint = suggestion(unknown[0], graph.agent_named)
         raise GraphAgentError(f"the graph has no agent {excerpt(unknown[0])!r}; {hint}")
@@ -169,6 +174,7 @@ def agent_makers(
         elif not agent.by_hand:
             makers[agent.name] = partial(_program, agent)
             words = commands_of(agent)
+            # Only those that are used: a graph may name agents of other machines.
             if agent.name in used and shutil.which(words[0]) is None:
                 problems.append(
                     GraphProblem(
@@ -202,8 +208,9 @@ def policy_of(agent: GraphAgent, task: GraphTask, *, fallback: Agent | None = No
     `fallback` is asked when it sent nothing acceptable.
     """
     retry = agent.retry
+    # None means the default of the policy, which is named in one place only.
     values: dict[str, Any] = {
-        "max_attempts": retry.max_attempts,
+        "max_attempts": retry.max_attempts if task.max_attempts is None else task.max_attempts,
         "attempt_timeout": retry.attempt_timeout,
         "call_retries": retry.call_retries,
         "ways": retry.strategies or None,
@@ -231,6 +238,7 @@ _ADAPTERS: Mapping[str, Callable[..., CommandLineAgent]] = {
 def _used_agents(graph: Graph) -> set[str]:
     """Return the agents that tasks name, and their fallbacks; the others need not be there."""
     used = {task.agent for task in graph.tasks}
+    # The list grows while it is read: a fallback may have a fallback.
     names = list(used)
     for name in names:
         following = graph.agent_named[name].fallback
@@ -243,6 +251,7 @@ def _used_agents(graph: Graph) -> set[str]:
 
 
 def _shared(agent: Agent, _call: TaskCall) -> Agent:
+    # A class is a new agent for each task: conversations of two tasks must not meet.
     return cast("Agent", agent()) if isinstance(agent, type) else agent
 
 
@@ -252,6 +261,7 @@ def _program(agent: GraphAgent, call: TaskCall) -> Agent:
             words=agent.command,
             folder=call.folder,
             permissions=agent.permissions,
+            # Agents with the same command are the same agent to the circuit and to fallbacks.
             agent_key="\0".join(agent.command),
             name=agent.name,
         )
@@ -262,6 +272,7 @@ def _program(agent: GraphAgent, call: TaskCall) -> Agent:
         made = adapter(*words[1:], program=words[0], folder=call.folder)
         return ProgramAgent(made, call, agent)
 
+    # A plain command has no conversation: it gets the whole task each time.
     def command(text: str, _session: str | None) -> list[str]:
         return [*agent.command, *(() if agent.on_stdin else (text,))]
 
@@ -281,6 +292,7 @@ def _function(agent: GraphAgent, project: Path) -> Agent:
     """Import `module:function`; what the module prints goes to standard error."""
     place, _, name = (agent.call or "").partition(":")
     # A console script does not have the current folder on its path.
+    # At the end of the path: a module of the project must not replace one that is installed.
     if str(project) not in sys.path:
         sys.path.append(str(project))
 

@@ -80,6 +80,7 @@ class RunChange:
 
     def __init__(self, writing: WriteTransaction, run: GraphRunRow, graph: Graph) -> None:
         self.writing, self.run, self.graph = writing, run, graph
+        # One time for the whole change, which everything in it happened at.
         self.at = writing.now()
         self._was, self._has_moved, self._is_moving = run, False, False
         self._events: list[GraphEventRow] = []
@@ -113,6 +114,7 @@ class RunChange:
         if self.run == self._was:
             return
 
+        # An ended run stays ended, until somebody reopens it.
         if self._has_moved and self.run.state not in RUN_ENDED:
             state = self._state()
             if state != self.run.state:
@@ -142,6 +144,7 @@ class RunChange:
     def reopen(self) -> None:
         """Let an ended run go on."""
         options = json.loads(self.run.options)
+        # Otherwise it would be cancelled again as soon as its tasks have ended.
         options.pop("cancelled", None)
         self.run = self.run._replace(state="running", ended_at=None, options=as_json(options))
 
@@ -152,6 +155,8 @@ class RunChange:
         """
         rows, later = [], []
         for step in steps:
+            # A step that is added again gets a higher fence: replies to the one before come too
+            # late.
             row = self._row_of(step, distance=self.graph.distance[step.id], again=was.get(step.id))
             # Most graphs are long because of their plain tasks; those are added as they will be.
             if step.needs or isinstance(step, GraphGate) or self.is_by_hand(step):
@@ -165,6 +170,7 @@ class RunChange:
         self._rows.add(
             *(GraphNeedRow(self.run.id, step.id, need) for step in steps for need in step.needs)
         )
+        # Gates and tasks of persons: these become questions, which `begin` writes.
         for id in later:
             self.begin(id)
 
@@ -214,6 +220,7 @@ class RunChange:
 
     def move(self, row: GraphTaskRow, state: str, **values: Any) -> GraphTaskRow:  # noqa: ANN401
         """Move a task to `state` and note that, in the transaction of this change."""
+        # A table of moves, and not the caller, decides what may follow: two callers may disagree.
         if state != row.state and not may_move(row.state, state):
             raise RunError(f"{row.id} is {row.state}, which cannot become {state}")
 
@@ -223,6 +230,7 @@ class RunChange:
         return moved
 
     def _note_move(self, row: GraphTaskRow, moved: GraphTaskRow) -> None:
+        # A change within a state, such as a lease, is no event.
         if moved.state == row.state:
             return
         self._has_moved = True
@@ -285,16 +293,20 @@ class RunChange:
         """
         sources = self._rows.needs(self.run.id, row.id)
         is_in_graph = step.id in self.graph.steps
+        # Tasks that agents added have their whole prompt; the others may have the default one.
         prompt = step.prompt or (self.graph.prompt_of(step) if is_in_graph else "")
         named = {each.source for each in placeholders_in(prompt)} | set(sources)
         values: dict[str, JsonValue] = {}
         if INPUT in named:
+            # The input can be large, and nearly no prompt but the first names it.
             values[INPUT] = json.loads(self._rows.source(self.run.id).input)
         keys: list[str] = []
         for name in sorted(named - {INPUT}):
             found = self._rows.task(self.run.id, name)
             if found is not None:
                 values[name] = value_of(found)
+                # Only what it needs decides whether it must be done again, not every value that it
+                # reads.
                 keys += [found.task_key or ""] if name in sources else []
 
         try:
@@ -321,6 +333,7 @@ class RunChange:
 
         `session` is the conversation in which it was asked, to be kept with it.
         """
+        # Before anything is written: it looks at the run as it was when the report came.
         expansion = decide(self._snapshot(row))
         kept = as_json(self._redacted(result))
         ended = {
@@ -336,6 +349,7 @@ class RunChange:
                 row,
                 "input_required",
                 reason=expansion.reason,
+                # Cut after the path was added: the list of runs shows it in one line.
                 message=excerpt(
                     f"{expansion.message} ({path})" if path else expansion.message, 500
                 ),
@@ -370,12 +384,14 @@ class RunChange:
                 target = find_task(self.writing, self.run.id, each.task)
                 self.again(target, notes=each.message, fresh=False)
             for name in later:
+                # A target that needs another target waits by itself.
                 if name not in targets:
                     dependant = find_task(self.writing, self.run.id, name)
                     if dependant.state != "waiting":
                         self.again(dependant, notes=None, fresh=False)
             for each in expansion.again:
                 self.look_again(each.task)
+        # After all rows are there: one that was added may need another one.
         for added in expansion.added:
             self.look_again(added.task.id)
         self.after(row.id)
@@ -383,6 +399,8 @@ class RunChange:
 
     def again(self, row: GraphTaskRow, *, notes: str | None, fresh: bool) -> None:
         """Let a task wait again, in its next round."""
+        # Its program may still write: a higher fence makes the store refuse what it sends from now
+        # on.
         if row.state == "running":
             # Its runner finds its fence too old and stops.
             self.event(row.id, "taken_back", {"round": row.round})
@@ -406,6 +424,8 @@ class RunChange:
 
     def dependants(self, names: Sequence[str]) -> list[str]:
         """Return everything that needs one of `names`, directly or not, without these."""
+        # Breadth first, with the list as the queue; `found` keeps a cycle of feedback from being
+        # followed twice.
         found = dict.fromkeys(names)
         todo = list(names)
         for name in todo:
@@ -418,6 +438,8 @@ class RunChange:
 
     def after(self, id: str) -> None:
         """Look at what needs `id`, which has ended; what is left out because of it ends too."""
+        # What is left out is no result, so those who need it are looked at in turn, and so on to
+        # the ends.
         todo = [id]
         for name in todo:
             for follower in self._rows.followers(self.run.id, name):
@@ -443,12 +465,15 @@ class RunChange:
         step = step_of(row)
         self.event(row.id, "decided", {"answer": answer, "by": by, "note": note})
         if isinstance(step, GraphGate):
+            # The event is written already: a refused answer rolls the whole change back, it too.
             if answer not in step.answers:
                 raise RunError(
                     f"{answer!r} is no answer of {row.id}; expected one of"
                     f" {', '.join(step.answers)}"
                 )
             result = as_json({"answer": answer, "note": note, "by": by})
+            # The first answer is the one that lets the work go on; the writer of the graph decides
+            # which it is.
             state = "accepted" if answer == step.answers[0] else "skipped"
             self.move(
                 row,
@@ -460,11 +485,14 @@ class RunChange:
                 deadline_at=None,
             )
         elif answer == "retry":
+            # With its conversation: the agent knows what it did, and only learns what the person
+            # says.
             notes = note or "A person decided: go on."
             self.again(row, notes=notes, fresh=False)
             self.look_again(row.id)
             return
         elif answer == "accept" and row.result is not None:
+            # A person may accept what the judge did not, but not a report that never came.
             self.move(row, "accepted", decision=answer, reason=None, message=f"accepted by {by}")
         elif answer == "fail":
             self.move(row, "failed", decision=answer, reason="person", message=note or f"by {by}")
@@ -491,6 +519,8 @@ class RunChange:
     def stop_all(self, reason: str) -> None:
         """End what has not begun, and ask what runs to stop."""
         for row in self._rows.tasks(self.run.id):
+            # Those that run cannot be ended here: their runner owns the processes, and reads this
+            # mark.
             if row.state == "running" and not row.cancel_requested:
                 self.move(row, "running", cancel_requested=1, reason=reason)
             elif row.state not in ENDED and row.state != "running":
@@ -506,17 +536,22 @@ class RunChange:
         found = self._rows.circuit(agent)
         usages: list[int] = json.loads(found.usages) if found is not None else []
         usage = attempt.usage if attempt is not None else None
+        # For a lost message the largest of the newest usages, an estimate of what it cost.
         tokens = row.reserved if attempt is not None else min(row.reserved, max(usages, default=0))
         if usage is not None and usage.tokens is not None:
             tokens = usage.tokens
         cost = usage.cost if usage is not None and usage.cost is not None else 0.0
         self.run = self.run._replace(
+            # Never below zero: a reservation may have been given back already by a runner that was
+            # thought dead.
             reserved_tokens=max(0, self.run.reserved_tokens - row.reserved),
             spent_tokens=self.run.spent_tokens + tokens,
             spent_cost=self.run.spent_cost + cost,
         )
         outcome = None
         if attempt is not None:
+            # Failed replies are worth keeping where accepted ones are not: somebody will look for
+            # the reason.
             values = self._redacted(attempt.to_dict())
             if not keeps(self.run, failed=not attempt.accepted):
                 values["message"] = ""
@@ -528,9 +563,12 @@ class RunChange:
         if usage is not None and usage.tokens is not None and attempt.reply is not None:
             usages = [*usages, usage.tokens][-_KNOWN_USAGES:]
         failures = found.failures if found is not None else 0
+        # A reply, also a rejected one, shows that the agent answers: only calls that fail open the
+        # circuit.
         failures = 0 if attempt.reply is not None else failures + int(attempt.repeatable)
         pause = pause_after(failures) if failures >= FAILURES_THAT_OPEN else 0.0
         known = as_json(usages)
+        # Most calls change nothing of it, and a row that is not written costs no transaction log.
         changed = found is None or (found.failures, found.usages) != (failures, known)
         if changed and (failures or usages or found is not None):
             self.set_circuit(

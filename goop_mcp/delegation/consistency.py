@@ -44,6 +44,7 @@ def problems_of(
         # A hostile graph is not looked at any further.
         return
 
+    # All further checks are bounded by the sizes.
     yield from _wrong_names(name, agents, tasks, gates)
     named = {each.name: each for each in agents}
     for agent in agents:
@@ -56,8 +57,10 @@ def problems_of(
     for gate in gates:
         yield from _wrong_gate(gate)
 
+    # A cycle among needs that do not exist would be reported wrongly.
     if unknown:
         return
+    # Prompts are checked last: which step gives a value is known only for an order.
     if (cycle := _find_cycle(steps)) is not None:
         path = (_section(steps[cycle[0]]), cycle[0], "needs")
         yield GraphProblem(path, f"the needs are a cycle: {' → '.join(cycle)}; take one away")
@@ -88,6 +91,7 @@ def _wrong_sizes(
             ("agents",), f"there are {len(agents):,}; expected at most {_MOST_AGENTS}"
         )
 
+    # Edges are bounded on their own: 10,000 tasks could have 100 million of them.
     edges = sum(len(task.needs) for task in tasks) + sum(len(gate.needs) for gate in gates)
     if edges > _MOST_EDGES:
         yield GraphProblem(
@@ -101,6 +105,7 @@ def _wrong_names(
     tasks: Sequence[GraphTask],
     gates: Sequence[GraphGate],
 ) -> Iterator[GraphProblem]:
+    # Printable, as the name is shown in terminals and pages.
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         yield GraphProblem(("name",), f"expected a name of 1 to {LONGEST_NAME} characters")
 
@@ -138,6 +143,7 @@ def _wrong_agent(agent: GraphAgent, agents: Mapping[str, GraphAgent]) -> Iterato
             (*path, "call"), f"call is {excerpt(agent.call)!r}; expected module:function"
         )
 
+    # A key that has its default was not written, or says nothing.
     defaults = {each.name: each.default for each in fields(agent)}
     for key, kinds in _ONLY_FOR.items():
         if agent.run not in kinds and getattr(agent, key) != defaults[key]:
@@ -191,6 +197,7 @@ def _wrong_gate(gate: GraphGate) -> Iterator[GraphProblem]:
         yield GraphProblem(
             (*path, "default"), f"default is {gate.default!r}, which is none of answers; {hint}"
         )
+    # A time without an answer would end in nothing, an answer without a time would never be taken.
     if (gate.default is None) != (gate.timeout is None):
         missing = "default" if gate.default is None else "timeout"
         yield GraphProblem(
@@ -203,6 +210,7 @@ def _wrong_task(
 ) -> Iterator[GraphProblem]:
     path = ("tasks", task.id)
     for name in task.feedback_to:
+        # Back to an earlier task only: an edge forwards would be a need.
         if not before.comes(name, task.id) or isinstance(steps[name], GraphGate):
             yield GraphProblem(
                 (*path, "feedback_to"),
@@ -214,6 +222,8 @@ def _wrong_task(
         elif each.source == INPUT:
             if not each.fields:
                 yield GraphProblem((*path, "prompt"), f"{each.text} names no value")
+        # Also values of tasks that run in parallel are refused: whether they are there would be
+        # chance.
         elif not before.comes(each.source, task.id):
             hint = (
                 f"add {each.source!r} to its needs"
@@ -231,6 +241,7 @@ def _section(step: GraphStep) -> str:
 
 def _find_cycle(steps: Mapping[str, GraphStep]) -> list[str] | None:
     """Return the steps of a cycle, the first one again at the end; None without one."""
+    # Only the steps of cycles and those after them are left.
     left = _unordered(steps)
     if not left:
         return None
@@ -283,6 +294,7 @@ class _Before:
         self._bit = {name: 1 << at for at, name in enumerate(order)}
         self._before: dict[str, int] = {}
         for name in order:
+            # Bits of what it needs, and of what that needs: the union is everything before it.
             bits = 0
             for need in steps[name].needs:
                 bits |= self._bit[need] | self._before[need]

@@ -73,6 +73,7 @@ class RunnerMaker:
             if not self._may_run(graph):
                 digest = graph.digest[:12]
                 raise GoopError(f"nobody trusts its graph here; --trust {digest} lets it run")
+            # Agents for other graphs may be given too: one process works on many.
             known = {name: each for name, each in self._agents.items() if name in graph.agent_named}
             makers = agent_makers(graph, project=self._project, given=known)
         except GoopError as error:
@@ -98,6 +99,7 @@ class RunnerMaker:
         key = (run.id, run.graph_hash)
         if self._refused.get(key) == why:
             return
+        # Cleared as a whole: the worst that follows is a warning that is shown again.
         if len(self._refused) >= _MOST_NAMED:
             self._refused.clear()
         self._refused[key] = why
@@ -125,6 +127,7 @@ class LeaseDispatcher:
     def stop(self) -> None:
         """Claim nothing more, and return when the calls under way have ended; again: at once."""
         self._is_stopping.set()
+        # Copied: a runner that ends removes itself.
         for runner in [*self._runners.values()]:
             runner.stop()
 
@@ -143,6 +146,7 @@ class LeaseDispatcher:
                         self._runners[run.id] = runner
                         group.start_soon(self._work, run.id, runner)
 
+                # The event ends the wait at once, so that a stop does not last a second.
                 with anyio.move_on_after(_LOOKS):
                     await self._is_stopping.wait()
 
@@ -179,11 +183,13 @@ async def run_task(
     known = await anyio.to_thread.run_sync(ledger.run, run)
     makers = agent_makers(ledger.graph(known), project=folder, given=agents)
     runner = Runner(ledger, run, makers, project=folder, record=record, judge=judge)
+    # Without a bound of its own: the engine that calls this has one.
     while True:
         is_claimed = await runner.run_task(task)
         found = await anyio.to_thread.run_sync(ledger.store.read, partial(_outcome_of, run, task))
         if found.state in ENDED or found.state == "input_required":
             return found
+        # Waiting here could last for ever, as nobody else may be working on the run.
         if found.state == "waiting":
             raise RunError(f"{task} of {run} waits for other tasks; run them first")
         if not is_claimed:
@@ -204,6 +210,7 @@ async def open_runs(ledger: Ledger) -> list[GraphRunRow]:
     """
     try:
         return await anyio.to_thread.run_sync(ledger.store.read, _open_runs)
+    # Seen again at the next look; the processes go on until their leases end.
     except StoreError as error:
         _logger.warning("the database does not answer, trying again: %s", error)
         return []
@@ -212,6 +219,7 @@ async def open_runs(ledger: Ledger) -> list[GraphRunRow]:
 def _open_runs(reading: ReadTransaction) -> list[GraphRunRow]:
     now = time.time()
     found = []
+    # Oldest first, so that a new run does not hold back one that has waited longer.
     for run in reversed(reading.graphs.runs()):
         if run.state == "waiting_for_person":
             waiting = reading.graphs.tasks(run.id, state="input_required")

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
 
+from goop_mcp.delegation.fields import LONGEST_DURATION
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphTask
 from goop_mcp.routing import Action, Decision, OutcomeKind, Question, RoutingContext, route
@@ -43,6 +44,10 @@ _SAME_AGAIN: Final = (
     Action.FIX_AND_RETRY,
     Action.REQUEST_REPAIR,
 )
+# Of 2,001 priorities: between two of them there is room for those of a graph.
+_PRIORITIES: Final[Mapping[str, int]] = {"high": 10, "medium": 0, "low": -10}
+_MOST_ASKED: Final = 100
+_SHORTEST_TIMEOUT: Final = 1.0
 _LONGEST_ID: Final = 58
 _ENDED: Final = "COMPLETED"
 
@@ -123,12 +128,14 @@ def expand(run: RunSnapshot, id: str, verdict: Verdict) -> Expansion:
     found = run.tasks[id]
     protocol = protocol_of(verdict)
     adapter = ADAPTERS.get(protocol) if protocol else None
+    # A reply in a protocol that nobody routes says nothing about the graph.
     view = NO_REPORT if adapter is None else adapter.read(verdict)
     digest = _digest(verdict)
 
     if isinstance(view, RequestView):
         wanted = _requested(view, found)
         expansion = _add(run, found, [wanted], digest) if found.task.expands else Expansion()
+        # A dependency on nothing would let the new task wait for ever.
         unknown = [name for name in view.depends_on if name not in run.tasks]
         if found.task.expands and unknown:
             expansion = _person(
@@ -141,22 +148,34 @@ def expand(run: RunSnapshot, id: str, verdict: Verdict) -> Expansion:
 
 
 class _Wanted(NamedTuple):
+    """A task that a report asks for, and whom it wants to be notified when that has completed.
+
+    `report_of` is the task whose report follows the prompt.
+    """
+
     agent: str | None
     prompt: str
     needs: tuple[str, ...]
     fresh: bool = False
     first: bool = False
+    priority: int = 0
+    timeout: float | None = None
+    max_attempts: int | None = None
+    notify: tuple[str, ...] = ()
+    report_of: str | None = None
 
 
 def _after_report(
     run: RunSnapshot, found: TaskSnapshot, view: ReportView, decision: Decision, digest: str
 ) -> Expansion:
     task = found.task
+    # Saving the state is done in any case, and is no decision about the graph.
     action = next((each for each in decision.actions if each is not Action.SAVE_STATE), None)
     instruction = _instruction(decision)
 
     if action is Action.FEEDBACK_LOOP or (task.feedback_to and view.outcome in _NOT_YET):
         targets = _targets(task, decision, run)
+        # Without an edge there is nowhere to send it: a person decides, and the work is not lost.
         if targets:
             return _send_back(run, task, targets, instruction or decision.reason, digest)
         return _person("blocked", f"{decision.reason} No feedback edge leads there.", (task.id,))
@@ -172,6 +191,7 @@ def _after_report(
     goes_on = action in (Action.CONTINUE_NEXT, Action.SPAWN, Action.NEW_SESSION)
     if not task.expands or not goes_on or decision.next_agent is None:
         return Expansion()
+    # The graph has that agent next already: a second task would do the work twice.
     if any(
         task.id in each.task.needs and same_agent(each.task.agent, decision.next_agent)
         for each in run.tasks.values()
@@ -184,8 +204,22 @@ def _after_report(
 
 
 def _requested(view: RequestView, found: TaskSnapshot) -> _Wanted:
-    needs = tuple(dict.fromkeys((found.task.id, *view.depends_on)))
-    return _Wanted(view.target, view.text, needs, fresh=True)
+    timeout = view.timeout_seconds
+    if timeout is not None:
+        # As in a graph file: at least a moment, and not the thousands of years that nine digits
+        # can mean.
+        timeout = min(max(timeout, _SHORTEST_TIMEOUT), LONGEST_DURATION)
+
+    return _Wanted(
+        view.target,
+        view.text,
+        needs=tuple(dict.fromkeys((found.task.id, *view.depends_on))),
+        fresh=True,
+        priority=_PRIORITIES.get(view.priority or "", 0),
+        timeout=timeout,
+        max_attempts=None if view.max_retries is None else min(view.max_retries + 1, _MOST_ASKED),
+        notify=tuple(dict.fromkeys(view.notify)),
+    )
 
 
 def _add(
@@ -196,11 +230,16 @@ def _add(
     needs: list[str] = []
     limits, taken = run.graph.limits, set(run.tasks) | set(run.graph.steps)
 
-    for each in wanted:
+    # The list grows while it is read: who is to be notified gets a task too.
+    todo = list(wanted)
+    for each in todo:
+        # The way there is shown with each refusal: it is what a person needs to see a circle.
         way = (*_ancestors(run, found), each.agent or "nobody")
         agent = _known_agent(run, each.agent)
         if agent is None:
             known = ", ".join(run.graph.agent_named)
+            # A typing error of an agent is for a person: guessing who was meant could start the
+            # wrong work.
             return _person(
                 "unknown_agent", f"there is no agent {each.agent!r}; known are {known}", way
             )
@@ -208,20 +247,38 @@ def _add(
             return _person("depth", f"deeper than limits.max_depth ({limits.max_depth})", way)
         if len(run.tasks) + len(added) + 1 > limits.max_tasks:
             return _person("max_tasks", f"more than limits.max_tasks ({limits.max_tasks})", way)
+        # Nested requests that come back to the same question would go on until a limit.
         if (same := _asked_before(run, found, agent, each.prompt)) is not None:
             return _person("cycle", f"{agent} was asked the same in {same!r}", (*way[:-1], agent))
 
         id = _free_id(f"{found.task.id}-{agent}", taken)
         taken.add(id)
-        task = GraphTask(id, agent=agent, prompt=_literal(each.prompt), needs=each.needs)
+        # An agent's text is no template: `${…}` in it must reach the next agent unchanged.
+        report = f"\n\n${{{each.report_of}}}" if each.report_of else ""
+        task = GraphTask(
+            id,
+            agent=agent,
+            prompt=_literal(each.prompt) + report,
+            needs=each.needs,
+            # Who is only notified holds nothing up.
+            optional=each.report_of is not None,
+            priority=each.priority,
+            timeout=each.timeout,
+            max_attempts=each.max_attempts,
+        )
         added.append(
             AddedTask(task=task, parent=found.task.id, depth=found.depth + 1, fresh=each.fresh)
         )
         needs += [id] if each.first else []
+        # By the agents of the graph: with and without a prefix it is the same one.
+        notified = dict.fromkeys(_known_agent(run, name) or name for name in each.notify)
+        notice = f"{id!r} of {agent} has completed. Its report:"
+        todo += [_Wanted(name, notice, (id,), report_of=id) for name in notified]
 
     if not needs:
         return Expansion(added=tuple(added))
 
+    # Waiting for what comes first is a round of the task itself, and bounded like one.
     edge = Edge(found.task.id, found.task.id)
     if (refused := _used_up(run, edge, digest)) is not None:
         return refused
@@ -236,6 +293,7 @@ def _add(
 def _send_back(
     run: RunSnapshot, task: GraphTask, targets: Collection[str], message: str, digest: str
 ) -> Expansion:
+    # All or none: a refused edge leaves the other tasks as they are.
     for target in targets:
         if (refused := _used_up(run, Edge(task.id, target), digest)) is not None:
             return refused
@@ -261,6 +319,7 @@ def _used_up(run: RunSnapshot, edge: Edge, digest: str) -> Expansion | None:
 def _targets(task: GraphTask, decision: Decision, run: RunSnapshot) -> list[str]:
     """Return the tasks that the report sends back: those of the agent that it names, else all."""
     named = decision.next_agent
+    # One target is meant in any case, whatever name the report has for it.
     if named is None or len(task.feedback_to) <= 1:
         return list(task.feedback_to)
 
@@ -278,6 +337,7 @@ def _person(reason: ExpandReason, message: str, path: tuple[str, ...]) -> Expans
 def _context(run: RunSnapshot, found: TaskSnapshot) -> RoutingContext:
     """Return the context of the router: the limits of the graph stand instead of its own."""
     most = run.graph.limits.max_rounds
+    # The most of any edge: the router counts rounds of the whole task.
     rounds = max(
         (len(sent) for edge, sent in run.reports.items() if edge.source == found.task.id),
         default=0,
@@ -312,6 +372,7 @@ def _known_agent(run: RunSnapshot, name: str | None) -> str | None:
     """Return the agent of the graph that `name` means, with or without a prefix."""
     if name is None:
         return None
+    # The exact name wins: "tester" must not find "goop-tester" if both exist.
     exact = [each for each in run.graph.agent_named if each == name]
     return next(
         iter(exact or [each for each in run.graph.agent_named if same_agent(each, name)]), None
@@ -330,6 +391,7 @@ def _ancestors(run: RunSnapshot, found: TaskSnapshot) -> tuple[str, ...]:
 
 
 def _asked_before(run: RunSnapshot, found: TaskSnapshot, agent: str, prompt: str) -> str | None:
+    # Case and blanks are no difference to an agent.
     wanted = (agent, _normalised(_literal(prompt)))
     for id in _ancestors(run, found):
         task = run.tasks[id].task

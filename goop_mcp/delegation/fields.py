@@ -10,6 +10,7 @@ from goop_mcp.delegation.lines import KeyPath
 from goop_mcp.validation.findings import excerpt
 
 __all__ = [
+    "LONGEST_DURATION",
     "GraphProblem",
     "Reader",
     "choice",
@@ -28,7 +29,7 @@ Reader = Callable[[object], Any]
 
 _DURATION: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?(ms|s|m|h|d)?", re.ASCII)
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
-_LONGEST_DURATION: Final = 366 * 86400.0
+LONGEST_DURATION: Final = 366 * 86400.0
 _MOST_LISTED: Final = 12
 
 
@@ -153,7 +154,7 @@ def duration(value: object) -> float:
     seconds = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0
     if isinstance(value, str) and (match := _DURATION.fullmatch(value)) is not None:
         seconds = float(match[1]) * _SECONDS[match[2]]
-    if not 0 < seconds <= _LONGEST_DURATION:
+    if not 0 < seconds <= LONGEST_DURATION:
         raise ValueError('a time above 0 and up to 366 days, such as "90s", "20m", "2h" or "1d"')
     return seconds
 

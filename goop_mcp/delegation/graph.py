@@ -79,6 +79,7 @@ class GraphError(GoopError, ValueError):
     def lines(self) -> list[str]:
         """Return one line for each problem: file, line and message, as compilers write them."""
         shown = []
+        # The form "file:line: text", which editors and CI systems make a link of.
         for problem in self.problems:
             place = ".".join(problem.path)
             if self.file is not None:
@@ -91,6 +92,7 @@ class GraphError(GoopError, ValueError):
 def waves_of(steps: Mapping[str, GraphStep]) -> tuple[tuple[str, ...], ...]:
     """Return steps by the number of steps that must have ended before: what may run at once."""
     wave_of: dict[str, int] = {}
+    # In topological order: each need has its wave before the step that needs it.
     for name in in_order(steps):
         wave_of[name] = max((wave_of[need] + 1 for need in steps[name].needs), default=0)
 
@@ -119,12 +121,15 @@ class Graph:
     def __post_init__(self) -> None:
         """Accept any sequences, and refuse what is not consistent."""
         for name in ("tasks", "agents", "gates"):
+            # The class is frozen, and callers may give lists, which would make a graph that
+            # changes.
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
         known = {each.name for each in self.agents}
         named = dict.fromkeys(each.agent for each in self.tasks if each.agent not in known)
         object.__setattr__(self, "agents", (*self.agents, *(GraphAgent(name) for name in named)))
 
+        # All problems at once: somebody who writes a graph by hand wants to correct it in one go.
         if problems := list(
             problems_of(self.name, self.agents, self.tasks, self.gates, self.limits)
         ):
@@ -148,6 +153,8 @@ class Graph:
     def to_dict(self) -> dict[str, Any]:
         """Return the graph as JSON values, without what has its default; prompts are in it."""
         values: dict[str, Any] = {"graph": _VERSION, "name": self.name, "protocol": self.protocol}
+        # Defaults are left out, so that a default that is added later does not change the digests
+        # of graphs that people have trusted.
         if limits := _changed(self.limits):
             values["limits"] = limits
         values["agents"] = {
@@ -207,6 +214,7 @@ class Graph:
             for found in placeholders_in(task.prompt)
             if found.source == INPUT and found.fields
         )
+        # A dictionary and not a set: a run asks for its inputs in the order of the prompts.
         return tuple(dict.fromkeys(named))
 
     def prompt_of(self, task: GraphTask) -> str:
@@ -214,6 +222,7 @@ class Graph:
         if task.prompt:
             return task.prompt
 
+        # Gates have answers and no reports, so only what tasks found is handed on.
         reports = (
             f"## {need}\n\n${{{need}}}"
             for need in task.needs
@@ -238,6 +247,7 @@ class Graph:
                 ],
                 task.protocol or self.protocol,
                 prompt,
+                # The order in which needs are written decides nothing about what an agent reads.
                 sorted(keys),
             ]
         )
@@ -253,6 +263,7 @@ def _changed(
     part: GraphLimits | GraphRetry | GraphAgent | GraphStep, *without: str
 ) -> dict[str, Any]:
     """Return the fields of `part` whose values are not the default, as JSON values."""
+    # Unlike `dataclasses.asdict`, which would write the defaults too.
     changed: dict[str, Any] = {}
     for each in fields(part):
         value = getattr(part, each.name)
@@ -282,6 +293,7 @@ def _rate(value: object) -> float:
     raise ValueError('a text such as "2/s", "10/min" or "100/h"')
 
 
+# Tables are read by readers of their own, which know the path for messages.
 def _anything(value: object) -> object:
     return value
 
@@ -334,6 +346,7 @@ _TASK: Final[Mapping[str, Reader]] = {
     "optional": flag,
     "priority": whole(-1_000, 1_000),
     "timeout": duration,
+    "max_attempts": whole(1, 100),
     "exclusive": _NAMES,
     "workspace": choice("project", "worktree"),
     "on_crash": choice("resume", "restart", "person"),
@@ -359,10 +372,13 @@ def _load(file: Path, project: Path | None) -> Graph:
     try:
         values = json.loads(content) if is_json else tomllib.loads(content)
     except (ValueError, RecursionError) as error:
+        # A table that is nested too deeply is a problem of the file, and no crash of the program.
         raise GraphError([_syntax_problem(error)], shown) from error
 
     lines = json_lines(content) if is_json else toml_lines(content)
     problems: list[GraphProblem] = []
+    # Prompts and functions are looked at before the rest, as their problems name files of their
+    # own.
     if isinstance(values, dict):
         _read_prompt_files(values, file.parent, problems)
         _check_functions(values, file, project, problems)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
+from opentelemetry import metrics
+
 from goop_mcp.delegation.changes import (
     FAILURES_THAT_OPEN,
     RunChange,
@@ -75,6 +77,15 @@ _OLD_RUNNERS: Final = 7 * 86_400.0
 _LONGEST_INPUT: Final = 1_000_000
 
 
+_meter = metrics.get_meter("goop_mcp.delegation")
+_late = _meter.create_counter(
+    "goop.tasks.late_answers", unit="{answer}", description="Answers for tasks that were lost."
+)
+_lost = _meter.create_counter(
+    "goop.tasks.lost_leases", unit="{lease}", description="Tasks taken over from their runners."
+)
+
+
 class LostTaskError(GoopError):
     """Raised for a task that another runner has taken, or a person cancelled: stop working on it.
 
@@ -95,6 +106,7 @@ class Claim:
     `begun` is the number of the first message where the claim has written it down already, else 0.
     `more`: other tasks of the run may begin as well.
     `asks_person`: a person has to decide about that message; the agent must not be asked.
+    `taken_over`: another runner had the task, and is dead or lost its lease.
     """
 
     row: GraphTaskRow
@@ -107,6 +119,7 @@ class Claim:
     begun: int = 0
     more: bool = False
     asks_person: bool = False
+    taken_over: bool = False
 
     @property
     def fence(self) -> int:
@@ -155,12 +168,15 @@ class Ledger:
                 f" --input {missing[0]}=…"
             )
         written = as_json(dict(input))
+        # Characters and not bytes: the text is ASCII, as every character beyond it is escaped.
         if len(written) > _LONGEST_INPUT:
             raise RunError(f"the input has more than {_LONGEST_INPUT:,} characters; shorten it")
 
         run_id = f"run-{secrets.token_hex(4)}"
 
         def write(writing: WriteTransaction) -> None:
+            # The database's clock, for all times of a run: those of the machines that work on it
+            # may differ.
             at = writing.now()
             limit = graph.limits.deadline
             run = GraphRunRow(
@@ -180,7 +196,10 @@ class Ledger:
                 trace_id=caller_trace(),
                 last_seq=0,
             )
+            # The input is kept for `resume` and may hold a password; the graph is a file that
+            # people trusted.
             source = GraphSource(graph=as_json(graph.to_dict()), input=redact(written).text)
+            # In the same transaction: a crash leaves neither too many runs nor one run less.
             writing.graphs.remove_old_runs(keep=self._kept_runs)
             writing.graphs.add_run(run, source)
             change = RunChange(writing, run, graph)
@@ -200,6 +219,7 @@ class Ledger:
 
     def _known_graph(self, run: GraphRunRow) -> Graph | None:
         known = self._graphs.get(run.id)
+        # By digest: somebody else may have given the run another graph since.
         return known if known is not None and known.digest == run.graph_hash else None
 
     def _graph_of(self, reading: ReadTransaction, run: GraphRunRow) -> Graph:
@@ -223,6 +243,8 @@ class Ledger:
 
         def write(writing: WriteTransaction) -> list[str]:
             run = find_run(writing, id)
+            # Their agents work on prompts of the old graph, and their reports would be taken for
+            # the new one.
             if writing.graphs.tasks(id, state="running"):
                 raise RunError(
                     f"{id} has running tasks; cancel it or wait before its graph changes"
@@ -250,6 +272,7 @@ class Ledger:
             return sorted(kept)
 
         kept = self.store.write(write)
+        # Only now: a change that is rolled back must leave the old graph in place.
         self._graphs[id] = graph
         return kept
 
@@ -272,15 +295,18 @@ class Ledger:
         values: dict[str, JsonValue] = {INPUT: json.loads(reading.graphs.source(run.id).input)}
         keys: dict[str, str] = {}
         kept: set[str] = set()
+        # Waves in their order, so that the keys of what a task needs are known before its own.
         for wave in graph.waves:
             for name in wave:
                 step, row = graph.steps[name], rows.get(name)
+                # One that needs something new is new too: its prompt would have other values.
                 if row is None or row.state != "accepted" or not kept.issuperset(step.needs):
                     continue
                 if isinstance(step, GraphGate):
                     key = key_of_gate(step)
                 else:
                     try:
+                        # A need without a value, which only a new graph can have.
                         prompt = fill_in(graph.prompt_of(step), values)
                     except ValueError:
                         continue
@@ -309,10 +335,13 @@ class Ledger:
                     change.move(row, "running", cancel_requested=1)
                 else:
                     change.move(row, "cancelled", reason="cancelled", message=f"by {by}")
+            # A list of thousands would make one event larger than all others.
             change.event(task, "cancel", {"by": by, "tasks": cancelled[:100]})
             for each in cancelled if task is not None else ():
                 change.after(each)
             if task is None:
+                # Written down, as nobody else would know that a run without open tasks was ended on
+                # purpose.
                 options = {**json.loads(change.run.options), "cancelled": True}
                 change.run = change.run._replace(options=as_json(options))
             change.save()
@@ -353,6 +382,7 @@ class Ledger:
 
         def write(writing: WriteTransaction) -> None:
             now = epoch(writing.now())
+            # Runners that crashed never say goodbye.
             writing.graphs.remove_runners(before=now - _OLD_RUNNERS)
             writing.graphs.add(RunnerRow(**asdict(runner), seen_at=now))
 
@@ -366,6 +396,7 @@ class Ledger:
             writing.graphs.set(RunnerRow(**asdict(runner), seen_at=now))
             return writing.graphs.renew_leases(runner.owner, until=now + self.lease_seconds)
 
+        # Less than the lease: a database that is locked for longer has ended it anyway.
         return self.store.write(write, timeout=self.lease_seconds / 3)
 
     def claim(
@@ -384,7 +415,7 @@ class Ledger:
             # What was written may have ended the run, or let it wait for a person.
             return Nothing(change.run.state, found.seconds) if isinstance(found, Nothing) else found
 
-        return self.store.write(write)
+        return _counted(self.store.write(write))
 
     def _claim(
         self,
@@ -397,6 +428,7 @@ class Ledger:
         if run.state in RUN_ENDED:
             return Nothing(run.state)
 
+        # Before anything is claimed: an answer or the deadline decides what may begin.
         change.answer_late_gates()
         if run.deadline_at is not None and now > run.deadline_at:
             change.stop_all("deadline")
@@ -406,15 +438,20 @@ class Ledger:
             if row.owner == runner.owner or task not in (None, row.id):
                 continue
 
+            # Its own tasks have their lease renewed by the same process, so they are never lost to
+            # it.
             owner = rows.runner(row.owner or "")
             here = owner is not None and bool(owner.boot_id) and owner.boot_id == boot_id()
             if self._is_lost(change, row, owner, here=here):
                 return self._take_over(change, row, runner, here=here)
 
         soonest = math.inf
+        # The smallest number of places counts, that of this runner or that of the graph.
         most = parallel or change.graph.limits.parallel
         if len(running) < most:
             busy = _Busy(running, change.graph)
+            # Two rows are enough to know whether another task could begin as well, and cost as much
+            # as one.
             first = rows.first_ready(run.id, limit=2)
             wanted = _ready_tasks(rows, run.id, first)
             for row in wanted if task is None else _ready_task(rows, run.id, task):
@@ -422,6 +459,7 @@ class Ledger:
                 if not isinstance(step, GraphTask):
                     continue
                 circuit = rows.circuit(step.agent)
+                # A circuit that is open holds its agent's tasks back, and nobody else's.
                 starts = max(row.ready_at or 0.0, circuit.open_until if circuit else 0.0)
                 if starts > now:
                     soonest = min(soonest, starts - now)
@@ -432,6 +470,8 @@ class Ledger:
                         others = len(first) > 1 or (has_room and rows.first_ready(run.id, limit=1))
                         return replace(claim, more=has_room and bool(others))
 
+        # At least 20 ms, not to ask the database without a pause; at most half a second, as nobody
+        # wakes a runner on another machine.
         return Nothing(change.run.state, max(0.02, min(0.5, soonest)))
 
     def _is_lost(
@@ -446,6 +486,7 @@ class Ledger:
 
         `here` is whether that runner is on this machine.
         """
+        # Forgotten with the old runners, so it has not been seen for days.
         if owner is None:
             return True
         if here and not lives(owner.pid, owner.pid_started):
@@ -456,6 +497,7 @@ class Ledger:
             # The clock was set back, and the lease would last for hours. It begins again, written
             # down: a runner that lives renews it, and one that is dead does not.
             change.move(row, "running", lease_until=now + self.lease_seconds)
+            # Not yet lost: the next look finds the lease ended, unless its runner renewed it.
             change.event(row.id, "lease_shortened", {"owner": row.owner})
             return False
 
@@ -470,8 +512,10 @@ class Ledger:
         if not isinstance(step, GraphTask):
             raise RunError(f"{row.id} is a gate, which never runs")
         attempts = change.writing.graphs.attempts(row.run, row.id)
+        # Attempts of earlier rounds were answers to other messages.
         attempts = [each for each in attempts if each.round == row.round]
         unended = [each for each in attempts if each.ended_at is None]
+        # Their cost is not known, and their reservations would be held for ever.
         for each in unended:
             change.settle(each, None, agent=step.agent)
         to_end = None
@@ -490,9 +534,11 @@ class Ledger:
             graph=change.graph,
             prompt=_prompt_of(claimed),
             attempts=_ended(attempts),
+            # The last of them: only one message is under way at a time.
             interrupted=unended[-1].number if unended else None,
             asks_person=bool(unended) and step.on_crash == "person",
             to_end=to_end,
+            taken_over=True,
         )
 
     def _begin(
@@ -503,10 +549,12 @@ class Ledger:
         runner: ThisProcess,
         circuit: CircuitRow | None,
     ) -> Claim | None:
+        # A prompt that is there already is kept: after a crash the agent must read the same again.
         filled = {} if row.prompt is not None else change.fill(row, step)
         if filled is None:
             return None
         # A task that was never claimed has no attempts, as nearly every one.
+        # Each claim raises the fence, so 0 means that there was none.
         attempts = change.writing.graphs.attempts(row.run, row.id) if row.fence else []
         attempts = [each for each in attempts if each.round == row.round]
         claimed = change.take(row, runner, change.now + self.lease_seconds, **filled)
@@ -560,6 +608,7 @@ class Ledger:
     ) -> tuple[int, float]:
         limits, run, now = change.graph.limits, change.run, change.now
         row, agent = claim.row, change.graph.agent_named[claim.task.agent]
+        # The first claim that comes after the pause makes the trial call.
         if circuit is not None and max(circuit.open_until, circuit.next_call_at) > now:
             return 0, max(circuit.open_until, circuit.next_call_at) - now
         if circuit is not None and circuit.failures >= FAILURES_THAT_OPEN:
@@ -572,11 +621,15 @@ class Ledger:
 
         reserved = 0
         if limits.max_tokens is not None:
+            # What others have reserved counts as used, or ten agents at once would each spend what
+            # is left.
             left = limits.max_tokens - run.spent_tokens - run.reserved_tokens
             usages = json.loads(circuit.usages) if circuit is not None else []
             # Before its first answer nobody knows what an agent uses: that call runs alone.
             wanted = max(usages) if usages else limits.max_tokens - run.spent_tokens
             if left < max(wanted, 1) and run.reserved_tokens:
+                # Soon again: the call that holds the reservation decides whether there is anything
+                # left.
                 return 0, 0.2
             if left <= 0:
                 raise RunError(f"limits.max_tokens is used up: {run.spent_tokens:,} were used")
@@ -590,6 +643,7 @@ class Ledger:
                 number=number,
                 fence=row.fence,
                 way=message.way,
+                # Redacted on the way in: no later reader has to remember it.
                 message=kept_text(message.text, change.run, failed=True),
                 outcome=None,
                 reserved=reserved,
@@ -598,6 +652,7 @@ class Ledger:
             )
         )
         if agent.rate is not None:
+            # Counted from the start of the call, so that slow answers do not lower the rate.
             change.set_circuit(agent.name, next_call_at=now + 1 / agent.rate)
         change.run = change.run._replace(
             reserved_tokens=run.reserved_tokens + reserved,
@@ -623,6 +678,8 @@ class Ledger:
         def write(writing: WriteTransaction) -> bool:
             row = find_task(writing, claim.row.run, claim.row.id)
             change = self._change(writing, row.run)
+            # Kept as an event in any case: a person can see what the agent did after its task was
+            # taken.
             if row.fence != claim.fence:
                 change.event(row.id, "late", _shown_attempt(number, attempt))
                 change.save()
@@ -636,12 +693,15 @@ class Ledger:
             return True
 
         if not self.store.write(write):
+            _late.add(1)
             raise LostTaskError(claim.row.id, late=True)
 
     def _end_attempt(
         self, change: RunChange, row: GraphTaskRow, claim: Claim, number: int, attempt: Attempt
     ) -> None:
         for each in change.writing.graphs.attempts(row.run, row.id, unended=True):
+            # Nearly always the only one: an attempt of a dead runner was settled when it was taken
+            # over.
             if (each.round, each.number) == (row.round, number):
                 change.settle(each, attempt, agent=claim.task.agent)
         change.event(row.id, "answered", _shown_attempt(number, attempt))
@@ -689,6 +749,8 @@ class Ledger:
         def write(writing: WriteTransaction) -> tuple[Expansion, Claim | Nothing] | None:
             row = find_task(writing, claim.row.run, claim.row.id)
             change = self._change(writing, row.run)
+            # Twice accepted means work done twice, with its cost: the fence lets one of the two
+            # through.
             if row.fence != claim.fence or row.state != "running":
                 late = {"accepted": True} if answered is None else _shown_attempt(*answered)
                 change.event(row.id, "late", late)
@@ -699,6 +761,7 @@ class Ledger:
                 self._end_attempt(change, row, claim, *answered)
                 session = answered[1].conversation_id or session
             expansion = change.accept(row, result, decide, session=session)
+            # In the same transaction, so a runner that dies here leaves either both or none.
             claimed = self._claim(change, runner) if runner is not None else Nothing("")
             change.save()
             if isinstance(claimed, Nothing):
@@ -707,8 +770,9 @@ class Ledger:
 
         done = self.store.write(write)
         if done is None:
+            _late.add(1)
             raise LostTaskError(claim.row.id, late=True)
-        return done
+        return done[0], _counted(done[1])
 
     def give_up(
         self,
@@ -736,17 +800,20 @@ class Ledger:
                 row,
                 state,
                 reason=reason,
+                # An error of a program may quote what it was started with.
                 message=excerpt(redact(message).text, 500),
                 owner=None,
                 lease_until=None,
                 program_pid=None,
                 result=None if result is None else as_json(result),
             )
+            # What needs it is left out, or begins where it needs only an end.
             change.after(row.id)
             change.save()
             return True
 
         if not self.store.write(write):
+            _late.add(1)
             raise LostTaskError(claim.row.id, late=True)
 
     def release(self, claim: Claim) -> None:
@@ -757,6 +824,7 @@ class Ledger:
 
         def write(writing: WriteTransaction) -> None:
             row = find_task(writing, claim.row.run, claim.row.id)
+            # Nothing to give back: somebody else has it, or it has ended.
             if row.fence != claim.fence or row.state != "running":
                 return
             change = self._change(writing, row.run)
@@ -773,6 +841,7 @@ class Ledger:
             if task is not None:
                 rows = [row for row in (reading.graphs.task(run, task),) if row is not None]
             else:
+                # Only accepted tasks: the others have no report to record.
                 rows = reading.graphs.tasks(run, state="accepted")
             return [
                 row
@@ -803,6 +872,7 @@ class Ledger:
             rows = [(claim, reading.graphs.task(claim.row.run, claim.row.id)) for claim in claims]
             return [
                 claim.row.id
+                # Gone, cancelled or taken: for the agent at work it makes no difference.
                 for claim, row in rows
                 if row is None or row.cancel_requested or row.fence != claim.fence
             ]
@@ -831,6 +901,7 @@ class Ledger:
         def write(writing: WriteTransaction) -> None:
             change = self._change(writing, id)
             row = find_task(writing, id, task)
+            # Two people may answer at once: the second is refused and learns what was decided.
             if row.state != "input_required":
                 decided = f", decided as {row.decision!r}" if row.decision else ""
                 raise RunError(f"{task} does not wait for an answer: it is {row.state}{decided}")
@@ -867,6 +938,7 @@ class Ledger:
         return RunChange(writing, run, self._graph_of(writing, run))
 
     def _ours(self, writing: WriteTransaction, claim: Claim) -> GraphTaskRow:
+        # Looked at in the same transaction in which the caller writes.
         row = find_task(writing, claim.row.run, claim.row.id)
         if row.fence != claim.fence or row.state != "running":
             raise LostTaskError(row.id, late=True)
@@ -875,11 +947,19 @@ class Ledger:
         return row
 
 
+def _counted(found: Claim | Nothing) -> Claim | Nothing:
+    # After the transaction: the store may run one twice, and what is rolled back did not happen.
+    if isinstance(found, Claim) and found.taken_over:
+        _lost.add(1)
+    return found
+
+
 def _ready_tasks(
     rows: GraphReader, id: str, first: Sequence[GraphTaskRow]
 ) -> Iterator[GraphTaskRow]:
     """Yield the tasks that may begin after `first`, which nearly always is enough."""
     yield from first
+    # All others are read only if agents or exclusions hold the first ones back.
     known = {row.id for row in first}
     yield from (row for row in rows.ready_tasks(id, limit=_LOOKED_AT) if row.id not in known)
 
@@ -891,6 +971,7 @@ def _ready_task(rows: GraphReader, id: str, task: str) -> Iterator[GraphTaskRow]
 
 
 def _prompt_of(row: GraphTaskRow) -> str:
+    # Notes are what a person or a reviewer wrote after the first prompt.
     return "\n\n".join(filter(None, (row.prompt, row.notes)))
 
 

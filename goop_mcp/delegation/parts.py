@@ -117,6 +117,7 @@ class GraphTask:
         accepted.
     priority: the higher one first, -1,000 to 1,000.
     timeout: seconds for all attempts together.
+    max_attempts: how often it is asked, 1 to 100; None: as often as its agent.
     exclusive: names; two tasks with one in common never run at once.
     workspace: `worktree` is a git worktree of its own.
     on_crash: what happens to a call whose end is not known.
@@ -134,6 +135,7 @@ class GraphTask:
     optional: bool = False
     priority: int = 0
     timeout: float | None = None
+    max_attempts: int | None = None
     exclusive: tuple[str, ...] = ()
     workspace: Workspace = "project"
     on_crash: OnCrash = "resume"

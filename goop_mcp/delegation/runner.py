@@ -293,12 +293,14 @@ class Runner:
         await self._record_reports()
         known = await self._stored(self._ledger.run, self._run)
         with run_span(known), anyio.CancelScope() as self._scope:
+            # Leases are renewed and cancellations seen for as long as there is work.
             async with anyio.create_task_group() as group:
                 group.start_soon(self._renew_leases)
                 group.start_soon(self._watch)
                 try:
                     await self._claim_until_done()
                 finally:
+                    # Both loops have no end of their own.
                     group.cancel_scope.cancel()
 
         await self._show_events()
@@ -314,6 +316,7 @@ class Runner:
             await self._stored(self._ledger.register, self.process)
             self._is_registered = True
         # Nothing is claimed besides, also not as the report is accepted.
+        # Set before the work: accepting the report would claim the next task otherwise.
         self._is_stopping = True
         found = await self._stored(partial(self._ledger.claim, self._run, self.process, task=task))
         if isinstance(found, Nothing):
@@ -338,6 +341,8 @@ class Runner:
     async def _claim_until_done(self) -> None:
         async with anyio.create_task_group() as tasks:
             while not self._is_stopping:
+                # Made before the claim: what happens while the database is asked must not be
+                # missed.
                 self._wake = anyio.Event()
                 # A place is taken before the claim: a task that is claimed has to be worked on.
                 place = object()
@@ -388,9 +393,12 @@ class Runner:
         """Cancel calls whose task was cancelled, or taken by somebody else."""
         while True:
             await anyio.sleep(2 * _POLL)
+            # Copied: a task may end while the database is asked.
             claims = [claim for claim, _ in self._loops.values()]
             if not claims:
                 continue
+            # A database that is away is no reason to stop: the lease decides how long work may go
+            # on.
             with suppress(StoreError):
                 for id in await anyio.to_thread.run_sync(self._ledger.stopped, claims):
                     if id in self._loops:
@@ -407,6 +415,7 @@ class Runner:
                     self._busy.add(found.row.id)
                 await self._show_events()
                 if isinstance(found, Claim) and self._is_stopping:
+                    # It was claimed with the end of the one before, and nobody has begun it.
                     await self._stored(self._ledger.release, found)
                     self._busy.discard(found.row.id)
                     found = None
@@ -414,6 +423,7 @@ class Runner:
                     # Whoever claims looks whether other tasks may begin too, or all have ended.
                     self._wake.set()
         finally:
+            # In any case, also for an error: other runs wait for places.
             self._leave(place)
 
     def _leave(self, place: object) -> None:
@@ -424,6 +434,7 @@ class Runner:
         try:
             return await self._work_on(claim)
         except LostTaskError as error:
+            # No error: somebody else does that task now.
             _logger.info("%s", error)
         except GoopError as error:
             with suppress(GoopError):
@@ -445,16 +456,20 @@ class Runner:
 
     async def _work_on(self, claim: Claim) -> Claim | Nothing | None:
         if claim.to_end is not None:
+            # The key stands in the environment of the program, so that no other one is ended in its
+            # place.
             key = f"{claim.row.run}/{claim.row.id}/{claim.row.round}"
             gone = await anyio.to_thread.run_sync(partial(end_program, *claim.to_end, key=key))
             if not gone:
                 raise RunError(f"the program {claim.to_end[0]} of the dead runner does not end")
         if claim.asks_person:
+            # The effect of that call is not known, and the graph says that a person decides then.
             question = "its runner died while the agent was asked; is it to be asked again?"
             await self._give_up(claim, "crash", question, person=True)
             return None
 
         folder, worktree = self._project, None
+        # A folder of its own, so that two tasks may change the same files at once.
         if claim.task.workspace == "worktree":
             home = self._home or _state_folder()
             worktree = await open_worktree(self._project, home, run=self._run, name=claim.row.id)
@@ -463,6 +478,7 @@ class Runner:
         caller = _Caller(self, claim, folder)
         caller.start = await self._start_of(claim, folder, worktree)
         remark = None
+        # The agent goes on where it was, and has to know that its last answer was never seen.
         if claim.interrupted is not None and claim.task.on_crash == "resume":
             remark = _INTERRUPTED.format(number=claim.interrupted)
         loop = RetryLoop(
@@ -472,6 +488,7 @@ class Runner:
             attributes=attributes_of(claim.row),
         )
         self._loops[claim.row.id] = (claim, loop)
+        # Cancelled between claim and start: the loop ends before its first message.
         if claim.row.cancel_requested:
             loop.cancel()
         try:
@@ -485,6 +502,7 @@ class Runner:
         finally:
             # After the end of the task is written, which must not wait for the end of a program.
             await caller.close()
+        # Last, since an error here must not take back what was accepted.
         if worktree is not None:
             await self._close(claim, worktree)
         return following
@@ -495,6 +513,7 @@ class Runner:
         """Return what the task began with, None where that is not known any more."""
         if self._judge is None:
             return None
+        # A new worktree has just the commit it was made from.
         commit = None if worktree is None else worktree.base
         # In the project, an earlier message of the task may have changed files already: compared
         # with what is there now, the agent would have touched none of them.
@@ -516,6 +535,7 @@ class Runner:
     def _job(self, claim: Claim, caller: "_Caller") -> Job:
         named = claim.graph.agent_named[claim.task.agent]
         fallback = None
+        # Made only when it is asked: nearly no task comes to its fallback.
         if named.fallback is not None:
             fallback = _Fallback(caller, named.fallback)
         policy = policy_of(named, claim.task, fallback=fallback)
@@ -555,6 +575,7 @@ class Runner:
                     answered=caller.answered,
                 )
             )
+            # Written with the acceptance; a second time would be an attempt too many.
             caller.answered = None
             await self._record_reports(claim.row.id)
             return done if isinstance(done, Claim) else None
@@ -562,6 +583,7 @@ class Runner:
         await caller.write_answer()
         reason, message = _why(outcome, caller)
         if reason == "cancelled":
+            # The state in the database says who cancelled: a person, the deadline, or a lost lease.
             row = await self._stored(self._task, claim.row.id)
             if row.fence == claim.fence and not row.cancel_requested:
                 # The lease could not be kept: whoever claims next goes on.
@@ -582,6 +604,7 @@ class Runner:
             try:
                 number = await anyio.to_thread.run_sync(self._record, row)
             except GoopError as error:
+                # It is kept for people, and the task stays accepted.
                 reason: dict[str, JsonValue] = {"message": excerpt(str(error), 500)}
                 await self._stored(self._ledger.note, self._run, row.id, "not_recorded", reason)
             else:
@@ -611,6 +634,7 @@ class Runner:
                 lambda reading: reading.graphs.events(self._run, after=after),
             )
             for row in rows:
+                # Before it is shown: an error of the caller must not show it again for ever.
                 self._seen = row.seq
                 self._on_event(row)
 
@@ -624,6 +648,7 @@ class Runner:
             except StoreError as error:
                 if monotonic() + pause > patience:
                     raise
+                # With growing pauses: hundreds of runners may be waiting for one database.
                 _logger.warning("the database does not answer, trying again: %s", error)
             await anyio.sleep(pause)
             pause = min(2 * pause, 2.0)
@@ -638,6 +663,7 @@ class _Caller:
         self._asked: Agent | None = None
         # The conversations of the task; None is one that nobody knows.
         self._sessions = {each.conversation_id for each in claim.attempts}
+        # In a later round, and after a crash, it goes on in the conversation that is stored.
         if claim.row.round or claim.interrupted is not None:
             self._sessions.add(claim.row.session)
         self.start: Evidence | None = None
@@ -680,6 +706,7 @@ class _Caller:
 
     def judge(self, judge: ReplyJudge, protocol: str, text: str, mode: Mode) -> Verdict:
         """Return the verdict on a reply of the agent that was asked last."""
+        # Only programs have a transcript, by which their claims can be verified.
         session = getattr(self._asked, "session", None)
         # Agents of the caller may have something else of this name.
         if not isinstance(session, AgentSession):
@@ -695,12 +722,15 @@ class _Caller:
                 folder=self._folder,
                 start=self.start,
                 session=session,
+                # With other conversations before it, what is missing in this one may have happened
+                # there.
                 whole_session=self._sessions <= {None if session is None else session.id},
             )
         )
 
     async def after_attempt(self, attempt: Attempt) -> None:
         """Write down what became of the last message."""
+        # No message was sent, so there is no answer to write.
         if self.limit is not None or self.lost is not None:
             return
         self.answered = (self._number, attempt)
@@ -731,6 +761,7 @@ class _Caller:
             task=claim.row.id,
             round=claim.row.round,
             folder=self._folder,
+            # A restart forgets what went wrong; all else goes on where it was.
             session=claim.row.session if claim.task.on_crash != "restart" else None,
             on_program=self._note_program,
         )
@@ -786,12 +817,14 @@ def _result(outcome: Outcome, verdict: Verdict) -> dict[str, JsonValue]:
 def _why(outcome: Outcome, caller: _Caller) -> tuple[str, str]:
     """Return why a task has no accepted report: a word, and a sentence for people."""
     if caller.lost is not None:
+        # Somebody else has the task: no reason of ours may be written over theirs.
         raise caller.lost
     if caller.limit is not None:
         return "budget", caller.limit
     last = outcome.attempts[-1] if outcome.attempts else None
     because = outcome.stopped_because
     if last is not None and last.error is not None:
+        # The last error says what is wrong now; those before were corrected.
         return because, last.error
     errors = (
         () if last is None or last.verdict is None else last.verdict.of_severity(Severity.ERROR)

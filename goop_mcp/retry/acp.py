@@ -133,7 +133,19 @@ class AcpAgent:
         before, after = self._session_cost, answer.session_cost
         cost = None if before is None or after is None else max(0.0, after - before)
         self._session_cost = before if after is None else after
-        usage = _used(json_object(ended.get("usage")), cost)
+        # Of tokens a turn used what its end names, of cost what was added to it.
+        used = json_object(ended.get("usage"))
+        names = ("inputTokens", "cachedReadTokens", "cachedWriteTokens")
+        read = [count(used.get(name)) for name in names]
+        written = [count(used.get(name)) for name in ("outputTokens", "thoughtTokens")]
+        usage = None
+        if read[0] is not None or written[0] is not None or cost is not None:
+            usage = Usage(
+                input_tokens=None if read[0] is None else sum(each or 0 for each in read),
+                output_tokens=None if written[0] is None else sum(each or 0 for each in written),
+                cost=cost,
+            )
+
         return Reply(text=answer.text, usage=usage, conversation_id=self.session)
 
     async def _start(self, message: Message) -> "_Wire":
@@ -156,7 +168,16 @@ class AcpAgent:
             self.on_start(process.pid)
 
         with anyio.move_on_after(self.start_seconds) as scope:
-            agreed = await _initialize(wire)
+            # First both sides agree on the version of the protocol.
+            agreed = await wire.request("initialize", **_CLIENT)
+            version = agreed.get("protocolVersion")
+            if version != _VERSION or isinstance(version, bool):
+                raise CommandFailedError(
+                    f"{wire.program} speaks version {excerpt(repr(version), 40)} of ACP, and not"
+                    f" {_VERSION}; use another version of the agent",
+                    retryable=False,
+                )
+
             able = json_object(agreed.get("agentCapabilities"))
             name = json_object(agreed.get("agentInfo")).get("name")
             self.agent_name = name if isinstance(name, str) else None
@@ -248,15 +269,37 @@ class _Wire:
                 # The reason stands on another stream, and how it ended is known a moment later.
                 with anyio.move_on_after(_END_SECONDS):
                     await self.process.wait()
-                failure = self._failure(method)
-            except CommandFailedError as error:
-                failure = error
+
+                code = self.process.returncode
+                how = "closed its output" if code is None else f"ended with exit code {code}"
+                report = self._errors.decode(errors="replace").strip().rpartition("\n")[2]
+                because = f": {excerpt(report)}" if report else ""
+                hint = "; expected an agent that speaks ACP" if method == "initialize" else ""
+                failure = CommandFailedError(
+                    f"{self.program} {how} without an answer to {method}{because}{self.noise}{hint}"
+                )
+            except CommandFailedError as failed:
+                failure = failed
             group.cancel_scope.cancel()
 
         if failure is not None:
             raise failure
         if "error" in answer:
-            raise _refused(self.program, method, json_object(answer["error"]))
+            error = json_object(answer["error"])
+            code, text = error.get("code"), excerpt(str(error.get("message")), 200)
+            if code == _AUTHENTICATION_REQUIRED:
+                raise CommandFailedError(
+                    f"{self.program} is not logged in ({text}); log in with the program itself,"
+                    " once",
+                    retryable=False,
+                )
+
+            # Most agents put what happened there, and "Internal error" into the message.
+            details = error.get("data")
+            more = f", {excerpt(json.dumps(details), 300)}" if details else ""
+            raise _RefusedError(
+                f"{self.program} refused {method}: {text} ({excerpt(str(code), 40)}{more})"
+            )
         return json_object(answer.get("result"))
 
     async def _answer_to(self, number: int) -> Mapping[str, Any]:
@@ -289,7 +332,26 @@ class _Wire:
     async def _receive(self) -> Mapping[str, Any]:
         """Return the next message; lines that are none, such as greetings, are passed over."""
         while True:
-            line = await self._line()
+            stdout = self.process.stdout
+            if stdout is None:
+                raise anyio.EndOfStream
+
+            # What was searched once is not searched again: a line may come in many small parts.
+            while (end := self._unread.find(b"\n", self._searched)) < 0:
+                self._searched = len(self._unread)
+                part = await stdout.receive()
+                self._read += len(part)
+                if self._read > MOST_OUTPUT:
+                    raise CommandFailedError(
+                        f"{self.program} wrote more than {MOST_OUTPUT // 1024 // 1024} MiB for one"
+                        f" answer{self.noise}"
+                    )
+                self._unread += part
+
+            line = bytes(self._unread[:end])
+            del self._unread[: end + 1]
+            self._searched = 0
+
             try:
                 value = json.loads(line)
             except (ValueError, RecursionError):
@@ -299,28 +361,6 @@ class _Wire:
             if not self.noise and line.strip():
                 shown = excerpt(line[:1000].decode(errors="replace").strip(), 200)
                 self.noise = f" (it wrote {shown!r}, which is no message of ACP)"
-
-    async def _line(self) -> bytes:
-        stdout = self.process.stdout
-        if stdout is None:
-            raise anyio.EndOfStream
-
-        # What was searched once is not searched again: a line may come in many small parts.
-        while (end := self._unread.find(b"\n", self._searched)) < 0:
-            self._searched = len(self._unread)
-            part = await stdout.receive()
-            self._read += len(part)
-            if self._read > MOST_OUTPUT:
-                raise CommandFailedError(
-                    f"{self.program} wrote more than {MOST_OUTPUT // 1024 // 1024} MiB for one"
-                    f" answer{self.noise}"
-                )
-            self._unread += part
-
-        line = bytes(self._unread[:end])
-        del self._unread[: end + 1]
-        self._searched = 0
-        return line
 
     async def _send(self, message: Mapping[str, Any]) -> None:
         stdin = self.process.stdin
@@ -332,17 +372,6 @@ class _Wire:
             # Of an agent that has ended, its output shows more than its input.
             with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                 await stdin.send(json.dumps(message).encode() + b"\n")
-
-    def _failure(self, method: str) -> CommandFailedError:
-        """Return what to say of a program that writes nothing more."""
-        code = self.process.returncode
-        how = "closed its output" if code is None else f"ended with exit code {code}"
-        report = self._errors.decode(errors="replace").strip().rpartition("\n")[2]
-        because = f": {excerpt(report)}" if report else ""
-        hint = "; expected an agent that speaks ACP" if method == "initialize" else ""
-        return CommandFailedError(
-            f"{self.program} {how} without an answer to {method}{because}{self.noise}{hint}"
-        )
 
 
 class _Answer:
@@ -387,19 +416,6 @@ class _Answer:
             self._parts.append([])
 
 
-async def _initialize(wire: _Wire) -> Mapping[str, Any]:
-    """Agree on the version of the protocol, and return what the agent reports of itself."""
-    agreed = await wire.request("initialize", **_CLIENT)
-    version = agreed.get("protocolVersion")
-    if version != _VERSION or isinstance(version, bool):
-        raise CommandFailedError(
-            f"{wire.program} speaks version {excerpt(repr(version), 40)} of ACP, and not"
-            f" {_VERSION}; use another version of the agent",
-            retryable=False,
-        )
-    return agreed
-
-
 async def _begin(wire: _Wire, folder: str) -> str:
     """Begin a session and return its id."""
     created = await wire.request("session/new", cwd=folder, mcpServers=[])
@@ -407,33 +423,3 @@ async def _begin(wire: _Wire, folder: str) -> str:
     if not isinstance(session, str) or not session:
         raise CommandFailedError(f"{wire.program} began a session without an id")
     return session
-
-
-def _refused(program: str, method: str, error: Mapping[str, Any]) -> CommandFailedError:
-    """Return the failure that an agent answered."""
-    code, message = error.get("code"), excerpt(str(error.get("message")), 200)
-    if code == _AUTHENTICATION_REQUIRED:
-        return CommandFailedError(
-            f"{program} is not logged in ({message}); log in with the program itself, once",
-            retryable=False,
-        )
-
-    # Most agents put what happened there, and "Internal error" into the message.
-    details = error.get("data")
-    more = f", {excerpt(json.dumps(details), 300)}" if details else ""
-    return _RefusedError(f"{program} refused {method}: {message} ({excerpt(str(code), 40)}{more})")
-
-
-def _used(usage: Mapping[str, Any], cost: float | None) -> Usage | None:
-    """Return what a turn used: of tokens what its end names, of cost what was added to it."""
-    names = ("inputTokens", "cachedReadTokens", "cachedWriteTokens")
-    read = [count(usage.get(name)) for name in names]
-    written = [count(usage.get(name)) for name in ("outputTokens", "thoughtTokens")]
-    if read[0] is None and written[0] is None and cost is None:
-        return None
-
-    return Usage(
-        input_tokens=None if read[0] is None else sum(each or 0 for each in read),
-        output_tokens=None if written[0] is None else sum(each or 0 for each in written),
-        cost=cost,
-    )

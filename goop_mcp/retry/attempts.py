@@ -273,7 +273,11 @@ class Outcome:
         answer.
         """
         replies = [each for each in self.attempts if each.reply is not None]
-        if not self.accepted or not _lacks_envelope(replies[0]):
+        first = replies[0].verdict if self.accepted else None
+        if first is None or first.accepted or first.span is not None:
+            return self.text
+        # Neither lacks an envelope: one was not read for its size, the other has several.
+        if {rule for rule, _ in replies[0].findings_key} & {TOO_LARGE.id, AMBIGUOUS.id}:
             return self.text
 
         last = replies[-1]
@@ -342,11 +346,3 @@ def gave_up(replies: Sequence[Attempt]) -> bool:
     spans = [each.verdict.span if each.verdict is not None else None for each in replies]
     lengths = [end - start for start, end in (span or (0, 0) for span in spans)]
     return len(lengths) > 1 and lengths[-1] < _GIVEN_UP * max(lengths[:-1])
-
-
-def _lacks_envelope(attempt: Attempt) -> bool:
-    verdict = attempt.verdict
-    if verdict is None or verdict.accepted or verdict.span is not None:
-        return False
-    # Neither lacks an envelope: one was not read for its size, the other has several.
-    return not {rule for rule, _ in attempt.findings_key} & {TOO_LARGE.id, AMBIGUOUS.id}

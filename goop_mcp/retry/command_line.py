@@ -331,7 +331,18 @@ def _read_claude(output: str) -> Answer:
     reply.
     """
     result = _parsed(output, "claude")
-    session, usage = _text(result.get("session_id")), _used_by_claude(result)
+    session = _text(result.get("session_id"))
+    used, cost = result.get("usage"), amount(result.get("total_cost_usd"))
+    usage = None if cost is None else Usage(cost=cost)
+    if isinstance(used, Mapping) and used:
+        read = count(used.get("input_tokens"))
+        cached = [count(used.get(name)) or 0 for name in _CACHED]
+        usage = Usage(
+            input_tokens=None if read is None else read + sum(cached),
+            output_tokens=count(used.get("output_tokens")),
+            cost=cost,
+        )
+
     # After `--resume`, `total_cost_usd` is the cost of the session (Claude Code 2.1). `modelUsage`
     # is its breakdown by model: it then counts more tokens than `usage`, which covers this call.
     models = [json_object(each) for each in json_object(result.get("modelUsage")).values()]
@@ -355,21 +366,6 @@ def _read_claude(output: str) -> Answer:
         session=session,
         usage=usage,
         sums_cost=sums_cost,
-    )
-
-
-def _used_by_claude(result: Mapping[str, Any]) -> Usage | None:
-    used, cost = result.get("usage"), amount(result.get("total_cost_usd"))
-    if not isinstance(used, Mapping) or not used:
-        return None if cost is None else Usage(cost=cost)
-
-    read = count(used.get("input_tokens"))
-    cached = [count(used.get(name)) or 0 for name in _CACHED]
-
-    return Usage(
-        input_tokens=None if read is None else read + sum(cached),
-        output_tokens=count(used.get("output_tokens")),
-        cost=cost,
     )
 
 
@@ -410,30 +406,24 @@ def _read_opencode(output: str) -> Answer:
 
     session = _text(events[-1].get("sessionID"))
     if failure is not None:
-        raise _opencode_failure(failure, session, usage)
+        data = json_object(failure.get("data"))
+        why = _text(data.get("message")) or _text(failure.get("name")) or "it does not say why"
+        # OpenCode knows whether its provider would answer a second time.
+        retryable = data.get("isRetryable")
+
+        raise CommandFailedError(
+            f"opencode gave no result ({excerpt(why, 200)})",
+            status_code=count(data.get("statusCode")),
+            headers=json_object(data.get("responseHeaders")),
+            retryable=retryable if isinstance(retryable, bool) else None,
+            session=session,
+            usage=usage,
+        )
 
     # Steps after the last text only called tools.
     text = next(("\n".join(step) for step in reversed(steps) if step), "")
 
     return Answer(text=text, session=session, usage=usage)
-
-
-def _opencode_failure(
-    error: Mapping[str, Any], session: str | None, usage: Usage | None
-) -> CommandFailedError:
-    data = json_object(error.get("data"))
-    why = _text(data.get("message")) or _text(error.get("name")) or "it does not say why"
-    # OpenCode knows whether its provider would answer a second time.
-    retryable = data.get("isRetryable")
-
-    return CommandFailedError(
-        f"opencode gave no result ({excerpt(why, 200)})",
-        status_code=count(data.get("statusCode")),
-        headers=json_object(data.get("responseHeaders")),
-        retryable=retryable if isinstance(retryable, bool) else None,
-        session=session,
-        usage=usage,
-    )
 
 
 def _read_codex(output: str) -> Answer:

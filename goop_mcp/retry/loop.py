@@ -155,7 +155,15 @@ class RetryLoop:
                     self.attempts, because, self._job.policy, remarks=remarks
                 )
                 describe_call(span, outcome)
-                await self._report_outcome(outcome)
+                count_outcome(outcome)
+                listeners = [each.on_stop for each in self._hooks if each.on_stop is not None]
+                if listeners and outcome.stopped_because != "cancelled":
+                    await self._call_hooks(listeners, outcome)
+                elif listeners:
+                    # Shielded, as a cancelled call must still call its hooks; briefly, as the
+                    # caller wants to be gone.
+                    with anyio.move_on_after(_FAREWELL_SECONDS, shield=True):
+                        await call_hooks(listeners, outcome)
 
         return outcome
 
@@ -388,20 +396,6 @@ class RetryLoop:
                 attempt = await anyio.to_thread.run_sync(judged, attempt, self._job.judge)
 
         self.attempts[-1] = attempt
-
-    async def _report_outcome(self, outcome: Outcome) -> None:
-        count_outcome(outcome)
-        listeners = [each.on_stop for each in self._hooks if each.on_stop is not None]
-        if not listeners:
-            return
-        if outcome.stopped_because != "cancelled":
-            await self._call_hooks(listeners, outcome)
-            return
-
-        # Shielded, as a cancelled call must still call its hooks; briefly, as the caller wants to
-        # be gone.
-        with anyio.move_on_after(_FAREWELL_SECONDS, shield=True):
-            await call_hooks(listeners, outcome)
 
     async def _call_hooks(
         self,

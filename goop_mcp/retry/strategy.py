@@ -49,47 +49,25 @@ def next_step(task: str, attempts: Sequence[Attempt], policy: RetryPolicy) -> As
     if last.accepted:
         return Stop("accepted")
     if last.verdict is None:
-        return _after_failure(attempts, policy)
+        failures = 0
+        for each in reversed(attempts):
+            if each.verdict is not None:
+                break
+
+            failures += 1
+
+        if _is(last.failure, DeadlinePassedError):
+            return Stop("deadline")
+        if _is(last.failure, AgentInterruptedError):
+            return Stop("interrupted")
+        if not last.repeatable or failures > policy.call_retries:
+            return Stop("agent_error")
+        return Ask(Message(last.message, last.way, len(attempts) + 1), failures)
 
     replies = [each for each in attempts if each.verdict is not None]
-    stuck = _times_stuck(replies)
-    if stuck >= len(policy.ways):
-        return Stop("no_progress")
-    if len(replies) >= policy.max_attempts:
-        return Stop("attempts")
-    return Ask(ask_again(task, replies, policy.ways[stuck], attempt=len(attempts) + 1))
 
-
-def _after_failure(attempts: Sequence[Attempt], policy: RetryPolicy) -> Ask | Stop:
-    failures = 0
-    for each in reversed(attempts):
-        if each.verdict is not None:
-            break
-
-        failures += 1
-
-    last = attempts[-1]
-    if _is(last.failure, DeadlinePassedError):
-        return Stop("deadline")
-    if _is(last.failure, AgentInterruptedError):
-        return Stop("interrupted")
-    if not last.repeatable or failures > policy.call_retries:
-        return Stop("agent_error")
-    return Ask(Message(last.message, last.way, len(attempts) + 1), failures)
-
-
-def _is(failure: Exception | None, kind: type[Exception]) -> bool:
-    """Whether it is of the kind, also where it was recorded and read again."""
-    return isinstance(failure, kind) or (
-        isinstance(failure, RecordedError) and failure.kind == kind.__name__
-    )
-
-
-def _times_stuck(replies: Sequence[Attempt]) -> int:
-    """Count the replies that repeat an earlier one, or its errors: rule, place and value.
-
-    Another value under the same rule is progress: the agent tries to get it right (D-98).
-    """
+    # Stuck are replies that repeat an earlier one, or its errors: rule, place and value. Another
+    # value under the same rule is progress: the agent tries to get it right (D-98).
     # Counted over all replies, not only in a row: an agent that alternates between two wrong
     # replies makes no progress either.
     stuck = 0
@@ -101,4 +79,15 @@ def _times_stuck(replies: Sequence[Attempt]) -> int:
         texts.add(reply.reply_key)
         errors.add(reply.errors_key)
 
-    return stuck
+    if stuck >= len(policy.ways):
+        return Stop("no_progress")
+    if len(replies) >= policy.max_attempts:
+        return Stop("attempts")
+    return Ask(ask_again(task, replies, policy.ways[stuck], attempt=len(attempts) + 1))
+
+
+def _is(failure: Exception | None, kind: type[Exception]) -> bool:
+    """Whether it is of the kind, also where it was recorded and read again."""
+    return isinstance(failure, kind) or (
+        isinstance(failure, RecordedError) and failure.kind == kind.__name__
+    )

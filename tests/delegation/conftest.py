@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from goop_mcp.store.interface import Store
+from goop_mcp.store.opening import open_store
 from tests.delegation.runners import Place
 
 _MARKER = "delegation"
@@ -30,6 +32,18 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 def any_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """Return where runs are stored, on both engines each time."""
     yield from _place(request, tmp_path)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """Return an empty store of the project in `tmp_path`, on both engines each time."""
+    url = None
+    if request.param == "postgres":
+        url = request.getfixturevalue("database").url()
+
+    store = open_store(url, project=tmp_path, project_id="shop" if url else None)
+    yield store
+    store.close()
 
 
 def _place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:

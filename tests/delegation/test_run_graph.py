@@ -1,6 +1,5 @@
 """A graph is run, stops for a person, and goes on: the whole thing as a program uses it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -9,26 +8,14 @@ import pytest
 from goop_mcp.delegation.graph import (
     Graph,
     GraphAgent,
+    GraphLimits,
     GraphTask,
 )
 from goop_mcp.delegation.ledger import Ledger, RunError
 from goop_mcp.delegation.runner import GraphOutcome, resume, run_graph
 from goop_mcp.store.interface import Store
-from goop_mcp.store.opening import open_store
 from tests.delegation.graphs import Team, login
-from tests.postgres import Database
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    url = None
-    if request.param == "postgres":
-        database: Database = request.getfixturevalue("database")
-        url = database.url()
-
-    store = open_store(url, project=tmp_path, project_id="shop" if url else None)
-    yield store
-    store.close()
+from tests.delegation.reports import report
 
 
 def states(done: GraphOutcome) -> dict[str, str]:
@@ -144,3 +131,54 @@ def test_of_the_runs_that_ended_the_newest_are_kept(store: Store) -> None:
     assert {row.id for row in known} == {still_open, *ended[-2:], last}
     assert store.read(lambda reading: reading.graphs.events(ended[0])) == []
     assert store.read(lambda reading: reading.graphs.tasks(ended[0])) == []
+
+
+ADDING_PLAN = report(agent="goop-planner", next_agent="goop-reviewer", next_action="Look")
+
+
+def added_to(**limits: int) -> Graph:
+    """Return a graph whose only task may add others, to either of two agents."""
+    return Graph(
+        name="growing",
+        protocol="goop_report",
+        agents=(GraphAgent("planner"), GraphAgent("reviewer")),
+        tasks=(GraphTask("plan", agent="planner", prompt="Plan it.", expands=True),),
+        limits=GraphLimits(**limits),
+    )
+
+
+@pytest.mark.parametrize(
+    ("graph", "reply", "ends"),
+    [
+        pytest.param(
+            added_to(),
+            report(agent="goop-planner", next_agent="goop-planner", next_action="plan   IT."),
+            ("cycle", "(plan → planner)"),
+            id="cycle",
+        ),
+        pytest.param(
+            added_to(max_tasks=1),
+            ADDING_PLAN,
+            ("max_tasks", "(plan → goop-reviewer)"),
+            id="max_tasks",
+        ),
+        pytest.param(
+            added_to(max_depth=0), ADDING_PLAN, ("depth", "(plan → goop-reviewer)"), id="depth"
+        ),
+    ],
+)
+def test_what_an_agent_may_not_add_ends_at_a_person_with_reason_and_path(
+    graph: Graph, reply: str, ends: tuple[str, str], store: Store, tmp_path: Path
+) -> None:
+    async def play() -> None:
+        agents = {"planner": Team(plan=reply), "reviewer": Team()}
+        done = await run_graph(graph, store=store, agents=agents, project=tmp_path)
+        assert done.state == "waiting_for_person"
+        # Nothing was added, and nobody else was asked.
+        assert states(done) == {"plan": "input_required"}
+        reason, path = ends
+        assert done.tasks["plan"].reason == reason
+        assert path in (done.tasks["plan"].message or "")
+        assert agents["reviewer"].asked == []
+
+    anyio.run(play)

@@ -20,13 +20,19 @@ from tests.cli.running import PROGRAM, Ended, environment, run, run_on_terminal
 from tests.delegation.runners import Place
 from tests.delegation.team import write_team
 from tests.delegation.test_agents import is_alive
+from tests.postgres import Database
 
 Call = Callable[..., Ended]
 
 
-@pytest.fixture
-def state(tmp_path: Path) -> dict[str, str]:
-    return {"XDG_STATE_HOME": str(tmp_path / "state")}
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.delegation)])
+def state(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    """Return the settings of every command; on PostgreSQL the long way, with `make delegation`."""
+    found = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    if request.param == "postgres":
+        database: Database = request.getfixturevalue("database")
+        found |= {"GOOP_DATABASE_URL": database.url(), "GOOP_PROJECT_ID": "shop"}
+    return found
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
-"""The spans of a run, seen by the SDK's exporter in memory."""
+"""The spans and metrics of a run, seen by the SDK's exporters in memory."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,11 +10,13 @@ from opentelemetry.sdk.trace import ReadableSpan
 
 from goop_mcp.delegation import GraphOutcome, Task, run_graph
 from goop_mcp.delegation.graph import Graph
+from goop_mcp.delegation.ledger import Claim, Ledger, LostTaskError
 from goop_mcp.delegation.parts import GraphAgent, GraphGate
+from goop_mcp.delegation.processes import this_process
 from goop_mcp.delegation.runner import resume
 from tests.delegation.reports import report
 from tests.delegation.runners import Place
-from tests.telemetry import EXPORTER, set_up
+from tests.telemetry import EXPORTER, set_up, sums
 
 
 @pytest.fixture(autouse=True)
@@ -89,3 +92,26 @@ async def test_a_run_is_part_of_the_trace_in_which_it_was_created(
     context = outside.get_span_context()
     assert {trace_of(each) for each in spans("invoke_workflow")} == {context.trace_id}
     assert {parent_of(each) for each in spans("invoke_workflow")} == {context.span_id}
+
+
+def test_lost_leases_and_late_answers_are_counted(any_place: Place) -> None:
+    names = ("goop.tasks.lost_leases", "goop.tasks.late_answers")
+    before = sums(*names)
+    ledger = Ledger(any_place.store, lease_seconds=0.05, grace_seconds=0.0)
+    run = ledger.create(with_a_gate(), input={})
+    first, second = this_process(), this_process()
+    claims = []
+    for runner in (first, second):
+        ledger.register(runner)
+        claim = ledger.claim(run, runner)
+        assert isinstance(claim, Claim)
+        claims.append(claim)
+        # Longer than the lease, which nobody renews.
+        time.sleep(0.2)
+
+    with pytest.raises(LostTaskError):
+        ledger.give_up(claims[0], reason="agent_error", message="too late")
+    ledger.give_up(claims[1], reason="agent_error", message="in time")
+    assert {name: count - before[name] for name, count in sums(*names).items()} == dict.fromkeys(
+        names, 1
+    )
