@@ -61,7 +61,12 @@ _ANSWER: Final = Bound(goal=400, defect=600)
 _TOOLS: Final = Bound(goal=4_000, defect=4_500)
 
 # Hosts put their own texts around the briefing, in the same message.
-_BRIEFING: Final = ("Your last message must end with one envelope", "(tool search_memory).")
+_OF_SUBAGENT: Final = ("Your last message must end with one envelope", "(tool search_memory).")
+_OF_MAIN_AGENT: Final = ("Subagents end with a machine-readable report", "(tool search_memory).")
+_INSTRUCTIONS: Final = (
+    "Checks the machine-readable envelope",
+    "goop://rules lists what is checked.",
+)
 _FEEDBACK: Final = ("feedback, no envelope", "feedback, wrong status and a file that is missing")
 
 
@@ -208,16 +213,25 @@ def _guidance_in(client: Client) -> dict[str, str]:
             (each for each in model.conversations if "GOOP-SUB" in each.first_text),
             key=lambda each: len(each.messages),
         )
-        guidance = {"briefing of a subagent": _briefing(last)}
+        # The main agent has several conversations, such as one that only names the session.
+        main = max(
+            (each for each in model.conversations if "GOOP-SUB" not in each.first_text),
+            key=lambda each: (bool(each.tools), len(each.messages)),
+        )
+        guidance = {
+            "instructions of the server": _text_between(_INSTRUCTIONS, main),
+            "briefing of the main agent": _text_between(_OF_MAIN_AGENT, main),
+            "briefing of a subagent": _text_between(_OF_SUBAGENT, last),
+        }
         for name, report in zip(_FEEDBACK, BAD_REPORTS, strict=False):
             guidance[name] = _feedback_on(report, last)
 
         return guidance
 
 
-def _briefing(conversation: Conversation) -> str:
-    """Return what a hook added at the start; "" where it did not."""
-    begin, end = _BRIEFING
+def _text_between(marks: tuple[str, str], conversation: Conversation) -> str:
+    """Return what a hook or the host added, from its first words to its last; "" without it."""
+    begin, end = marks
     _, begins, rest = conversation.text_of("system", "prompt", "user").partition(begin)
     text, ends, _ = rest.partition(end)
 

@@ -63,10 +63,12 @@ class Ended:
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment for a run, without settings that would change the output."""
-    kept = {
-        name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "COLUMNS"}
-    }
+    """Return the environment for a run, without settings that would change the output.
+
+    `make` exports MAKEFLAGS to the tests it starts, and a recorded run names it.
+    """
+    changing = {"NO_COLOR", "COLUMNS", "MAKEFLAGS", "MFLAGS"}
+    kept = {name: value for name, value in os.environ.items() if name not in changing}
     return {**kept, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "TERM": "xterm", **(extra or {})}
 
 

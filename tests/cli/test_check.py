@@ -210,6 +210,21 @@ def test_of_a_folder_only_the_findings_and_one_summary_are_shown(replies: Path) 
     assert ended.err == ""
 
 
+def test_of_two_thousand_files_the_rejected_are_shown_and_one_summary(tmp_path: Path) -> None:
+    good, bad = ACCEPTED.read_bytes(), REJECTED.read_bytes()
+    for number in range(2000):
+        (tmp_path / f"{number:04}.md").write_bytes(good if number % 10 else bad)
+    ended = run("check", ".", cwd=tmp_path)
+    *blocks, summary = ended.out.rstrip("\n").split("\n\n")
+
+    assert (ended.code, ended.err) == (1, "")
+    assert summary == "2,000 files: 1,800 accepted, 200 rejected; 200 errors"
+    assert [block.partition(":")[0] for block in blocks] == [
+        f"{number:04}.md" for number in range(0, 2000, 10)
+    ]
+    assert all(block.count(": error: ") == block.count("\n  fix: ") == 1 for block in blocks)
+
+
 def test_quiet_leaves_only_errors_and_verbose_shows_each_file(replies: Path) -> None:
     quiet = run("check", "--quiet", "replies/wave 0", cwd=replies)
     verbose = run("check", "-v", "replies/wave 0", cwd=replies)

@@ -254,19 +254,3 @@ def test_the_shell_completes_words(typed: str, offered: set[str]) -> None:
 
     assert {line.partition(",")[2] for line in ended.out.splitlines()} >= offered
     assert all(line.partition(",")[2].startswith(words[-1]) for line in ended.out.splitlines())
-
-
-def test_bash_loads_the_completion_as_documented(tmp_path: Path) -> None:
-    (tmp_path / "goop-mcp").write_text(
-        f'#!/bin/sh\nexec "{sys.executable}" -m goop_mcp "$@"\n', encoding="utf-8"
-    )
-    (tmp_path / "goop-mcp").chmod(0o755)
-    line = 'eval "$(_GOOP_MCP_COMPLETE=bash_source goop-mcp)"'
-    assert line in (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    ended = run_command(
-        ["bash", "-c", f"{line}; complete -p goop-mcp"],
-        env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
-    )
-
-    assert ended.code == 0
-    assert "goop-mcp" in ended.out

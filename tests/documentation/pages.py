@@ -1,6 +1,7 @@
 """The pages that people read, and the examples in them."""
 
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,13 +22,18 @@ PAGES = tuple(
 )
 
 _FENCE = re.compile(
-    r"^(?P<mark>`{3,})(?P<language>\w*)\n(?P<text>.*?)^(?P=mark)$", re.MULTILINE | re.DOTALL
+    # An example inside of a list is indented.
+    r"^(?P<indent> *)(?P<mark>`{3,})(?P<language>[^\n`]*)\n(?P<text>.*?)^(?P=indent)(?P=mark)$",
+    re.MULTILINE | re.DOTALL,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """An example: its language, "" where none is named, and its text."""
+    """An example: its language, "" where none is named, and its text.
+
+    `{toctree}` and the like are directives of the site, with the braces.
+    """
 
     language: str
     text: str
@@ -41,4 +47,4 @@ def fences(page: str, *languages: str) -> Iterator[Fence]:
     """Yield the examples of a page, all or those in some languages."""
     for match in _FENCE.finditer(read_page(page)):
         if not languages or match["language"] in languages:
-            yield Fence(match["language"], match["text"])
+            yield Fence(match["language"], textwrap.dedent(match["text"]))

@@ -191,18 +191,36 @@ def render_demo() -> str:
     )
 
 
-def render_delegation() -> str:
-    """Return the recording that `make e2e` compares with real clients (tests/e2e/test_delegate)."""
-    text = (Path(__file__).parent / "recorded" / "delegate.json").read_text(encoding="utf-8")
-    scenes = [
-        Scene(each["command"], each["output"], seconds)
-        for each, seconds in zip(json.loads(text), (12, 5, 12), strict=True)
+def _recorded(name: str, *seconds: float) -> list[Scene]:
+    """Return the scenes of real clients, each with how long it is shown; `make e2e` compares them.
+
+    They are kept, since not everybody who makes the pictures has the clients.
+    """
+    text = (Path(__file__).parent / "recorded" / f"{name}.json").read_text(encoding="utf-8")
+    return [
+        # Few fonts have the corner that Claude Code draws; this one looks the same and all have it.
+        Scene(each["command"], each["output"].replace("⎿", "└"), shown)
+        for each, shown in zip(json.loads(text), seconds, strict=True)
     ]
+
+
+def render_delegation() -> str:
+    """Return the recording of tests/e2e/test_delegate.py."""
     return render_recording(
-        scenes,
+        _recorded("delegate", 12, 5, 12),
         title="goop-mcp delegate in a terminal",
         description="A plan is made, three executors work, one fails and one asks a person; after"
         " the answer the review sends one back, and the tests pass.",
+    )
+
+
+def render_claude_code() -> str:
+    """Return the recording of tests/e2e/test_pictures.py."""
+    return render_recording(
+        _recorded("claude-code", 12, 7),
+        title="Claude Code with the hooks of goop-mcp",
+        description="The agent ends with a report whose status is FINISHED; the hook sends it back"
+        " with line 4 and the four statuses; the agent reports again with COMPLETE.",
     )
 
 
@@ -276,21 +294,12 @@ def render_chart() -> str:
 
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
-            f' width="{width}" height="{height}" role="img" aria-labelledby="title desc">',
-            '<title id="title">Broken replies accepted and usable replies lost, by library</title>',
-            f'<desc id="desc">{escape(_in_words(groups))}</desc>',
-            "<style>",
-            "text { font: 14px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif;"
-            " fill: #1c2733; }",
-            ".head, .ours, .kind { font-weight: 600; } .number, .kind { fill: #4a5a6a; }",
-            ".good { fill: #2e7d4f; } .bad { fill: #c0392b; } .lost { fill: #b98a45; }",
-            ".page { fill: #ffffff; }",
-            "@media (prefers-color-scheme: dark) { text { fill: #e3e8ee; }"
-            " .number, .kind { fill: #a9b4c0; } .page { fill: #131820; }"
-            " .good { fill: #5fbf87; } .bad { fill: #ff8a80; } .lost { fill: #e0b56a; } }",
-            "</style>",
-            f'<rect class="page" width="{width}" height="{height}" rx="8"/>',
+            *_head_of_chart(
+                width,
+                height,
+                "Broken replies accepted and usable replies lost, by library",
+                _in_words(groups),
+            ),
             f'<text class="head" x="{_NAMES}" y="28">broken replies accepted</text>',
             f'<text class="head" x="{_NAMES + _PANEL + _GAP}" y="28">usable replies lost</text>',
             *body,
@@ -298,6 +307,27 @@ def render_chart() -> str:
             "",
         ]
     )
+
+
+def _head_of_chart(width: int, height: int, title: str, description: str) -> list[str]:
+    """Return the start of a chart, with the colours of light and of dark pages."""
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+        f' width="{width}" height="{height}" role="img" aria-labelledby="title desc">',
+        f'<title id="title">{escape(title)}</title>',
+        f'<desc id="desc">{escape(description)}</desc>',
+        "<style>",
+        "text { font: 14px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif;"
+        " fill: #1c2733; }",
+        ".head, .ours, .kind { font-weight: 600; } .number, .kind { fill: #4a5a6a; }",
+        ".good { fill: #2e7d4f; } .bad { fill: #c0392b; } .lost { fill: #b98a45; }",
+        ".page { fill: #ffffff; } .mark { fill: #1c2733; }",
+        "@media (prefers-color-scheme: dark) { text { fill: #e3e8ee; }"
+        " .number, .kind { fill: #a9b4c0; } .page { fill: #131820; } .mark { fill: #e3e8ee; }"
+        " .good { fill: #5fbf87; } .bad { fill: #ff8a80; } .lost { fill: #e0b56a; } }",
+        "</style>",
+        f'<rect class="page" width="{width}" height="{height}" rx="8"/>',
+    ]
 
 
 def _in_words(groups: Sequence[tuple[str, Sequence[Reader]]]) -> str:
@@ -309,7 +339,62 @@ def _in_words(groups: Sequence[tuple[str, Sequence[Reader]]]) -> str:
     )
 
 
+_TIMES: Final = re.compile(r"((?:[\d.]+ (?:and|to) )?[\d.]+) ×")
+_DECIMAL: Final = re.compile(r"\d+(?:\.\d+)?")
+_COST_NAMES: Final = 560
+_LONGEST_NAME: Final = 76
+
+
+def render_costs() -> str:
+    """Return bars for what is measured against a floor: how much of its largest cost is used.
+
+    Each bar is the value divided by the value from which it counts as a defect, with a mark at the
+    goal: so rows with other floors stand on one scale.
+    """
+    rows = []
+    for line in read_page("docs/performance.md").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) != 4 or not all(_TIMES.search(cell) for cell in cells[1:]):
+            continue
+        # Of several runs, as in "8.8 and 6.2 ×", the worst one counts.
+        value, goal, defect = (
+            max(float(each) for found in _TIMES.findall(cell) for each in _DECIMAL.findall(found))
+            for cell in cells[1:]
+        )
+        rows.append((re.sub("[*`]", "", cells[0]), value, goal, defect))
+
+    width, body = _COST_NAMES + _PANEL + 90, []
+    for number, (name, value, goal, defect) in enumerate(rows):
+        y = 44 + number * _ROW
+        # A value over the largest allowed one ends at the edge; its number says how far it is over.
+        length = _PANEL * min(value / defect, 1.1)
+        mark = _COST_NAMES + _PANEL * goal / defect
+        shown = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+        body += [
+            f'<text class="name" x="16" y="{y + 16}">{escape(shown)}</text>',
+            f'<rect class="{"good" if value <= goal else "lost" if value <= defect else "bad"}"'
+            f' x="{_COST_NAMES}" y="{y + 4}" width="{length:.1f}" height="16" rx="2"/>',
+            f'<rect class="mark" x="{mark:.1f}" y="{y}" width="2" height="24"/>',
+            f'<text class="number" x="{_COST_NAMES + 1.1 * _PANEL + 6:.1f}" y="{y + 17}">'
+            f"{value:g} ×</text>",
+        ]
+    height = 54 + len(rows) * _ROW
+    words = " ".join(f"{row[0]}: {row[1]:g}, goal {row[2]:g}, at most {row[3]:g}." for row in rows)
+
+    return "\n".join(
+        [
+            *_head_of_chart(width, height, "Measured costs and their bounds", words),
+            f'<text class="head" x="{_COST_NAMES}" y="28">worst run; the line is the goal</text>',
+            *body,
+            "</svg>",
+            "",
+        ]
+    )
+
+
 PICTURES: Final[Mapping[str, Callable[[], str]]] = {
+    "claude-code.svg": render_claude_code,
+    "costs.svg": render_costs,
     "delegate.svg": render_delegation,
     "demo.svg": render_demo,
     "libraries.svg": render_chart,

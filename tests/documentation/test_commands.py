@@ -55,7 +55,8 @@ def test_a_command_that_is_shown_exists_with_its_options(words: str) -> None:
         # What follows is the command of somebody else: its options are not ours to know.
         del given[given.index("--") :]
     command = command_of(given)
-    known = {option for each in command.get_params(click.Context(command)) for option in each.opts}
+    parameters = command.get_params(click.Context(command))
+    known = {option for each in parameters for option in (*each.opts, *each.secondary_opts)}
     unknown = {word.partition("=")[0] for word in given if word.startswith("--")} - known
 
     assert not unknown, f"goop-mcp {words}"

@@ -1,8 +1,10 @@
 """The examples of README and of the first pages do what the pages say."""
 
+import ast
 import asyncio
 import re
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -28,7 +30,12 @@ def names_of(page: str, **given: object) -> dict[str, Any]:
     """Run every Python example of a page in order and return what they define."""
     defined: dict[str, Any] = dict(given)
     for example in fences(page, "python"):
-        exec(compile(example.text, page, "exec"), defined)  # noqa: S102 - our own page
+        # Examples for a notebook or an async function wait at their top level.
+        code = compile(example.text, page, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        waiting = FunctionType(code, defined)()
+        if waiting is not None:
+            asyncio.run(waiting)
+
     return defined
 
 

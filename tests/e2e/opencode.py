@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import shutil
 import subprocess
 import time
 import urllib.request
@@ -97,6 +98,10 @@ def opencode_environment(model: ScriptedModel) -> dict[str, str]:
 
 def run_opencode(sandbox: Sandbox, model: ScriptedModel, *words: str) -> Ended:
     """Run OpenCode with the arguments `words` until it ends."""
+    # Without a network OpenCode ends while it still tries to install its dependencies, and leaves
+    # their lock. The next run would wait for a minute until that is stale.
+    shutil.rmtree(sandbox.home / ".local" / "state" / "opencode" / "locks", ignore_errors=True)
+
     return sandbox.run([OPENCODE.path, *words], environment=opencode_environment(model))
 
 
