@@ -45,6 +45,17 @@ def test_what_needs_a_database_does_not_load_it_before_it_is_used() -> None:
     assert ended.stdout == "\n"
 
 
+def test_a_check_loads_no_network_client() -> None:
+    script = (
+        "import sys, goop_mcp.cli.check; print(*sorted({'asyncio', 'email', 'http.client', 'ssl',"
+        " 'urllib.request'} & sys.modules.keys()))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    assert ended.stdout == "\n"
+
+
 def test_a_module_that_is_not_named_is_not_there() -> None:
     with pytest.raises(
         AttributeError, match=r"module 'goop_mcp\.memory' has no attribute 'savings'"

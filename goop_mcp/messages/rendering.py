@@ -43,6 +43,7 @@ class Position(DataStruct, frozen=True):
         """Return `2/3`, or a dash when both are unknown."""
         if self.current is None and self.total is None:
             return _UNKNOWN
+        # One of both may be known: "2/–" says more than a dash.
         current, total = (_UNKNOWN if n is None else n for n in (self.current, self.total))
         return f"{current}/{total}"
 
@@ -86,6 +87,7 @@ def table(
     lines: Sequence[str] = (),
 ) -> str:
     """Return a message with `lines` as paragraphs, and a table below them if it has rows (V-02)."""
+    # Cells escape the bar, which would otherwise begin another column.
     body = [f"| {' | '.join(cell(each) for each in row)} |" for row in rows]
     head = [
         f"| {' | '.join(columns)} |",
@@ -133,6 +135,8 @@ def progress(
     remarks: Sequence[str] = (),
 ) -> str:
     """Return where the work stands (V-11); a list without an entry is left out."""
+    # Values of the program first, an agent's words last: none of them can hold a placeholder that
+    # is filled in later.
     position = (
         templates.PROGRESS.replace("{wave}", str(wave))
         .replace("{task}", str(task))
@@ -165,6 +169,7 @@ def decision_required(
 
     Without options only the question stands, if there is one.
     """
+    # Letters are cut too: an agent may send a sentence in their place.
     listed = [
         f"- **{line(each.letter, longest=_LETTERS)})** {line(each.description)}" for each in options
     ]
@@ -189,6 +194,7 @@ def session_handoff(
 
     Without a command it says to start a new session only.
     """
+    # Unknown is not unlocked, and must not read like it.
     spec = _UNKNOWN if spec_locked is None else "locked" if spec_locked else "unlocked"
     state = (
         templates.SESSION_HANDOFF.replace("{spec}", spec)
@@ -213,6 +219,7 @@ def status_display(
     next_command: str | None = None,
 ) -> str:
     """Return the status of a project and its gates (V-15)."""
+    # The name of the project last: it may hold anything, also "{lock}".
     text = (
         templates.STATUS_DISPLAY.replace("{interview}", _done_or_pending(done=interview_complete))
         .replace("{lock}", "🔒 Locked" if spec_locked else "🔓 Unlocked")
@@ -228,6 +235,7 @@ def _message(context: str, *parts: str) -> str:
 
 
 def _blocked(icon: StatusIcon, reason: str, command: str | None, details: Sequence[str]) -> str:
+    # Replaced once: the reason may contain the same braces.
     head = templates.GATE_BLOCKED.replace("{icon}", icon.value, 1).replace(
         "{reason}", line(reason), 1
     )
@@ -247,6 +255,7 @@ def _section(title: str, icon: StatusIcon, items: Iterable[str]) -> str:
 def _bullets(icon: StatusIcon, items: Iterable[str]) -> str:
     lines = [f"- {icon.value} {line(each)}" for each in items]
     if len(lines) > _MOST_ITEMS:
+        # The number that is left out is shown: a list that ends silently looks complete.
         lines = [*lines[:_MOST_ITEMS], f"- {icon.value} … and {len(lines) - _MOST_ITEMS} more"]
     return "\n".join(lines)
 

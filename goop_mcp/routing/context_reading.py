@@ -30,6 +30,8 @@ def check_context(context: object) -> None:
 def _check(given: object, path: str, readers: Mapping[str, Reader]) -> None:
     """Check the fields of `given` with their readers, and recursively the fields of its parts."""
     for name, read in readers.items():
+        # The path is made while descending, so that the error names the field as the caller wrote
+        # it.
         value, where = getattr(given, name), f"{path}.{name}" if path else name
         inner = _OBJECTS.get(name)
         if inner is None:
@@ -48,8 +50,10 @@ def _read_fields(values: object, path: str, readers: Mapping[str, Reader]) -> di
             # Imported here: only a misspelled field needs it, and every start would pay for it.
             from difflib import get_close_matches  # noqa: PLC0415
 
+            # Cut before the comparison, which is quadratic in the length of the name.
             near = get_close_matches(name[:80], readers, n=1, cutoff=0.5)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(readers)}"
+            # Where the name itself is hostile, the path is cut too.
             raise ContextError(where[:120], f"there is no such field{hint}")
 
         taken[name] = readers[name](value, where)
@@ -61,6 +65,7 @@ def _wrong(path: str, value: object, expected: str) -> ContextError:
     # Callers wrote JSON: null and true are shown as they wrote them, not as None and True. The type
     # is tested first because 1 and 0 would find True and False in the mapping.
     word = _JSON_WORDS.get(value) if value is None or isinstance(value, bool) else None
+    # Two cuts: `repr` of a huge value is long before it is an excerpt.
     return ContextError(path, f"is {word or excerpt(repr(value)[:200], 60)}; expected {expected}")
 
 
@@ -115,12 +120,14 @@ def _one_of(*allowed: str) -> Reader:
 
 
 def _texts(value: object, path: str) -> tuple[str, ...]:
+    # A text is a sequence too, of its characters.
     if isinstance(value, str) or not isinstance(value, list | tuple):
         raise _wrong(path, value, "a list of texts")
     return tuple(_text(each, f"{path}[{number}]") for number, each in enumerate(value))
 
 
 def _counts(value: object, path: str) -> Mapping[str, int]:
+    # Read-only: a context is shared by decisions, and none of them may change it.
     return MappingProxyType(
         {name: _COUNT(each, f"{path}.{name}") for name, each in _mapping(value, path).items()}
     )
@@ -134,6 +141,7 @@ def _sessions(value: object, path: str) -> Mapping[str, SessionState]:
 
 
 def _session(value: object, path: str) -> SessionState:
+    # From Python the parts may come as objects, from JSON as values.
     if isinstance(value, SessionState):
         return value
     if isinstance(value, str):
@@ -142,6 +150,7 @@ def _session(value: object, path: str) -> SessionState:
     read = _read_fields(
         value, path, {"state": _text, "result": lambda each, _path: each, "depends_on": _texts}
     )
+    # Everything else of a session has a default.
     if "state" not in read:
         raise ContextError(f"{path}.state", "is missing; expected a text")
     return SessionState(**read)
@@ -164,6 +173,7 @@ def _finding(value: object, path: str) -> Finding:
                 f"{path}.{name}", "is missing; expected a finding with rule, severity and message"
             )
 
+    # The fix is for people, and a caller that passes findings on may have dropped it.
     return Finding(**{"fix": "", **read, "severity": Severity(read["severity"])})
 
 
@@ -189,6 +199,7 @@ def _object(kind: Callable[..., Any], readers: Mapping[str, Reader]) -> Reader:
     """Return a reader of `kind`; a value that is one already is taken as it is."""
 
     def read(value: object, path: str) -> object:
+        # Checked by `_check`, which descends into parts that are objects already.
         return (
             value
             if isinstance(kind, type) and isinstance(value, kind)

@@ -78,7 +78,8 @@ P = ParamSpec("P")
 Build = Callable[[RoutingInput], DecisionFields]
 
 
-# Both are typed by the constructor of Row: its fields are listed once, and calls are still checked.
+# `P` is the signature of `Row(…)`: mypy checks the calls of both by it, without a second list of
+# the fields.
 def _decorator(
     make: Callable[P, Row],
 ) -> Callable[Concatenate["RowList", P], Callable[[Build], Build]]:

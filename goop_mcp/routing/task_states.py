@@ -94,6 +94,7 @@ BY_ACTION: Mapping[Action, ActionState] = MappingProxyType(
         Action.RESUME_SAME: _WORKING,
         Action.RUN_PREREQUISITE: _WORKING,
         Action.FEEDBACK_LOOP: _WORKING,
+        # Repairing, waiting and asking again are all work to the outside: nobody there has to act.
         Action.FIX_AND_RETRY: _WORKING,
         Action.RETRY: _WORKING,
         Action.RETRY_WITH_BACKOFF: _WORKING,
@@ -101,6 +102,7 @@ BY_ACTION: Mapping[Action, ActionState] = MappingProxyType(
         Action.SAVE_STATE: _WORKING,
         Action.NEW_SESSION: _WORKING,
         Action.WAIT: _WORKING,
+        # Somebody else is asked for the first time: the task exists, and its work has not begun.
         Action.SPAWN: _SUBMITTED,
         Action.PROVIDE_CONTEXT: _SUBMITTED,
         Action.ASK_USER: _ASKING,
@@ -144,10 +146,12 @@ class SourceState:
 
 
 def _is(outcome: OutcomeKind) -> Callable[[Source], bool]:
+    # A closure for a value that the tables below name often.
     return lambda source: source.outcome is outcome
 
 
 def _says_success(source: Source) -> bool:
+    # By the reply's own word: an outcome may be a failed gate, and the reply still says success.
     return source.report.native_status == "success"
 
 
@@ -155,7 +159,11 @@ def _says_success(source: Source) -> bool:
 # Rows of all protocols stand between those of one, where their order matters.
 BY_SOURCE = (
     SourceState(
-        _ANY, "cancelled by the caller", lambda source: source.cancelled, A2AState.CANCELED
+        # A caller that cancelled is not asked anything else, whatever the report says.
+        _ANY,
+        "cancelled by the caller",
+        lambda source: source.cancelled,
+        A2AState.CANCELED,
     ),
     SourceState(
         _ANY,
@@ -214,6 +222,7 @@ BY_SOURCE = (
         _is(OutcomeKind.BLOCKED),
         A2AState.INPUT_REQUIRED,
     ),
+    # Completed as a task, since the agent did what it was asked; the gate holds the work back.
     SourceState(
         "speckit",
         "success with failed gate",
@@ -289,6 +298,7 @@ def verdict_state(
     as no agent can repair it. A verdict that no row places asks for input.
     """
     protocol = protocol_of(verdict)
+    # A protocol may be named that this program cannot route.
     adapter = ADAPTERS.get(protocol or "")
     view = NO_REPORT if adapter is None else adapter.read(verdict)
     source = Source(
@@ -308,6 +318,7 @@ def verdict_state(
     report = source.report
     # Questions go out only with the state that lets somebody answer them.
     asks = row.state is A2AState.INPUT_REQUIRED
+    # Blockers first: they are what a person can remove.
     message = report.blockers or (report.error.message if report.error else None)
     if message is None and is_held_back(source.outcome, report):
         message = NOT_READY
@@ -315,6 +326,7 @@ def verdict_state(
         state=row.state,
         workflow=row.workflow,
         message=message if asks else None,
+        # Data parts, so that a client can show each question as a form.
         parts=tuple([question.to_dict() for question in report.questions]) if asks else (),
         metadata={"checkpoint": True} if source.outcome is OutcomeKind.CHECKPOINT else NOTHING,
     )
@@ -325,6 +337,7 @@ def decision_state(decision: Decision, *, tasks_are_extension: bool = True) -> A
 
     Before tasks were an extension of MCP, an agent's failure was a failed task.
     """
+    # The first action decides: those after it depend on its result.
     found = BY_ACTION[decision.actions[0]]
     if found.a2a is A2AState.FAILED and not tasks_are_extension:
         return ActionState(A2AState.FAILED, McpTask.FAILED)

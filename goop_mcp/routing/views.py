@@ -253,7 +253,10 @@ class DeliverableView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestView:
-    """What one agent asks of another. `text` is the request as it may be handed on."""
+    """What one agent asks of another. `text` is the request as it may be handed on.
+
+    `timeout` is as it was written, `timeout_seconds` what that means.
+    """
 
     outcome: OutcomeKind
     mode: str | None = None
@@ -270,6 +273,7 @@ class RequestView:
     priority: str | None = None
     estimated_duration: str | None = None
     timeout: str | None = None
+    timeout_seconds: float | None = None
     max_retries: int | None = None
     depends_on: tuple[str, ...] = ()
     notify: tuple[str, ...] = ()

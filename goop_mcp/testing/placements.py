@@ -119,7 +119,8 @@ XML_PLACEMENTS: Final[tuple[Corruption, ...]] = (
         "escaped_by_host",
         "a host escapes the reply",
         lambda good: (
-            f"<task-notification>\n<result>{html.escape(good.fenced)}</result>\n</task-notification>\n"
+            f"<task-notification>\n<result>{html.escape(good.fenced)}</result>\n"
+            "</task-notification>\n"
         ),
     ),
 )

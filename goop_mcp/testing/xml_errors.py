@@ -34,6 +34,7 @@ def _elements_for_attributes(match: re.Match[str]) -> str:
     return f"<{match[1]}>{children}{match[3]}</{match[1]}>"
 
 
+# Some models write the fields that follow as text of the one before.
 def _packed(good: GoodReply) -> str:
     """Put all that follows the narrative into it, escaped."""
     root = good.envelope.rindex("</")
@@ -43,6 +44,7 @@ def _packed(good: GoodReply) -> str:
     return fenced(packed, "xml")
 
 
+# In three kinds, by what must happen: placed and repaired ones are accepted, refused ones never.
 XML_ERRORS: Final[tuple[Corruption, ...]] = (
     placed(
         "xml_declaration",
@@ -237,6 +239,7 @@ XML_ERRORS: Final[tuple[Corruption, ...]] = (
         never="value guessed",
     ),
     refused(
+        # Seven tenths: far enough for every field to have begun, too early for the last ones.
         "cut_at_70_percent",
         "cut off after seven tenths",
         lambda good: unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip(),

@@ -130,23 +130,19 @@ def _run(rule: Rule, envelope: Envelope, expected: Expectations) -> list[Problem
         raise
     except (Exception, SystemExit) as error:  # a rule that exits must not end the server
         text = excerpt(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
-        raise RuleFailedError(rule.id, f"{text}{_place_of(error)}") from error
+        # The line of the check, which comes after the frames of this module; none if the check was
+        # not even entered. A generator is entered only when its items are listed.
+        own, entered = _run.__code__.co_filename, error.__traceback__
+        while entered is not None and entered.tb_frame.f_code.co_filename == own:
+            entered = entered.tb_next
+
+        if entered is not None:
+            file = entered.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+            text += f" ({file}, line {entered.tb_lineno})"
+
+        raise RuleFailedError(rule.id, text) from error
 
     return [Problem(rule, _readable(rule, hit)) for hit in hits]
-
-
-def _place_of(error: BaseException) -> str:
-    """Return the line of the check that raised, "" if the check was not even entered."""
-    entered = error.__traceback__
-    # The frames of this module come first. A generator is entered only when its items are listed.
-    while entered is not None and entered.tb_frame.f_code.co_filename == _run.__code__.co_filename:
-        entered = entered.tb_next
-
-    if entered is None:
-        return ""
-
-    file = entered.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
-    return f" ({file}, line {entered.tb_lineno})"
 
 
 def _readable(rule: Rule, hit: object) -> Hit:

@@ -78,11 +78,14 @@ def extract(source: SourceText, roots: Roots, *, most: int) -> Extraction:
         chosen = _choose(blocks)
 
     transformed = False
-    if chosen is None and source.read is source.given and _holds_escaped_root(text, roots):
-        unescaped = unescape(text)
-        retried = _find_blocks(unescaped.read, roots)
-        if (found := _choose(retried)) is not None:
-            source, blocks, chosen, transformed = unescaped, retried, found, True
+    if chosen is None and source.read is source.given and "&" in text and "&lt;" in text:
+        names = "|".join(re.escape(name) for name in roots.names)
+        escaped_root = rf"&lt;(?:[A-Za-z_][\w.\-]*+:)?(?:{names})(?![\w.\-:])"
+        if re.search(escaped_root, text, re.IGNORECASE) is not None:
+            unescaped = unescape(text)
+            retried = _find_blocks(unescaped.read, roots)
+            if (found := _choose(retried)) is not None:
+                source, blocks, chosen, transformed = unescaped, retried, found, True
 
     if chosen is not None and not transformed:
         # A host that indents a reply indents all of its lines, or says that it handed it back.
@@ -117,17 +120,6 @@ def _choose(blocks: list[Block]) -> Block | None:
         if block.why is None:
             return block
     return None
-
-
-def _holds_escaped_root(text: str, roots: Roots) -> bool:
-    if "&" not in text or "&lt;" not in text:
-        return False
-
-    names = "|".join(re.escape(name) for name in roots.names)
-    return (
-        re.search(rf"&lt;(?:[A-Za-z_][\w.\-]*+:)?(?:{names})(?![\w.\-:])", text, re.IGNORECASE)
-        is not None
-    )
 
 
 def _find_blocks(text: str, roots: Roots) -> list[Block]:

@@ -114,11 +114,8 @@ def take_out_of_json(text: str) -> SourceText | None:
         return None
     if (whole := decode_object(text, start)) is not None and not text[whole[1] :].strip():
         return _result_in(text, start, whole[0])
-    return _result_of_stream(text, start)
 
-
-def _result_of_stream(text: str, start: int) -> SourceText | None:
-    """Return the reply in the last line of a stream, whose lines are objects with a type."""
+    # A stream, whose lines are objects with a type, has the reply in the last of them.
     last = text.rstrip().rfind("\n") + 1
     first, result = decode_object(text, start), decode_object(text, last)
     if (

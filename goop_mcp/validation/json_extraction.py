@@ -166,7 +166,17 @@ def rank_blocks(text: str, objects: Iterable[JsonObject], shape: JsonShape) -> l
     blocks: list[Block] = []
     highest = 0
     for found in objects:
-        rank = _rank(text, found, shape)
+        value = found.value
+        if value is not None and len(value) == 1:
+            value = unwrapped(value, shape.name)
+
+        rank = shape.rank(value) if value else 0
+        readable = found.loose is None or (found.complete and found.loose.failure is None)
+        # The values of an object that cannot be read to its end may lack the decisive keys, which
+        # would leave an older envelope as the winner. Its first key decides instead.
+        if not readable and _opens(text, found.start, shape):
+            rank = max(rank, shape.rank(dict.fromkeys(shape.keys)))
+
         if not rank or rank < highest or _is_mention(text, found):
             continue
         if rank > highest:
@@ -184,20 +194,6 @@ def rank_blocks(text: str, objects: Iterable[JsonObject], shape: JsonShape) -> l
         )
 
     return hide_thoughts(text, blocks)
-
-
-def _rank(text: str, found: JsonObject, shape: JsonShape) -> int:
-    value = found.value
-    if value is not None and len(value) == 1:
-        value = unwrapped(value, shape.name)
-
-    rank = shape.rank(value) if value else 0
-    readable = found.loose is None or (found.complete and found.loose.failure is None)
-    # The values of an object that cannot be read to its end may lack the decisive keys, which
-    # would leave an older envelope as the winner. Its first key decides instead.
-    if readable or not _opens(text, found.start, shape):
-        return rank
-    return max(rank, shape.rank(dict.fromkeys(shape.keys)))
 
 
 def unwrapped(value: JsonObjectValue, name: str) -> JsonObjectValue:

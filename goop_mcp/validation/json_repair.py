@@ -153,7 +153,22 @@ class _LooseReader:
             # envelope that ends here still shows it.
             target[key] = None
             self._found.inside = path
-            self._member(path, target, key, depth)
+            self._skip_gap(path)
+            character = self._peek()
+            self._found.positions[path] = self._at
+            if character in "{[":
+                # In place before it is read, so that an envelope that is cut off still holds all
+                # that was read of it.
+                inner: JsonObjectValue | list[JsonValue] = {} if character == "{" else []
+                target[key] = inner
+                self._container(path, inner, depth)
+            else:
+                try:
+                    target[key] = self._scalar(path, member=True)
+                except _EndOfTextError:
+                    del target[key]  # half a value must not count as the value
+                    raise
+
             comma = self._comma("}", pointer, at_root=depth == 1)
 
     def _array(self, pointer: str, target: list[JsonValue], depth: int) -> None:
@@ -188,27 +203,6 @@ class _LooseReader:
                 target.append(self._scalar(path, member=False))
 
             comma = self._comma("]", pointer, at_root=False)
-
-    def _member(self, path: str, target: JsonObjectValue, key: str, depth: int) -> None:
-        """Read the value at `path` into `target[key]`.
-
-        A container is put in place before it is read, so that an envelope that is cut off still
-        holds all that was read of it.
-        """
-        self._skip_gap(path)
-        character = self._peek()
-        self._found.positions[path] = self._at
-        if character in "{[":
-            inner: JsonObjectValue | list[JsonValue] = {} if character == "{" else []
-            target[key] = inner
-            self._container(path, inner, depth)
-            return
-
-        try:
-            target[key] = self._scalar(path, member=True)
-        except _EndOfTextError:
-            del target[key]  # half a value must not count as the value
-            raise
 
     def _container(self, path: str, inner: JsonObjectValue | list[JsonValue], depth: int) -> None:
         if isinstance(inner, dict):

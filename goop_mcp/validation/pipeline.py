@@ -91,7 +91,15 @@ def examine(
     `rules` are custom rules, which judge the envelope in addition to those of its family. Raise
     RuleFailedError if one of them fails.
     """
-    _check_arguments(text, families, protocol, mode, expected)
+    if not isinstance(text, str):
+        raise TypeError(f"text is {type(text).__name__}; expected str, decode it first")
+    if protocol != "auto" and protocol not in (names := [family.name for family in families]):
+        raise UnknownNameError("protocol", str(protocol), ["auto", *names])
+    if expected is not None and not isinstance(expected, Expectations):
+        raise TypeError(f"expected is {type(expected).__name__}; expected Expectations or None")
+    if mode not in ("lenient", "strict"):
+        raise UnknownNameError("mode", str(mode), ["lenient", "strict"])
+
     expected = NOTHING_EXPECTED if expected is None else expected
     asked = (
         families
@@ -168,16 +176,3 @@ def _with_more(parsed: ParseResult, more: Sequence[Problem], selection: Selectio
         problems.append(problem)
 
     return replace(parsed, problems=problems)
-
-
-def _check_arguments(
-    text: str, families: Sequence[Family], protocol: str, mode: str, expected: Expectations | None
-) -> None:
-    if not isinstance(text, str):
-        raise TypeError(f"text is {type(text).__name__}; expected str, decode it first")
-    if protocol != "auto" and protocol not in (names := [family.name for family in families]):
-        raise UnknownNameError("protocol", str(protocol), ["auto", *names])
-    if expected is not None and not isinstance(expected, Expectations):
-        raise TypeError(f"expected is {type(expected).__name__}; expected Expectations or None")
-    if mode not in ("lenient", "strict"):
-        raise UnknownNameError("mode", str(mode), ["lenient", "strict"])

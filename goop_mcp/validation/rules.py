@@ -9,15 +9,15 @@ from msgspec.structs import replace
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.structs import DataStruct
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
-from goop_mcp.validation.findings import Hit, Mode, Severity
+from goop_mcp.validation.findings import Finding, Hit, Mode, Severity
 
 __all__ = ["Check", "CheckT", "Example", "Problem", "Rule", "RuleBook", "RuleList", "run_checks"]
 
 Check = Callable[[Any, Expectations], "Hit | Sequence[Hit | Problem] | None"]
 """Judges one model and returns what it found; each family narrows the first argument.
 
-A hit belongs to the rule of the check. A check that reads the same texts for a second rule returns
-what breaks that one as problems, which name their rule.
+A hit belongs to the rule of the check. A check may find what breaks a second rule too, so that a
+text is read once; it returns that as a Problem, which names its rule.
 """
 
 
@@ -44,6 +44,23 @@ class Problem(DataStruct, frozen=True):
 
     rule: "Rule"
     hit: Hit
+
+    def finding(
+        self, severity: Severity, *, line: int | None = None, column: int | None = None
+    ) -> Finding:
+        """Return the finding that people and agents see; line and column count from 1."""
+        hit = self.hit
+        return Finding(
+            rule=self.rule.id,
+            severity=severity,
+            message=hit.message,
+            path=hit.path,
+            line=line,
+            column=column,
+            found=hit.found,
+            expected=hit.expected,
+            fix=hit.fix or self.rule.fix,
+        )
 
 
 class Rule(DataStruct, frozen=True, kw_only=True):
@@ -107,7 +124,8 @@ P = ParamSpec("P")
 CheckT = TypeVar("CheckT", bound=Check)
 
 
-# Typed by the constructor of Rule: its fields are listed once, and calls are still checked.
+# `P` is the signature of `Rule(…)`: mypy checks the calls by it, without a second list of the
+# fields.
 def _decorator(
     make: Callable[P, Rule],
 ) -> Callable[Concatenate["RuleList", P], Callable[[CheckT], CheckT]]:
@@ -145,7 +163,7 @@ class RuleBook(Mapping[str, Rule]):
     """All rules by id, in the order in which they are listed; ids must differ."""
 
     def __init__(self, collect: Callable[[], Iterable[Rule]]) -> None:
-        """`collect` lists the rules; it is called when the first of them is needed."""
+        """Call `collect`, which returns the rules, when the first of them is needed."""
         self._collect = collect
 
     @cached_property

@@ -35,6 +35,8 @@ _DOCTYPE_WINDOW = 512 * 1024
 _DECLARATIONS = 4
 _TAG = re.compile(r"<(/?)[A-Za-z_][^<>]*+>")
 _FEW_TAGS = 128
+# A step of a path: a name, and the number of one of several elements, from 1.
+_STEP = re.compile(r"([^\[\]{}]+)(?:\[([1-9][0-9]{0,8})\])?")
 _START_TAG = re.compile(r"<(?>(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*)>")
 _BEFORE_TEXT = re.compile(r"(?>(?:\s|<!\[CDATA\[|<!--(?>.*?-->))*)", re.DOTALL)
 
@@ -242,21 +244,17 @@ class XmlEnvelope(Struct):
 
         is_there = True
         for name in names:
-            plain, _, number = name.rstrip("]").partition("[")
-            child = next(
-                islice(element.iterchildren(f"{{*}}{plain}"), int(number or 1) - 1, None), None
-            )
+            step, child = _STEP.fullmatch(name), None
+            # A custom rule may name any place, also one that no element can have.
+            if step is not None:
+                same_name = element.iterchildren(f"{{*}}{step[1]}")
+                child = next(islice(same_name, int(step[2] or 1) - 1, None), None)
             if child is None:
                 is_there = False
                 break
 
             element = child
 
-        position = self._position_on_line(element)
-        return None if position is None else (position, is_there)
-
-    def _position_on_line(self, element: "etree._Element") -> TagPosition | None:
-        """Return the position of an element that is on its line once, None if it is unclear."""
         source, line = self.source, (element.sourceline or 1) - 1
         line_start = _start_of_line(source, line)
         line_end = source.find("\n", line_start)
@@ -270,7 +268,7 @@ class XmlEnvelope(Struct):
 
         start = line_start + text.index(tag)
         end = _START_TAG.match(source, start)
-        return None if end is None else TagPosition(start, end.end())
+        return None if end is None else (TagPosition(start, end.end()), is_there)
 
     def _over_limits(self) -> bool:
         """Refuse an envelope that is too large or too deeply nested to parse."""

@@ -107,11 +107,20 @@ def _that_ends(live: Sequence[Selection]) -> Selection:
         if (chosen := selection.extraction.chosen) is not None
         and after_envelope(selection.extraction.source.read, chosen.end) is None
     ]
-    if len(ending) != 1:
-        return _ambiguous(live)
-    return replace(
-        ending[0], others=tuple(selection for selection in live if selection is not ending[0])
+    if len(ending) == 1:
+        others = tuple(selection for selection in live if selection is not ending[0])
+        return replace(ending[0], others=others)
+
+    names = [selection.family.name for selection in live]
+    problem = AMBIGUOUS.problem(
+        f"envelopes of {len(names)} protocols ({', '.join(names)}), and none of them ends the text;"
+        " expected one",
+        offset=min(_span(selection)[0] for selection in live),
+        found=", ".join(names),
     )
+    extraction = replace(live[0].extraction, chosen=None)
+
+    return Selection(live[0].family, extraction, others=tuple(live[1:]), ambiguous=problem)
 
 
 @cache
@@ -206,16 +215,3 @@ def _holds(outer: Selection, inner: Selection) -> bool:
         return False
     (start, end), (inner_start, inner_end) = _span(outer), _span(inner)
     return start <= inner_start and inner_end <= end and (start, end) != (inner_start, inner_end)
-
-
-def _ambiguous(live: Sequence[Selection]) -> Selection:
-    names = [selection.family.name for selection in live]
-    problem = AMBIGUOUS.problem(
-        f"envelopes of {len(names)} protocols ({', '.join(names)}), and none of them ends the text;"
-        " expected one",
-        offset=min(_span(selection)[0] for selection in live),
-        found=", ".join(names),
-    )
-    extraction = replace(live[0].extraction, chosen=None)
-
-    return Selection(live[0].family, extraction, others=tuple(live[1:]), ambiguous=problem)

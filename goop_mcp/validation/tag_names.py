@@ -1,7 +1,6 @@
 """Remove zero-width characters, which nobody sees, from the names of tags and attributes."""
 
 import re
-from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -53,7 +52,19 @@ def clean_tags(source: SourceText, grammar: Grammar) -> CleanedTags:
     problems: list[Problem] = []
     last = read = 0
 
-    for start, end, name in _unclean_names(text, grammar):
+    names = [(each, grammar.names) for each in _TAG_NAME.finditer(text)]
+    attributes = [(each, grammar.attributes) for each in _ATTRIBUTE_NAME.finditer(text)]
+    for found, known in sorted([*names, *attributes], key=lambda pair: pair[0].start(1)):
+        name = ZERO_WIDTH.sub("", found[1])
+        if name == found[1] or name.lower() not in known:
+            continue
+
+        # What looks like an attribute is one only within a tag.
+        start, end = found.span(1)
+        window = text[max(start - _TAG_WINDOW, 0) : start]
+        if known is not grammar.names and window.rfind("<") <= window.rfind(">"):
+            continue
+
         parts += (text[last:start], name)
         read += start - last
         message = f"invisible character in the name {excerpt(name, 40)}; expected none"
@@ -72,19 +83,3 @@ def clean_tags(source: SourceText, grammar: Grammar) -> CleanedTags:
 
     parts.append(text[last:])
     return CleanedTags(SourceText(text, "".join(parts), shifts), tuple(problems))
-
-
-def _unclean_names(text: str, grammar: Grammar) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and clean form of each known name that contains a zero-width character."""
-    names = [(each, grammar.names) for each in _TAG_NAME.finditer(text)]
-    attributes = [(each, grammar.attributes) for each in _ATTRIBUTE_NAME.finditer(text)]
-
-    for found, known in sorted([*names, *attributes], key=lambda pair: pair[0].start(1)):
-        written = found[1]
-        clean = ZERO_WIDTH.sub("", written)
-        if clean == written or clean.lower() not in known:
-            continue
-        at = found.start(1)
-        window = text[max(at - _TAG_WINDOW, 0) : at]
-        if known is grammar.names or window.rfind("<") > window.rfind(">"):
-            yield at, found.end(1), clean

@@ -354,8 +354,21 @@ def _is_whole(value: str, kind: ValueKind) -> bool:
         return True
     if _NAME_SLOT.fullmatch(value) or _is_subject(value) or _is_note(lower):
         return True
-    if value.startswith(("${", "%", "__")):
-        return _is_marked_slot(value)
+
+    # One slot in the marks of a shell or a macro language.
+    if value.startswith("${"):
+        return value.endswith("}") and value[2:3] != "{" and _is_slot("{", value[2:-1])
+    if value.startswith("%"):
+        inner = value[1:-1]
+        letters = inner.replace("_", "").replace(" ", "")
+        return value.endswith("%") and inner[:1].isalpha() and letters.isalnum()
+    if value.startswith("__"):
+        inner = value[2:-2]
+        if _DUNDER.fullmatch(value) is None or inner.lower() in NO_SLOT:
+            return False
+        # Names of Python and bold text in Markdown have two underscores on each side as well.
+        return inner not in _PYTHON and (" " not in inner or inner[0].islower() or inner.isupper())
+
     return _is_slots(value, kind) or _is_count(value, kind)
 
 
@@ -424,25 +437,6 @@ def _bracketed(value: str) -> bool:
     """Return whether `value` is one slot in brackets or braces."""
     close = _CLOSERS.get(value[:1])
     return close is not None and value.endswith(close) and _is_slot(value[0], value[1:-1])
-
-
-def _is_marked_slot(value: str) -> bool:
-    """Return whether `value` is one slot in the marks of a shell or a macro language."""
-    if value.startswith("${"):
-        return value.endswith("}") and value[2:3] != "{" and _is_slot("{", value[2:-1])
-    if value.startswith("%"):
-        inner = value[1:-1]
-        return (
-            value.endswith("%")
-            and inner[:1].isalpha()
-            and inner.replace("_", "").replace(" ", "").isalnum()
-        )
-
-    inner = value[2:-2]
-    if _DUNDER.fullmatch(value) is None or inner.lower() in NO_SLOT:
-        return False
-    # Names of Python and bold text in Markdown have two underscores on each side as well.
-    return inner not in _PYTHON and (" " not in inner or inner[0].islower() or inner.isupper())
 
 
 def _is_slots(value: str, kind: ValueKind) -> bool:

@@ -61,8 +61,10 @@ def hide_thoughts(text: str, blocks: list[Block]) -> list[Block]:
         return blocks
     # Many a reply is its envelope and nothing else.
     only = blocks[0]
-    if len(blocks) == 1 and only.complete and _is_alone(text, only):
-        return blocks
+    if len(blocks) == 1 and only.complete:
+        before, after = text[: only.start], text[only.end :]
+        if (not before or before.isspace()) and (not after or after.isspace()):
+            return blocks
 
     found = list(_thoughts(text, [(block.start, block.end) for block in blocks if block.complete]))
     if not found:
@@ -77,12 +79,6 @@ def hide_thoughts(text: str, blocks: list[Block]) -> list[Block]:
         hidden.append(replace(block, why=why))
 
     return hidden
-
-
-def _is_alone(text: str, block: Block) -> bool:
-    """Return whether nothing but white space stands around `block`."""
-    before, after = text[: block.start], text[block.end :]
-    return (not before or before.isspace()) and (not after or after.isspace())
 
 
 def thoughts(text: str) -> list[tuple[int, int]]:

@@ -123,17 +123,21 @@ def _findings_and_repairs(
     findings: list[Finding] = []
     repairs: list[Repair] = []
     for problem in problems:
-        finding = _finding(problem, source, parsed, mode)
-        findings.append(finding)
-        if mode == "lenient" and problem.hit.before is not None:
+        rule, hit = problem.rule, problem.hit
+        offset = hit.offset
+        if offset is None and hit.path is not None and parsed.locator is not None:
+            offset = parsed.locator.locate(hit.path, hit.found)
+
+        line, column = None, None
+        if offset is not None:
+            # A place before the envelope counts back from its start, at most to that of the text.
+            line, column = source.line_and_column(max(parsed.start + offset, 0))
+
+        findings.append(problem.finding(rule.severity(mode), line=line, column=column))
+        if mode == "lenient" and hit.before is not None:
+            after = hit.after or ""
             repairs.append(
-                Repair(
-                    rule=finding.rule,
-                    message=finding.message,
-                    line=finding.line,
-                    before=problem.hit.before,
-                    after=problem.hit.after or "",
-                )
+                Repair(rule=rule.id, message=hit.message, line=line, before=hit.before, after=after)
             )
 
     if len(repairs) > 1:
@@ -176,29 +180,6 @@ def _remarks(extraction: Extraction, parsed: ParseResult) -> list[Problem]:
         problems.append(Problem(remark.rule, replace(remark.hit, offset=offset)))
 
     return problems
-
-
-def _finding(problem: Problem, source: SourceText, parsed: ParseResult, mode: Mode) -> Finding:
-    rule, hit = problem.rule, problem.hit
-    offset = hit.offset
-    if offset is None and hit.path is not None and parsed.locator is not None:
-        offset = parsed.locator.locate(hit.path, hit.found)
-
-    line, column = (
-        (None, None) if offset is None else source.line_and_column(max(parsed.start + offset, 0))
-    )
-
-    return Finding(
-        rule=rule.id,
-        severity=rule.severity(mode),
-        message=hit.message,
-        path=hit.path,
-        line=line,
-        column=column,
-        found=hit.found,
-        expected=hit.expected,
-        fix=hit.fix or rule.fix,
-    )
 
 
 def _candidates(selection: Selection) -> tuple[Candidate, ...]:

@@ -101,8 +101,22 @@ def _conflicts(envelope: XmlEnvelope) -> list[Problem]:
     # than a pattern finds a capital before an equals sign in the source.
     for element in _SEVERAL_ATTRIBUTES(root):
         # Two names can only differ by case if one of them has a capital.
-        if not "".join(map(str, element.keys())).islower():
-            problems += _doubled_attributes(element)
+        if "".join(map(str, element.keys())).islower():
+            continue
+
+        first: dict[str, str] = {}
+        for key, value in element.attrib.items():
+            name = str(key)
+            other = first.setdefault(name.lower(), name)
+            if other == name or _folded(element.attrib[other]) == _folded(value):
+                continue
+
+            message = (
+                f"attributes {other} and {name} of <{etree.QName(element).localname}> have"
+                " different values; expected one attribute"
+            )
+            path = f"{path_of(element)}/@{name.lower()}"
+            problems.append(CONFLICTING_DUPLICATE.problem(message, path=path))
 
     return problems
 
@@ -130,27 +144,6 @@ def _against_elements(root: "etree._Element") -> list[Problem]:
             problems.append(
                 CONFLICTING_DUPLICATE.problem(message, path=path, found=excerpt(str(value)))
             )
-
-    return problems
-
-
-def _doubled_attributes(element: "etree._Element") -> list[Problem]:
-    problems = []
-    first: dict[str, str] = {}
-    for key, value in element.attrib.items():
-        name = str(key)
-        other = first.setdefault(name.lower(), name)
-        if other == name or _folded(element.attrib[other]) == _folded(value):
-            continue
-
-        message = (
-            f"attributes {other} and {name} of <{etree.QName(element).localname}> have different"
-            " values"
-        )
-        path = f"{path_of(element)}/@{name.lower()}"
-        problems.append(
-            CONFLICTING_DUPLICATE.problem(f"{message}; expected one attribute", path=path)
-        )
 
     return problems
 

@@ -358,3 +358,12 @@ def test_a_place_below_an_empty_text_is_that_of_the_text() -> None:
     )
     finding = the_finding(validate(reply, rules=[anywhere("/timestamp/x")]), TICKET.id)
     assert finding.column == reply.index('"", "exec') + 1
+
+
+@pytest.mark.parametrize(
+    "step", ["", "/status", "state[x]", "state[0]", "state[-1]", "state[²]", f"state[{'9' * 30}]"]
+)
+def test_a_place_that_no_element_can_have_is_that_of_the_element_around_it(step: str) -> None:
+    reply = f"Done.\n\n{read_case('goop_report/016_executor_complete.xml')}"
+    finding = the_finding(validate(reply, rules=[anywhere(f"/goop_report/{step}")]), TICKET.id)
+    assert finding.line == 3

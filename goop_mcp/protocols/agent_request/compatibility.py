@@ -4,7 +4,7 @@ from typing import TypedDict
 
 from goop_mcp.protocols.agent_request.model import Request
 
-__all__ = ["Deliverables", "Handoff", "as_handoff"]
+__all__ = ["Deliverables", "HandoffValues", "as_handoff"]
 
 
 class Deliverables(TypedDict):
@@ -15,7 +15,7 @@ class Deliverables(TypedDict):
     reports: list[str]
 
 
-class Handoff(TypedDict):
+class HandoffValues(TypedDict):
     """A request under the names of the specification's own parser."""
 
     mode: str | None
@@ -28,7 +28,7 @@ class Handoff(TypedDict):
     backlog_notes: str | None
 
 
-def as_handoff(request: Request) -> Handoff:
+def as_handoff(request: Request) -> HandoffValues:
     """Return `request` under exactly the keys that the specification's parser gives (H-23)."""
     deliverables = request.deliverables or ()
     return {

@@ -98,7 +98,28 @@ def refusal(
         yield "ℹ️  Fix XML syntax errors or remove XML block to proceed"
 
     if invalid:
-        yield from _schema_block(invalid, schema)
+        yield "❌ XML handoff validation failed (schema violation)"
+        for each in invalid:
+            yield f"   {_element_line(each)}"
+
+        listed = {
+            _name(each): each.expected
+            for each in invalid
+            if each.expected and _name(each) in _TYPES
+        }
+        for name, words in listed.items():
+            of_name = f" of {name}" if len(listed) > 1 else ""
+            yield f"ℹ️  Allowed values{of_name}: {', '.join(words or ())}"
+
+        if any(each.rule == _MISSING_FIELD for each in invalid):
+            yield f"ℹ️  Required fields: {_REQUIRED_FIELDS}"
+
+        # A version without a schema is shown with the file that is missing, not with the usual one.
+        version = next((_found(each) for each in invalid if each.rule == _VERSION), "")
+        if version.replace(".", "").isalnum():
+            schema = f"{schema.rpartition('/')[0] or '.'}/{schema_files(version)[0]} (not found)"
+
+        yield f"ℹ️  Schema: {schema}"
 
     for finding in paths:
         yield f"❌ Invalid deliverable path: {_found(finding)}"
@@ -177,29 +198,6 @@ def _placed(finding: Finding) -> str:
 
 def _found(finding: Finding) -> str:
     return line(finding.found or "")
-
-
-def _schema_block(errors: Sequence[Finding], schema: str) -> Iterator[str]:
-    yield "❌ XML handoff validation failed (schema violation)"
-    for each in errors:
-        yield f"   {_element_line(each)}"
-
-    listed = {
-        _name(each): each.expected for each in errors if each.expected and _name(each) in _TYPES
-    }
-    for name, words in listed.items():
-        of_name = f" of {name}" if len(listed) > 1 else ""
-        yield f"ℹ️  Allowed values{of_name}: {', '.join(words or ())}"
-
-    if any(each.rule == _MISSING_FIELD for each in errors):
-        yield f"ℹ️  Required fields: {_REQUIRED_FIELDS}"
-
-    # A version without a schema is shown with the file that is missing, not with the usual one.
-    version = next((_found(each) for each in errors if each.rule == _VERSION), "")
-    if version.replace(".", "").isalnum():
-        schema = f"{schema.rpartition('/')[0] or '.'}/{schema_files(version)[0]} (not found)"
-
-    yield f"ℹ️  Schema: {schema}"
 
 
 def _element_line(finding: Finding) -> str:

@@ -105,7 +105,20 @@ class RequestReader(XmlValueReader):
 
         parts = self._parts(root)
         deliverables = self._deliverables(parts.get("deliverables"))
-        given = self._attributes(root)
+        given: dict[str, str] = {}
+        for key, value in root.attrib.items():
+            name = str(key)
+            if name in OWN_ATTRIBUTES:
+                given[name] = str(value).strip(XML_BLANKS)
+            # The repair of the tags gives it the case of the schema.
+            elif name.lower() in OWN_ATTRIBUTES:
+                self.tangled = True
+            else:
+                self._unread.append((name, str(value)))
+                message = f"attribute {excerpt(name, 60)} is not in the schema; kept"
+                where = f"{_ROOT}/@{etree.QName(name).localname}"
+                self.report(structure.UNKNOWN_ATTRIBUTE.problem(message, path=where))
+
         request = Request(
             version=self._name(given, "version", root) or given.get("version", DEFAULT_VERSION),
             mode=self._word(parts, "mode", _MODE),
@@ -166,14 +179,12 @@ class RequestReader(XmlValueReader):
 
         if stray:
             self._stray_text(stray, _ROOT)
-        # A sequence of the schema has one order only, while the meaning of the parts needs none.
-        if not all(one < other for one, other in pairwise(order)):
-            self._sort(root, list(parts))
-        return parts
+        if all(one < other for one, other in pairwise(order)):
+            return parts
 
-    def _sort(self, root: Element, found: list[str]) -> None:
+        # A sequence of the schema has one order only, while the meaning of the parts needs none.
         # Root; children in this order (section 2.1)
-        proper = sorted(found, key=_PLACES.__getitem__)
+        found, proper = list(parts), sorted(parts, key=_PLACES.__getitem__)
         at = next(
             at for at, (one, other) in enumerate(zip(found, proper, strict=True)) if one != other
         )
@@ -193,6 +204,8 @@ class RequestReader(XmlValueReader):
         root[:] = sorted(root, key=lambda child: _PLACES.get(_own_name(child), len(_PLACES)))
         for child, tail in zip(root, tails, strict=True):
             child.tail = tail
+
+        return parts
 
     def _word(self, parts: Mapping[str, Element], name: str, words: Words[T]) -> T | None:
         """Return the meaning of a part's word; None for two words, as either would be a guess."""
@@ -401,23 +414,6 @@ class RequestReader(XmlValueReader):
                 self.report(structure.UNKNOWN_ATTRIBUTE.problem(message, path=path))
 
     # Attributes of the root
-
-    def _attributes(self, root: Element) -> dict[str, str]:
-        """Return the known attributes of the root; keep the others."""
-        given: dict[str, str] = {}
-        for key, value in root.attrib.items():
-            name = str(key)
-            if name in OWN_ATTRIBUTES:
-                given[name] = str(value).strip(XML_BLANKS)
-            elif name.lower() in OWN_ATTRIBUTES:
-                self.tangled = True
-            else:
-                self._unread.append((name, str(value)))
-                message = f"attribute {excerpt(name, 60)} is not in the schema; kept"
-                where = f"{_ROOT}/@{etree.QName(name).localname}"
-                self.report(structure.UNKNOWN_ATTRIBUTE.problem(message, path=where))
-
-        return given
 
     def _name(self, given: Mapping[str, str], name: str, root: Element) -> str:
         """Return a name as written; "" when it is absent or template text."""

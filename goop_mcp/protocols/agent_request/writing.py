@@ -39,7 +39,30 @@ def write_request(request: Request, *, xsd_compat: bool = False) -> str:
         )
 
     if xsd_compat:
-        request = _for_schema(request)
+        # The literal schema has no place for these, and leaving one out would change what is asked.
+        named = {
+            "priority": request.priority,
+            "estimated_duration": request.estimated_duration,
+            "timeout": request.timeout,
+            "max_retries": request.max_retries,
+            "notify_on_completion": request.notify_on_completion or None,
+            "depends_on": request.depends_on or None,
+        }
+        refused = [name for name, value in named.items() if value is not None]
+        refused += [name for name, _ in request.extra_attributes]
+        refused += [f"<{extension.name}>" for extension in request.extensions]
+        if refused:
+            raise NotWritableError(
+                f"the literal schema has no room for {', '.join(refused)[:200]}; leave it out or"
+                " write without xsd_compat"
+            )
+
+        deliverables = tuple(
+            sorted(request.deliverables or (), key=lambda each: _KINDS.index(each.kind))
+        )
+        request = replace(
+            request, deliverables=deliverables, constraints=request.constraints or None
+        )
 
     namespace = f' xmlns="{NAMESPACE}"' if xsd_compat else ""
 
@@ -60,35 +83,6 @@ def write_prompt(
     prose = f"\n{context.strip()}\n" if context.strip() else ""
 
     return f"# Task: {' '.join(title.split())}\n\n{fence}xml\n{envelope}{fence}\n{prose}"
-
-
-def _for_schema(request: Request) -> Request:
-    """Return `request` in the order of the literal schema.
-
-    Raises NotWritableError for what that refuses.
-    """
-    named = {
-        "priority": request.priority,
-        "estimated_duration": request.estimated_duration,
-        "timeout": request.timeout,
-        "max_retries": request.max_retries,
-        "notify_on_completion": request.notify_on_completion or None,
-        "depends_on": request.depends_on or None,
-    }
-    refused = [name for name, value in named.items() if value is not None]
-    refused += [name for name, _ in request.extra_attributes]
-    refused += [f"<{extension.name}>" for extension in request.extensions]
-    if refused:
-        raise NotWritableError(
-            f"the literal schema has no room for {', '.join(refused)[:200]}; leave it out or write"
-            " without xsd_compat"
-        )
-
-    deliverables = tuple(
-        sorted(request.deliverables or (), key=lambda each: _KINDS.index(each.kind))
-    )
-
-    return replace(request, deliverables=deliverables, constraints=request.constraints or None)
 
 
 def _lines(request: Request, namespace: str) -> Iterator[str]:

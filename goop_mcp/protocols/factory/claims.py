@@ -1,6 +1,6 @@
 """What a Factory reply says is true of the project (F-15)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from goop_mcp.protocols.factory.model import Reply, Status
 from goop_mcp.validation.claims import NO_CLAIMS, CheckClaim, Claims, FileClaim, run_named_in
@@ -25,6 +25,34 @@ def claims_of(reply: Reply) -> Claims:
     """
     if reply.partial:
         return NO_CLAIMS
+
+    # The checks that agents add to the fields of the schema, in a list or as an object.
+    checks: list[CheckClaim] = []
+    for name in _LISTS if reply.extensions else ():
+        listed = reply.extensions.get(name)
+        named = (
+            listed.items()
+            if isinstance(listed, dict)
+            else enumerate(listed if isinstance(listed, list) else ())
+        )
+        for key, check in named:
+            if not isinstance(check, Mapping) or (passed := passed_state(check)) is None:
+                continue
+
+            title = check.get("name", key)
+            texts = [each for field in _TEXTS if isinstance(each := check.get(field), str)]
+            text, run = "\n".join(texts), check.get("run")
+            checks.append(
+                CheckClaim(
+                    name=title if isinstance(title, str) else name,
+                    passed=passed,
+                    text=text,
+                    where=f"/{name}/{escape_pointer(str(key))}",
+                    # Agents that know no such field name the recorded run in the text of the check.
+                    run=run if isinstance(run, str) else run_named_in(text),
+                )
+            )
+
     return Claims(
         files=tuple(
             [
@@ -38,38 +66,9 @@ def claims_of(reply: Reply) -> Claims:
                 if each.path and each.path.strip()
             ]
         ),
-        checks=tuple(_checks(reply)),
+        checks=tuple(checks),
         complete=reply.status is Status.SUCCESS,
     )
-
-
-def _checks(reply: Reply) -> Iterator[CheckClaim]:
-    """Yield the additional checks of `reply`."""
-    for name in _LISTS if reply.extensions else ():
-        checks = reply.extensions.get(name)
-        named = (
-            checks.items()
-            if isinstance(checks, dict)
-            else enumerate(checks if isinstance(checks, list) else ())
-        )
-        for key, check in named:
-            if not isinstance(check, Mapping) or (passed := passed_state(check)) is None:
-                continue
-
-            title = check.get("name", key)
-            texts = [text for field in _TEXTS if isinstance(text := check.get(field), str)]
-            yield CheckClaim(
-                name=title if isinstance(title, str) else name,
-                passed=passed,
-                text="\n".join(texts),
-                where=f"/{name}/{escape_pointer(str(key))}",
-                run=_run(check, texts),
-            )
-
-
-def _run(check: Mapping[str, object], texts: list[str]) -> str:
-    named = check.get("run")
-    return named if isinstance(named, str) else run_named_in("\n".join(texts))
 
 
 def passed_state(check: Mapping[str, object]) -> bool | None:

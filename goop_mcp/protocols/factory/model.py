@@ -16,13 +16,13 @@ __all__ = [
     "ERROR_TYPES",
     "HINTS",
     "BlockingIssue",
+    "CriticVerdict",
     "Deliverable",
     "ErrorDetail",
+    "FactoryQuestion",
     "PartialWork",
-    "Question",
     "Reply",
     "Status",
-    "Verdict",
 ]
 
 Values = Mapping[str, JsonValue]
@@ -41,7 +41,7 @@ class Status(StrEnum):
     FAILURE = "failure"
 
 
-class Verdict(StrEnum):
+class CriticVerdict(StrEnum):
     """What the critic says. It outranks the status (F-23)."""
 
     PASS = "PASS"  # noqa: S105 - a word of the specification
@@ -57,7 +57,7 @@ class Deliverable(DataStruct, frozen=True, kw_only=True):
     extensions: Values = field(default_factory=dict)
 
 
-class Question(DataStruct, frozen=True, kw_only=True):
+class FactoryQuestion(DataStruct, frozen=True, kw_only=True):
     """Something the agent has to know; `default` is what it would take itself (F-06)."""
 
     id: str | None
@@ -114,11 +114,11 @@ class Reply(DataStruct, frozen=True, kw_only=True):
     summary: str | None = None
     metrics: Values | None = None
     next_action: str | None = None
-    verdict: Verdict | None = None
+    verdict: CriticVerdict | None = None
     requirements_checked: int | None = None
     concerns: tuple[str, ...] = ()
     blocking_issues: tuple[BlockingIssue, ...] | None = None
-    questions: tuple[Question, ...] | None = None
+    questions: tuple[FactoryQuestion, ...] | None = None
     partial_work: PartialWork | None = None
     recommendation: str | None = None
     error: ErrorDetail | None = None

@@ -6,14 +6,14 @@ from typing import Any, TypeAlias, TypeVar
 from goop_mcp.protocols.factory import tables
 from goop_mcp.protocols.factory.model import (
     BlockingIssue,
+    CriticVerdict,
     Deliverable,
     ErrorDetail,
+    FactoryQuestion,
     PartialWork,
-    Question,
     Reply,
     Status,
     Values,
-    Verdict,
 )
 from goop_mcp.protocols.factory.rules.structure import MISSING_FIELD
 from goop_mcp.protocols.factory.rules.success import NEXT_ACTION_MISSING, SUMMARY_MISSING
@@ -31,7 +31,7 @@ _Access: TypeAlias = Callable[[Any, str], Any]
 # A reply lacks a part when one of these is reported: its last brace is not closed then (D-16).
 _INCOMPLETE = (MISSING_FIELD, SUMMARY_MISSING, NEXT_ACTION_MISSING)
 _STATUSES = {status.value: status for status in Status}
-_VERDICTS = {verdict.value: verdict for verdict in Verdict}
+_VERDICTS = {verdict.value: verdict for verdict in CriticVerdict}
 _PARTS = {Status.SUCCESS: "deliverables", Status.QUESTIONS: "questions", Status.FAILURE: "error"}
 _OWN_KEYS = {
     status: frozenset({"status", *(each.name for each in tables.FIELDS.get(status, ()))})
@@ -149,8 +149,8 @@ def _deliverable(values: Values, text: _Access) -> Deliverable:
     )
 
 
-def _question(values: Values, text: _Access) -> Question:
-    return Question(
+def _question(values: Values, text: _Access) -> FactoryQuestion:
+    return FactoryQuestion(
         id=text(values, "id"),
         question=text(values, "question"),
         context=text(values, "context"),

@@ -9,8 +9,8 @@ from goop_mcp.protocols.factory.model import (
     DELIVERABLE_TYPES,
     ERROR_TYPES,
     HINTS,
+    CriticVerdict,
     Status,
-    Verdict,
 )
 from goop_mcp.protocols.factory.rules import questions, structure, success, values, verdict
 from goop_mcp.validation.json_values import (
@@ -101,7 +101,7 @@ _SUCCESS = (
         Word(HINTS, success.UNKNOWN_NEXT_ACTION, open=True),
         success.NEXT_ACTION_MISSING,
     ),
-    Field("verdict", Word(tuple(Verdict), verdict.UNKNOWN_VERDICT)),
+    Field("verdict", Word(tuple(CriticVerdict), verdict.UNKNOWN_VERDICT)),
     Field("requirements_checked", COUNT),
     Field("concerns", ListOf(TEXT)),
     Field("blocking_issues", _ISSUES),

@@ -86,7 +86,33 @@ _SEPARATORS: Final = ".;,—–:(\n-"
 
 def real_blocker(text: str) -> str | None:
     """Return `text`, or None where it means none: "None", "No blockers at this time", "[]"."""
-    return None if _says_none(text) else text
+    # Order of the tests: whole texts first, then sentences word by word, then a denial followed by
+    # good news. Whatever is left over counts as a blocker, because a false blocker costs a question
+    # and a missed one lets broken work pass as done.
+    if len(text) > _LONGEST:
+        return text
+
+    # NFKC turns full-width letters and ligatures into plain ones; casefold also handles ß and İ.
+    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    bare = folded.strip(_EDGES)
+    if bare in _NONE:
+        return None
+    if not bare:
+        # Brackets, dashes and ticks say none; other marks, such as a question mark, say nothing.
+        return None
+    if _denies(bare):
+        return None
+
+    at = next((at for at, char in enumerate(bare) if char in _SEPARATORS), -1)
+    head, rest = bare[:at].strip(_EDGES), bare[at:].strip(_EDGES)
+
+    # "None - ready for review" says none; "None, but the key is missing" does not.
+    says_none = (
+        at > 0
+        and (head in _NONE or _denies(head))
+        and all(word in _READY for word in _bare_words(rest))
+    )
+    return None if says_none else text
 
 
 def is_open_slot(text: str) -> bool:
@@ -96,35 +122,6 @@ def is_open_slot(text: str) -> bool:
         bool(text.strip())
         and bare in ("", "tbd", "tba", "todo", "xxx")
         and ("?" in text or bool(bare))
-    )
-
-
-def _says_none(text: str) -> bool:
-    # Order of the tests: whole texts first, then sentences word by word, then a denial followed by
-    # good news. Whatever is left over counts as a blocker, because a false blocker costs a question
-    # and a missed one lets broken work pass as done.
-    if len(text) > _LONGEST:
-        return False
-
-    # NFKC turns full-width letters and ligatures into plain ones; casefold also handles ß and İ.
-    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    bare = folded.strip(_EDGES)
-    if bare in _NONE:
-        return True
-    if not bare:
-        # Brackets, dashes and ticks say none; other marks, such as a question mark, say nothing.
-        return True
-    if _denies(bare):
-        return True
-
-    at = next((at for at, char in enumerate(bare) if char in _SEPARATORS), -1)
-    head, rest = bare[:at].strip(_EDGES), bare[at:].strip(_EDGES)
-
-    # "None - ready for review" says none; "None, but the key is missing" does not.
-    return (
-        at > 0
-        and (head in _NONE or _denies(head))
-        and all(word in _READY for word in _bare_words(rest))
     )
 
 

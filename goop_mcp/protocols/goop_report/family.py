@@ -83,8 +83,10 @@ class GoopReportFamily:
     ) -> ParseResult:
         """Read and judge `block`."""
         if block.root != "goop_report":
-            # Loaded to find it
-            from goop_mcp.protocols.goop_report.legacy_forms import read_legacy_form  # noqa: PLC0415
+            # Nearly every reply has the root of today, and needs no reader of old forms.
+            from goop_mcp.protocols.goop_report.legacy_forms import (  # noqa: PLC0415
+                read_legacy_form,
+            )
 
             return read_legacy_form(extraction, block, expected, limits)
 

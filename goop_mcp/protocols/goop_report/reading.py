@@ -254,36 +254,31 @@ class ReportReader(ReportValueReader):
             else:
                 kind = self.attribute_word(saved, "type", where, _MEMORY_TYPE)
 
-            importance = self._importance(
-                self.attribute(saved, "importance"), f"{where}/@importance"
-            )
+            raw = self.attribute(saved, "importance")
+            try:
+                # `float` reads `1_0` as 10, which is Python's form and nobody else's.
+                importance = float(raw) if raw is not None and "_" not in raw else None
+            except ValueError:
+                importance = None
+
+            if importance is None or not 0 <= importance <= 1:
+                what = "has no importance" if raw is None else f"importance is {excerpt(raw, 40)!r}"
+                self.report(
+                    memory.IMPORTANCE_OUT_OF_RANGE.problem(
+                        f"{what}; expected a number from 0 to 1",
+                        path=f"{where}/@importance",
+                        found=None if raw is None else excerpt(raw),
+                    )
+                )
+                # A number out of range is kept: it shows which memory was meant.
+                if importance is not None and not isfinite(importance):
+                    importance = None
+
             memories.append(
                 SavedMemory(type=kind, importance=importance, title=self.text(saved) or "")
             )
 
         return tuple(memories)
-
-    def _importance(self, raw: str | None, path: str) -> float | None:
-        try:
-            # `float` reads `1_0` as 10, which is Python's form and nobody else's.
-            importance = float(raw) if raw is not None and "_" not in raw else None
-        except ValueError:
-            importance = None
-
-        if importance is not None and 0 <= importance <= 1:
-            return importance
-
-        # A number out of range is kept: it shows which memory was meant.
-        what = "has no importance" if raw is None else f"importance is {excerpt(raw, 40)!r}"
-        self.report(
-            memory.IMPORTANCE_OUT_OF_RANGE.problem(
-                f"{what}; expected a number from 0 to 1",
-                path=path,
-                found=None if raw is None else excerpt(raw),
-            )
-        )
-
-        return importance if importance is not None and isfinite(importance) else None
 
     def _verification(self, element: Element | None) -> tuple[Check, ...] | None:
         path = "/goop_report/verification"
@@ -319,7 +314,26 @@ class ReportReader(ReportValueReader):
         )
         # Before the values: a part that is missing explains what its readers could only report as
         # blank.
-        self._handoff_gaps(parts, path, new_session=new_session)
+        self._checklist(_HANDOFF_CHECKLIST, parts)
+        if "ready" not in parts:
+            message = "handoff has no ready; expected <ready>true</ready> or false"
+            self.report(handoff.READY_MISSING.problem(message, path=f"{path}/ready"))
+        if "suggest_new_session" not in parts:
+            message = "handoff has no suggest_new_session; expected true or false"
+            self.report(
+                handoff.SESSION_FLAG_MISSING.problem(message, path=f"{path}/suggest_new_session")
+            )
+
+        written = parts.get("next_command")
+        if new_session and (written is None or not self.text(written)):
+            message = (
+                "suggest_new_session is true and there is no next_command; expected the command"
+                " that continues"
+            )
+            self.report(
+                handoff.SESSION_WITHOUT_COMMAND.problem(message, path=f"{path}/next_command")
+            )
+
         blockers = self.text(parts.get("blockers"))
         if blockers and is_open_slot(blockers):
             self.placeholder(blockers, f"{path}/blockers", None)
@@ -344,29 +358,6 @@ class ReportReader(ReportValueReader):
     def _gap(self, item: str) -> None:
         self.report(CHECKLIST_GAP.problem(f"checklist item missing: {item}", path="/goop_report"))
 
-    def _handoff_gaps(
-        self, parts: Mapping[str, Element], path: str, *, new_session: bool | None
-    ) -> None:
-        self._checklist(_HANDOFF_CHECKLIST, parts)
-        if "ready" not in parts:
-            message = "handoff has no ready; expected <ready>true</ready> or false"
-            self.report(handoff.READY_MISSING.problem(message, path=f"{path}/ready"))
-        if "suggest_new_session" not in parts:
-            message = "handoff has no suggest_new_session; expected true or false"
-            self.report(
-                handoff.SESSION_FLAG_MISSING.problem(message, path=f"{path}/suggest_new_session")
-            )
-
-        command = parts.get("next_command")
-        if new_session and (command is None or not self.text(command)):
-            message = (
-                "suggest_new_session is true and there is no next_command; expected the command"
-                " that continues"
-            )
-            self.report(
-                handoff.SESSION_WITHOUT_COMMAND.problem(message, path=f"{path}/next_command")
-            )
-
     def _next_action(self, element: Element | None, path: str) -> NextAction | None:
         if element is None:
             return None
@@ -374,7 +365,7 @@ class ReportReader(ReportValueReader):
         raw = self.attribute(element, "agent")
         text = self.text(element) or ""
         if not raw:
-            message = "next_action names no agent; expected who continues"
+            message = "next_action names no agent; expected the agent that continues"
             self.report(handoff.NEXT_ACTION_WITHOUT_AGENT.problem(message, path=path))
             return NextAction(agent=None, text=text)
 

@@ -20,7 +20,6 @@ from goop_mcp.protocols.goop_report.legacy_forms.markdown_sections import (
 )
 from goop_mcp.protocols.goop_report.model import (
     Artifacts,
-    Check,
     Commit,
     FileChange,
     Handoff,
@@ -266,7 +265,15 @@ class _SectionReader:
 
         status = self._status()
         summary, following = self._content("SUMMARY"), self._content("NEXT")
-        artifacts, checks = self._artifacts(), self._checks()
+        artifacts, checks = self._artifacts(), None
+        verification = self._sections.get("VERIFICATION")
+        if verification is not None:
+            read = read_checks(lines_of(self._text, verification.start, verification.end))
+            for number, (_, offset) in enumerate(read, 1):
+                self._record(f"/goop_report/verification/check[{number}]", offset)
+
+            checks = tuple([check for check, _ in read])
+
         next_text = "" if is_nothing(following) else following
         # The form has no field for agent, phase and command: they come from the caller and from the
         # text of NEXT, so that such a report can be routed like any other.
@@ -328,22 +335,23 @@ class _SectionReader:
                 section,
                 fix=fix,
             )
-        elif name != "STATUS":
-            self._look_for_template_text(section)
 
-    def _look_for_template_text(self, section: _Section) -> None:
+        # The status is one word, which has a test of its own.
+        if not content or name == "STATUS":
+            return
+
         lines = [
             line.text
             for line in lines_of(self._text, section.start, section.end)
             if not line.fenced
         ]
-        weights = {line: template_weight(line) for line in (*lines, self._content(section.name))}
+        weights = {line: template_weight(line) for line in (*lines, content)}
         for rule in (PLACEHOLDER_LEFT, SLOT_IN_TEXT):
             slot = next((line for line, weight in weights.items() if weight is rule.lenient), None)
             if slot is not None:
                 message = (
-                    f"template text left in ## {section.name}: {excerpt(slot, 60)!r}; expected your"
-                    " own words"
+                    f"template text left in ## {name}: {excerpt(slot, 60)!r}; expected your own"
+                    " words"
                 )
                 self._report(rule, message, section, found=excerpt(slot))
                 return
@@ -394,17 +402,6 @@ class _SectionReader:
             commits += made
 
         return Artifacts(files=tuple(files), commits=tuple(commits))
-
-    def _checks(self) -> tuple[Check, ...] | None:
-        section = self._sections.get("VERIFICATION")
-        if section is None:
-            return None
-
-        checks = read_checks(lines_of(self._text, section.start, section.end))
-        for number, (_, offset) in enumerate(checks, 1):
-            self._record(f"/goop_report/verification/check[{number}]", offset)
-
-        return tuple([check for check, _ in checks])
 
     def _unchecked_code(self, report: Report) -> list[Problem]:
         """Report a complete report that changed code and ran nothing; documents need no check."""

@@ -54,7 +54,16 @@ def read_response(
     reader.look_for_template_text(values, strings)
     reader.fields(_ENVELOPE, values, "")
     status = _STATUSES.get(str(values.get("status")))
-    _read_result(values, status, reader)
+    if status is Status.SUCCESS:
+        reader.fields(_WITH_RESULT, values, "")
+
+    # Each agent has a table of its own; a result without one may still have next steps.
+    result = values.get("result")
+    if isinstance(result, dict) and status is not Status.ERROR:
+        agent = values.get("agent")
+        table = _RESULTS.get(agent) if isinstance(agent, str) else None
+        reader.fields(_NEXT_STEPS if table is None else table, result, "/result")
+
     if status is Status.ERROR:
         reader.fields(_WITH_ERROR, values, "")
     elif status is None and isinstance(error := values.get("error"), dict):
@@ -117,19 +126,6 @@ _NEXT_STEPS = Fields(tables.NEXT_STEPS)
 _RESULTS = {agent: Fields((*table, *tables.NEXT_STEPS)) for agent, table in tables.RESULTS.items()}
 _PREVIOUS = {agent: Fields(table) for agent, table in tables.RESULTS.items()}
 _WORKFLOW, _FEEDBACK = Fields(tables.WORKFLOW), Fields(tables.FEEDBACK)
-
-
-def _read_result(values: JsonObjectValue, status: Status | None, reader: ValueReader) -> None:
-    if status is Status.SUCCESS:
-        reader.fields(_WITH_RESULT, values, "")
-
-    result = values.get("result")
-    if not isinstance(result, dict) or status is Status.ERROR:
-        return
-
-    agent = values.get("agent")
-    table = _RESULTS.get(agent) if isinstance(agent, str) else None
-    reader.fields(_NEXT_STEPS if table is None else table, result, "/result")
 
 
 def _error(values: Values) -> ErrorDetail:

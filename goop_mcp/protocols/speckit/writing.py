@@ -7,8 +7,6 @@ from goop_mcp.errors import NotWritableError
 from goop_mcp.protocols.speckit.contexts import holds_marker
 from goop_mcp.protocols.speckit.model import (
     AgentInput,
-    ErrorDetail,
-    FeedbackContext,
     Response,
     Values,
 )
@@ -24,7 +22,23 @@ def write_response(response: Response) -> str:
     or when something is called like a field of the envelope or cannot be expressed in JSON.
     """
     _refuse_partial(partial=response.partial)
-    error = response.error
+    error, written = response.error, None
+    if error is not None:
+        action = error.suggested_action
+        written = _together(
+            {
+                "type": error.type,
+                "code": error.code,
+                "message": error.message,
+                "details": error.details,
+                "recoverable": error.recoverable,
+                "recovery_strategy": error.recovery_strategy,
+                "suggested_action": None
+                if action is None
+                else _together({"agent": action.agent, "reason": action.reason}, action.extensions),
+            },
+            error.extensions,
+        )
 
     return _json(
         {
@@ -33,7 +47,7 @@ def write_response(response: Response) -> str:
             "timestamp": response.timestamp,
             "execution_time_ms": response.execution_time_ms,
             "result": response.result,
-            "error": None if error is None else _error(error),
+            "error": written,
         },
         response.extensions,
     )
@@ -58,7 +72,28 @@ def write_input(given: AgentInput) -> str:
         parts.append(f"WORKFLOW_CONTEXT:\n{_json(fields, workflow.extensions)}")
 
     if given.feedback_context is not None:
-        parts.append(f"FEEDBACK_CONTEXT:\n{_feedback(given.feedback_context)}")
+        feedback = given.feedback_context
+        issues = [
+            _together(
+                {
+                    "severity": issue.severity,
+                    "type": issue.type,
+                    "message": issue.message,
+                    "location": issue.location,
+                    "recommendation": issue.recommendation,
+                },
+                issue.extensions,
+            )
+            for issue in feedback.issues_to_fix
+        ]
+        fields = {
+            "feedback_from": feedback.feedback_from,
+            "iteration": feedback.iteration,
+            "max_iterations": feedback.max_iterations,
+            "issues_to_fix": issues,
+        }
+        parts.append(f"FEEDBACK_CONTEXT:\n{_json(fields, feedback.extensions)}")
+
     if given.user_request is not None:
         words = given.user_request
         if not words or words != words.strip():
@@ -73,48 +108,6 @@ def write_input(given: AgentInput) -> str:
         parts.append(f"USER_REQUEST: {given.user_request}\n")
 
     return "\n".join(parts)
-
-
-def _feedback(context: FeedbackContext) -> str:
-    return _json(
-        {
-            "feedback_from": context.feedback_from,
-            "iteration": context.iteration,
-            "max_iterations": context.max_iterations,
-            "issues_to_fix": [
-                _together(
-                    {
-                        "severity": issue.severity,
-                        "type": issue.type,
-                        "message": issue.message,
-                        "location": issue.location,
-                        "recommendation": issue.recommendation,
-                    },
-                    issue.extensions,
-                )
-                for issue in context.issues_to_fix
-            ],
-        },
-        context.extensions,
-    )
-
-
-def _error(error: ErrorDetail) -> Values:
-    action = error.suggested_action
-    return _together(
-        {
-            "type": error.type,
-            "code": error.code,
-            "message": error.message,
-            "details": error.details,
-            "recoverable": error.recoverable,
-            "recovery_strategy": error.recovery_strategy,
-            "suggested_action": None
-            if action is None
-            else _together({"agent": action.agent, "reason": action.reason}, action.extensions),
-        },
-        error.extensions,
-    )
 
 
 def _together(values: Mapping[str, JsonValue], extensions: Values) -> Values:

@@ -72,6 +72,7 @@ def _read(verdict: Verdict) -> RequestView:
         priority=request.priority.value if request.priority else None,
         estimated_duration=request.estimated_duration.text if request.estimated_duration else None,
         timeout=request.timeout.text if request.timeout else None,
+        timeout_seconds=request.timeout.seconds if request.timeout else None,
         max_retries=request.max_retries,
         depends_on=request.depends_on,
         notify=request.notify_on_completion,

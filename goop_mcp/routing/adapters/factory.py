@@ -1,8 +1,6 @@
 """Factory replies in the common model."""
 
-from goop_mcp.protocols.factory.model import Question as FactoryQuestion
-from goop_mcp.protocols.factory.model import Reply, Status
-from goop_mcp.protocols.factory.model import Verdict as Judgement
+from goop_mcp.protocols.factory.model import CriticVerdict, FactoryQuestion, Reply, Status
 from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow, first_outcome
 from goop_mcp.routing.views import (
     NOTHING,
@@ -28,7 +26,7 @@ OUTCOMES = (
     OutcomeRow("no status", lambda reply: reply.status is not Status.SUCCESS, OutcomeKind.UNKNOWN),
     OutcomeRow(
         "success, verdict BLOCKING",
-        lambda reply: reply.verdict is Judgement.BLOCKING,
+        lambda reply: reply.verdict is CriticVerdict.BLOCKING,
         OutcomeKind.GATE_FAILED,
     ),
     OutcomeRow("success", lambda _reply: True, OutcomeKind.DONE),

@@ -5,7 +5,7 @@ output of a command.
 """
 
 from goop_mcp.validation.check_texts.claims import (
-    Claim,
+    TextFlaw,
     judge_claim,
     judge_summary,
     summary_failure,
@@ -14,7 +14,7 @@ from goop_mcp.validation.check_texts.results import CheckResult, parse_result
 
 __all__ = [
     "CheckResult",
-    "Claim",
+    "TextFlaw",
     "judge_claim",
     "judge_summary",
     "parse_result",

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from goop_mcp.validation.check_texts.results import parse_result
 
-__all__ = ["Claim", "judge_claim", "judge_summary", "summary_failure"]
+__all__ = ["TextFlaw", "judge_claim", "judge_summary", "summary_failure"]
 
 # Every text that contradicts a success contains one of these; other texts need no further parsing.
 _SUSPECTS = (
@@ -65,40 +65,32 @@ _ELLIPSES = frozenset({"...", "…"})
 """Template text, which is a finding of its own."""
 
 
-class Claim(NamedTuple):
+class TextFlaw(NamedTuple):
     """Evidence against a check that is reported as passed; `shown` is the part of its text."""
 
     kind: Literal["contradicts", "without result"]
     shown: str
 
 
-def judge_claim(text: str) -> Claim | None:
+def judge_claim(text: str) -> TextFlaw | None:
     """Return what contradicts a passed check in its text, None if nothing does."""
     lower = text.lower()
     if lower in _CLEAR or text in _ELLIPSES:
         return None
 
-    if (
-        not _is_suspected(lower)
-        and _SUSPECT_NUMBER.search(text) is None
-        and any(map(str.isalnum, text))
-    ):
+    # Substrings and not words: a word with a suspect inside only costs a closer look.
+    is_suspected = (
+        _SUSPECT.search(lower) is not None
+        if len(lower) <= _SHORT
+        else any(map(lower.__contains__, _SUSPECTS))
+    )
+    if not is_suspected and _SUSPECT_NUMBER.search(text) is None and any(map(str.isalnum, text)):
         return None
 
     result = parse_result(text)
     if result.failure is not None:
-        return Claim("contradicts", result.failure)
-    return Claim("without result", "nothing ran") if result.nothing_ran else None
-
-
-def _is_suspected(lower: str) -> bool:
-    """Return whether a text in lower case has one of the suspects.
-
-    Substrings and not words: a word with a suspect inside only costs a closer look.
-    """
-    if len(lower) <= _SHORT:
-        return _SUSPECT.search(lower) is not None
-    return any(map(lower.__contains__, _SUSPECTS))
+        return TextFlaw("contradicts", result.failure)
+    return TextFlaw("without result", "nothing ran") if result.nothing_ran else None
 
 
 def judge_summary(summary: str, checks: Iterable[str]) -> str | None:

@@ -85,7 +85,18 @@ def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[ResultC
     left_out = 0
     short: list[ResultCount] = []
     for chain in _chains(tokens):
-        total = _total_in_parentheses(chain, tokens)
+        # The total at the end of a chain, as vitest writes it: `11 passed | 1 skipped (12)`.
+        total, last = None, chain[-1]
+        if (
+            len(chain) >= _PAIR
+            and last.is_number
+            and last.whole is None
+            and not chain[-2].is_number
+            and _text(tokens, last.at - 1) == "("
+            and _text(tokens, last.at + 1) == ")"
+        ):
+            total = chain.pop().number
+
         pairs = list(_pairs(chain, tokens))
         found = [
             count
@@ -94,7 +105,17 @@ def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[ResultC
         ]
         yield from found
         left_out += sum(each.number for each in found if each.kind in ("skipped", "other"))
-        short += _sums_that_differ(found, total)
+
+        # What is missing where the counts of one chain do not add up to its total.
+        passed = [each for each in found if each.kind == "passed"]
+        totals = [each for each in found if each.kind == "total"]
+        whole = total if total is not None else (totals[-1].number if totals else None)
+        kinds = ("passed", "failed", "errors")
+        together = sum(each.number for each in found if each.kind in kinds)
+        if passed and whole is not None and whole > together:
+            text = f"{passed[0].number} passed of {whole}"
+            short.append(ResultCount("short", whole - together, passed[0].at, text, fails=True))
+
         short += list(_parts_of_a_whole(pairs, chain, tokens, past))
 
     # Known only at the end: what makes up for missing passes may be counted in a later chain.
@@ -133,7 +154,13 @@ def _part_at(tokens: Sequence[Token], at: int, chain: Sequence[_Part]) -> _Part 
     if token.kind == NUMBER:
         if chain and chain[-1].whole_at == at:
             return None
-        return _number_at(tokens, at)
+
+        # "11 of 12" and "11 out of 12" are one number with its whole.
+        of = at + 2 if _text(tokens, at + 1) == "out" else at + 1
+        whole = of + 2 if _text(tokens, of + 1) in ("the", "all") else of + 1
+        if _text(tokens, of) == "of" and whole < len(tokens) and tokens[whole].kind == NUMBER:
+            return _Part(at, number=token.number, whole=tokens[whole].number, whole_at=whole)
+        return _Part(at, number=token.number)
 
     if token.kind == RATIO:
         return _Part(at, number=token.number, whole=token.whole)
@@ -149,15 +176,6 @@ def _part_at(tokens: Sequence[Token], at: int, chain: Sequence[_Part]) -> _Part 
     if token.text in TEST_NOUNS or token.text in OTHER_NOUNS:
         return _noun_at(tokens, at, chain, separated=separated)
     return None
-
-
-def _number_at(tokens: Sequence[Token], at: int) -> _Part:
-    """Return the number at `at`; "11 of 12" and "11 out of 12" are one number with its whole."""
-    of = at + 2 if _text(tokens, at + 1) == "out" else at + 1
-    whole = of + 2 if _text(tokens, of + 1) in ("the", "all") else of + 1
-    if _text(tokens, of) == "of" and whole < len(tokens) and tokens[whole].kind == NUMBER:
-        return _Part(at, number=tokens[at].number, whole=tokens[whole].number, whole_at=whole)
-    return _Part(at, number=tokens[at].number)
 
 
 def _noun_at(
@@ -184,18 +202,6 @@ def _noun_at(
 
     follows = tokens[at + 1] if at + 1 < len(tokens) else None
     return _Part(at, kind) if follows is not None and follows.kind in (NUMBER, RATIO) else None
-
-
-def _total_in_parentheses(chain: list[_Part], tokens: Sequence[Token]) -> int | None:
-    """Remove the total at the end of a chain, as vitest writes it: `11 passed | 1 skipped (12)`."""
-    if len(chain) < _PAIR or not chain[-1].is_number or chain[-2].is_number:
-        return None
-    if chain[-1].whole is not None:
-        return None
-
-    at = chain[-1].at
-    in_parentheses = _text(tokens, at - 1) == "(" and _text(tokens, at + 1) == ")"
-    return chain.pop().number if in_parentheses else None
 
 
 def _pairs(chain: Sequence[_Part], tokens: Sequence[Token]) -> Iterator[tuple[_Part, _Part]]:
@@ -366,20 +372,6 @@ def _pass_over(tokens: Sequence[Token], at: int, words: frozenset[str]) -> int:
 
 
 # Sums
-
-
-def _sums_that_differ(found: Sequence[ResultCount], total: int | None) -> Iterator[ResultCount]:
-    """Return what is missing where the counts of one chain do not add up to its total."""
-    passed = [each for each in found if each.kind == "passed"]
-    totals = [each for each in found if each.kind == "total"]
-    whole = total if total is not None else (totals[-1].number if totals else None)
-    if not passed or whole is None:
-        return
-
-    together = sum(each.number for each in found if each.kind in ("passed", "failed", "errors"))
-    if whole > together:
-        text = f"{passed[0].number} passed of {whole}"
-        yield ResultCount("short", whole - together, passed[0].at, text, fails=True)
 
 
 def _parts_of_a_whole(

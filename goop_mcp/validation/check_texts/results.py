@@ -74,7 +74,19 @@ def parse_result(text: str) -> CheckResult:
         and (status := _exit_at(tokens, at)) is not None
     ]
     counts = [*counts_in(tokens, past), *exits, *_failing_lines(text, tokens, past)]
-    current = _current(counts, tokens)
+
+    # Only the last run that the text describes counts.
+    turns = [
+        at
+        for at, token in enumerate(tokens)
+        if token.text == "→"
+        or (token.kind == WORD and token.text in vocabulary.NOW)
+        or (token.text in ("second", "final", "last") and _word(tokens, at + 1) == "run")
+    ]
+    newest = max((each.at for each in counts if each.kind in _RESULTS), default=0)
+    turn = max((at for at in turns if at < newest), default=-1)
+    current = [each for each in counts if each.at > turn]
+
     sums = {
         kind: sum(each.number for each in found)
         for kind in ("passed", "failed", "errors", "skipped", "total")
@@ -90,21 +102,6 @@ def parse_result(text: str) -> CheckResult:
         nothing_ran=failing is None and _nothing_ran(tokens, current, sums),
         all_passed=failing is None and _says_all_passed(tokens),
     )
-
-
-def _current(counts: list[ResultCount], tokens: Sequence[Token]) -> list[ResultCount]:
-    """Return the counts of the last run that the text describes."""
-    turns = [
-        at
-        for at, token in enumerate(tokens)
-        if token.text == "→"
-        or (token.kind == WORD and token.text in vocabulary.NOW)
-        or (token.text in ("second", "final", "last") and _word(tokens, at + 1) == "run")
-    ]
-    newest = max((each.at for each in counts if each.kind in _RESULTS), default=0)
-    turn = max((at for at in turns if at < newest), default=-1)
-
-    return [each for each in counts if each.at > turn]
 
 
 # Exit codes
@@ -209,7 +206,21 @@ def _nothing_ran(
     if not any(token.kind != MARK for token in tokens):
         return True
 
-    spans = _hopes(tokens)
+    # Where the text states that nothing ran, or that something should pass.
+    hopes = [
+        _phrase_at(tokens, at) or _hope_at(tokens, at)
+        for at, token in enumerate(tokens)
+        if token.kind in (WORD, NUMBER)
+    ]
+    spans = [span for span in hopes if span is not None]
+
+    # "Skipped" at the beginning of a text, if it is the whole statement.
+    begin = next((at for at, token in enumerate(tokens) if token.kind != MARK), 0)
+    if _word(tokens, begin) in vocabulary.LEFT_OUT:
+        after = tokens[begin + 1] if begin + 1 < len(tokens) else None
+        if after is None or after.kind != WORD or after.text in vocabulary.AFTER_LEFT_OUT:
+            spans.append(range(begin, begin + 1))
+
     return (
         bool(spans)
         and not _is_positive(tokens, spans)
@@ -224,25 +235,6 @@ def _is_positive(tokens: Sequence[Token], spans: Sequence[range]) -> bool:
         token.kind == WORD and token.text in POSITIVE and at not in spoken_for
         for at, token in enumerate(tokens)
     )
-
-
-def _hopes(tokens: Sequence[Token]) -> list[range]:
-    """Return where the text states that nothing ran, or that something should pass."""
-    found = [
-        _phrase_at(tokens, at) or _hope_at(tokens, at)
-        for at, token in enumerate(tokens)
-        if token.kind in (WORD, NUMBER)
-    ]
-    spans = [span for span in found if span is not None]
-
-    # "Skipped" at the beginning of a text, if it is the whole statement.
-    begin = next((at for at, token in enumerate(tokens) if token.kind != MARK), 0)
-    if _word(tokens, begin) in vocabulary.LEFT_OUT:
-        after = tokens[begin + 1] if begin + 1 < len(tokens) else None
-        if after is None or after.kind != WORD or after.text in vocabulary.AFTER_LEFT_OUT:
-            spans.append(range(begin, begin + 1))
-
-    return spans
 
 
 def _phrase_at(tokens: Sequence[Token], at: int) -> range | None:

@@ -89,7 +89,17 @@ def _tokens(text: str) -> list[Token]:
             in_number = True
             continue
 
-        found = _split(piece)
+        if piece in _ARROWS:
+            found = [Token(MARK, "→")]
+        elif piece in _TICKS:
+            found = [Token(WORD, _TICKS[piece])]
+        else:
+            # A full stop after a word ends a sentence; the other marks around it say nothing.
+            core = piece.rstrip(".'’-")
+            dots = [Token(MARK, ".")] if "." in piece[len(core) :] else []
+            core = core.lstrip("-'’~+")
+            found = [_token(core), *dots] if core else dots or [Token(MARK, piece[0])]
+
         if in_number and found[0].kind == NUMBER:
             number = tokens.pop().number * 1000 + found[0].number
             found[0] = Token(NUMBER, str(number), number)
@@ -114,20 +124,6 @@ def _goes_on_with_thousands(text: str, at: int, tokens: list[Token]) -> bool:
         and digits.isascii()
         and not after.isalnum()
     )
-
-
-def _split(piece: str) -> list[Token]:
-    if piece in _ARROWS:
-        return [Token(MARK, "→")]
-    if piece in _TICKS:
-        return [Token(WORD, _TICKS[piece])]
-
-    core = piece.rstrip(".'’-")
-    dots = [Token(MARK, ".")] if "." in piece[len(core) :] else []
-    core = core.lstrip("-'’~+")
-    if not core:
-        return dots or [Token(MARK, piece[0])]
-    return [_token(core), *dots]
 
 
 def _token(core: str) -> Token:

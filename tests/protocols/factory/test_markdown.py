@@ -4,7 +4,7 @@ import pytest
 
 from goop_mcp import Expectations
 from goop_mcp.protocols.factory import Reply
-from goop_mcp.protocols.factory.model import Status, Verdict
+from goop_mcp.protocols.factory.model import CriticVerdict, Status
 from tests.protocols.json_replies import judge, judge_both, read_case, the_finding, weighty_rules
 from tests.requirements import requirement
 
@@ -71,13 +71,13 @@ def test_failure_is_read_with_its_reason() -> None:
 def test_review_is_read_with_its_verdict() -> None:
     blocked, passed = read(BLOCKING), read("## Review complete - PASS\n\nSummary: All is met.\n")
 
-    assert blocked.verdict is Verdict.BLOCKING
+    assert blocked.verdict is CriticVerdict.BLOCKING
     assert blocked.blocking_issues is not None
     assert [(each.id, each.title) for each in blocked.blocking_issues] == [
         ("B1", "No memory defined"),
         ("B2", "Paths differ"),
     ]
-    assert passed.verdict is Verdict.PASS
+    assert passed.verdict is CriticVerdict.PASS
 
 
 def test_items_below_a_question_are_its_options() -> None:

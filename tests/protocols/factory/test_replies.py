@@ -17,13 +17,13 @@ from goop_mcp.protocols.factory.model import (
     ERROR_TYPES,
     HINTS,
     BlockingIssue,
+    CriticVerdict,
     Deliverable,
     ErrorDetail,
+    FactoryQuestion,
     PartialWork,
-    Question,
     Status,
 )
-from goop_mcp.protocols.factory.model import Verdict as CriticVerdict
 from tests.protocols.json_replies import (
     JsonCase,
     judge,
@@ -338,7 +338,7 @@ DELIVERABLES = st.builds(
 
 
 QUESTION = st.builds(
-    Question,
+    FactoryQuestion,
     id=WORDS.map(lambda word: f"q{word}"),
     question=WORDS,
     context=st.none() | WORDS,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from goop_mcp.protocols.factory.model import Reply, Status, Verdict
+from goop_mcp.protocols.factory.model import CriticVerdict, Reply, Status
 from goop_mcp.validation.check_texts import judge_claim, summary_failure
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
@@ -205,7 +205,7 @@ def _contradicting_texts(reply: Reply, _expected: Expectations) -> list[Hit | Pr
             )
 
     # A review that blocks succeeded as a review, and failures are what it has to report.
-    if reply.verdict is Verdict.BLOCKING:
+    if reply.verdict is CriticVerdict.BLOCKING:
         contradictions = []
 
     return [*contradictions, *without_result]

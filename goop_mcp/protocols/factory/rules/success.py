@@ -1,6 +1,6 @@
 """Rules about a success: what was delivered, how sure the agent is, what comes next."""
 
-from goop_mcp.protocols.factory.model import CONFIDENCES, Reply, Status, Verdict
+from goop_mcp.protocols.factory.model import CONFIDENCES, CriticVerdict, Reply, Status
 from goop_mcp.protocols.factory.samples import BLOCKING_REPLY, CRITIC_REPLY, NOTED_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
@@ -177,8 +177,8 @@ UNKNOWN_NEXT_ACTION = SUCCESS_RULES.add(
 )
 def _next_action_contradicts_verdict(reply: Reply, _expected: Expectations) -> Hit | None:
     hint = reply.next_action or ""
-    blocked = reply.verdict is Verdict.BLOCKING and hint == "proceed_to_build"
-    passed = reply.verdict is Verdict.PASS and hint.startswith("return_to_")
+    blocked = reply.verdict is CriticVerdict.BLOCKING and hint == "proceed_to_build"
+    passed = reply.verdict is CriticVerdict.PASS and hint.startswith("return_to_")
     if not blocked and not passed:
         return None
     return Hit(

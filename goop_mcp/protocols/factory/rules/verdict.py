@@ -1,6 +1,6 @@
 """Rules about the verdict of a critic."""
 
-from goop_mcp.protocols.factory.model import Reply, Verdict
+from goop_mcp.protocols.factory.model import CriticVerdict, Reply
 from goop_mcp.protocols.factory.samples import BLOCKING_REPLY, CRITIC_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity
@@ -38,7 +38,7 @@ UNKNOWN_VERDICT = VERDICT_RULES.add(
 )
 def _blocking_without_issues(reply: Reply, _expected: Expectations) -> Hit | None:
     if (
-        reply.verdict is not Verdict.BLOCKING
+        reply.verdict is not CriticVerdict.BLOCKING
         or reply.blocking_issues
         or "blocking_issues" in reply.unreadable
     ):
@@ -65,7 +65,7 @@ def _blocking_without_issues(reply: Reply, _expected: Expectations) -> Hit | Non
     ),
 )
 def _pass_with_issues(reply: Reply, _expected: Expectations) -> Hit | None:
-    if reply.verdict is not Verdict.PASS or not reply.blocking_issues:
+    if reply.verdict is not CriticVerdict.PASS or not reply.blocking_issues:
         return None
 
     count = len(reply.blocking_issues)

@@ -92,20 +92,6 @@ def read_legacy_json(
 ) -> ParseResult:
     """Convert the object in `block`."""
     values = load_object(text[block.start : block.end], depth=limits.depth) or {}
-    report = _from_legacy(values, expected)
-    problems = template_left((f"/{key}", text) for key in values for text in _texts(values, key))
-
-    return converted(
-        report,
-        problems,
-        LEGACY_RESPONSE,
-        "the JSON of protocol 0.1.3",
-        start=block.start,
-        expected=expected,
-    )
-
-
-def _from_legacy(values: Mapping[str, Any], expected: Expectations) -> Report:
     status = _LEGACY_STATUS[values["status"]]
     summary = clean(without_forbidden(values["summary"]))
     created, modified = _texts(values, "files_created"), _texts(values, "files_modified")
@@ -120,7 +106,7 @@ def _from_legacy(values: Mapping[str, Any], expected: Expectations) -> Report:
     ]
     steps = "\n".join(_texts(values, "next_steps"))
 
-    return Report(
+    report = Report(
         version=None,
         status=status,
         agent=expected_agent(expected),
@@ -141,6 +127,16 @@ def _from_legacy(values: Mapping[str, Any], expected: Expectations) -> Report:
         extensions=tuple(
             [Extension(name="notes", content=note) for note in _texts(values, "notes")]
         ),
+    )
+    problems = template_left((f"/{key}", text) for key in values for text in _texts(values, key))
+
+    return converted(
+        report,
+        problems,
+        LEGACY_RESPONSE,
+        "the JSON of protocol 0.1.3",
+        start=block.start,
+        expected=expected,
     )
 
 

@@ -64,7 +64,7 @@ def _bad_agent_name(report: Report, expected: Expectations) -> Hit | None:
     id="goop_report/unknown-agent",
     lenient=Severity.INFO,
     strict=Severity.INFO,
-    catches="well-formed agent name that no known package version has",
+    catches="well-formed agent name that no known GoopSpec release has",
     why="Projects add agents of their own.",
     fix="Nothing to do unless the name is a slip.",
     requirements=("G-11",),
@@ -74,7 +74,7 @@ def _unknown_agent(report: Report, _expected: Expectations) -> Hit | None:
     if not report.agent or report.agent in KNOWN_AGENTS or not is_agent_name(report.agent):
         return None
     return Hit(
-        message=f"agent {excerpt(report.agent, 60)} is in no known package version",
+        message=f"agent {excerpt(report.agent, 60)} is in no known GoopSpec release",
         path=_PATH,
         found=excerpt(report.agent),
     )

@@ -79,7 +79,7 @@ def _no_next_action(report: Report, _expected: Expectations) -> Hit | None:
     id="goop_report/blocked-without-next-action",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="BLOCKED and no next_action (the seed's own example)",
+    catches="BLOCKED and no next_action, as in the specification's own example",
     why="A blocked task goes to the user anyway; naming who can help makes it quicker.",
     fix='Name who can unblock you: <next_action agent="user">…</next_action>.',
     requirements=("G-46",),
@@ -223,7 +223,7 @@ def _bad_next_command(report: Report, _expected: Expectations) -> Hit | None:
     id="goop_report/unknown-command",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="no package version has this command",
+    catches="no known GoopSpec release has this command",
     why="The host would answer that it does not know the command.",
     fix="Write a command the package has, such as /goop-execute.",
     requirements=("G-35",),
@@ -241,7 +241,7 @@ def _unknown_command(report: Report, _expected: Expectations) -> Hit | None:
     if command is None or command in KNOWN_COMMANDS:
         return None
     return Hit(
-        message=f"command {excerpt(command, 60)} is in no known package version",
+        message=f"command {excerpt(command, 60)} is in no known GoopSpec release",
         path=_COMMAND,
         found=excerpt(command),
     )

@@ -1,6 +1,6 @@
 """Rules about contradictory answers (D-93): counts, criteria, percentages, next steps, checks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from goop_mcp.protocols.speckit.model import Response, Status, Values, plain_agent
 from goop_mcp.protocols.speckit.result_values import items, number, section
@@ -73,24 +73,6 @@ def _against_counts(details: Values) -> list[tuple[str, str]]:
             return [("passed", f"{passed:g} of {total:g} passed{left_out}")]
 
     return []
-
-
-def _parts_of_implement(result: Values) -> Iterator[tuple[str, str, str]]:
-    if number(result, "completion_percentage") != _ALL:
-        return
-
-    for name, state in section(result, "implementation_phases").items():
-        if isinstance(state, str) and state.strip().lower() in _UNDONE_PHASES:
-            what = (
-                f"completion_percentage is 100, but phase {excerpt(name, 40)} is"
-                f" {excerpt(state, 40)}"
-            )
-            yield what, f"implementation_phases/{escape_pointer(name)}", excerpt(state)
-
-    passed, total = number(result, "tests_passed"), number(result, "tests_total")
-    if passed is not None and total is not None and passed < total:
-        what = f"completion_percentage is 100, but {passed:g} of {total:g} tests passed"
-        yield what, "tests_passed", f"{passed:g}"
 
 
 # Texts of checks
@@ -194,8 +176,20 @@ def _criterion_contradicts_status(response: Response, _expected: Expectations) -
                 if status in ("FAILED", "NOT_TESTED"):
                     what = f"overall_status is PASSED, but a criterion is {status}"
                     parts.append((what, f"success_criteria/{place}/status", str(status)))
-        case "implement":
-            parts = list(_parts_of_implement(result))
+        case "implement" if number(result, "completion_percentage") == _ALL:
+            for name, state in section(result, "implementation_phases").items():
+                if isinstance(state, str) and state.strip().lower() in _UNDONE_PHASES:
+                    what = (
+                        f"completion_percentage is 100, but phase {excerpt(name, 40)} is"
+                        f" {excerpt(state, 40)}"
+                    )
+                    path = f"implementation_phases/{escape_pointer(name)}"
+                    parts.append((what, path, excerpt(state)))
+
+            passed, total = number(result, "tests_passed"), number(result, "tests_total")
+            if passed is not None and total is not None and passed < total:
+                what = f"completion_percentage is 100, but {passed:g} of {total:g} tests passed"
+                parts.append((what, "tests_passed", f"{passed:g}"))
         case "review":
             compliance = section(result, "constitution_compliance")
             failed = number(compliance, "failed")
