@@ -52,7 +52,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except click.UsageError as error:
-        complain(_usage_message(error))
+        # click's message in the form of our own: lower case, one sentence, what to do. It lists
+        # choices on lines of their own.
+        message = " ".join(error.format_message().split()).rstrip(".")
+        message = message.replace(". Choose from: ", "; choose from ")
+        message = message[:1].lower() + message[1:].replace(". Did you mean", "; did you mean")
+        if not message.endswith("?"):
+            path = "goop-mcp" if error.ctx is None else error.ctx.command_path
+            message = f"{message}; see {path} --help"
+
+        complain(message)
         return error.exit_code
     except click.ClickException as error:
         complain(error.format_message())
@@ -62,16 +71,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
     return code if isinstance(code, int) else 0
-
-
-def _usage_message(error: click.UsageError) -> str:
-    """Return click's message in the form of our own: lower case, one sentence, what to do."""
-    # click lists choices on lines of their own.
-    message = " ".join(error.format_message().split()).rstrip(".")
-    message = message.replace(". Choose from: ", "; choose from ")
-    message = message[:1].lower() + message[1:].replace(". Did you mean", "; did you mean")
-    if message.endswith("?"):
-        return message
-
-    path = "goop-mcp" if error.ctx is None else error.ctx.command_path
-    return f"{message}; see {path} --help"

@@ -91,7 +91,7 @@ _SELECT: Final = click.option(
     multiple=True,
     metavar="RULES",
     shell_complete=completing(_rules_and_families),
-    help="Apply only these rules or families, such as goop_report. Repeat, or divide by commas.",
+    help="Apply only these rules or families, such as goop_report. Repeat, or separate by commas.",
 )
 _IGNORE: Final = click.option(
     "--ignore",
@@ -227,8 +227,8 @@ def check(
     """Validate the envelope in each FILE, in the files of each FOLDER, or in standard input.
 
     Exit code: 0 accepted, 1 any rejected, 2 a file could not be read, or a usage error. An empty
-    file is a reply without an envelope: rejected. Of a FOLDER, the files are read that end with
-    .json, .md, .txt or .xml.
+    file is a reply without an envelope: rejected. In a FOLDER, files that end with .json, .md, .txt
+    or .xml are read.
     """
     named = _named(files, report)
     _refuse_contradictions(

@@ -60,15 +60,15 @@ def _values(
 @click.option(
     "--parallel", type=click.IntRange(1, 1_000), metavar="N", help="Tasks at once in this process."
 )
-@click.option("--resume", "again", flag_value="resume", help="Go on with the open run.")
+@click.option("--resume", "again", flag_value="resume", help="Resume the unfinished run.")
 @click.option(
-    "--new", "again", flag_value="new", help="Begin another run although one is not done."
+    "--new", "again", flag_value="new", help="Start a new run even if another one is unfinished."
 )
 @click.option(
     "--trust",
     metavar="DIGEST",
     multiple=True,
-    help="Let this graph run; --check prints its digest. Several with --runner-only.",
+    help="Allow the graph with this digest; --check prints it. Repeat with --runner-only.",
 )
 @click.option("--runner-only", is_flag=True, help="Take tasks of all open runs of the database.")
 @click.option(
@@ -107,18 +107,18 @@ def delegate(
     database: str | None,
     project_id: str | None,
 ) -> int:
-    """Carry out GRAPH, a file in TOML or JSON: agents, tasks, what they need, and limits.
+    """Run GRAPH, a file in TOML or JSON: agents, tasks, what they need, and limits.
 
     Everything is kept in the project's database: a run that was interrupted or killed goes on with
     `goop-mcp runs resume`. `goop-mcp schema graph` prints the form of the file.
 
-    With --runner-only, no GRAPH: this process works on the tasks of every open run in the database,
-    next to any number of others on any machines, until SIGTERM or Ctrl-C. The first lets the calls
-    under way end, a second one gives their tasks back at once.
+    With --runner-only and no GRAPH, this process takes tasks of every open run in the database
+    until SIGTERM or Ctrl-C; any number of such processes can run, on any machine. The first signal
+    lets running calls end, a second one gives their tasks back at once.
 
-    Exit code: 0 finished, or the graph is good, or the runner was stopped, 1 a task failed, or the
-    graph cannot be run, 2 a usage error, 3 a person has to decide or to trust the graph, 4
-    cancelled, 130 interrupted.
+    Exit code: 0 finished (with --check: the graph is valid; with --runner-only: stopped); 1 a task
+    failed or the graph cannot be run; 2 a usage error; 3 a person has to decide or to trust the
+    graph; 4 cancelled; 130 interrupted.
     """
     _refuse_wrong_call(check=check, plan=plan, form=form)
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)

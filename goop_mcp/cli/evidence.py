@@ -1,7 +1,6 @@
 """`goop-mcp evidence`: recorded runs, and what the claims of a recorded report rest on."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from goop_mcp.cli.pages import show_page
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.streams import complain, emit_json, show, standard_input
 from goop_mcp.context import AppContext
-from goop_mcp.evidence.recorded_runs import RecordedRun
 from goop_mcp.messages.quoting import line, without_controls
 from goop_mcp.recording.tree_digest import folder_of_project
 from goop_mcp.services.recorded_reports import (
@@ -46,7 +44,7 @@ class _Evidence(Subcommands):
 @click.group(
     cls=_Evidence,
     no_args_is_help=False,
-    short_help="List recorded runs, and show what claims rest on.",
+    short_help="List recorded checks, and show what claims rest on.",
 )
 def evidence() -> None:
     """List, export, verify and remove recorded runs, and show what claims of reports rest on.
@@ -98,19 +96,6 @@ def explain(
 # Recorded runs
 
 
-@contextmanager
-def _application(
-    project: str | None, database: str | None, project_id: str | None
-) -> Iterator[AppContext]:
-    """Open the database that keeps the runs of the folder, as goop-mcp run finds it."""
-    folder = project_folder(project)
-    if project is None and folder == Path.cwd().resolve():
-        folder = folder_of_project(folder)
-    home = services.recorded_runs.project_of_runs(folder)
-    with opened_application(str(home), database=database, project_id=project_id) as application:
-        yield application
-
-
 def _places(command: Callable[..., int]) -> Callable[..., int]:
     """Add the options that say which project and database, and the form of the output."""
 
@@ -122,8 +107,14 @@ def _places(command: Callable[..., int]) -> Callable[..., int]:
         project_id: str | None,
         **given: object,
     ) -> int:
-        with _application(project, database, project_id) as application:
-            folder = project_folder(project)
+        folder = home = project_folder(project)
+        # The database that keeps the runs of the folder is found as goop-mcp run finds it.
+        if project is None and home == Path.cwd().resolve():
+            home = folder_of_project(home)
+
+        home = services.recorded_runs.project_of_runs(home)
+        opened = opened_application(str(home), database=database, project_id=project_id)
+        with opened as application:
             try:
                 return command(application, folder, **given)
             except services.recorded_runs.RunNotFoundError as error:
@@ -153,7 +144,20 @@ def list_(
         return 0
 
     for run in runs:
-        show(f"{_line_of(run)}\n")
+        # Nothing else that such a record says is shown.
+        if run.mac_state == "wrong":
+            show(f"{run.id}  its record was changed, and proves nothing\n")
+            continue
+
+        tree = f"tree {run.after.digest[:_SHORT]}" if run.after.digest else "bound to no files"
+        moved = ", files changed while it ran" if run.tree_moved else ""
+        key = ", recorded on another machine" if run.mac_state == "unknown key" else ""
+        # Of a run that executed nothing, that is the reason.
+        why = f": {run.why}" if run.why and run.outcome != "nothing" else ""
+        outcome = services.run_check.shown_outcome(run)
+        text = f"{run.name} {outcome}{why} ({tree}{moved}{key})"
+        show(f"{run.id}  {run.started_at}  {line(text, longest=200)}\n")
+
     if not runs:
         show("No run is recorded. Record one: goop-mcp run --name tests -- pytest -q\n")
 
@@ -284,17 +288,3 @@ def remove(
     show(f"Removed {removed} recorded runs.\n")
 
     return 0
-
-
-def _line_of(run: RecordedRun) -> str:
-    if run.mac_state == "wrong":
-        return f"{run.id}  its record was changed, and proves nothing"
-
-    tree = f"tree {run.after.digest[:_SHORT]}" if run.after.digest else "bound to no files"
-    moved = ", files changed while it ran" if run.tree_moved else ""
-    key = ", recorded on another machine" if run.mac_state == "unknown key" else ""
-    # Of a run that executed nothing, that is the reason.
-    why = f": {run.why}" if run.why and run.outcome != "nothing" else ""
-    outcome = services.run_check.shown_outcome(run)
-    text = f"{run.name} {outcome}{why} ({tree}{moved}{key})"
-    return f"{run.id}  {run.started_at}  {line(text, longest=200)}"

@@ -135,7 +135,23 @@ def _install(
     if all(change.action is InstallAction.KEEP for change in changes):
         show("Nothing had to be changed.\n")
     else:
-        show(_next_steps(registration, launch, instructions=block is not None))
+        show(
+            f"{registration.host.title} starts it as: {shlex.join(launch.words)}\n"
+            f"  because {launch.why}\n"
+        )
+        if registration.scope is Scope.PROJECT and PurePath(launch.command).is_absolute():
+            show(
+                "  Others who share these files lack that path; if all have goop-mcp on their PATH:"
+                " --command goop-mcp\n"
+            )
+
+        if block is None and registration.instructions() is not None:
+            show(
+                "To give agents the rules as well: --instructions, or paste the output of"
+                " `goop-mcp prompt`.\n"
+            )
+
+        show(f"{registration.host.then}\n")
 
     if registration.tasks and not read_policy(str(registration.project))[0].tasks:
         show(f'The check of tasks begins with "tasks": true in {FILE}.\n')
@@ -165,24 +181,3 @@ def _launch(words: str | None, *, portable: bool) -> Launch:
         ) from None
 
     return Launch(command=command, arguments=tuple(arguments), why="it was given with --command")
-
-
-def _next_steps(registration: Registration, launch: Launch, *, instructions: bool) -> str:
-    """Return the registered command with its reason, and what is left to do."""
-    text = (
-        f"{registration.host.title} starts it as: {shlex.join(launch.words)}\n"
-        f"  because {launch.why}\n"
-    )
-    if registration.scope is Scope.PROJECT and PurePath(launch.command).is_absolute():
-        text += (
-            "  Others who share these files lack that path; if all have goop-mcp on their PATH:"
-            " --command goop-mcp\n"
-        )
-
-    if not instructions and registration.instructions() is not None:
-        text += (
-            "To give agents the rules as well: --instructions, or paste the output of"
-            " `goop-mcp prompt`.\n"
-        )
-
-    return f"{text}{registration.host.then}\n"

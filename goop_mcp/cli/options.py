@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from goop_mcp.store.interface import Store
-    from goop_mcp.validation.rules import Rule
 
 __all__ = [
     "COLOUR",
@@ -80,12 +79,6 @@ def _known_protocol(_context: click.Context, _option: click.Parameter, name: str
     if name not in _protocols():
         raise UnknownNameError("protocol", name, _protocols())
     return name
-
-
-def _loaded(
-    _context: click.Context, _option: click.Parameter, named: "tuple[str, ...]"
-) -> "tuple[Rule, ...]":
-    return services.load_rules.load_rules(named) if named else ()
 
 
 def judging() -> "AbstractContextManager[object]":
@@ -225,7 +218,10 @@ RULES = click.option(
     "rules",
     multiple=True,
     metavar="WHERE",
-    callback=_loaded,
+    # Looking for rules takes a module that few commands need.
+    callback=lambda _context, _option, named: (
+        services.load_rules.load_rules(named) if named else ()
+    ),
     help=(
         "Also apply custom rules: FILE.py or package.module, and :NAME unless it is RULES."
         " Runs that code."

@@ -26,7 +26,7 @@ COMMANDS: Final = {
     "stats": "Print statistics of the agents: failures, retries, adoption.",
     "reports": "Read recorded reports, record or build one.",
     "run": "Run a check and record how it ended, on which files.",
-    "evidence": "List recorded runs, and show what claims rest on.",
+    "evidence": "List recorded checks, and show what claims rest on.",
     "init": "Create the documents of a project.",
     "memory": "Save, find and forget what agents learned.",
     "backup": "Write the database to one file.",
@@ -53,7 +53,11 @@ class Program(click.Group):
         """Return the names in the order in which a reader needs them."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        cmd_name: str,
+    ) -> click.Command | None:
         """Return the command `cmd_name`, or None when there is none."""
         if cmd_name not in COMMANDS:
             return None
@@ -67,7 +71,11 @@ class Program(click.Group):
             raise UnknownNameError("command", args[0], COMMANDS)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
         """Write the list of commands without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))

@@ -42,7 +42,7 @@ class _Project(Subcommands):
 def project() -> None:
     """Take a project through its phases and rounds, or print where it is.
 
-    What needs a person asks on the terminal. Without one it is refused, and stays listed in
+    Steps that need a person ask on the terminal. Without one they are refused, and stay listed in
     goop-mcp status until somebody runs it on a terminal or answers it at an MCP client.
 
     Exit code: 0 done, or nothing was to do; 1 refused, or not possible; 2 a usage error, or the
@@ -76,7 +76,14 @@ def _step(command: Callable[..., ProjectStep]) -> Callable[..., int]:
         if form == "json":
             emit_json(result.to_dict())
         else:
-            show_page(_page(result), colour=colour)
+            # The message of the step, then remarks and the way back.
+            lines = [f"- {finding.message}" for finding in result.findings]
+            lines += [f"- {remark}" for remark in result.remarks]
+            if result.undo and result.status == "done":
+                lines.append(f"- To take it back: {result.undo}")
+
+            parts = [result.message.rstrip(), *(["\n".join(lines)] if lines else [])]
+            show_page("\n\n".join(parts) + "\n", colour=colour)
 
         return _CODES[result.status]
 
@@ -139,16 +146,6 @@ def _answer(choice: str) -> bool | None:
                 complain("answer y or n")
 
     return None
-
-
-def _page(result: StepResult) -> str:
-    """Return the result as Markdown: its message, then remarks and the way back."""
-    lines = [f"- {finding.message}" for finding in result.findings]
-    lines += [f"- {remark}" for remark in result.remarks]
-    if result.undo and result.status == "done":
-        lines.append(f"- To take it back: {result.undo}")
-
-    return "\n\n".join([result.message.rstrip(), *(["\n".join(lines)] if lines else [])]) + "\n"
 
 
 project.add_command(init)

@@ -13,12 +13,12 @@ _WIDEST_NAME = 30
 _INSTRUCTIONS = "instructions"
 
 
-def _names() -> list[str]:
-    return [each.name for each in list_prompts()]
-
-
 @click.command(short_help="Print the instructions for agents, or another prompt.")
-@click.argument("name", required=False, shell_complete=completing(_names))
+@click.argument(
+    "name",
+    required=False,
+    shell_complete=completing(lambda: [each.name for each in list_prompts()]),
+)
 @click.option(
     "--set",
     "pairs",

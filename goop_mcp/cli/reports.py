@@ -74,10 +74,10 @@ class _Reports(Subcommands):
     cls=_Reports, no_args_is_help=False, short_help="Read recorded reports, record or build one."
 )
 def reports() -> None:
-    """Read recorded reports again, withdraw one, record a reply, or build a new one.
+    """List and show recorded reports, withdraw one, record the report in a reply, or build one.
 
-    Exit code: 0 done, or nothing was to do; 1 not done, because there is no such report or its
-    round is closed; 2 a usage error, or the database cannot be used.
+    Exit code: 0 done, or nothing to do; 1 not done: there is no such report, its round is closed,
+    or the report is not accepted; 2 a usage error, or the database cannot be used.
     """
 
 

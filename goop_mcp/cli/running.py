@@ -20,7 +20,6 @@ from goop_mcp.delegation.agents import agent_makers, commands_of
 from goop_mcp.delegation.dispatch import Dispatcher, LeaseDispatcher, RunnerMaker
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger
-from goop_mcp.delegation.run_views import RunView
 from goop_mcp.delegation.runner import Runner
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.trusting import is_trusted_graph, trust_graph
@@ -119,7 +118,15 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
         final = read_view(application.store, run)
 
     if form == "text":
-        _show_end(final)
+        show("\n" if terminal_width() is None else "")
+        show_run_lines(final)
+        # What a person has to do before the run goes on.
+        for task in final.waiting_for:
+            answers = "|".join(task.answers or ("retry", "accept", "fail"))
+            show(f"\n{task.message}\n  goop-mcp runs answer {final.id} {task.id} {answers}\n")
+        if final.waiting_for:
+            show(f"then: goop-mcp runs resume {final.id}\n")
+
     if interrupted and final.state not in RUN_ENDED:
         complain(f"interrupted; `goop-mcp runs resume {run}` goes on")
         return _INTERRUPTED
@@ -237,17 +244,6 @@ async def _run_until_signal(run: Callable[[], Awaitable[object]], stop: Callable
         group.cancel_scope.cancel()
 
     return interrupted
-
-
-def _show_end(view: RunView) -> None:
-    """Print the table of a run, and what a person has to do."""
-    show("\n" if terminal_width() is None else "")
-    show_run_lines(view)
-    for task in view.waiting_for:
-        answers = task.answers or ("retry", "accept", "fail")
-        show(f"\n{task.message}\n  goop-mcp runs answer {view.id} {task.id} {'|'.join(answers)}\n")
-    if view.waiting_for:
-        show(f"then: goop-mcp runs resume {view.id}\n")
 
 
 def run_detached(settings: Settings, run: str, *, parallel: int | None) -> int:

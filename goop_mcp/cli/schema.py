@@ -15,12 +15,12 @@ __all__ = ["schema"]
 _WIDEST_NAME = 30
 
 
-def _protocols() -> list[str]:
-    return list(dict.fromkeys(each.protocol for each in list_schemas()))
-
-
 @click.command(short_help="List the schemas, or print one.")
-@click.argument("protocol", required=False, shell_complete=completing(_protocols))
+@click.argument(
+    "protocol",
+    required=False,
+    shell_complete=completing(lambda: [*dict.fromkeys(each.protocol for each in list_schemas())]),
+)
 @click.option("--version", metavar="V", help="The envelope's version; the newest is the default.")
 @click.option(
     "--install", is_flag=True, help="Copy the schemas to where the project's tools look for them."

@@ -9,7 +9,7 @@ from goop_mcp.evidence.runners import (
     ANY_KIND,
     KIND_WORDS,
     SCRIPT_WORDS,
-    Runner,
+    CheckProgram,
     kinds_of_script,
     runner_of,
     script_of,
@@ -267,7 +267,7 @@ def _parts(command: ObservedCommand) -> Sequence[Part] | None:
 
     # `bash -c '…'` without a shell around it is the line of that shell all the same.
     if name_of(known.words[0]) in ("bash", "sh", "zsh", "dash", "ksh", "eval"):
-        line = " ".join(_quoted(argument) for argument in command.argv)
+        line = " ".join("'" + argument.replace("'", "'\\''") + "'" for argument in command.argv)
         return _parts_of_line(line, best_reader(line))
     return (Part(known.words, known.variables, proven=True, alone=True),)
 
@@ -276,10 +276,6 @@ def _parts(command: ObservedCommand) -> Sequence[Part] | None:
 def _parts_of_line(line: str, read: Callable[[str], Script]) -> Sequence[Part] | None:
     # Agents repeat the same few lines.
     return parts_of(line, read)
-
-
-def _quoted(argument: str) -> str:
-    return "'" + argument.replace("'", "'\\''") + "'"
 
 
 def _git_command(arguments: Sequence[str]) -> str:
@@ -356,7 +352,8 @@ def _runs(started: _Started) -> Iterator[Run]:
     # What a variable or a pattern becomes is not known here.
     if words in started.named and all(word.literal for word in started.part.words):
         kinds = started.named[words]
-        row = Runner(" ".join((name, *arguments))[:_LINE_CHARACTERS], kinds, vacuous=frozenset())
+        shown = " ".join((name, *arguments))[:_LINE_CHARACTERS]
+        row = CheckProgram(shown, kinds, vacuous=frozenset())
         for kind in kinds:
             yield _run_of(started, row, kind)
         return
@@ -366,11 +363,25 @@ def _runs(started: _Started) -> Iterator[Run]:
         scripts, names = script
         shown = " ".join((name, *names))[:_LINE_CHARACTERS]
         kinds = kinds_of_script(scripts, names)
-        row = Runner(shown, kinds, scripts.sources, vacuous=scripts.vacuous)
+        row = CheckProgram(shown, kinds, scripts.sources, vacuous=scripts.vacuous)
         for kind in kinds:
-            yield from (
-                _of_any_kind(started, row) if kind == ANY_KIND else (_run_of(started, row, kind),)
-            )
+            if kind != ANY_KIND:
+                yield _run_of(started, row, kind)
+                continue
+
+            # What a script such as `make check` runs is not known, so that of other kinds only
+            # what it printed counts.
+            vacuous = _is_vacuous(started, row)
+            yield Run(started.command, row.name, arguments, (ANY_KIND,), vacuous=vacuous)
+            for each in ("tests", "lint", "typecheck", "format"):
+                run = _run_of(started, row, each)
+                # The status may be that of another program of the script: only a summary accuses.
+                if (
+                    run.summary is not None
+                    and run.summary.seen
+                    and (run.outcome != "failed" or run.summary.failure is not None)
+                ):
+                    yield run
 
     elif name in ("echo", "printf"):
         # A text with the counts of a runner, printed by the agent itself.
@@ -379,29 +390,14 @@ def _runs(started: _Started) -> Iterator[Run]:
             yield Run(started.command, name, arguments, ("tests",), vacuous=True)
 
 
-def _of_any_kind(started: _Started, row: Runner) -> Iterator[Run]:
-    """Yield the runs of a script such as `make check`: of those kinds whose summary it printed."""
-    vacuous = _is_vacuous(started, row)
-    yield Run(started.command, row.name, started.arguments, (ANY_KIND,), vacuous=vacuous)
-    # What such a script runs is not known, so that only what it printed counts.
-    for kind in ("tests", "lint", "typecheck", "format"):
-        run = _run_of(started, row, kind)
-        if run.summary is None or not run.summary.seen:
-            continue
-
-        # The status may be that of another program of the script: only a summary accuses.
-        if run.outcome != "failed" or run.summary.failure is not None:
-            yield run
-
-
-def _is_vacuous(started: _Started, row: Runner) -> bool:
+def _is_vacuous(started: _Started, row: CheckProgram) -> bool:
     arguments = started.arguments
     return bool(row.vacuous.intersection(arguments)) or (
         bool(row.needs) and not row.needs.intersection(arguments)
     )
 
 
-def _run_of(started: _Started, row: Runner, kind: str) -> Run:
+def _run_of(started: _Started, row: CheckProgram, kind: str) -> Run:
     vacuous = _is_vacuous(started, row)
     return Run(
         started.command,
@@ -414,17 +410,24 @@ def _run_of(started: _Started, row: Runner, kind: str) -> Run:
     )
 
 
-def _end_of(started: _Started, row: Runner, kind: str, *, vacuous: bool) -> Ended:
+def _end_of(started: _Started, row: CheckProgram, kind: str, *, vacuous: bool) -> Ended:
     """Return how the run ended, as far as status and output show it."""
     command, part = started.command, started.part
     # Read also where the status decides: a failure that was printed is shown to the agent.
     summary = started.summary(row.family, kind)
     outcome: Outcome = "unknown"
     why = ""
+    # A value that changes only what is printed is harmless.
+    changing = [
+        name
+        for name, value in part.variables
+        if name in CHANGE_RUNNERS
+        and not (value.literal and HARMLESS_VALUES.issuperset(value.text.split()))
+    ]
     if vacuous:
         why = "with these arguments it runs nothing"
-    elif (variable := _changing_variable(part)) is not None:
-        why = f"{variable} may change what it runs"
+    elif changing:
+        why = f"{changing[0]} may change what it runs"
     # As in `pytest | tail`, where the status is that of tail.
     elif not part.proven:
         why = "the line's exit status is not that of this command"
@@ -436,24 +439,20 @@ def _end_of(started: _Started, row: Runner, kind: str, *, vacuous: bool) -> Ende
         why = f"the exit status is that of {started.last}"
     else:
         whole = command.output_whole and len(command.output) <= SUMMARY_CHARACTERS
-        outcome = _succeeded(kind, summary, whole=whole)
+        # The counts of tests say more than the status.
+        counted = kind == "tests" and summary.seen and whole
+        if counted and summary.failure is not None and summary.result.failed:
+            outcome = "failed"
+        elif counted and summary.nothing_ran:
+            outcome = "nothing"
+        else:
+            outcome = "passed"
 
     return Ended(outcome, why, summary.failure, summary)
 
 
-def _succeeded(kind: str, summary: Summary, *, whole: bool) -> Outcome:
-    """Return the outcome of a run with status 0: the counts of tests say more than the status."""
-    if kind == "tests" and summary.seen and whole:
-        if summary.failure is not None and summary.result.failed:
-            return "failed"
-        if summary.nothing_ran:
-            return "nothing"
-
-    return "passed"
-
-
 def _ended_badly(
-    status: int, part: Part, row: Runner, kind: str, summary: Summary
+    status: int, part: Part, row: CheckProgram, kind: str, summary: Summary
 ) -> tuple[Outcome, str]:
     if kind == "coverage":
         # Tests that fail and a share that is too low end with the same status.
@@ -477,14 +476,3 @@ def _ended_badly(
     if row.family == "pytest" and status == _PYTEST_INTERRUPTED:
         return "unknown", "it was interrupted"
     return "failed", ""
-
-
-def _changing_variable(part: Part) -> str | None:
-    for name, value in part.variables:
-        # A value that changes only what is printed is harmless.
-        if name in CHANGE_RUNNERS and not (
-            value.literal and HARMLESS_VALUES.issuperset(value.text.split())
-        ):
-            return name
-
-    return None

@@ -1,6 +1,5 @@
 """Which kinds of checks a name means: "unit tests", "lint and types", "ruff"."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from goop_mcp.evidence.attribution import words_in
@@ -38,7 +37,11 @@ def kinds_of_name(name: str, text: str = "") -> tuple[str, ...]:
     if _BY_HAND.intersection(words):
         return ()
 
-    kinds = dict.fromkeys(kind for word in words for kind in _kinds_of_word(word))
+    # A word goes before its pieces: `golangci-lint` is a program, `unit-tests` two words.
+    pieces = (
+        piece for word in words for piece in ((word,) if word in KIND_WORDS else word.split("-"))
+    )
+    kinds = dict.fromkeys(KIND_WORDS[piece] for piece in pieces if piece in KIND_WORDS)
     if len(kinds) > 1:
         joined = _JOINING.intersection(words) or any(mark in name for mark in ",&+/")
         return tuple(kinds) if joined else tuple(k for k in _PRIORITY if k in kinds)[:1]
@@ -55,14 +58,3 @@ def kinds_of_name(name: str, text: str = "") -> tuple[str, ...]:
 def is_by_hand(check: "CheckClaim") -> bool:
     """Return whether the name of `check` says that a person or agent only looked."""
     return bool(_BY_HAND.intersection(words_in(check.name)))
-
-
-def _kinds_of_word(word: str) -> Iterator[str]:
-    kind = KIND_WORDS.get(word)
-    if kind is not None:
-        yield kind
-        return
-
-    for piece in word.split("-"):
-        if (kind := KIND_WORDS.get(piece)) is not None:
-            yield kind

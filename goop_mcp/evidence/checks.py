@@ -105,7 +105,30 @@ class _Judge:
     def judge(self) -> JudgedCheck:
         kinds = kinds_of(self._check)
         if not self._known or not kinds:
-            return self._unobserved(kinds)
+            detail = "" if self._known else self._why
+            if self._known and not kinds:
+                detail = "no command belongs to a check of this name"
+
+            if not self._needs_more("claimed") or (is_by_hand(self._check) and self._known):
+                return JudgedCheck(self._item("claimed", detail=detail))
+
+            because = "" if self._required == "recorded" else f"; {detail}"
+            message = (
+                f"{self._name} is reported as passed{because}; expected a run that was"
+                f" {self._required}"
+            )
+            # Where nothing could be seen, another run or text of the agent changes nothing; and no
+            # transcript is as good as a recorded run.
+            fix = (
+                how_to_record(self._check)
+                if self._required == "recorded"
+                else "Run it with one command, and name that command in the text of the check."
+                if self._known
+                else "Give the transcript of the agent, whole, or ask for claims only."
+            )
+            return JudgedCheck(
+                self._item("claimed", detail=detail), (self._problem(CHECK_REQUIRED, message, fix),)
+            )
 
         judged = [self._of_kind(kind) for kind in kinds]
         # The weakest of several kinds counts, as the check claims all of them.
@@ -113,31 +136,6 @@ class _Judge:
 
         return weakest._replace(
             problems=tuple(problem for each in judged for problem in each.problems)
-        )
-
-    def _unobserved(self, kinds: Sequence[str]) -> JudgedCheck:
-        detail = "" if self._known else self._why
-        if self._known and not kinds:
-            detail = "no command belongs to a check of this name"
-
-        if not self._needs_more("claimed") or (is_by_hand(self._check) and self._known):
-            return JudgedCheck(self._item("claimed", detail=detail))
-
-        because = "" if self._required == "recorded" else f"; {detail}"
-        message = (
-            f"{self._name} is reported as passed{because}; expected a run that was {self._required}"
-        )
-        # Where nothing could be seen, another run or text of the agent changes nothing; and no
-        # transcript is as good as a recorded run.
-        fix = (
-            how_to_record(self._check)
-            if self._required == "recorded"
-            else "Run it with one command, and name that command in the text of the check."
-            if self._known
-            else "Give the transcript of the agent, whole, or ask for claims only."
-        )
-        return JudgedCheck(
-            self._item("claimed", detail=detail), (self._problem(CHECK_REQUIRED, message, fix),)
         )
 
     def _of_kind(self, kind: str) -> JudgedCheck:
@@ -155,7 +153,37 @@ class _Judge:
 
         if last.outcome == "passed":
             return self._passed(last, kind)
-        return self._failed(last, kind, real)
+
+        what = f"{last.program} failed{_counts_of(last)}"
+        if not self._check.passed:
+            return JudgedCheck(self._item("observed", last, what))
+
+        doubt = self._history.doubt(last, kind, _last_passed(real))
+        if doubt is not None:
+            return self._not_proven(
+                kind, f"the last run of {last.program} failed, but {doubt}", last
+            )
+
+        # Another check of this kind may be reported as failed: then nothing is hidden.
+        if any(
+            not each.passed and kind in kinds_of(each)
+            for each in self._claims.checks[:_MOST_CHECKS]
+            if each is not self._check
+        ):
+            return JudgedCheck(self._item("claimed", last, f"{what}; another check reports it"))
+
+        in_task = f"{self._name} is reported as passed; the last run of {last.program} in this task"
+        if last.outcome == "nothing":
+            message = f"{in_task} executed no test"
+            item = self._item("claimed", last, f"{last.program} executed no test")
+            fix = f"Run {last.program} on tests that exist, or report that there are none."
+            return JudgedCheck(item, (self._problem(NOTHING_EXECUTED, message, fix),))
+
+        rule = EXPLAINED_FAILURE if _EXPLAINED & self._words else CHECK_FAILED
+        fix = "Fix them and run it again, or report PARTIAL."
+        message = f"{in_task} failed{_counts_of(last)}"
+
+        return JudgedCheck(self._item("claimed", last, what), (self._problem(rule, message, fix),))
 
     # The runs of the check
 
@@ -202,15 +230,19 @@ class _Judge:
             return JudgedCheck(item)
 
         problems: list[Problem] = []
-        changed = self._changed_since(run)
-        if changed is not None:
-            message = (
-                f"{self._name} is reported as passed; {changed!r} changed after the last run of"
-                f" {run.program}; expected a run on the present files"
-            )
-            rule = CHECK_STALE if self._required == "claimed" else STALE_REQUIRED
-            fix = f"Run {run.program} again."
-            problems.append(self._problem(rule, message, fix))
+        for file in self._history.activity.files:
+            name = file.path.replace("\\", "/").rpartition("/")[2]
+            ending = name[name.rfind(".") :] if "." in name else ""
+            if file.position > run.position and file.ok and file.current and ending in run.sources:
+                message = (
+                    f"{self._name} is reported as passed; {excerpt(name, _SHOWN)!r} changed after"
+                    f" the last run of {run.program}; expected a run on the present files"
+                )
+                rule = CHECK_STALE if self._required == "claimed" else STALE_REQUIRED
+                fix = f"Run {run.program} again."
+                problems.append(self._problem(rule, message, fix))
+                # One file is reason enough to run the check again.
+                break
 
         if kind == "tests" and (differs := self._other_counts(run)) is not None:
             message, fix = f"{self._name}: {differs}", "Copy the counts that the last run printed."
@@ -223,30 +255,6 @@ class _Judge:
             problems.append(self._problem(CHECK_REQUIRED, message))
 
         return JudgedCheck(item, tuple(problems))
-
-    def _failed(self, run: Run, kind: str, runs: Sequence[Run]) -> JudgedCheck:
-        what = f"{run.program} failed{_counts_of(run)}"
-        if not self._check.passed:
-            return JudgedCheck(self._item("observed", run, what))
-
-        doubt = self._history.doubt(run, kind, _last_passed(runs))
-        if doubt is not None:
-            return self._not_proven(kind, f"the last run of {run.program} failed, but {doubt}", run)
-        if self._reported_elsewhere(kind):
-            return JudgedCheck(self._item("claimed", run, f"{what}; another check reports it"))
-
-        in_task = f"{self._name} is reported as passed; the last run of {run.program} in this task"
-        if run.outcome == "nothing":
-            message = f"{in_task} executed no test"
-            item = self._item("claimed", run, f"{run.program} executed no test")
-            fix = f"Run {run.program} on tests that exist, or report that there are none."
-            return JudgedCheck(item, (self._problem(NOTHING_EXECUTED, message, fix),))
-
-        rule = EXPLAINED_FAILURE if _EXPLAINED & self._words else CHECK_FAILED
-        fix = "Fix them and run it again, or report PARTIAL."
-        message = f"{in_task} failed{_counts_of(run)}"
-
-        return JudgedCheck(self._item("claimed", run, what), (self._problem(rule, message, fix),))
 
     def _nothing_decided(self, kind: str, runs: Sequence[Run], real: Sequence[Run]) -> JudgedCheck:
         if not self._check.passed:
@@ -275,7 +283,8 @@ class _Judge:
 
         if runs and not self._history.may_have_run(kind):
             vacuous = runs[-1]
-            what = f"{_short_line(vacuous)} proves nothing"
+            line = excerpt(without_secrets(vacuous.command.line).strip().partition("\n")[0], 60)
+            what = f"{line!r} proves nothing"
             message = f"{self._name} is reported as passed; {what}; expected a run of the check"
             fix = "Run the check itself."
             problem = self._problem(VACUOUS_COMMAND, message, fix)
@@ -296,24 +305,6 @@ class _Judge:
             return judged
         message = f"{self._name} is reported as passed; expected a run that was {self._required}"
         return judged._replace(problems=(*judged.problems, self._problem(CHECK_REQUIRED, message)))
-
-    def _reported_elsewhere(self, kind: str) -> bool:
-        """Return whether another check of this kind is reported as failed."""
-        return any(
-            not each.passed and kind in kinds_of(each)
-            for each in self._claims.checks[:_MOST_CHECKS]
-            if each is not self._check
-        )
-
-    def _changed_since(self, run: Run) -> str | None:
-        """Return the name of a source file that changed after `run`, None if none did."""
-        for file in self._history.activity.files:
-            name = file.path.replace("\\", "/").rpartition("/")[2]
-            ending = name[name.rfind(".") :] if "." in name else ""
-            if file.position > run.position and file.ok and file.current and ending in run.sources:
-                return excerpt(name, _SHOWN)
-
-        return None
 
     def _other_counts(self, run: Run) -> str | None:
         """Return how the counts of the report differ from those of all runs."""
@@ -416,7 +407,3 @@ def _counts_of(run: Run) -> str:
 
 def _fix_for(run: Run) -> str:
     return f"Run {run.program} on a line of its own, without a pipe, `|| true` or `;` after it."
-
-
-def _short_line(run: Run) -> str:
-    return repr(excerpt(without_secrets(run.command.line).strip().partition("\n")[0], 60))

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from goop_mcp.evidence.attribution import words_in
 from goop_mcp.evidence.check_kinds import is_by_hand, kinds_of
 from goop_mcp.evidence.checks import JudgedCheck, how_to_record, other_counts
@@ -161,31 +163,28 @@ class _Judge:
             newest[key] = run
 
         here = [run for run in newest.values() if self._is_here(run) and run.outcome in _DECIDED]
-        here = self._narrowed(here)
-        if len(here) == 1:
-            return self._of_run(before, here[0], cited=False)
-        if here:
-            names = ", ".join(run.id for run in here[-_MOST_TESTS:])
-            detail = f"{len(here)} recorded runs fit ({names}); name one with run=…"
-            return before._replace(item=_detailed(before.item, detail))
-
-        last = next(reversed(newest.values()), None)
-        if last is None or not self._check.passed or before.item.tier != "claimed":
-            return before
-        return self._of_run(before, last, cited=False)
-
-    def _narrowed(self, runs: list[RecordedRun]) -> list[RecordedRun]:
-        """Prefer the runs that bear the name of the check, then those whose program it names."""
+        # Runs that bear the name of the check are preferred, then those whose program it names.
         name = self._check.name.strip().casefold()
         words = frozenset(words_in(f"{self._check.name} {self._check.text[:1000]}"))
         for belongs in (
             lambda run: run.name.casefold() == name,
             lambda run: run.program.partition(" ")[0] in words,
         ):
-            narrowed = [run for run in runs if belongs(run)]
-            runs = narrowed or runs
+            here = [run for run in here if belongs(run)] or here
 
-        return runs
+        if len(here) == 1:
+            return self._of_run(before, here[0], cited=False)
+        if here:
+            names = ", ".join(run.id for run in here[-_MOST_TESTS:])
+            detail = f"{len(here)} recorded runs fit ({names}); name one with run=…"
+            if before.item.detail:
+                detail = f"{before.item.detail}; {detail}"
+            return before._replace(item=replace(before.item, detail=detail))
+
+        last = next(reversed(newest.values()), None)
+        if last is None or not self._check.passed or before.item.tier != "claimed":
+            return before
+        return self._of_run(before, last, cited=False)
 
     # What a run shows
 
@@ -214,9 +213,6 @@ class _Judge:
         if not self._is_here(run):
             return self._elsewhere(before, run, cited=cited)
 
-        return self._proven(before, run)
-
-    def _proven(self, before: JudgedCheck, run: RecordedRun) -> JudgedCheck:
         problems = [each for each in before.problems if each.rule.id not in _SETTLED]
         counts = run.counts
         if "tests" in run.kinds and counts.passed is not None:
@@ -393,16 +389,6 @@ class _Judge:
             source=f"run {run.id}",
             detail=detail,
         )
-
-
-def _detailed(item: EvidenceItem, detail: str) -> EvidenceItem:
-    return EvidenceItem(
-        path=item.path,
-        claim=item.claim,
-        tier=item.tier,
-        source=item.source,
-        detail=f"{item.detail}; {detail}" if item.detail else detail,
-    )
 
 
 def _result(run: RecordedRun) -> str:

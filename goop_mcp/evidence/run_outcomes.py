@@ -85,23 +85,16 @@ def result_of_run(ended: EndedRun) -> RunResult:
         program = (mine or runs)[-1].program
 
     name = ended.name or (kinds[0] if kinds else program)
-    summary = _summary(ended, mine, kinds)
+    read = [run.summary for run in mine if run.summary is not None and run.summary.seen]
+    summary = read[-1] if read else None
+    if not mine and kinds:
+        # A script hides which program ran; any summary of its kind counts.
+        found = summary_of(ended.output, "", kinds[0])
+        summary = found if found.seen else None
     counts = ended.counts or _counts(summary)
     outcome, why = _outcome(ended, _Read(runs, mine, kinds, attributed.harmless, summary, counts))
 
     return RunResult(outcome, why, name, kinds, program, counts)
-
-
-def _summary(ended: EndedRun, mine: Sequence[Run], kinds: Sequence[str]) -> Summary | None:
-    read = [run.summary for run in mine if run.summary is not None and run.summary.seen]
-    if read:
-        return read[-1]
-    if mine or not kinds:
-        return None
-
-    # A script hides which program ran; any summary of its kind counts.
-    found = summary_of(ended.output, "", kinds[0])
-    return found if found.seen else None
 
 
 def _counts(summary: Summary | None) -> RunCounts:
@@ -150,20 +143,19 @@ def _outcome(ended: EndedRun, read: _Read) -> tuple[RunOutcome, str]:
     if runs and not mine:
         return "vacuous", f"the command is a check of {', '.join(runs[-1].kinds)}"
     if ended.status != 0:
-        return _failed(ended.status, mine)
+        last = mine[-1].outcome if mine else "failed"
+        if last == "nothing":
+            return "nothing", "it executed no test"
+        if last == "not started":
+            return "unfinished", f"it could not be started (exit code {ended.status})"
+        if last == "unknown" and mine[-1].shown is None:
+            return (
+                "unknown",
+                f"exit code {ended.status}, and {mine[-1].why or 'its cause is not known'}",
+            )
+        return "failed", f"exit code {ended.status}"
 
     return _passed(ended, read)
-
-
-def _failed(status: int, mine: Sequence[Run]) -> tuple[RunOutcome, str]:
-    last = mine[-1].outcome if mine else "failed"
-    if last == "nothing":
-        return "nothing", "it executed no test"
-    if last == "not started":
-        return "unfinished", f"it could not be started (exit code {status})"
-    if last == "unknown" and mine[-1].shown is None:
-        return "unknown", f"exit code {status}, and {mine[-1].why or 'its cause is not known'}"
-    return "failed", f"exit code {status}"
 
 
 def _passed(ended: EndedRun, read: _Read) -> tuple[RunOutcome, str]:

@@ -8,7 +8,7 @@ __all__ = [
     "KIND_WORDS",
     "SCOPES",
     "SCRIPT_WORDS",
-    "Runner",
+    "CheckProgram",
     "ScriptRunner",
     "kinds_of_script",
     "runner_of",
@@ -43,7 +43,7 @@ _QUESTIONS = "--version -V --help -h"
 _ONLY_ASKS = word_set(_QUESTIONS)
 
 
-class Runner(NamedTuple):
+class CheckProgram(NamedTuple):
     """One program, or one of its subcommands, and the kinds of checks that it runs.
 
     `vacuous` are arguments with which it runs nothing. `needs` are arguments of which one has to be
@@ -70,8 +70,8 @@ def _row(
     vacuous: str = "",
     needs: str = "",
     not_started: tuple[int, ...] = (),
-) -> Runner:
-    return Runner(
+) -> CheckProgram:
+    return CheckProgram(
         name,
         tuple(kinds.split()),
         word_set(sources),
@@ -261,7 +261,7 @@ class ScriptRunner(NamedTuple):
 
     `options` name it instead of an argument (`tox -e lint`), `default` is what runs without a name.
     `after` are words that come between (`npm run`), `direct` are names that need none of them; if
-    it is empty, every name does. `vacuous` as in `Runner`.
+    it is empty, every name does. `vacuous` as in `CheckProgram`.
     """
 
     name: str
@@ -388,7 +388,7 @@ SCOPES: Final = word_set(
 """Parts of a test suite that are run and reported on their own."""
 
 
-def runner_of(name: str, arguments: Sequence[str]) -> Runner | None:
+def runner_of(name: str, arguments: Sequence[str]) -> CheckProgram | None:
     """Return the row of the program `name` with `arguments`, the longest that fits."""
     words = [name, *_subcommands(name, arguments)]
     for length in range(min(len(words), _MOST_WORDS), 0, -1):
@@ -409,7 +409,16 @@ def script_of(name: str, arguments: Sequence[str]) -> tuple[ScriptRunner, tuple[
     if row is None:
         return None
     if row.options:
-        return row, _by_option(row, arguments)
+        names: list[str] = []
+        for at, argument in enumerate(arguments):
+            if argument == "--":
+                break
+
+            option, sign, value = argument.partition("=")
+            if option in row.options:
+                value = value if sign else (arguments[at + 1] if at + 1 < len(arguments) else "")
+                names += value.split(",")
+        return row, tuple(names)
 
     words = [word for word in _subcommands(name, arguments) if "=" not in word]
     if row.after and words and words[0] in row.after:
@@ -464,17 +473,3 @@ def _subcommands(name: str, arguments: Sequence[str]) -> list[str]:
         at += 1
 
     return words
-
-
-def _by_option(row: ScriptRunner, arguments: Sequence[str]) -> tuple[str, ...]:
-    names: list[str] = []
-    for at, argument in enumerate(arguments):
-        if argument == "--":
-            break
-
-        option, sign, value = argument.partition("=")
-        if option in row.options:
-            value = value if sign else (arguments[at + 1] if at + 1 < len(arguments) else "")
-            names += value.split(",")
-
-    return tuple(names)

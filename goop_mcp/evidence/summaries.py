@@ -167,7 +167,8 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
     # Runners print their summary last; what stands before it is output of the tests themselves.
     text = output[-SUMMARY_CHARACTERS:]
     text = _COLOURS.sub("", text) if "\x1b" in text else text
-    may_fit = _any_of(families)
+    patterns = [f"(?:{_SUMMARIES[each]})" for each in families if each in _SUMMARIES]
+    may_fit = _compiled("|".join(patterns) or r"(?!)")
 
     lines: list[str] = []
     names: dict[str, None] = {}
@@ -189,10 +190,13 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
             continue
 
         for each in families:
-            if not (_is_pytest(line) if each == "pytest" else _fits(line, each)):
+            if not (_is_pytest if each == "pytest" else _compiled(_SUMMARIES[each]).match)(line):
                 continue
 
-            lines.append(_without_counted_text(line))
+            # "100% tests passed, 0 tests failed out of 12": the percentage is no number of tests.
+            share, found, rest = line.partition("% tests passed, ")
+            lines.append(rest if found and share.isdecimal() else line)
+
             if failed is None and each in _FAILED and _compiled(_FAILED[each]).match(line):
                 failed = line[:_NAME_CHARACTERS]
 
@@ -215,20 +219,9 @@ def summary_of(output: str, family: str, kind: str) -> Summary:
 
 
 @cache
-def _any_of(families: tuple[str, ...]) -> re.Pattern[str]:
-    """Return one pattern for all forms, as most lines of an output have none of them."""
-    patterns = [f"(?:{_SUMMARIES[each]})" for each in families if each in _SUMMARIES]
-    return re.compile("|".join(patterns) or r"(?!)")
-
-
-@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     # Compiled on use: most processes see one or two programs, and a hook has little time.
     return re.compile(pattern)
-
-
-def _fits(line: str, family: str) -> bool:
-    return _compiled(_SUMMARIES[family]).match(line) is not None
 
 
 def _is_pytest(line: str) -> bool:
@@ -246,12 +239,6 @@ def _is_pytest(line: str) -> bool:
         and words[1].isalpha()
         for piece in pieces
     )
-
-
-def _without_counted_text(line: str) -> str:
-    # "100% tests passed, 0 tests failed out of 12": the percentage is no number of tests.
-    share, found, rest = line.partition("% tests passed, ")
-    return rest if found and share.isdecimal() else line
 
 
 def _names_in(line: str) -> Iterator[str]:

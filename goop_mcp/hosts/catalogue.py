@@ -136,6 +136,7 @@ def command_words(entry: JsonValue) -> tuple[str, ...]:
         return ()
 
     command, arguments = entry.get("command"), entry.get("args")
+    # Whatever is there may have been written by hand, so nothing about its form is certain.
     words = [*(_elements(command) or [command]), *_elements(arguments)]
     return tuple(word for word in words if isinstance(word, str))
 
@@ -146,6 +147,7 @@ def hook_words(hook: JsonValue) -> tuple[str, ...]:
     if len(words) != 1:
         return words
 
+    # A command that no shell can split is still compared, word by word.
     try:
         return tuple(shlex.split(words[0]))
     except ValueError:
@@ -159,6 +161,7 @@ def is_our_element(value: JsonValue) -> bool:
 
     hooks = value.get("hooks") if isinstance(value, Mapping) else None
     commands = [hook_words(hook) for hook in _elements(hooks)]
+    # All of them: a group with a hook of somebody else is not ours to replace.
     return bool(commands) and all(is_ours(words) and "hook" in words for words in commands)
 
 
@@ -210,6 +213,7 @@ def _claude_hooks(
         }
         return {"hooks": [hook]} if matcher is None else {"matcher": matcher, "hooks": [hook]}
 
+    # One group for each event, so that people can remove one and keep the others.
     return tuple(
         Element(
             location=location,
@@ -239,6 +243,8 @@ def _opencode_plugin() -> str:
 
 
 def _home(environment: Mapping[str, str]) -> Path:
+    # The variables of the environment first: tests and containers set them, and no password file
+    # has them.
     home = environment.get("HOME") or environment.get("USERPROFILE")
     return Path(home) if home else Path.home()
 

@@ -70,7 +70,13 @@ class InstructionBlock:
     text: str = ""
 
     # The protocol has `known`, which only JSON needs.
-    def add(self, text: str | None, *, shown: str, known: Sequence[JsonValue]) -> Edited:  # noqa: ARG002
+    def add(
+        self,
+        text: str | None,
+        *,
+        shown: str,
+        known: Sequence[JsonValue],  # noqa: ARG002
+    ) -> Edited:
         """Replace the block of an earlier installation, or add it at the end."""
         return Edited(text=add_block(text or "", self.text, shown=shown))
 
@@ -112,7 +118,13 @@ class WholeFile:
         return edited
 
     # Neither a message nor a record is needed: the file is ours as a whole, or not at all.
-    def remove(self, text: str, *, shown: str, record: InstallRecord | None) -> str | None:  # noqa: ARG002
+    def remove(
+        self,
+        text: str,
+        *,
+        shown: str,  # noqa: ARG002
+        record: InstallRecord | None,  # noqa: ARG002
+    ) -> str | None:
         """Remove the file if it is ours."""
         return None if _is_ours(text) else text
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from goop_mcp.hosts.catalogue import Asset, FileLocation, Host, Part, Scope
 from goop_mcp.hosts.contents import Contents, Entries, InstructionBlock, WholeFile
-from goop_mcp.hosts.editing import Edited
 from goop_mcp.hosts.launch import Launch
 from goop_mcp.hosts.records import InstallRecord, InstallRecords
 from goop_mcp.hosts.targets import ConfigurationError, Target, find_target
@@ -255,34 +254,12 @@ def _plan_install_of(
 
     target.refuse_unwritable()
 
-    return InstallChange(
-        target=target,
-        action=InstallAction.CREATE if data is None else InstallAction.CHANGE,
-        before=data,
-        after=after,
-        record=_record_of(registration, target, content, data=data, edited=edited, record=record),
-        notes=edited.notes,
-    )
-
-
-def _record_of(
-    registration: Registration,
-    target: Target,
-    content: Contents,
-    *,
-    data: bytes | None,
-    edited: Edited,
-    record: InstallRecord | None,
-) -> InstallRecord:
-    """Return the record of a file that is about to be written.
-
-    A second installation keeps the original content from the first record. If somebody edited the
-    file in between, the original is the present content without our entries.
-    """
     # First installation: the present content is the original.
     before, folders = data, target.missing_folders()
     owners: tuple[str, ...] = ()
     if record is not None and data is not None:
+        # A second installation keeps the original content from the first record. If somebody edited
+        # the file in between, the original is the present content without our entries.
         folders, owners = record.folders, record.owners
         left = content.remove(_decoded(target, data), shown=target.shown, record=record)
         before = (
@@ -291,13 +268,20 @@ def _record_of(
 
     fresh = InstallRecord(
         before=before,
-        after=sha256(edited.text.encode()),
+        after=sha256(after),
         folders=folders,
         written=edited.written,
         owners=owners,
     )
 
-    return _with_owner(fresh, registration)
+    return InstallChange(
+        target=target,
+        action=InstallAction.CREATE if data is None else InstallAction.CHANGE,
+        before=data,
+        after=after,
+        record=_with_owner(fresh, registration),
+        notes=edited.notes,
+    )
 
 
 def _with_owner(record: InstallRecord, registration: Registration) -> InstallRecord:

@@ -77,8 +77,23 @@ def parse(text: str) -> Document | JsonDefect:
     if not text.lstrip("\ufeff").strip(_BLANKS):
         text = f"{text[:1] if text.startswith(chr(0xFEFF)) else ''}{{}}\n"
 
-    plain = _COMMENT.sub(_blank_comment, text)
-    bare = _COMMA.sub(lambda match: _without_comma(plain, match), plain)
+    # Line breaks stay, so that lines and columns are the same in all three texts.
+    plain = _COMMENT.sub(
+        lambda match: match[0] if match["comment"] is None else _NO_BREAK.sub(" ", match[0]), text
+    )
+
+    def without_comma(match: re.Match[str]) -> str:
+        if match["comma"] is None:
+            return match[0]
+
+        # A trailing comma becomes a blank; one without a value before it stays a syntax error.
+        at = match.start() - 1
+        while at >= 0 and plain[at] in _BLANKS:
+            at -= 1
+
+        return "," if at < 0 or plain[at] in "{[,:" else " "
+
+    bare = _COMMA.sub(without_comma, plain)
     value = parse_object(bare)
     if isinstance(value, JsonDefect):
         return value
@@ -138,23 +153,6 @@ def remove_element(document: Document, keys: Sequence[str], index: int) -> Docum
     """
     start = _value_start(document, keys)
     return _cut(document, start, lambda slot: slot.key == str(index))
-
-
-def _blank_comment(match: re.Match[str]) -> str:
-    # Line breaks stay, so that lines and columns are the same in all three texts.
-    return match[0] if match["comment"] is None else _NO_BREAK.sub(" ", match[0])
-
-
-def _without_comma(plain: str, match: re.Match[str]) -> str:
-    """Return a blank for a trailing comma; one without a value before it stays a syntax error."""
-    if match["comma"] is None:
-        return match[0]
-
-    at = match.start() - 1
-    while at >= 0 and plain[at] in _BLANKS:
-        at -= 1
-
-    return "," if at < 0 or plain[at] in "{[,:" else " "
 
 
 def _reparsed(text: str) -> Document:
@@ -219,7 +217,17 @@ def _insert(
     slots = list(_slots(document, start))
     text = document.text
     if not slots:
-        return _insert_first(document, start, value, key)
+        # Comments in the empty object or list stay before its first entry.
+        base = _line_indent(text, start)
+        indent = base + _unit(document.bare)
+        close = _skip(document.bare, start + 1)
+        inner = text[start + 1 : close].rstrip(_BLANKS)
+        rest = text[start + 1 + len(inner) : close]
+        if "\n" not in rest:
+            rest = _newline(text) + base
+
+        entry = _newline(text) + indent + _entry(document, value, key, indent=indent)
+        return _reparsed(text[: start + 1] + inner + entry + rest + text[close:])
 
     # The layout of the container is kept: on one line the entry follows the last one; on several
     # lines it gets a line with the same indent, after a comment that belongs to the last entry. A
@@ -247,22 +255,6 @@ def _insert(
     if trailing:
         return _reparsed(text[:at] + entry + "," + text[at:])
     return _reparsed(text[: last.end] + "," + text[last.end : at] + entry + text[at:])
-
-
-def _insert_first(document: Document, start: int, value: JsonValue, key: str | None) -> Document:
-    """Add an entry to the empty object or list at `start`; comments inside stay before it."""
-    text = document.text
-    base = _line_indent(text, start)
-    indent = base + _unit(document.bare)
-    close = _skip(document.bare, start + 1)
-    inner = text[start + 1 : close].rstrip(_BLANKS)
-    rest = text[start + 1 + len(inner) : close]
-    if "\n" not in rest:
-        rest = _newline(text) + base
-
-    entry = _newline(text) + indent + _entry(document, value, key, indent=indent)
-
-    return _reparsed(text[: start + 1] + inner + entry + rest + text[close:])
 
 
 def _cut(document: Document, start: int, wanted: Callable[[_Slot], bool]) -> Document:

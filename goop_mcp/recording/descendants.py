@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -29,7 +28,11 @@ def end_descendants() -> None:
     """End what left the group of a command that was killed, and wait for it."""
     until = time.monotonic() + _SECONDS
     while time.monotonic() < until:
-        children = set(_children())
+        children: set[int] = set()
+        with suppress(OSError):
+            for task in Path("/proc/self/task").iterdir():
+                children.update(map(int, (task / "children").read_text(encoding="ascii").split()))
+
         if not children:
             return
 
@@ -38,10 +41,3 @@ def end_descendants() -> None:
                 os.kill(pid, signal.SIGKILL)
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
-
-
-def _children() -> Iterator[int]:
-    with suppress(OSError):
-        for task in Path("/proc/self/task").iterdir():
-            for pid in (task / "children").read_text(encoding="ascii").split():
-                yield int(pid)

@@ -132,7 +132,19 @@ class _Shared:
     """What all calls of one look have in common."""
 
     def __init__(self) -> None:
-        self.program = _find_git()
+        name = "git.exe" if sys.platform == "win32" else "git"
+        for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+            self.program = f"{folder}{os.sep}{name}"
+            # A relative entry of PATH depends on the current folder, which could bring its own git.
+            is_absolute = folder[:1] == os.sep or folder[1:2] == ":"
+            if not is_absolute or not os.access(self.program, os.X_OK):
+                continue
+            # A folder of that name may be entered, which is the same permission.
+            if not os.access(f"{self.program}{os.sep}.", os.F_OK):
+                break
+        else:
+            raise NoTreeError("git is not installed")
+
         self.until = 0.0
         self.running: list[GitCall] = []
 
@@ -335,15 +347,3 @@ def _expected(folder: str) -> tuple[str, str] | None:
     # A file there leads to the folder of a submodule or of a linked work tree: git knows.
     index_file = f"{top}{os.sep}.git{os.sep}index"
     return (top, index_file) if identity_of(index_file) is not None else None
-
-
-def _find_git() -> str:
-    name = "git.exe" if sys.platform == "win32" else "git"
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        path = f"{folder}{os.sep}{name}"
-        # A relative entry of PATH depends on the current folder, which could bring its own git.
-        is_absolute = folder[:1] == os.sep or folder[1:2] == ":"
-        # A folder of that name may be entered, which is the same permission.
-        if is_absolute and os.access(path, os.X_OK) and not os.access(f"{path}{os.sep}.", os.F_OK):
-            return path
-    raise NoTreeError("git is not installed")

@@ -24,32 +24,34 @@ def version_of_program(argv: tuple[str, ...], cwd: Path, environment: Mapping[st
     packages. Never raises.
     """
     with suppress(OSError, ValueError, IndexError, RecursionError):
-        program = _found(argv[0], cwd, environment.get("PATH", os.defpath))
+        # A name with a separator is not looked for; reading anything but a file might wait for
+        # ever.
+        path = environment.get("PATH", os.defpath)
+        folders = [str(cwd)] if os.sep in argv[0] else filter(None, path.split(os.pathsep))
+        files = (Path(each, argv[0]) for each in folders)
+        program = next(
+            (each for each in files if each.is_file() and os.access(each, os.X_OK)), None
+        )
         if program is None:
             return ""
         if argv[1:2] == ("-m",):
             return _of_distribution(program, argv[2].partition(".")[0])
-        if (interpreter := _interpreter(program)) is not None:
-            return _of_distribution(interpreter, program.stem)
-        return _of_package(program.resolve())
+
+        # The first line of a script names the Python that runs it.
+        with program.open("rb") as file:
+            line = file.read(_FIRST_LINE).partition(b"\n")[0]
+        words = line.removeprefix(b"#!").decode("utf-8").split()
+        if line.startswith(b"#!") and words and "python" in Path(words[0]).name:
+            return _of_distribution(Path(words[0]), program.stem)
+
+        for folder in program.resolve().parents[:_LEVELS]:
+            # node_modules/NAME, or node_modules/@SCOPE/NAME
+            if "node_modules" in (folder.parent.name, folder.parent.parent.name):
+                with suppress(FileNotFoundError), (folder / "package.json").open("rb") as file:
+                    values = json.loads(file.read(_MOST_BYTES))
+                    return _shown(values.get("version") if isinstance(values, dict) else None)
 
     return ""
-
-
-def _found(name: str, cwd: Path, path: str) -> Path | None:
-    # A name with a separator is not looked for; reading anything but a file might wait for ever.
-    folders = [str(cwd)] if os.sep in name else filter(None, path.split(os.pathsep))
-    files = (Path(each, name) for each in folders)
-    return next((file for file in files if file.is_file() and os.access(file, os.X_OK)), None)
-
-
-def _interpreter(script: Path) -> Path | None:
-    """Return the Python that a script names in its first line, None for another program."""
-    with script.open("rb") as file:
-        line = file.read(_FIRST_LINE).partition(b"\n")[0]
-    words = line.removeprefix(b"#!").decode("utf-8").split()
-    is_python = line.startswith(b"#!") and words and "python" in Path(words[0]).name
-    return Path(words[0]) if is_python else None
 
 
 def _of_distribution(interpreter: Path, name: str) -> str:
@@ -61,16 +63,6 @@ def _of_distribution(interpreter: Path, name: str) -> str:
                 found, _, version = entry.name.removesuffix(".dist-info").partition("-")
                 if entry.name.endswith(".dist-info") and _plain(found) == _plain(name):
                     return _shown(version)
-    return ""
-
-
-def _of_package(program: Path) -> str:
-    for folder in program.parents[:_LEVELS]:
-        # node_modules/NAME, or node_modules/@SCOPE/NAME
-        if "node_modules" in (folder.parent.name, folder.parent.parent.name):
-            with suppress(FileNotFoundError), (folder / "package.json").open("rb") as file:
-                values = json.loads(file.read(_MOST_BYTES))
-                return _shown(values.get("version") if isinstance(values, dict) else None)
     return ""
 
 

@@ -16,7 +16,7 @@ from typing import ClassVar, Final, Literal, NamedTuple
 
 from goop_mcp.errors import ResultFileError
 from goop_mcp.recording.coverage_totals import CoverageTotals, read_cobertura, read_lcov
-from goop_mcp.recording.result_formats import Case, CaseList, read_ctrf, read_junit, read_tap
+from goop_mcp.recording.result_formats import CaseList, read_ctrf, read_junit, read_tap
 
 __all__ = [
     "CoverageKind",
@@ -309,6 +309,11 @@ def _counted(kind: ResultKind, found: CaseList) -> TestResults:
         if number < _MOST_NAMES:
             names[case.outcome].append(case.name)
 
+    # The header of a file may count other tests than the file holds.
+    header, written = found.header_count, len(found.cases)
+    differs = header is not None and header != written
+    notes = (f"the header counts {header:,} tests, the file holds {written:,}",) if differs else ()
+
     return TestResults(
         kind=kind,
         passed=counted["passed"],
@@ -322,14 +327,8 @@ def _counted(kind: ResultKind, found: CaseList) -> TestResults:
         skipped_names=tuple(names["skipped"]),
         names_whole=len(found.cases) <= _MOST_NAMES,
         incomplete=found.incomplete,
-        notes=_notes(found.cases, found.header_count),
+        notes=notes,
     )
-
-
-def _notes(cases: list[Case], header_count: int | None) -> tuple[str, ...]:
-    if header_count is None or header_count == len(cases):
-        return ()
-    return (f"the header counts {header_count:,} tests, the file holds {len(cases):,}",)
 
 
 def _files_at(path: Path, suffix: str) -> list[Path]:

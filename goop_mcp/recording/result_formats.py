@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from goop_mcp.errors import ResultFileError
 from goop_mcp.recording.xml_events import parse_xml
@@ -162,10 +162,24 @@ def read_ctrf(content: bytes) -> CaseList:
         found.header_count = count
 
     for test in tests:
-        if isinstance(test, dict):
-            _add_ctrf(found, test)
-        else:
+        if not isinstance(test, dict):
             found.incomplete = "an entry of results.tests is no object"
+            continue
+
+        name = test.get("name")
+        outcome = _CTRF_OUTCOMES.get(str(test.get("status")))
+        if outcome is None:
+            found.incomplete = "a test has no status that CTRF knows"
+            continue
+
+        suite = test.get("suite")
+        parts = suite if isinstance(suite, list) else [suite]
+        title = name if isinstance(name, str) else ""
+        # Some writers repeat the suite at the beginning of the name.
+        owners = [each for each in parts if isinstance(each, str) and not title.startswith(each)]
+
+        flaky = test.get("flaky") is True and outcome == "passed"
+        found.add(_BETWEEN.join([*owners[:_JSON_DEPTH], title]), outcome, flaky=flaky)
 
     return found
 
@@ -178,23 +192,6 @@ _CTRF_OUTCOMES: Final[dict[str, Outcome]] = {
     "pending": "skipped",
     "other": "skipped",
 }
-
-
-def _add_ctrf(found: CaseList, test: dict[str, Any]) -> None:
-    name = test.get("name")
-    outcome = _CTRF_OUTCOMES.get(str(test.get("status")))
-    if outcome is None:
-        found.incomplete = "a test has no status that CTRF knows"
-        return
-
-    suite = test.get("suite")
-    parts = suite if isinstance(suite, list) else [suite]
-    title = name if isinstance(name, str) else ""
-    # Some writers repeat the suite at the beginning of the name.
-    owners = [each for each in parts if isinstance(each, str) and not title.startswith(each)]
-
-    flaky = test.get("flaky") is True and outcome == "passed"
-    found.add(_BETWEEN.join([*owners[:_JSON_DEPTH], title]), outcome, flaky=flaky)
 
 
 _POINT: Final = re.compile(r"(not )?ok\b(?: +(\d{1,9}))?(.*)")

@@ -8,11 +8,10 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from goop_mcp.errors import GoopError
 from goop_mcp.evidence.recorded_runs import MacState, RecordedRun, RunCounts, WorkTree
@@ -55,7 +54,19 @@ def machine_key(*, create: bool) -> MachineKey | None:
     path = Path(recorder_folder()) / "key"
     try:
         if create and not path.exists():
-            _create(path)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            temporary = path.with_name(f".key.{os.getpid()}.{secrets.token_hex(_RANDOM)}")
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w") as new:
+                new.write(secrets.token_hex(_BYTES) + "\n")
+
+            try:
+                # A link fails where another run was faster; both then use that one's key.
+                with suppress(FileExistsError):
+                    os.link(temporary, path)
+            finally:
+                temporary.unlink()
+
         with path.open("rb") as file:
             if hasattr(os, "getuid") and os.fstat(file.fileno()).st_mode & _OTHERS:
                 raise KeyFileError(
@@ -100,8 +111,25 @@ def seal(run: RecordedRun, key: MachineKey) -> tuple[str, str]:
 def unseal(content: str, mac: str, key: MachineKey | None) -> RecordedRun | None:
     """Return the run in `content` with the state of its MAC; None for a text that is no run."""
     try:
-        values = json.loads(content)
-        run = _run_of(values)
+        # Records of before the version was kept have none.
+        values = {"program_version": "", **json.loads(content)}
+        lists = {
+            name: tuple(map(str, values[name]))
+            for name in ("argv", "paths", "kinds", "variables", "passed_names", "skipped_names")
+        }
+        trees = {}
+        for name in ("before", "after"):
+            tree = values[name]
+            scopes = {tuple(map(str, paths)): str(digest) for paths, digest in tree["scopes"]}
+            changes = tuple((str(path), str(blob)) for path, blob in tree["changes"])
+            trees[name] = WorkTree(**{**tree, "scopes": scopes, "changes": changes})
+        counts = RunCounts(**values["counts"])
+        # A forged row may be JSON of any types, and rules and messages rely on these being texts.
+        texts = ("id", "name", "outcome", "why", "program", "program_version", "tail", "key")
+        if any(not isinstance(values[name], str) for name in texts):
+            return None
+
+        run = RecordedRun(**{**values, **lists, **trees, "counts": counts})
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
@@ -115,40 +143,3 @@ def unseal(content: str, mac: str, key: MachineKey | None) -> RecordedRun | None
 
 def _mac(content: str, key: MachineKey) -> str:
     return hmac.new(key.secret, content.encode(), sha256).hexdigest()
-
-
-def _create(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = path.with_name(f".key.{os.getpid()}.{secrets.token_hex(_RANDOM)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(secrets.token_hex(_BYTES) + "\n")
-
-    try:
-        # A link fails where another run was faster; both then use that one's key.
-        with suppress(FileExistsError):
-            os.link(temporary, path)
-    finally:
-        temporary.unlink()
-
-
-def _run_of(content: Mapping[str, Any]) -> RecordedRun:
-    # Records of before the version was kept have none.
-    values = {"program_version": "", **content}
-    lists = {
-        name: tuple(map(str, values[name]))
-        for name in ("argv", "paths", "kinds", "variables", "passed_names", "skipped_names")
-    }
-    trees = {name: _tree_of(values[name]) for name in ("before", "after")}
-    counts = RunCounts(**values["counts"])
-    # A forged row may be JSON of any types, and rules and messages rely on these being texts.
-    texts = ("id", "name", "outcome", "why", "program", "program_version", "tail", "key")
-    if any(not isinstance(values[name], str) for name in texts):
-        raise TypeError("a text of the run has another type")
-    return RecordedRun(**{**values, **lists, **trees, "counts": counts})
-
-
-def _tree_of(values: Mapping[str, Any]) -> WorkTree:
-    scopes = {tuple(map(str, paths)): str(digest) for paths, digest in values["scopes"]}
-    changes = tuple((str(path), str(blob)) for path, blob in values["changes"])
-    return WorkTree(**{**values, "scopes": scopes, "changes": changes})

@@ -144,7 +144,35 @@ class TreeLook:
         try:
             # The command may have run for hours meanwhile.
             self._git.may_take(self._seconds)
-            return _tree(self._read, self._folder, self._scopes, lists_changes=lists_changes)
+
+            git, place = self._read.git, self._read.place
+            digest = answers(self._read.written)[0].decode("ascii").strip()
+            if not digest:
+                raise NoTreeError("git refused `git write-tree`")
+
+            is_committed = digest == place.head_tree
+            changes = (
+                _changes(git, place, self._read.state) if lists_changes and not is_committed else []
+            )
+            parts: dict[tuple[str, ...], str] = {}
+            within = self._folder.relative_to(place.top).as_posix() if self._scopes else "."
+            for paths in self._scopes:
+                named = [
+                    f":(top,literal){path if within == '.' else f'{within}/{path}'}".rstrip("/")
+                    for path in paths
+                ]
+                # Few checks name paths, and a command that is about to start would wait for it to
+                # be loaded.
+                listed = git.run("ls-files", "-s", "-z", "--", *named)
+                parts[paths] = str(import_module("hashlib").sha256(listed).hexdigest())
+
+            return WorkTree(
+                digest=digest,
+                head=place.head,
+                changes=tuple(changes[:MOST_CHANGES]),
+                changes_whole=is_committed or (lists_changes and len(changes) <= MOST_CHANGES),
+                scopes=parts,
+            )
         except (NoTreeError, OSError) as error:
             return WorkTree(why=_reason(error))
 
@@ -288,27 +316,6 @@ def _read_files(git: Git, folder: Path, room: Path) -> _ReadFiles:
         written = look.start("write-tree")
 
     return _ReadFiles(look, place, state, written)
-
-
-def _tree(
-    read: _ReadFiles, folder: Path, scopes: Sequence[tuple[str, ...]], *, lists_changes: bool
-) -> WorkTree:
-    git, place = read.git, read.place
-    digest = answers(read.written)[0].decode("ascii").strip()
-    if not digest:
-        raise NoTreeError("git refused `git write-tree`")
-
-    is_committed = digest == place.head_tree
-    changes = _changes(git, place, read.state) if lists_changes and not is_committed else []
-    parts = {paths: _scope(git, Path(place.top), folder, paths) for paths in scopes}
-
-    return WorkTree(
-        digest=digest,
-        head=place.head,
-        changes=tuple(changes[:MOST_CHANGES]),
-        changes_whole=is_committed or (lists_changes and len(changes) <= MOST_CHANGES),
-        scopes=parts,
-    )
 
 
 def _add(git: Git, state: str | None) -> None:
@@ -456,17 +463,6 @@ def _raw_entries(raw: bytes) -> Iterator[tuple[str, str, str]]:
 def _shown(path: bytes) -> str:
     # The list is kept as JSON in a database, which takes no half characters.
     return path.decode("utf-8", "backslashreplace")
-
-
-def _scope(git: Git, top: Path, folder: Path, paths: Sequence[str]) -> str:
-    within = folder.relative_to(top).as_posix()
-    named = [
-        f":(top,literal){path if within == '.' else f'{within}/{path}'}".rstrip("/")
-        for path in paths
-    ]
-    # Few checks name paths, and a command that is about to start would wait for it to be loaded.
-    listed = git.run("ls-files", "-s", "-z", "--", *named)
-    return str(import_module("hashlib").sha256(listed).hexdigest())
 
 
 def _as_entry(text: str) -> str:

@@ -395,19 +395,15 @@ def _remarks(verdict: Verdict) -> list[str]:
     warnings = verdict.of_severity(Severity.WARNING)
     others = [each for each in warnings if (each.rule, each.line, each.message) not in repaired]
 
+    # The claims that nobody verified are one line, with the first of them as the example.
+    unchecked = [each.message for each in verdict.findings if each.rule == NOT_CHECKED.id]
+    more = f" (and {len(unchecked) - 1} more)" if len(unchecked) > 1 else ""
+
     return [
         *_listed("repair", verdict.repairs),
         *_listed("warning", others),
-        *_not_checked(verdict),
+        *(f"not checked: {paragraph(message)}{more}" for message in unchecked[:1]),
     ]
-
-
-def _not_checked(verdict: Verdict) -> list[str]:
-    """Return one line about the claims that nobody verified, none if there are no such claims."""
-    messages = [each.message for each in verdict.findings if each.rule == NOT_CHECKED.id]
-    more = f" (and {len(messages) - 1} more)" if len(messages) > 1 else ""
-
-    return [f"not checked: {paragraph(messages[0])}{more}"] if messages else []
 
 
 def report_answer(built: "BuiltReport") -> CallToolResult:

@@ -84,13 +84,16 @@ def create_server(
     interval = _FILES_INTERVAL if settings.database_in_a_file else _SERVER_INTERVAL
     subscriptions = Subscriptions(ETags(application), interval=interval)
     offered = offered_tools(application)
+    # Some clients show these to their model: only of the tools that it has.
+    names = {each.tool.name for each in offered}
+    uses = [text for name, text in _USES.items() if name in names]
     server = GoopServer(
         "goop-mcp",
         tools=[each.tool for each in offered],
         extensions=[tool_views(each.tool for each in offered)],
         title="Goop MCP",
         description="Checks the machine-readable envelopes that agents end their replies with.",
-        instructions=_instructions({each.tool.name for each in offered}),
+        instructions="\n".join([_PURPOSE, *uses, _END]),
         version=__version__,
         log_level=settings.log_level,
         cache_hints={
@@ -120,12 +123,6 @@ def create_server(
     add_completions(server, application)
 
     return server
-
-
-def _instructions(names: Collection[str]) -> str:
-    """Return when to use the tools called `names`, for clients that show it to their model."""
-    uses = [text for name, text in _USES.items() if name in names]
-    return "\n".join([_PURPOSE, *uses, _END])
 
 
 def _sealing(settings: Settings, keys: Sequence[str]) -> RequestStateSecurity:

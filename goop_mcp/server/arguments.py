@@ -237,24 +237,18 @@ def argument_errors(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
     try:
         tool.fn_metadata.validate_arguments(dict(arguments))
     except ValidationError as error:
-        wrong = _most_specific(
-            dict.fromkeys(each["loc"] for each in error.errors(include_url=False))
-        )
+        places = [*dict.fromkeys(each["loc"] for each in error.errors(include_url=False))]
+        # Of an argument that may be a text or a list, pydantic reports both alternatives: a whole
+        # list is left out if its invalid item is among them.
+        with_items = {place[0] for place in places if _item_of(place) is not None}
+        wrong = [
+            place for place in places if place[0] not in with_items or _item_of(place) is not None
+        ]
         errors += dict.fromkeys(
             _wrong(str(name), arguments, known[str(name)], inside) for name, *inside in wrong
         )
 
     return errors
-
-
-def _most_specific(places: Iterable[_Place]) -> list[_Place]:
-    """Return the places of errors without a whole list whose invalid item is among them.
-
-    For an argument that may be a text or a list, pydantic reports both alternatives.
-    """
-    places = list(places)
-    with_items = {place[0] for place in places if _item_of(place) is not None}
-    return [place for place in places if place[0] not in with_items or _item_of(place) is not None]
 
 
 def _item_of(place: Iterable[int | str]) -> int | None:

@@ -58,10 +58,21 @@ class ETags:
         stored = state if isinstance(state, str) else None
 
         etags: dict[str, object] = {}
+        files = self._application.files
         for uri in uris:
-            row, file = rows.get(uri), None
+            row: object = rows.get(uri)
+            file: object = None
             if uri in _NAMES:
-                file = self._of_file(_NAMES[uri], stored=stored)
+                try:
+                    path = workspace.document_lookup.find_current_document(
+                        files, _NAMES[uri], stored=stored
+                    )
+                    stamp = files.stamp(path)
+                    file = None if stamp is None else (path, stamp)
+                except (GoopError, OSError) as error:
+                    # That a document becomes unreadable, or readable again, is a change as well.
+                    file = str(error)
+
             etags[uri] = None if row is None and file is None else (row, file)
 
         return etags
@@ -75,7 +86,15 @@ class ETags:
             etags: dict[str, object] = {}
             for uri in uris:
                 if uri in _RECORDED:
-                    etags[uri] = _of_document(reading, _RECORDED[uri])
+                    name = _RECORDED[uri]
+                    if name == STATE:
+                        etags[uri] = reading.stored_state()
+                    elif name in PEOPLES_DOCUMENTS:
+                        kept = reading.kept_document(name)
+                        etags[uri] = None if kept is None else kept.revision
+                    else:
+                        etags[uri] = reading.document_revision(name) or None
+
                     continue
 
                 if uri == REPORTS:
@@ -103,24 +122,3 @@ class ETags:
         # Revision and etags are kept as one value, because another thread may replace them.
         self._last = last = self._application.store.read(ask)
         return last[1]
-
-    def _of_file(self, name: str, *, stored: str | None) -> object:
-        files = self._application.files
-        try:
-            path = workspace.document_lookup.find_current_document(files, name, stored=stored)
-            etag = files.stamp(path)
-        except (GoopError, OSError) as error:
-            # That a document becomes unreadable, or readable again, is a change as well.
-            return str(error)
-
-        return None if etag is None else (path, etag)
-
-
-def _of_document(reading: "ReadTransaction", name: str) -> object:
-    """Return an etag of a document that the database has, None if it has none."""
-    if name == STATE:
-        return reading.stored_state()
-    if name in PEOPLES_DOCUMENTS:
-        kept = reading.kept_document(name)
-        return None if kept is None else kept.revision
-    return reading.document_revision(name) or None

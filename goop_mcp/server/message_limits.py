@@ -111,7 +111,22 @@ async def forget_answered(
     params = ctx.params
     is_opening = ctx.method == "initialize"
     if is_opening and isinstance(params, dict):
-        _shorten(params)
+        info, capabilities = params.get("clientInfo"), params.get("capabilities")
+        # A value of a wrong type stays one, and is refused.
+        kept: dict[str, Any] = {"protocolVersion": _short(params.get("protocolVersion"))}
+        if isinstance(info, dict):
+            kept["clientInfo"] = {
+                name: _short(info.get(name)) for name in _CLIENT_INFO if name in info
+            }
+        if weight(capabilities, _MOST_KEPT) <= _MOST_KEPT:
+            kept["capabilities"] = capabilities
+        elif isinstance(capabilities, dict):
+            kept["capabilities"] = {
+                name: {} for name in _CAPABILITIES if isinstance(capabilities.get(name), dict)
+            }
+
+        params.clear()
+        params.update(kept)
 
     try:
         return await call_next(ctx)
@@ -121,23 +136,6 @@ async def forget_answered(
                 params.clear()
 
             forget_body(ctx.request)
-
-
-def _shorten(params: dict[str, Any]) -> None:
-    """Cut `initialize` to a few kilobytes; a value of a wrong type stays one, and is refused."""
-    info, capabilities = params.get("clientInfo"), params.get("capabilities")
-    kept: dict[str, Any] = {"protocolVersion": _short(params.get("protocolVersion"))}
-    if isinstance(info, dict):
-        kept["clientInfo"] = {name: _short(info.get(name)) for name in _CLIENT_INFO if name in info}
-    if weight(capabilities, _MOST_KEPT) <= _MOST_KEPT:
-        kept["capabilities"] = capabilities
-    elif isinstance(capabilities, dict):
-        kept["capabilities"] = {
-            name: {} for name in _CAPABILITIES if isinstance(capabilities.get(name), dict)
-        }
-
-    params.clear()
-    params.update(kept)
 
 
 def _short(value: object) -> object:

@@ -11,7 +11,7 @@ import re
 import select
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import anyio
@@ -152,7 +152,12 @@ class LineReader:
         """Return a complete line, None if it is refused; `left_out` is the start of a long one."""
         # Parsed only until the first message has come, which is nearly always the first line.
         if not self._heard_message:
-            self._heard_message = not left_out and _is_message(line)
+            message = None
+            if not left_out:
+                with suppress(ValueError, RecursionError):
+                    message = json.loads(line)
+
+            self._heard_message = isinstance(message, dict) and message.get("jsonrpc") == "2.0"
             self._heard_text = self._heard_text or bool(left_out or line.strip())
 
         # Checked before it is decoded: a decoded line takes up to four times its bytes.
@@ -166,31 +171,17 @@ class LineReader:
             self._unanswered.note_line(line)
             return line.decode(errors="replace")
 
-        error = {"code": INVALID_REQUEST, "message": reason}
+        # The id of a refused message stands before or after its params. Ids within them are those
+        # of other things, so both ends are cut at the params.
+        before = bytes((left_out or line)[:_ENDS]).partition(b'"params"')[0]
+        after = bytes(line[-_ENDS:]).rstrip().removesuffix(b"}").rpartition(b"}")[2]
+        found = _ID.search(before) or _ID.search(after)
         # JSON-RPC answers a request that cannot be read with an error, and null for an unknown id.
-        await self._refuse(
-            json.dumps({"jsonrpc": "2.0", "id": _id(left_out or line, line), "error": error}) + "\n"
-        )
+        id: str | int | None = json.loads(found[1]) if found is not None else None
+        error = {"code": INVALID_REQUEST, "message": reason}
+        await self._refuse(json.dumps({"jsonrpc": "2.0", "id": id, "error": error}) + "\n")
 
         return None
-
-
-def _id(begin: bytearray, end: bytearray) -> str | int | None:
-    """Return the id of a refused message, None if it is neither before nor after its params."""
-    # Ids within the params are those of other things, so both ends are cut at the params.
-    before = bytes(begin[:_ENDS]).partition(b'"params"')[0]
-    after = bytes(end[-_ENDS:]).rstrip().removesuffix(b"}").rpartition(b"}")[2]
-    found = _ID.search(before) or _ID.search(after)
-    id: str | int | None = json.loads(found[1]) if found is not None else None
-    return id
-
-
-def _is_message(line: bytes | bytearray) -> bool:
-    try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(message, dict) and message.get("jsonrpc") == "2.0"
 
 
 class LineWriter:
@@ -259,8 +250,14 @@ def take_stdout(unanswered: PendingRequests) -> Iterator[LineWriter | None]:
 @contextmanager
 def _taken(standard: int, open_substitute: Callable[[], int]) -> Iterator[int | None]:
     """Yield a duplicate of `standard`, with a substitute in its place until the context is left."""
-    # A terminal, or no file at all, as under a service manager that closed it.
-    if not _reports_readiness(standard):
+    try:
+        kind = os.fstat(standard).st_mode
+    except OSError:
+        kind = 0
+
+    # A terminal reports none, and neither does what a service manager has closed.
+    reports_readiness = stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or stat.S_ISREG(kind)
+    if not reports_readiness or not hasattr(select, "poll"):
         yield None
         return
 
@@ -277,15 +274,3 @@ def _taken(standard: int, open_substitute: Callable[[], int]) -> Iterator[int | 
     finally:
         os.dup2(ours, standard)
         os.close(ours)
-
-
-def _reports_readiness(descriptor: int) -> bool:
-    if not hasattr(select, "poll"):
-        return False
-
-    try:
-        kind = os.fstat(descriptor).st_mode
-    except OSError:
-        return False
-
-    return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or stat.S_ISREG(kind)

@@ -77,7 +77,16 @@ def measuring(is_known: IsKnown) -> ServerMiddleware[Any]:
     async def measure(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         method = ctx.method if ctx.method in _METHODS else OTHER
         target = _target(ctx, is_known)
-        attributes = _attributes(method, target, ctx)
+        attributes = {
+            "mcp.method.name": method,
+            "mcp.protocol.version": ctx.protocol_version,
+            "network.transport": "pipe" if ctx.request is None else "tcp",
+        }
+        if target is not None:
+            attributes[_TARGETS[method]] = target
+        if method == "tools/call":
+            attributes["gen_ai.operation.name"] = "execute_tool"
+
         failure: str | None = None
         started = perf_counter()
 
@@ -128,21 +137,6 @@ def _target(ctx: ServerRequestContext[Any, Any], is_known: IsKnown) -> str | Non
     if ctx.method not in _TARGETS or not isinstance(name, str):
         return None
     return name if is_known(ctx.method, name) else OTHER
-
-
-def _attributes(
-    method: str, target: str | None, ctx: ServerRequestContext[Any, Any]
-) -> dict[str, str]:
-    attributes = {
-        "mcp.method.name": method,
-        "mcp.protocol.version": ctx.protocol_version,
-        "network.transport": "pipe" if ctx.request is None else "tcp",
-    }
-    if target is not None:
-        attributes[_TARGETS[method]] = target
-    if method == "tools/call":
-        attributes["gen_ai.operation.name"] = "execute_tool"
-    return attributes
 
 
 @contextmanager

@@ -61,7 +61,7 @@ def measure_adoption(prompts: Iterable[str], *, phase: Adoption = "optional") ->
     for prompt in prompts:
         sessions += 1
         # A broken request counts as adoption too, and additionally as blocked.
-        with_request += _holds_request(prompt)
+        with_request += AGENT_REQUEST.find(SourceText(prompt), DEFAULT_LIMITS).chosen is not None
         blocked += not pipeline.validate(
             prompt, (AGENT_REQUEST,), protocol="agent_request"
         ).accepted
@@ -69,10 +69,6 @@ def measure_adoption(prompts: Iterable[str], *, phase: Adoption = "optional") ->
     return AdoptionReport(
         sessions=sessions, with_request=with_request, blocked=blocked, phase=phase
     )
-
-
-def _holds_request(prompt: str) -> bool:
-    return AGENT_REQUEST.find(SourceText(prompt), DEFAULT_LIMITS).chosen is not None
 
 
 def _share(part: int, whole: int) -> Fraction:

@@ -173,8 +173,13 @@ def build_report(
     if protocol == "goop_report":
         text = _goop_report(given, expected)
     elif protocol == "agent_request":
-        # The writer of requests has its own errors, which name the field.
-        text = _request(given, project)
+        # The time only names the session of a prompt that is written to a file.
+        now_there = datetime.now(UTC)
+        try:
+            text = hand_over_request(given, project=project, write=False, now=now_there).text
+        except GoopError as error:
+            # The writer of requests has its own errors, which name the field.
+            raise ReportFieldsError(str(error)) from error
     else:
         text = _json_answer(protocol, given, expected, now=now)
 
@@ -341,14 +346,6 @@ def _counter(name: str, value: str | None) -> dict[str, int] | None:
     return {"current": int(numbers[0]), "total": int(numbers[1])}
 
 
-def _request(fields: Mapping[str, Any], project: Path) -> str:
-    try:
-        # The time only names the session of a prompt that is written to a file.
-        return hand_over_request(fields, project=project, write=False, now=datetime.now(UTC)).text
-    except GoopError as error:
-        raise ReportFieldsError(str(error)) from error
-
-
 def _missing(protocol: str, fields: Mapping[str, Any]) -> Sequence[str]:
     return [f"{name} is missing" for name in _REQUIRED[protocol] if name not in fields]
 
@@ -431,17 +428,15 @@ def _accepted(protocol: str, text: str, expected: Expectations) -> Verdict:
 
 def _line(problem: Finding) -> str:
     """Return what is wrong with a field, and the fix where that says more."""
-    where = _field_of(problem.path or "")
-    text = f"{where}: {problem.message}" if where else problem.message
-    return f"{text} ({problem.rule})"
-
-
-def _field_of(path: str) -> str:
-    """Return the field that was written to the place of a finding, "" for the whole envelope."""
     # The paths of findings are those of the envelope; the caller knows fields.
-    place = path.removeprefix("/").removeprefix("goop_report/").removeprefix("agent_request/")
+    place = (problem.path or "").removeprefix("/")
+    place = place.removeprefix("goop_report/").removeprefix("agent_request/")
+    where = place.replace("/", ".")
     for written, name in _WRITTEN_AS:
         if place.startswith(written):
             rest = place[len(written) :]
-            return name + (rest if name and rest.startswith("[") else "") if name else rest
-    return place.replace("/", ".")
+            where = name + (rest if rest.startswith("[") else "") if name else rest
+            break
+
+    text = f"{where}: {problem.message}" if where else problem.message
+    return f"{text} ({problem.rule})"

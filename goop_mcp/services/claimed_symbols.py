@@ -111,8 +111,19 @@ def _definitions(path: str, text: str) -> dict[str, Definition] | None:
         return None
 
     found: dict[str, Definition] = {}
-    # Nothing else stands in a stub file, and in a protocol.
-    declared = {id(each) for each in _declarations(tree)} if path.endswith(".py") else None
+    declared: set[int] | None = None
+    if path.endswith(".py"):
+        # Nothing else stands in a stub file, and in a class that derives from Protocol directly.
+        declared = set()
+        classes = [each for each in ast.walk(tree) if isinstance(each, ast.ClassDef)]
+        for owner in classes:
+            bases = [
+                each.value if isinstance(each, ast.Subscript) else each for each in owner.bases
+            ]
+            names = [getattr(each, "attr", getattr(each, "id", "")) for each in bases]
+            if "Protocol" in names:
+                declared.update(map(id, owner.body))
+
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             # One definition that does something is sufficient: overloads are stubs on purpose.
@@ -129,16 +140,6 @@ def _definitions(path: str, text: str) -> dict[str, Definition] | None:
             found.setdefault((node.asname or node.name).partition(".")[0], "imported")
 
     return found
-
-
-def _declarations(tree: ast.AST) -> Iterator[ast.stmt]:
-    """Yield what is in the classes that derive from Protocol directly."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            bases = [each.value if isinstance(each, ast.Subscript) else each for each in node.bases]
-            names = [getattr(each, "attr", getattr(each, "id", "")) for each in bases]
-            if "Protocol" in names:
-                yield from node.body
 
 
 def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

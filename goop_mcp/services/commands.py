@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final, Literal
 
-from goop_mcp.services.prompts import Prompt, command_names, find_prompt, render_prompt
+from goop_mcp.services.prompts import command_names, find_prompt, render_prompt
 from goop_mcp.workflow.commands import COMMANDS, PLUGIN_PREFIX
 
 __all__ = ["COMMAND_MARK", "CommandForm", "command_file"]
@@ -42,26 +42,18 @@ def command_file(name: str, form: CommandForm) -> str:
     if form == "plugin":
         text = _NAMED.sub(f"/{PLUGIN_PREFIX}", text)
 
-    mark = () if form == "plugin" else (COMMAND_MARK,)
-    front = "\n".join(["---", *mark, *_front_matter(prompt, form), "---"])
-
-    return f"{front}\n{text}"
-
-
-def _front_matter(prompt: Prompt, form: CommandForm) -> list[str]:
+    front = [] if form == "plugin" else [COMMAND_MARK]
     # A text of JSON is one of YAML as well.
-    lines = [f"description: {json.dumps(prompt.description, ensure_ascii=False)}"]
-    if form == "opencode":
-        return lines
+    front.append(f"description: {json.dumps(prompt.description, ensure_ascii=False)}")
+    if form != "opencode":
+        front += [f"argument-hint: {json.dumps(f'[{each.name}]')}" for each in prompt.arguments]
 
-    lines += [f"argument-hint: {json.dumps(f'[{argument.name}]')}" for argument in prompt.arguments]
+        # Claude Code describes to its model each command that the model may run, which costs tokens
+        # in every session: only those that decisions name as the next step are worth it.
+        if f"/{prompt.name}" not in _STEPS:
+            front.append("disable-model-invocation: true")
 
-    # Claude Code describes to its model each command that the model may run, which costs tokens in
-    # every session: only those that decisions name as the next step are worth it.
-    if f"/{prompt.name}" not in _STEPS:
-        lines.append("disable-model-invocation: true")
-
-    return lines
+    return "\n".join(["---", *front, "---", text])
 
 
 if __name__ == "__main__":

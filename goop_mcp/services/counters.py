@@ -196,7 +196,16 @@ class _Row:
 def _row(reading: ReadTransaction, verdict: Verdict, context: RoutingContext, text: str) -> _Row:
     adapter = ADAPTERS.get(verdict.protocol or "")
     view = adapter.read(verdict) if adapter is not None else None
-    task, agent = _keys(view, context)
+    # The rows that count for a reply are that of its task and that of its agent; they are the same
+    # where no task is known.
+    name = context.expected_agent or (view.agent if isinstance(view, ReportView) else None)
+    by_agent = f"agent {plain_agent_name(name)}" if name else "agent"
+    about = view.task_id if isinstance(view, ReportView) else None
+    if isinstance(view, RequestView) and view.session_id:
+        about = f"session {view.session_id}"
+    task = _storable_key(normal_task_id(about or context.task_id or "") or by_agent)
+    agent = _storable_key(by_agent)
+
     round = reading.round().number
     stored = reading.counters(round=round, task=task)
 
@@ -219,22 +228,6 @@ def _row(reading: ReadTransaction, verdict: Verdict, context: RoutingContext, te
         before_last=before_last,
         counted_by=counted_by,
     )
-
-
-def _keys(view: ReportView | RequestView | None, context: RoutingContext) -> tuple[str, str]:
-    """Return the names of the rows that count for a reply: of its task, and of its agent.
-
-    They are the same where no task is known.
-    """
-    name = context.expected_agent or (view.agent if isinstance(view, ReportView) else None)
-    agent = f"agent {plain_agent_name(name)}" if name else "agent"
-    task = view.task_id if isinstance(view, ReportView) else None
-    if isinstance(view, RequestView) and view.session_id:
-        task = f"session {view.session_id}"
-
-    key = normal_task_id(task or context.task_id or "") or agent
-
-    return _storable_key(key), _storable_key(agent)
 
 
 def _storable_key(key: str) -> str:

@@ -20,7 +20,7 @@ from goop_mcp.validation.path_rules import TEMPLATE_VARIABLE
 from goop_mcp.validation.paths import path_problem
 from goop_mcp.workspace.documents.markdown import Line, Section, normal_title, read_markdown
 
-__all__ = ["Extraction", "Fact", "Gap", "extract_facts"]
+__all__ = ["DraftFacts", "Fact", "Gap", "extract_facts"]
 
 _LABELS: Final = {
     "original_intent": "goal, goals, overall goal, intent, original intent, objective, objectives,"
@@ -185,7 +185,7 @@ class Gap(NamedTuple):
 
 
 @dataclass(slots=True)
-class Extraction:
+class DraftFacts:
     """What a description says, what is asked, and its text that belongs to no field."""
 
     facts: list[Fact] = field(default_factory=list)
@@ -223,9 +223,9 @@ class _Block:
     is_open: bool = True
 
 
-def extract_facts(text: str) -> Extraction:
+def extract_facts(text: str) -> DraftFacts:
     """Return the facts and questions of the description `text`."""
-    found = Extraction()
+    found = DraftFacts()
     # Text in front of the first label may be anything; only its sentences are read.
     blocks = _blocks(read_markdown(text), found)
     free: list[Line] = []
@@ -245,7 +245,13 @@ def extract_facts(text: str) -> Extraction:
     # Free sentences come after the labelled fields, which are the surer source.
     _read_sentences(free, found)
     found.rest = _joined(free)
-    _read_task_ids(text, found)
+
+    # The letter is searched first: most lines name no task, and the pattern is tried at each word.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if "W" in line:
+            for id in dict.fromkeys(_TASK_ID.findall(line)):
+                found.facts.append(Fact("task_id", id, number, _quote(line)))
+
     found.holds_request = "<agent_request" in text
     _ask_about_conflicts(found)
     found.facts.sort(key=lambda fact: fact.line)
@@ -253,7 +259,7 @@ def extract_facts(text: str) -> Extraction:
     return found
 
 
-def _blocks(tree: Section, found: Extraction) -> list[_Block]:
+def _blocks(tree: Section, found: DraftFacts) -> list[_Block]:
     """Return the text as blocks, each with the field that its label or heading names."""
     blocks = [_Block(None, "", 0)]
     for section in (tree, *tree.walk()):
@@ -394,7 +400,7 @@ def _entries(block: _Block) -> tuple[list[_Entry], list[Line]]:
     return entries, left
 
 
-def _read_list(block: _Block, found: Extraction) -> list[Line]:
+def _read_list(block: _Block, found: DraftFacts) -> list[Line]:
     """Read a list of constraints, deliverables or dependencies; return the lines left over."""
     entries, left = _entries(block)
     for entry in entries:
@@ -421,7 +427,7 @@ def _read_list(block: _Block, found: Extraction) -> list[Line]:
     return left
 
 
-def _read_value(block: _Block, found: Extraction) -> list[Line]:
+def _read_value(block: _Block, found: DraftFacts) -> list[Line]:
     """Read a field that has one value; return the lines that gave none."""
     name = str(block.name)
     if name not in _TEXTS:
@@ -452,7 +458,7 @@ def _read_value(block: _Block, found: Extraction) -> list[Line]:
     return []
 
 
-def _read_short(name: str, title: str, entry: _Entry, found: Extraction) -> bool:
+def _read_short(name: str, title: str, entry: _Entry, found: DraftFacts) -> bool:
     """Read a value of one or few words, or ask what is meant; return whether it was read."""
     text = entry.text.strip().strip("*_`").rstrip(".").strip()
     values: list[Any] = [None]
@@ -467,11 +473,16 @@ def _read_short(name: str, title: str, entry: _Entry, found: Extraction) -> bool
     elif name == "max_retries":
         values, expected = [read_number(text)], "a whole number"
     elif name in ("estimated_duration", "timeout"):
-        values, expected = [_duration(text)], "a duration such as 30m or 2h"
+        # Requests write "30 minutes" as 30m.
+        minutes = _MINUTES.fullmatch(text.lower())
+        short = f"{minutes[1]}{minutes[2][0]}" if minutes is not None else None
+        values = [text if read_duration(text) is not None else short]
+        expected = "a duration such as 30m or 2h"
     else:
         # Several agents hear of a result; one asks and one is asked.
         named = text.split(",") if name == "notify_on_completion" else [text]
-        values = [_agent_name(each) for each in named]
+        agents = [each.strip().strip("`") for each in named]
+        values = [each if "-" in each and _AGENT.fullmatch(each) else None for each in agents]
         expected = "the name of an agent, such as backend-agent"
 
     # One of several names that is no agent makes the whole value doubtful.
@@ -485,22 +496,7 @@ def _read_short(name: str, title: str, entry: _Entry, found: Extraction) -> bool
     return True
 
 
-def _agent_name(text: str) -> str | None:
-    name = text.strip().strip("`")
-    return name if "-" in name and _AGENT.fullmatch(name) is not None else None
-
-
-def _duration(text: str) -> str | None:
-    """Return a duration as requests write it: "30 minutes" is 30m."""
-    if read_duration(text) is not None:
-        return text
-
-    match = _MINUTES.fullmatch(text.lower())
-
-    return None if match is None else f"{match[1]}{match[2][0]}"
-
-
-def _read_deliverable(entry: _Entry, found: Extraction) -> None:
+def _read_deliverable(entry: _Entry, found: DraftFacts) -> None:
     paths = _paths(entry.text)
     quote = _quote(entry.text)
     if len(paths) == 1:
@@ -540,7 +536,7 @@ def _read_deliverable(entry: _Entry, found: Extraction) -> None:
     found.gaps.append(Gap("deliverables", question, entry.line))
 
 
-def _add_file(path: str, text: str, entry: _Entry, found: Extraction) -> None:
+def _add_file(path: str, text: str, entry: _Entry, found: DraftFacts) -> None:
     """Add a file to deliver, or ask for a path that leads out of the project or is a pattern."""
     # A file that is named twice is one deliverable; the first mention describes it.
     if path in found.files:
@@ -592,8 +588,8 @@ def _paths(text: str) -> list[str]:
         # A name may begin with a dot.
         # Punctuation around a path belongs to the sentence.
         marked = token.lstrip(_PUNCTUATION.replace(".", "")).rstrip(_PUNCTUATION)
-        is_code = marked.startswith("`") and marked.endswith("`") and len(marked) > 2  # noqa: PLR2004
         path = marked.strip("`")
+        is_code = bool(path) and marked.startswith("`") and marked.endswith("`")
         if _is_path(path, is_code=is_code):
             found.setdefault(path)
 
@@ -615,7 +611,7 @@ def _is_path(path: str, *, is_code: bool) -> bool:
     return is_code or "/" in path or name not in _NO_FILES.split()
 
 
-def _keep_text(block: _Block, found: Extraction) -> None:
+def _keep_text(block: _Block, found: DraftFacts) -> None:
     """Keep a text whole: details, when it is done, or background."""
     text = _joined(block.lines)
     if not text:
@@ -631,7 +627,7 @@ def _keep_text(block: _Block, found: Extraction) -> None:
         found.context = _paragraphs(found.context, f"{block.title}:\n{text}")
 
 
-def _read_sentences(lines: Iterable[Line], found: Extraction) -> None:
+def _read_sentences(lines: Iterable[Line], found: DraftFacts) -> None:
     """Read prohibitions and outputs from sentences with one meaning, not from code or quotes."""
     for line in lines:
         text = line.text.strip()
@@ -669,15 +665,7 @@ def _written_to(sentence: str) -> str | None:
     return paths[0] if is_last and words[-2].lower().strip(":") in ("to", "into") else None
 
 
-def _read_task_ids(text: str, found: Extraction) -> None:
-    # The letter is searched first: most lines name no task, and the pattern is tried at each word.
-    for number, line in enumerate(text.split("\n"), start=1):
-        if "W" in line:
-            for id in dict.fromkeys(_TASK_ID.findall(line)):
-                found.facts.append(Fact("task_id", id, number, _quote(line)))
-
-
-def _ask_about_conflicts(found: Extraction) -> None:
+def _ask_about_conflicts(found: DraftFacts) -> None:
     """Replace different values of a field that has one by a question."""
     kept: list[Fact] = []
     by_field: dict[str, dict[str, Fact]] = {}

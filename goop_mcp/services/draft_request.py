@@ -20,7 +20,7 @@ from goop_mcp.protocols.agent_request.model import (
 from goop_mcp.protocols.agent_request.writing import normal_text, write_prompt
 from goop_mcp.redaction import redact, redact_structure
 from goop_mcp.services.build_request import RequestFieldsError, build_request
-from goop_mcp.services.draft_facts import Extraction, Fact, Gap, extract_facts
+from goop_mcp.services.draft_facts import DraftFacts, Fact, Gap, extract_facts
 from goop_mcp.services.hand_over import REQUEST_FIELDS, type_errors
 from goop_mcp.validation import pipeline
 from goop_mcp.validation.verdict import Verdict
@@ -126,11 +126,11 @@ def draft_of_fields(fields: Mapping[str, object], *, now: datetime | None = None
     answers, removed = redact_structure(
         {name: value for name, value in fields.items() if value not in (None, "", [])}
     )
-    return _drafted(Extraction(), dict(answers), answers, redactions=removed, now=now)
+    return _drafted(DraftFacts(), dict(answers), answers, redactions=removed, now=now)
 
 
 def _drafted(
-    found: Extraction,
+    found: DraftFacts,
     fields: dict[str, Any],
     answers: Mapping[str, Any],
     *,
@@ -170,7 +170,7 @@ def _drafted(
     )
 
 
-def _fields_of(found: Extraction) -> dict[str, Any]:
+def _fields_of(found: DraftFacts) -> dict[str, Any]:
     """Return the fields of a request that the facts give, texts of several parts put together."""
     fields: dict[str, Any] = {}
     for fact in found.facts:
@@ -198,7 +198,7 @@ def _fields_of(found: Extraction) -> dict[str, Any]:
     return fields
 
 
-def _missing(fields: Mapping[str, Any], found: Extraction) -> list[Gap]:
+def _missing(fields: Mapping[str, Any], found: DraftFacts) -> list[Gap]:
     """Return questions for what the fields lack, as far as nothing else asks for it."""
     asked = {gap.field for gap in found.gaps}
     gaps = [

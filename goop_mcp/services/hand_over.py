@@ -181,20 +181,18 @@ def parse_fields(text: str, name: str) -> Mapping[str, object]:
 
 def type_errors(fields: Mapping[str, object]) -> list[str]:
     """Return a message for each field of a wrong type, such as a text instead of a number."""
-    return [error for name, value in fields.items() if (error := _type_error(name, value))]
-
-
-def _type_error(name: str, value: object) -> str | None:
-    """Return a message if `value` has the wrong type for the field `name`."""
     kinds: tuple[tuple[set[str], type, str], ...] = (
         (_LISTS, list, "a list"),
         (_FLAGS, bool, "true or false"),
         (_NUMBERS, int, "a whole number"),
     )
-    wanted, expected = next(
-        ((kind, words) for names, kind, words in kinds if name in names), (str, "a text")
-    )
-    if isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool)):
-        return None
+    errors = []
+    for name, value in fields.items():
+        wanted, expected = next(
+            ((kind, words) for names, kind, words in kinds if name in names), (str, "a text")
+        )
+        # In Python, true is a number.
+        if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
+            errors.append(f"{name} is {kind_of(value)}; expected {expected}")
 
-    return f"{name} is {kind_of(value)}; expected {expected}"
+    return errors

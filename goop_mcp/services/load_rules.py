@@ -33,50 +33,44 @@ def load_rules(named: Iterable[str]) -> tuple[Rule, ...]:
     goes to standard error, because standard output may belong to a protocol. Raises
     RuleRefusedError, also for rules that cannot be used together.
     """
-    rules = tuple([rule for each in named for rule in _loaded(each)])
+    rules: list[Rule] = []
+    for each in named:
+        # The colon of a drive belongs to the file.
+        place, colon, name = each.rpartition(":")
+        if not colon or not name.isidentifier():
+            place, name = each, DEFAULT_NAME
+        if not _is_file(place) and not all(part.isidentifier() for part in place.split(".")):
+            raise RuleRefusedError(f"rules cannot be loaded from {excerpt(each)!r}; {_HINT}")
+
+        try:
+            with redirect_stdout(sys.stderr):
+                module = _from_file(Path(place)) if _is_file(place) else import_module(place)
+        except RuleRefusedError:
+            raise
+        except (Exception, SystemExit) as error:  # the code of a file may raise anything
+            text = excerpt(str(error))
+            reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
+            raise RuleRefusedError(
+                f"rules cannot be loaded from {each!r}: {reason}; fix that first"
+            ) from error
+
+        found = getattr(module, name, None)
+        if found is None:
+            raise RuleRefusedError(
+                f"{place!r} has no {name}; {_HINT}, where a Rule or a list of them is"
+            )
+
+        loaded = (found,) if isinstance(found, Rule) else found
+        if not isinstance(loaded, list | tuple) or not loaded:
+            what = "empty" if loaded in ([], ()) else type(found).__name__
+            raise RuleRefusedError(
+                f"{name} in {place!r} is {what}; expected a Rule, or several in a list"
+            )
+        rules += loaded
+
     check_rules(rules)
 
-    return rules
-
-
-def _loaded(named: str) -> tuple[Rule, ...]:
-    place, name = _parted(named)
-    try:
-        with redirect_stdout(sys.stderr):
-            module = _from_file(Path(place)) if _is_file(place) else import_module(place)
-    except RuleRefusedError:
-        raise
-    except (Exception, SystemExit) as error:  # the code of a file may raise anything
-        text = excerpt(str(error))
-        reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        raise RuleRefusedError(
-            f"rules cannot be loaded from {named!r}: {reason}; fix that first"
-        ) from error
-
-    found = getattr(module, name, None)
-    if found is None:
-        raise RuleRefusedError(
-            f"{place!r} has no {name}; {_HINT}, where a Rule or a list of them is"
-        )
-
-    rules = (found,) if isinstance(found, Rule) else found
-    if not isinstance(rules, list | tuple) or not rules:
-        what = "empty" if rules in ([], ()) else type(found).__name__
-        raise RuleRefusedError(
-            f"{name} in {place!r} is {what}; expected a Rule, or several in a list"
-        )
-
     return tuple(rules)
-
-
-def _parted(named: str) -> tuple[str, str]:
-    """Return the file or module, and the name; the colon of a drive belongs to the file."""
-    place, colon, name = named.rpartition(":")
-    if not colon or not name.isidentifier():
-        place, name = named, DEFAULT_NAME
-    if not _is_file(place) and not all(part.isidentifier() for part in place.split(".")):
-        raise RuleRefusedError(f"rules cannot be loaded from {excerpt(named)!r}; {_HINT}")
-    return place, name
 
 
 def _is_file(place: str) -> bool:

@@ -78,7 +78,8 @@ def read_checks(project: Path) -> NamedChecks:
     if not options.table("checks"):
         return _read_file(own_file, options)
     if own_file.exists():
-        # Which of two commands of one name runs must not depend on who wrote the other one.
+        # One name could mean two commands, and whoever writes one file could replace a command of
+        # the other.
         raise CheckFileError(
             f"checks are named in {options.place('checks')} and in {CHECKS_FILE}; remove one of"
             " them"
@@ -96,7 +97,7 @@ def _read_file(path: Path, options: OptionsFile) -> NamedChecks:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        # Commands may be meant to be there, where nobody can read them.
+        # The options file may hold the checks and be unreadable; its remark says so.
         unread = f"; {options.remarks[0]}" if options.remarks else ""
         reason = (error.strerror or str(error)).lower()
         raise CheckFileError(
@@ -190,8 +191,9 @@ def _check(name: str, values: object, source: str) -> NamedCheck:
     paths = _texts(values.get("paths", []), f"{where}.paths")
     files = {key: values.get(key) for key in RESULT_KINDS}
     for key, file in (*(("paths", each) for each in paths), *files.items()):
-        inside = isinstance(file, str) and file.strip() and _is_inside(file)
-        if file is not None and not inside:
+        pure = PurePosixPath(file if isinstance(file, str) else "")
+        is_path = isinstance(file, str) and file.strip() and "\0" not in file
+        if file is not None and (not is_path or pure.is_absolute() or ".." in pure.parts):
             raise CheckFileError(f"{where}.{key}: {file!r} is no path within the project")
 
     return NamedCheck(name, command, paths, timeout, **files)
@@ -207,8 +209,3 @@ def _texts(value: object, where: str) -> tuple[str, ...]:
     if any("\0" in each for each in value):
         raise CheckFileError(f"{where} holds the character NUL; remove it")
     return tuple(value)
-
-
-def _is_inside(path: str) -> bool:
-    pure = PurePosixPath(path)
-    return not pure.is_absolute() and ".." not in pure.parts and "\0" not in path

@@ -189,21 +189,14 @@ def _parsed(source: str, content: bytes) -> OptionsFile | None:
             tables[name] = table
 
     options = found._replace(tables=tables)
-    remarks += _remarks_on_check(options)
-    return options._replace(remarks=tuple(remarks))
-
-
-def _remarks_on_check(options: OptionsFile) -> list[str]:
-    remarks = []
     for key, value in options.table("check").items():
         if key not in CHECK_KEYS:
             remarks.append(options.unknown("check", key, CHECK_KEYS))
         elif not _is_usable(key, value):
-            remarks.append(
-                f"{options.place('check', key)}: {key} is {str(value)[:60]!r}; expected"
-                f" {CHECK_KEYS[key]}"
-            )
-    return remarks
+            place, expected = options.place("check", key), CHECK_KEYS[key]
+            remarks.append(f"{place}: {key} is {str(value)[:60]!r}; expected {expected}")
+
+    return options._replace(remarks=tuple(remarks))
 
 
 def _is_usable(key: str, value: object) -> bool:

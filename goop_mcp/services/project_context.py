@@ -121,7 +121,13 @@ class ProjectContext:
             if made.state is not None:
                 shown = replace(shown, state=made.state.apply())
             for each in made.extra:
-                shown = _with_file(shown, each, self.files)
+                if each.apply(self.files):
+                    shown = replace(shown, files=(*shown.files, each.path))
+                else:
+                    remark = (
+                        f"{each.path} was saved by somebody at this moment and is left as it is"
+                    )
+                    shown = replace(shown, remarks=(*shown.remarks, remark))
 
         made, projections = self.store.write(whole, then=then)
 
@@ -133,13 +139,6 @@ class ProjectContext:
             shown = replace(shown, remarks=(*shown.remarks, _NOT_SHOWN))
 
         return made.answer, shown
-
-
-def _with_file(shown: Shown, change: GuardedWrite, files: ProjectFiles) -> Shown:
-    if change.apply(files):
-        return replace(shown, files=(*shown.files, change.path))
-    remark = f"{change.path} was saved by somebody at this moment and is left as it is"
-    return replace(shown, remarks=(*shown.remarks, remark))
 
 
 def _applied(plan: ProjectionPlan, files: ProjectFiles) -> Shown:

@@ -54,8 +54,12 @@ def judge_text(
         rules=rules,
     )
     verdict, claims = examined.verdict(), examined.claims()
-    named = {"file": claims.files, "commit": claims.commits, "memory": claims.memories}
-    counts = [_counted(len(each), noun) for noun, each in named.items() if each]
+    named = (
+        ("file", "files", claims.files),
+        ("commit", "commits", claims.commits),
+        ("memory", "memories", claims.memories),
+    )
+    counts = [f"{len(each)} {one if len(each) == 1 else many}" for one, many, each in named if each]
     noted = any(finding.rule == NOT_CHECKED.id for finding in verdict.findings)
     if not verdict.accepted or not counts or noted or not project.joinpath(FOLDER).is_dir():
         return verdict
@@ -66,8 +70,3 @@ def judge_text(
     )
 
     return examined.verdict([NOT_CHECKED.problem(message, offset=0)])
-
-
-def _counted(count: int, noun: str) -> str:
-    many = "memories" if noun == "memory" else f"{noun}s"
-    return f"{count} {noun if count == 1 else many}"

@@ -205,7 +205,11 @@ class ProjectSnapshot:
         """
         # Nothing of a closed round belongs to what comes after it.
         begin = self.round.closed_revision or self.round.first_revision - 1
-        last = max(_last_resumed(reading), begin)
+
+        # A session that resumed from the handoff has read what was in it until then.
+        resumed = reading.events(document=HANDOFF, kinds=(RESUMED_KIND,))
+        last = max(resumed[-1].revision if resumed else 0, begin)
+
         events = reading.events(
             document=HANDOFF, after_revision=last, kinds=(GIVEN_KIND, "imported")
         )
@@ -369,12 +373,6 @@ def bypass_for(name: GateName, reason: str) -> Bypass | None:
     if Bypass.USER_SAYS_SO in allowed:
         return Bypass.USER_SAYS_SO
     return next((each for each in allowed if reason.strip().lower().startswith(each.value)), None)
-
-
-def _last_resumed(reading: ReadTransaction) -> int:
-    """Return the revision at which a session last resumed from a handoff, 0 if none ever did."""
-    resumed = reading.events(document=HANDOFF, kinds=(RESUMED_KIND,))
-    return resumed[-1].revision if resumed else 0
 
 
 def _brought_up_to_date(known: ReportIndex, reading: ReadTransaction) -> ReportIndex:

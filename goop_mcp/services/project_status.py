@@ -19,8 +19,7 @@ from goop_mcp.store.records import MemoryFilter, Round
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.workflow.gates import GATES, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import Checkpoints, read_checkpoints
-from goop_mcp.workspace.documents.blueprint import BlueprintTask
-from goop_mcp.workspace.goopspec_database import Verification
+from goop_mcp.workspace.goopspec_database import CheckRecord
 from goop_mcp.workspace.history import HistoryEvent, read_history
 from goop_mcp.workspace.layout import FOLDER
 from goop_mcp.workspace.project import read_project
@@ -158,7 +157,7 @@ class ProjectStatus:
     gate_ahead: GateResult | None
     waves: tuple[WaveStanding, ...]
     blockers: tuple[str, ...]
-    verifications: tuple[Verification, ...]
+    verifications: tuple[CheckRecord, ...]
     drift: tuple[Finding, ...]
     conflicts: tuple[Conflict, ...]
     unreadable: tuple[str, ...]
@@ -252,7 +251,57 @@ class ProjectStatus:
 
         `waves` are the numbers of those whose tasks are listed, None for all.
         """
-        return "\n\n".join(_messages(self, waves)) + "\n"
+        gate = self.gate_ahead
+        if self.is_elsewhere:
+            messages = [notice("Status", _ELSEWHERE)]
+        else:
+            messages = [
+                status_display(
+                    project=self.project or "unnamed",
+                    interview_complete=bool(self.interview_complete),
+                    spec_locked=bool(self.spec_locked),
+                    accepted=bool(self.accepted),
+                    next_command=self.next_command,
+                )
+            ]
+
+        if self.exists:
+            messages.append(_progress(self, waves))
+        if gate is not None and not gate.passed and self.exists:
+            messages.append(
+                gate_blocked(gate.sentence or "", command=gate.command, details=gate.missing)
+            )
+
+        # With a plan its waves show the tasks.
+        reported = {} if self.waves else self.reported
+        tasks = [f"{name}: {', '.join(_first(ids))}" for name, ids in reported.items() if ids]
+        events = [f"{each.time or each.day}: {each.text}" for each in self.events]
+        saved, checkpoints = self.checkpoints, list[str]()
+        if saved.newest is not None:
+            phase = f", phase {saved.phase}" if saved.phase is not None else ""
+            checkpoints.append(
+                f"{saved.number} saved; the newest is {saved.newest} ({saved.saved_at}{phase})"
+            )
+
+        waiting = [
+            f"{each.summary} Asked by {each.asked_by} {_age(each.seconds)} ago; run: {each.command}"
+            for each in self.waiting
+        ]
+
+        for title, lines in (
+            ("Waiting for You", waiting),
+            ("Reported Tasks", tasks),
+            ("Blockers", self.blockers),
+            ("Verifications", _verifications(self.verifications)),
+            ("Drift", _drift(self)),
+            ("Checkpoints", checkpoints),
+            ("Latest Events", events),
+            ("Database", _database(self)),
+        ):
+            if lines:
+                messages.append(notice(title, *_first(lines)))
+
+        return "\n\n".join(messages) + "\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -439,82 +488,24 @@ def _waves(snapshot: ProjectSnapshot) -> tuple[WaveStanding, ...]:
     numbers = sorted({task.id.wave for task in blueprint.tasks})
     names = {wave.number: wave.name for wave in blueprint.waves}
 
-    return tuple(
-        WaveStanding(
-            number=number,
-            name=names.get(number, ""),
-            tasks=tuple(
-                _task_standing(task, standing) for task in blueprint.tasks if task.id.wave == number
-            ),
+    tasks: dict[int, list[TaskStanding]] = {number: [] for number in numbers}
+    for task in blueprint.tasks:
+        status = standing.get(str(task.id), "pending")
+        # What a done task waited for does not matter any more.
+        before = dict.fromkeys(map(str, task.depends_on)) if status != "done" else {}
+        tasks[task.id.wave].append(
+            TaskStanding(
+                id=str(task.id),
+                name=task.name,
+                status=status,
+                waits_for=tuple(each for each in before if standing.get(each) != "done"),
+            )
         )
+
+    return tuple(
+        WaveStanding(number=number, name=names.get(number, ""), tasks=tuple(tasks[number]))
         for number in numbers
     )
-
-
-def _task_standing(task: BlueprintTask, standing: Mapping[str, str]) -> TaskStanding:
-    status = standing.get(str(task.id), "pending")
-    # What a done task waited for does not matter any more.
-    before = dict.fromkeys(map(str, task.depends_on)) if status != "done" else {}
-    return TaskStanding(
-        id=str(task.id),
-        name=task.name,
-        status=status,
-        waits_for=tuple(each for each in before if standing.get(each) != "done"),
-    )
-
-
-def _messages(status: ProjectStatus, waves: Collection[int] | None) -> list[str]:
-    gate = status.gate_ahead
-    if status.is_elsewhere:
-        messages = [notice("Status", _ELSEWHERE)]
-    else:
-        messages = [
-            status_display(
-                project=status.project or "unnamed",
-                interview_complete=bool(status.interview_complete),
-                spec_locked=bool(status.spec_locked),
-                accepted=bool(status.accepted),
-                next_command=status.next_command,
-            )
-        ]
-
-    if status.exists:
-        messages.append(_progress(status, waves))
-    if gate is not None and not gate.passed and status.exists:
-        messages.append(
-            gate_blocked(gate.sentence or "", command=gate.command, details=gate.missing)
-        )
-
-    # With a plan its waves show the tasks.
-    reported = {} if status.waves else status.reported
-    tasks = [f"{name}: {', '.join(_first(ids))}" for name, ids in reported.items() if ids]
-    events = [f"{each.time or each.day}: {each.text}" for each in status.events]
-    saved, checkpoints = status.checkpoints, list[str]()
-    if saved.newest is not None:
-        phase = f", phase {saved.phase}" if saved.phase is not None else ""
-        checkpoints.append(
-            f"{saved.number} saved; the newest is {saved.newest} ({saved.saved_at}{phase})"
-        )
-
-    waiting = [
-        f"{each.summary} Asked by {each.asked_by} {_age(each.seconds)} ago; run: {each.command}"
-        for each in status.waiting
-    ]
-
-    for title, lines in (
-        ("Waiting for You", waiting),
-        ("Reported Tasks", tasks),
-        ("Blockers", status.blockers),
-        ("Verifications", _verifications(status.verifications)),
-        ("Drift", _drift(status)),
-        ("Checkpoints", checkpoints),
-        ("Latest Events", events),
-        ("Database", _database(status)),
-    ):
-        if lines:
-            messages.append(notice(title, *_first(lines)))
-
-    return messages
 
 
 def _age(seconds: int) -> str:
@@ -573,7 +564,7 @@ def _drift(status: ProjectStatus) -> list[str]:
     return lines + [f"⚠️ {sentence}" for sentence in status.unreadable]
 
 
-def _verifications(checks: Sequence[Verification]) -> list[str]:
+def _verifications(checks: Sequence[CheckRecord]) -> list[str]:
     icons = {"passed": "✓", "failed": "❌"}
     return [
         f"{icons.get(each.status, '–')} {each.name}: {each.status}"

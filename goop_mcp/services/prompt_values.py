@@ -9,9 +9,9 @@ from typing import Any
 from goop_mcp.messages.quoting import code, fenced, line
 from goop_mcp.protocols import validate
 from goop_mcp.redaction import redact
-from goop_mcp.routing import Option, RoutingContext, route
+from goop_mcp.routing import RoutingContext, route
 from goop_mcp.services.draft_request import draft_request
-from goop_mcp.workspace.documents.handoff import NextTask, SessionHandoff, read_handoff
+from goop_mcp.workspace.documents.handoff import read_handoff
 
 __all__ = ["blocker_values", "draft_values", "resume_values"]
 
@@ -32,24 +32,17 @@ def resume_values(text: str | None) -> Mapping[str, Any]:
 
     handoff = read_handoff(text)
 
-    return {
-        "found": True,
-        "generated": _line(handoff.generated),
-        "phase": _line(handoff.phase),
-        "locked": _LOCKED[handoff.spec_locked],
-        "wave": _line(handoff.wave),
-        "task": _line(handoff.task),
-        "command": handoff.command,
-        "context": _line(handoff.context),
-        "next_task": _next_task(handoff.next_task),
-        "files": [code(path) for path in handoff.files_to_read[:_MOST_LISTED]],
-        "blockers": _lines(handoff.blockers),
-        "lists": _lists(handoff),
-    }
+    next_task = ""
+    if (task := handoff.next_task) is not None:
+        parts = [
+            ("", task.task),
+            ("files: ", ", ".join(task.files)),
+            ("do: ", task.action),
+            ("verify: ", task.verify),
+        ]
+        next_task = "; ".join(f"{name}{line(text)}" for name, text in parts if text)
 
-
-def _lists(handoff: SessionHandoff) -> list[tuple[str, list[str]]]:
-    """Return the other lists of the handoff, each with a title, without empty ones."""
+    # Lists of the handoff that are empty have no title either.
     commits = [f"{each.sha} {each.subject}" for each in handoff.commits]
     lists = [
         ("Done in the last session", [each.name for each in handoff.completed]),
@@ -60,20 +53,21 @@ def _lists(handoff: SessionHandoff) -> list[tuple[str, list[str]]]:
         ("Memories saved", handoff.memories),
     ]
 
-    return [(title, _lines(texts)) for title, texts in lists if texts]
-
-
-def _next_task(task: NextTask | None) -> str:
-    if task is None:
-        return ""
-
-    parts = [
-        ("", task.task),
-        ("files: ", ", ".join(task.files)),
-        ("do: ", task.action),
-        ("verify: ", task.verify),
-    ]
-    return "; ".join(f"{name}{line(text)}" for name, text in parts if text)
+    lists = [(title, _lines(texts)) for title, texts in lists if texts]
+    return {
+        "found": True,
+        "generated": _line(handoff.generated),
+        "phase": _line(handoff.phase),
+        "locked": _LOCKED[handoff.spec_locked],
+        "wave": _line(handoff.wave),
+        "task": _line(handoff.task),
+        "command": handoff.command,
+        "context": _line(handoff.context),
+        "next_task": next_task,
+        "files": [code(path) for path in handoff.files_to_read[:_MOST_LISTED]],
+        "blockers": _lines(handoff.blockers),
+        "lists": lists,
+    }
 
 
 def _lines(texts: Sequence[str]) -> list[str]:
@@ -95,20 +89,25 @@ def blocker_values(text: str, protocol: str = "auto") -> Mapping[str, Any]:
     decision = route(verdict, RoutingContext())
     envelope = verdict.envelope.to_dict() if verdict.envelope is not None else {}
 
+    questions = []
+    for each in decision.questions:
+        options = []
+        for option in each.options:
+            # The text may contain that word already.
+            marked = option.recommended and "recommended" not in option.text.lower()
+            mark = " (recommended)" if marked else ""
+            options.append(f"{option.letter}) {line(option.text)}{mark}")
+
+        context = _line_of(each.context)
+        questions.append({"text": line(each.text), "context": context, "options": options})
+
     return {
         "feedback": verdict.feedback or "",
         "reason": line(decision.reason),
         "agent": _line_of(envelope.get("agent")),
         "summary": _line_of(envelope.get("summary")),
         "blockers": [line(each) for each in decision.blockers],
-        "questions": [
-            {
-                "text": line(each.text),
-                "context": _line_of(each.context),
-                "options": [f"{option.letter}) {_option(option)}" for option in each.options],
-            }
-            for each in decision.questions
-        ],
+        "questions": questions,
         "for_user": any(each.rule == _ARCHITECTURE for each in decision.questions),
     }
 
@@ -143,12 +142,6 @@ def draft_values(text: str) -> Mapping[str, Any]:
         # In a fence that no line of the description closes, and without its secrets.
         "description": "\n".join(fenced(redact(text).text, "text")),
     }
-
-
-def _option(option: Option) -> str:
-    """Return the text of `option`, marked as recommended unless it contains that word already."""
-    marked = option.recommended and "recommended" not in option.text.lower()
-    return line(option.text) + (" (recommended)" if marked else "")
 
 
 def _line_of(value: object) -> str:

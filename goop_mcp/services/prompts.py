@@ -173,32 +173,34 @@ def parse_prompt(text: str, *, file: str) -> Prompt:
     name = _text(front, "name", file)
     if file != name + _SUFFIX:
         raise _broken(file, f"it names the prompt {name!r}; expected the name of the file")
-    return Prompt(
-        name=name,
-        title=_text(front, "title", file),
-        description=_text(front, "description", file),
-        arguments=_arguments(front.get("arguments", []), file),
-        template=match["text"],
-    )
 
-
-def _arguments(tables: object, file: str) -> tuple[PromptArgument, ...]:
+    title, description = _text(front, "title", file), _text(front, "description", file)
+    tables = front.get("arguments", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise _broken(file, "its arguments are no [[arguments]] tables")
-    return tuple(_argument(table, file) for table in tables)
 
+    arguments = []
+    for table in tables:
+        required = table.get("required")
+        if not isinstance(required, bool):
+            raise _broken(
+                file, "an argument does not say whether it is required; expected true or false"
+            )
 
-def _argument(table: Mapping[str, object], file: str) -> PromptArgument:
-    required = table.get("required")
-    if not isinstance(required, bool):
-        raise _broken(
-            file, "an argument does not say whether it is required; expected true or false"
+        arguments.append(
+            PromptArgument(
+                name=_text(table, "name", file),
+                description=_text(table, "description", file),
+                required=required,
+            )
         )
 
-    return PromptArgument(
-        name=_text(table, "name", file),
-        description=_text(table, "description", file),
-        required=required,
+    return Prompt(
+        name=name,
+        title=title,
+        description=description,
+        arguments=tuple(arguments),
+        template=match["text"],
     )
 
 

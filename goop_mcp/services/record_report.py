@@ -423,11 +423,22 @@ class _Recording:
     ) -> tuple[str, tuple[str, ...]]:
         """Add the entry of CHRONICLE.md and those of ADL.md, and return their texts."""
         observed, refuted = self._checked()
+        # What nobody has verified is shown as a claim.
+        if self.is_verified:
+            unverified = [each for each in self.verdict.findings if each.rule == NOT_CHECKED.id]
+            claimed = [each.found or each.message for each in unverified]
+        else:
+            claimed = [
+                *(each.path for each in self.view.files),
+                *(each.sha for each in self.view.commits if each.sha),
+                *(f"memory {each.title!r}" for each in self.view.memories),
+            ]
+
         entry = entry_of_report(
             self.view,
             time=self.now,
             asked=self.context.expected_agent,
-            claimed=self._claimed(),
+            claimed=claimed,
             observed=observed,
             refuted=refuted,
         )
@@ -446,9 +457,21 @@ class _Recording:
         self, writing: WriteTransaction, snapshot: ProjectSnapshot
     ) -> tuple[StatePlan | None, tuple[GuardedWrite, ...]]:
         """Return the change of the state that the report causes, and the files that follow it."""
-        state = self._plan_state(writing, snapshot)
-        if state is None:
+        place = self.project_context.state
+        before = place.read(writing)
+        # It is missing, unreadable or read-only.
+        if not isinstance(before, ProjectState) or not before.writable:
             return None, ()
+
+        facts = snapshot.with_state(before).facts
+        change = progress_of(self.view, before, facts, blueprint=snapshot.project.blueprint)
+        if self._is_checkpoint:
+            id = checkpoint_id(now=self.now, revision=writing.next_revision())
+            change = replace(change, values={**change.values, "activeCheckpointId": id})
+
+        # Another program may change counters meanwhile; only a move depends on the state seen here.
+        seen = before.token if change.phase is not None else None
+        state = plan_state(writing, place, change, now=self.now, author=self._author, seen=seen)
 
         extra: tuple[GuardedWrite, ...] = ()
         if state.planned.after.phase == "idle" != snapshot.phase:
@@ -467,18 +490,6 @@ class _Recording:
     @property
     def _is_checkpoint(self) -> bool:
         return self.view.native_status == "CHECKPOINT"
-
-    def _claimed(self) -> list[str]:
-        """Return the claims of the report which nobody has verified, as texts."""
-        if self.is_verified:
-            unverified = [each for each in self.verdict.findings if each.rule == NOT_CHECKED.id]
-            return [each.found or each.message for each in unverified]
-
-        return [
-            *(each.path for each in self.view.files),
-            *(each.sha for each in self.view.commits if each.sha),
-            *(f"memory {each.title!r}" for each in self.view.memories),
-        ]
 
     def _checked(self) -> tuple[frozenset[str], dict[str, str]]:
         """Return the names of the checks that a host saw pass, and what it saw of failed ones."""
@@ -572,24 +583,6 @@ class _Recording:
             writing.add_event(replace(event, document=own))
 
         return writing.add_event(event)
-
-    def _plan_state(self, writing: WriteTransaction, snapshot: ProjectSnapshot) -> StatePlan | None:
-        """Return the change of the state; None if it is missing, unreadable or read-only."""
-        place = self.project_context.state
-        state = place.read(writing)
-        if not isinstance(state, ProjectState) or not state.writable:
-            return None
-
-        facts = snapshot.with_state(state).facts
-        change = progress_of(self.view, state, facts, blueprint=snapshot.project.blueprint)
-        if self._is_checkpoint:
-            id = checkpoint_id(now=self.now, revision=writing.next_revision())
-            change = replace(change, values={**change.values, "activeCheckpointId": id})
-
-        # Another program may change counters meanwhile; only a move depends on the state seen here.
-        seen = state.token if change.phase is not None else None
-
-        return plan_state(writing, place, change, now=self.now, author=self._author, seen=seen)
 
 
 def _envelope(verdict: Verdict) -> _Envelope | None:

@@ -271,11 +271,19 @@ def list_reports(
 
         closed = _closing_revisions(reading)
         found: list[ReportSummary] = []
-        for each in _newest_first(reading, round=number, before=before):
-            # One more report than was asked for shows that there are more.
-            if len(found) == limit:
-                return ReportList(reports=tuple(found), round=number, before=before, has_more=True)
-            found.append(_summary(each, closed))
+        last = before
+        # Page by page: an envelope may be megabytes, and only its summary is kept of each.
+        while page := reading.reports(
+            round=number, include_retired=True, before_id=last, limit=_PAGE
+        ):
+            for each in page:
+                # One more report than was asked for shows that there are more.
+                if len(found) == limit:
+                    shown = tuple(found)
+                    return ReportList(reports=shown, round=number, before=before, has_more=True)
+                found.append(_summary(each, closed))
+
+            last = page[-1].id
 
         return ReportList(reports=tuple(found), round=number, before=before)
 
@@ -416,15 +424,6 @@ def find_report(reading: ReadTransaction, id: int) -> StoredReport:
     return found
 
 
-def _newest_first(
-    reading: ReadTransaction, *, round: int, before: int | None
-) -> Iterator[StoredReport]:
-    # Page by page: an envelope may be megabytes, and only its summary is kept of each.
-    while page := reading.reports(round=round, include_retired=True, before_id=before, limit=_PAGE):
-        yield from page
-        before = page[-1].id
-
-
 def _closing_revisions(reading: ReadTransaction) -> Mapping[int, int]:
     return {
         each.number: each.closed_revision
@@ -476,6 +475,19 @@ def shown_report(reading: ReadTransaction, stored: StoredReport) -> ShownReport:
     if any(event.kind == "state" for event in events):
         touched.append(STATE)
 
+    withdrawn = None
+    if stored.retired == "withdrawn":
+        # Found by its text, as an event has no column for the report that it is about.
+        begin = f"withdrew report {stored.id} of "
+        withdrawals = reading.events(
+            after_revision=stored.revision, kinds=["withdrawal"], limit=_MOST_WITHDRAWALS
+        )
+        found = next((event for event in withdrawals if begin in event.text), None)
+        if found is not None:
+            outcome = _OUTCOME.search(found.text)
+            why = f": {outcome[1]}" if outcome is not None else ""
+            withdrawn = f"{found.created_at} by {found.author}{why}"
+
     return ShownReport(
         about=_summary(stored, _closing_revisions(reading)),
         envelope=envelope_of(stored),
@@ -483,24 +495,8 @@ def shown_report(reading: ReadTransaction, stored: StoredReport) -> ShownReport:
         decision=_values(stored.decision),
         documents=tuple(dict.fromkeys(touched)),
         moved=next((event.text for event in events if event.kind == "transition"), None),
-        withdrawn=_withdrawn(reading, stored) if stored.retired == "withdrawn" else None,
+        withdrawn=withdrawn,
     )
-
-
-def _withdrawn(reading: ReadTransaction, stored: StoredReport) -> str | None:
-    """Return when, by whom and why the report was withdrawn, None if that was not kept."""
-    # Found by its text, as an event has no column for the report that it is about.
-    events = reading.events(
-        after_revision=stored.revision, kinds=["withdrawal"], limit=_MOST_WITHDRAWALS
-    )
-    begin = f"withdrew report {stored.id} of "
-    found = next((event for event in events if begin in event.text), None)
-    if found is None:
-        return None
-
-    outcome = _OUTCOME.search(found.text)
-    why = f": {outcome[1]}" if outcome is not None else ""
-    return f"{found.created_at} by {found.author}{why}"
 
 
 def _values(text: str) -> Mapping[str, JsonValue]:

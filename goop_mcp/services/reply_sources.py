@@ -3,7 +3,6 @@
 Whoever has a number or a path need not write kilobytes out once more to have them judged.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -81,7 +80,14 @@ def find_reply(
             " that agent; expected_agent names the agent of another reply"
         )
 
-    _require_one({"text": text, "report": report, "file": file, "agent": agent})
+    named = {"text": text, "report": report, "file": file, "agent": agent}
+    given = [name for name, value in named.items() if value is not None]
+    if len(given) != 1:
+        which = f"{' and '.join(given)} are given" if given else "no reply is named"
+        raise ReplySourceError(
+            f"{which}; expected exactly one of text, report, file, and agent with last=true"
+        )
+
     if text is not None:
         return FoundReply(text=text)
     if report is not None:
@@ -90,7 +96,25 @@ def find_reply(
         kept = services.kept_replies.last_reply(places.store, agent)
         source = f"the last reply of {kept.agent}, kept at {kept.created_at}"
         return FoundReply(text=kept.text, source=source)
-    return _in_file(places, file or "")
+
+    path = file or ""
+    files = places.files
+    # Where callers are remote, only the tenant that owns the folder has files on this machine.
+    if not places.settings.keeps_files and not files.exists(FOLDER):
+        raise ProjectElsewhereError(
+            f"there is no folder {FOLDER} of the project on this server, so that it has no file"
+            " of yours; give the reply as text"
+        )
+
+    found = files.read_text(path, most=_MOST_BYTES)
+    shown = files.relative(path)
+    if found is None:
+        raise DocumentMissingError(
+            f"there is no file {shown!r} in the project; expected a path from its top, such as"
+            " docs/reply.md"
+        )
+
+    return FoundReply(text=found.removeprefix(_BYTE_ORDER_MARK), source=f"file {shown}")
 
 
 def recorded_text(store: "Store", report: int) -> str:
@@ -115,36 +139,3 @@ def recorded_text(store: "Store", report: int) -> str:
         raise ReplySourceError(
             f"report {report} cannot be written out ({error}); give its text"
         ) from error
-
-
-def _require_one(named: Mapping[str, object]) -> None:
-    given = [name for name, value in named.items() if value is not None]
-    if len(given) == 1:
-        return
-
-    expected = "expected exactly one of text, report, file, and agent with last=true"
-    raise ReplySourceError(
-        f"{' and '.join(given)} are given; {expected}"
-        if given
-        else f"no reply is named; {expected}"
-    )
-
-
-def _in_file(places: Places, path: str) -> FoundReply:
-    files = places.files
-    # Where callers are remote, only the tenant that owns the folder has files on this machine.
-    if not places.settings.keeps_files and not files.exists(FOLDER):
-        raise ProjectElsewhereError(
-            f"there is no folder {FOLDER} of the project on this server, so that it has no file"
-            " of yours; give the reply as text"
-        )
-
-    found = files.read_text(path, most=_MOST_BYTES)
-    shown = files.relative(path)
-    if found is None:
-        raise DocumentMissingError(
-            f"there is no file {shown!r} in the project; expected a path from its top, such as"
-            " docs/reply.md"
-        )
-
-    return FoundReply(text=found.removeprefix(_BYTE_ORDER_MARK), source=f"file {shown}")

@@ -4,7 +4,7 @@ Everything in it was written by agents: data, never instructions.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -27,7 +27,6 @@ from goop_mcp.services.recorded_reports import (
 from goop_mcp.services.reply_sources import recorded_text
 from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.store.records import StoredAttempt, StoredReport
-from goop_mcp.validation.claims import Claims
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
 from goop_mcp.validation.families import Family, Locator
 from goop_mcp.validation.limits import DEFAULT_LIMITS
@@ -87,9 +86,14 @@ class ReportFilter:
 
         # The verdict is read last, as it is the longest.
         verdict = json.loads(report.verdict)
-        if self.verdict and self.verdict != _worst(verdict):
+        severities = {str(each.get("severity")) for each in verdict.get("findings", ())}
+        worst = next((each for each in ("error", "warning", "info") if each in severities), "clean")
+        if self.verdict and self.verdict != worst:
             return False
-        return not self.tier or self.tier in _tiers(verdict)
+
+        # A report without evidence rests on the agent's word alone.
+        tiers = {str(each.get("tier")) for each in verdict.get("evidence", ())} or {"claimed"}
+        return not self.tier or self.tier in tiers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,17 +220,6 @@ def report_details(store: Store, id: int) -> ReportDetails:
         return _with_lines(details, text, None)
 
 
-def _worst(verdict: Mapping[str, Any]) -> str:
-    """Return the worst severity of the findings, "clean" without any."""
-    severities = {str(each.get("severity")) for each in verdict.get("findings", ())}
-    return next((each for each in ("error", "warning", "info") if each in severities), "clean")
-
-
-def _tiers(verdict: Mapping[str, Any]) -> set[str]:
-    # A report without evidence rests on the agent's word alone.
-    return {str(each.get("tier")) for each in verdict.get("evidence", ())} or {"claimed"}
-
-
 def _envelope_in(text: str) -> Mapping[str, Any] | None:
     envelope = validate(text).envelope
     return envelope.to_dict() if envelope is not None else None
@@ -238,7 +231,14 @@ def _with_lines(details: ReportDetails, text: str, family: Family | None) -> Rep
         return details
 
     source = SourceText(text)
-    locator, start = _locator(source, family)
+    # What finds the place of a path in the envelope, and where the envelope begins.
+    locator: Locator | None = None
+    start = 0
+    extraction = family.find(source, DEFAULT_LIMITS) if family is not None else None
+    if family is not None and extraction is not None and extraction.chosen is not None:
+        parsed = family.read(extraction, extraction.chosen, NOTHING_EXPECTED, DEFAULT_LIMITS)
+        locator, start = parsed.locator, parsed.start
+
     by_line: dict[int, list[MarkedFinding]] = {}
     unplaced: list[MarkedFinding] = []
     findings = details.shown.verdict.get("findings")
@@ -278,19 +278,6 @@ def _with_lines(details: ReportDetails, text: str, family: Family | None) -> Rep
     )
 
 
-def _locator(source: SourceText, family: Family | None) -> tuple[Locator | None, int]:
-    """Return what finds the place of a path in the envelope of `source`, and where that begins."""
-    if family is None:
-        return None, 0
-
-    extraction = family.find(source, DEFAULT_LIMITS)
-    if extraction.chosen is None:
-        return None, 0
-    parsed = family.read(extraction, extraction.chosen, NOTHING_EXPECTED, DEFAULT_LIMITS)
-
-    return parsed.locator, parsed.start
-
-
 def _only_claimed(
     family: Family | None, values: Mapping[str, Any]
 ) -> tuple[Mapping[str, str], ...]:
@@ -303,21 +290,20 @@ def _only_claimed(
     except (GoopError, ValueError):
         return ()
 
+    shown = [
+        *(
+            (c.where, f"check {c.name!r} {'passed' if c.passed else 'failed'}")
+            for c in claims.checks
+        ),
+        *((file.where, f"file {file.path!r} {file.kind}") for file in claims.files),
+        *((commit.where, f"commit {commit.sha[:12]!r}") for commit in claims.commits),
+        *((memory.where, f"memory {memory.title!r}") for memory in claims.memories),
+    ]
+
     return tuple(
         {"path": where, "claim": text, "tier": "claimed", "source": "", "detail": ""}
-        for where, text in _claim_lines(claims)
+        for where, text in shown
     )
-
-
-def _claim_lines(claims: Claims) -> Iterator[tuple[str, str]]:
-    for check in claims.checks:
-        yield check.where, f"check {check.name!r} {'passed' if check.passed else 'failed'}"
-    for file in claims.files:
-        yield file.where, f"file {file.path!r} {file.kind}"
-    for commit in claims.commits:
-        yield commit.where, f"commit {commit.sha[:12]!r}"
-    for memory in claims.memories:
-        yield memory.where, f"memory {memory.title!r}"
 
 
 def _of_task(

@@ -12,7 +12,6 @@ from textwrap import dedent
 from typing import TypedDict
 
 from goop_mcp.protocols import RULES
-from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.rules import Rule
 
 __all__ = [
@@ -138,7 +137,11 @@ class RulePage:
             _block(self.bad),
             "Good:",
             _block(self.good),
-            *([f"Requirements: {', '.join(self.requirements)}"] if self.requirements else []),
+            *(
+                [f"Requirements (docs/requirements.md): {', '.join(self.requirements)}"]
+                if self.requirements
+                else []
+            ),
         ]
 
         return "\n\n".join(parts) + "\n"
@@ -146,13 +149,23 @@ class RulePage:
 
 def rule_page(rule: Rule) -> RulePage:
     """Return the page of `rule`."""
+    # Some rules compare a reply with what its caller expects.
+    expected = rule.example.expected
+    clauses = [
+        f"the agent is {expected.agent}" if expected.agent else "",
+        f"the phase is {expected.phase}" if expected.phase else "",
+        "files were changed" if expected.files_changed else "",
+        "memory was saved" if expected.memory_saved else "",
+        "checks were run" if expected.checks_run else "",
+    ]
+
     return RulePage(
         id=rule.id,
         lenient=rule.lenient.value,
         strict=rule.strict.value,
         catches=rule.catches,
         why=rule.why,
-        given=_given(rule.example.expected),
+        given=", ".join(filter(None, clauses)) or None,
         bad=_shortened(rule.example.bad),
         good=_shortened(rule.example.good),
         fix=rule.fix,
@@ -191,18 +204,6 @@ def _marked_up(text: str) -> str:
     return "`".join(
         piece if n % 2 else _MARKUP.sub(r"`\g<0>`", piece) for n, piece in enumerate(pieces)
     )
-
-
-def _given(expected: Expectations) -> str | None:
-    """Return a text about what the caller expects, None if it expects nothing."""
-    clauses = [
-        f"the agent is {expected.agent}" if expected.agent else "",
-        f"the phase is {expected.phase}" if expected.phase else "",
-        "files were changed" if expected.files_changed else "",
-        "memory was saved" if expected.memory_saved else "",
-        "checks were run" if expected.checks_run else "",
-    ]
-    return ", ".join(filter(None, clauses)) or None
 
 
 def _shortened(example: str) -> str:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from goop_mcp.store.graph_rows import GraphTaskRow
 from goop_mcp.store.interface import ReadTransaction, Store
@@ -35,40 +35,39 @@ def export_sessions(store: Store, files: ProjectFiles, run: str) -> tuple[str, .
             continue
 
         result = json.loads(row.result) if row.result is not None else {}
+        envelope = result.get("envelope") or {}
+        artifacts = envelope.get("artifacts")
+        listed = artifacts.get("files") if isinstance(artifacts, Mapping) else None
+        summary = {
+            "status": str(
+                envelope.get("status") or ("COMPLETE" if row.state == "accepted" else "BLOCKED")
+            ),
+            "summary": str(envelope.get("summary") or row.message or row.state),
+            "deliverables": [
+                each["path"]
+                for each in listed or ()
+                if isinstance(each, Mapping) and "path" in each
+            ],
+            "errors": [row.message or row.reason or "failed"] if row.state == "failed" else [],
+            "recommendations": [],
+        }
+
         spec = json.loads(row.spec)
+
+        # The id is the same for the same round of the same task.
+        digits = "".join(c for c in created_at[:19] if c.isdecimal())
+        words = f"{row.run}-{row.id}" + (f"-round-{row.round + 1}" if row.round else "")
+        session_id = f"{digits[:8]}-{digits[8:14]}-{_NO_WORD.sub('-', words.lower()).strip('-')}"
         folder = create_session(
             files,
-            _session_id(created_at, row),
+            session_id,
             prompt=row.prompt,
             created_at=created_at,
             agent=spec.get("agent"),
             status="COMPLETED" if row.state == "accepted" else "FAILED",
-            result=_result(row, result.get("envelope") or {}),
+            result=summary,
             output=result.get("text") or "",
         )
         paths.append(folder)
 
     return tuple(paths)
-
-
-def _session_id(created_at: str, row: GraphTaskRow) -> str:
-    """Return `YYYYMMDD-HHMMSS-slug`: the same for the same round of the same task."""
-    digits = "".join(c for c in created_at[:19] if c.isdecimal())
-    words = f"{row.run}-{row.id}" + (f"-round-{row.round + 1}" if row.round else "")
-    return f"{digits[:8]}-{digits[8:14]}-{_NO_WORD.sub('-', words.lower()).strip('-')}"
-
-
-def _result(row: GraphTaskRow, envelope: Mapping[str, Any]) -> dict[str, Any]:
-    artifacts = envelope.get("artifacts")
-    listed = artifacts.get("files") if isinstance(artifacts, Mapping) else None
-    paths = [each["path"] for each in listed or () if isinstance(each, Mapping) and "path" in each]
-
-    return {
-        "status": str(
-            envelope.get("status") or ("COMPLETE" if row.state == "accepted" else "BLOCKED")
-        ),
-        "summary": str(envelope.get("summary") or row.message or row.state),
-        "deliverables": paths,
-        "errors": [row.message or row.reason or "failed"] if row.state == "failed" else [],
-        "recommendations": [],
-    }

@@ -73,7 +73,22 @@ _VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){0,3}")
 def list_schemas() -> tuple[Schema, ...]:
     """Return every schema, by protocol, the oldest version first."""
     names = [name for suffix in _MEDIA_TYPES for name in list_assets("schemas", suffix)]
-    schemas = [_read(PurePosixPath(name)) for name in names]
+    schemas = []
+    for name in map(PurePosixPath, names):
+        series = _SERIES[name.parent.name]
+        version = series.versions.get(name.stem, name.stem)
+        schemas.append(
+            Schema(
+                protocol=name.parent.name,
+                version=version,
+                file=name.name,
+                uri=f"goop://schemas/{name.parent.name}/{version}",
+                media_type=_MEDIA_TYPES[name.suffix],
+                text=read_asset("schemas", name.as_posix()),
+                title=series.title.format(version=version),
+            )
+        )
+
     return tuple(sorted(schemas, key=lambda schema: (schema.protocol, _number(schema.version))))
 
 
@@ -123,20 +138,6 @@ def install_schemas(protocol: str, project: Path) -> tuple[str, ...]:
         workspace.replacing.place_file(files, place, text.encode())
 
     return tuple(places)
-
-
-def _read(name: PurePosixPath) -> Schema:
-    protocol = name.parent.name
-    version = _SERIES[protocol].versions.get(name.stem, name.stem)
-    return Schema(
-        protocol=protocol,
-        version=version,
-        file=name.name,
-        uri=f"goop://schemas/{protocol}/{version}",
-        media_type=_MEDIA_TYPES[name.suffix],
-        text=read_asset("schemas", name.as_posix()),
-        title=_SERIES[protocol].title.format(version=version),
-    )
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -95,11 +95,12 @@ def _defects(result: Mapping[str, JsonValue] | None) -> list[str]:
     if result is None:
         return []
 
-    defects = [
-        f"result.json: {name} is {_shown(result, name)}; expected a text"
-        for name in _TEXTS
-        if not isinstance(result.get(name), str) or not result[name]
-    ]
+    defects = []
+    for name in _TEXTS:
+        value = result.get(name)
+        if not isinstance(value, str) or not value:
+            shown = "empty" if value == "" else kind_of(value) if name in result else "missing"
+            defects.append(f"result.json: {name} is {shown}; expected a text")
     for name in _LISTS:
         entries = result.get(name, [])
         if not isinstance(entries, list):
@@ -116,9 +117,3 @@ def _defects(result: Mapping[str, JsonValue] | None) -> list[str]:
             )
 
     return defects
-
-
-def _shown(result: Mapping[str, JsonValue], name: str) -> str:
-    if name not in result:
-        return "missing"
-    return "empty" if result[name] == "" else kind_of(result[name])

@@ -272,8 +272,14 @@ def project_stats(
     """
     begin, end = None if since is None else written(since), None
     if round is not None:
-        opened, end = _time_of_round(store, round)
-        begin = max(filter(None, (begin, opened)), default=None)
+        rounds = {each.number: each for each in store.read(lambda reading: reading.rounds())}
+        if round not in rounds:
+            raise StatsArgumentError(f"there is no round {round}; expected 1 to {max(rounds)}")
+
+        # A round ends when the next one is opened, which need not have happened yet.
+        after = rounds.get(round + 1)
+        end = None if after is None else after.opened_at
+        begin = max(filter(None, (begin, rounds[round].opened_at)), default=None)
 
     wanted = StatisticsFilter(since=begin, until=end, agent=agent)
     return ProjectStats(
@@ -289,17 +295,6 @@ def project_stats(
 
 class StatsArgumentError(GoopError, ValueError):
     """Raised for a restriction that does not exist; the text names what there is."""
-
-
-def _time_of_round(store: Store, round: int) -> tuple[str | None, str | None]:
-    """Return when a round was opened and when the next one was; None without such a time."""
-    rounds = {each.number: each for each in store.read(lambda reading: reading.rounds())}
-    if round not in rounds:
-        raise StatsArgumentError(f"there is no round {round}; expected 1 to {max(rounds)}")
-
-    after = rounds.get(round + 1)
-
-    return rounds[round].opened_at, None if after is None else after.opened_at
 
 
 def start_of_week(*, weeks: int, clock: Clock = utc_now) -> datetime:

@@ -58,7 +58,57 @@ _REASONS: Final = {
 
 def stats_page(stats: ProjectStats) -> str:
     """Return `stats` as messages in the visual style, ending with a line feed."""
-    return "\n\n".join(_messages(stats)) + "\n"
+    if stats.is_empty:
+        nothing = f"Nothing is recorded{_restriction(stats) or ' yet'}."
+        return notice("Statistics", nothing, *_HOW) + "\n"
+
+    statistics = stats.statistics
+    gated = statistics.prompts.prompts > 0
+    remarks = [f"Only what was recorded{_restriction(stats)}."] if _restriction(stats) else []
+    # Without prompts at the gate there is no measure of adoption.
+    if gated:
+        remarks.append(stats.adoption.line)
+    if stats.adoption.too_many_blocked:
+        prompts = statistics.prompts
+        remarks.append(
+            f"⚠️ The gate refused {share(prompts.refused, prompts.prompts)} of the prompts, more"
+            " than 10%: accept prompts without a request again, or fix what creates them."
+        )
+
+    messages = [table("Statistics", ("Metric", "Value"), _overview(stats), lines=remarks)]
+    rules = [(rule, str(count)) for rule, count in statistics.rules.items()]
+    if rules:
+        left = len(rules) - _MOST_ROWS
+        more = [(f"… and {left} more with --format json", "")] if left > 0 else []
+        messages.append(
+            table("Most Common Errors", ("Rule", "Replies"), [*rules[:_MOST_ROWS], *more])
+        )
+    if stats.retries.calls:
+        messages.append(table("Retries", ("Calls that ended", "Value"), _retries(stats)))
+
+    for title, column, rows in (
+        ("By Agent", "Agent", stats.agents),
+        ("By Week", "Week", stats.weeks),
+    ):
+        if rows:
+            columns = (
+                column,
+                *(["Adoption"] if gated else []),
+                "Judged",
+                "Failed",
+                "Unknown",
+                "Calls",
+                "At first",
+            )
+            # The agents with the most replies are at the start, the newest weeks at the end.
+            shown = rows[:_MOST_ROWS] if column == "Agent" else rows[-_MOST_ROWS:]
+            left = len(rows) - len(shown)
+            lines = [f"{left} more with --format json."] if left else []
+            messages.append(
+                table(title, columns, [_row(row, gated=gated) for row in shown], lines=lines)
+            )
+
+    return "\n\n".join(messages) + "\n"
 
 
 def stats_csv(stats: ProjectStats) -> str:
@@ -117,67 +167,10 @@ def _cell(text: str) -> str:
     return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
 
 
-def _messages(stats: ProjectStats) -> list[str]:
-    if stats.is_empty:
-        return [notice("Statistics", f"Nothing is recorded{_restriction(stats) or ' yet'}.", *_HOW)]
-
-    statistics = stats.statistics
-    gated = statistics.prompts.prompts > 0
-    messages = [table("Statistics", ("Metric", "Value"), _overview(stats), lines=_remarks(stats))]
-    rules = [(rule, str(count)) for rule, count in statistics.rules.items()]
-    if rules:
-        left = len(rules) - _MOST_ROWS
-        more = [(f"… and {left} more with --format json", "")] if left > 0 else []
-        messages.append(
-            table("Most Common Errors", ("Rule", "Replies"), [*rules[:_MOST_ROWS], *more])
-        )
-    if stats.retries.calls:
-        messages.append(table("Retries", ("Calls that ended", "Value"), _retries(stats)))
-
-    for title, column, rows in (
-        ("By Agent", "Agent", stats.agents),
-        ("By Week", "Week", stats.weeks),
-    ):
-        if rows:
-            columns = (
-                column,
-                *(["Adoption"] if gated else []),
-                "Judged",
-                "Failed",
-                "Unknown",
-                "Calls",
-                "At first",
-            )
-            # The agents with the most replies are at the start, the newest weeks at the end.
-            shown = rows[:_MOST_ROWS] if column == "Agent" else rows[-_MOST_ROWS:]
-            left = len(rows) - len(shown)
-            lines = [f"{left} more with --format json."] if left else []
-            messages.append(
-                table(title, columns, [_row(row, gated=gated) for row in shown], lines=lines)
-            )
-
-    return messages
-
-
 def _restriction(stats: ProjectStats) -> str:
     since = f" since {stats.since}" if stats.since else ""
     since += f" in round {stats.round}" if stats.round else ""
     return since + (f" of {stats.agent}" if stats.agent else "")
-
-
-def _remarks(stats: ProjectStats) -> list[str]:
-    remarks = [f"Only what was recorded{_restriction(stats)}."] if _restriction(stats) else []
-    # Without prompts at the gate there is no measure of adoption.
-    if stats.statistics.prompts.prompts:
-        remarks.append(stats.adoption.line)
-    if stats.adoption.too_many_blocked:
-        prompts = stats.statistics.prompts
-        remarks.append(
-            f"⚠️ The gate refused {share(prompts.refused, prompts.prompts)} of the prompts, more"
-            " than 10%: accept prompts without a request again, or fix what creates them."
-        )
-
-    return remarks
 
 
 def _overview(stats: ProjectStats) -> list[tuple[str, str]]:
@@ -187,6 +180,9 @@ def _overview(stats: ProjectStats) -> list[tuple[str, str]]:
         f"{count} {status or 'without a status'}"
         for status, count in stats.statistics.reports.items()
     )
+    claims = stats.statistics.tiers
+    whole = sum(claims.values())
+    tiers = ", ".join(f"{share(count, whole)} {tier} ({count})" for tier, count in claims.items())
     refused = f"{share(prompts.refused, prompts.prompts)} ({prompts.refused} / {prompts.prompts})"
 
     return [
@@ -198,14 +194,8 @@ def _overview(stats: ProjectStats) -> list[tuple[str, str]]:
         ("Replies accepted", str(replies.accepted)),
         ("Not known: replies that never came", str(replies.unknown)),
         ("Recorded reports", reports or "none"),
-        *([("Claims of reports", _tiers(stats))] if stats.statistics.tiers else []),
+        *([("Claims of reports", tiers)] if claims else []),
     ]
-
-
-def _tiers(stats: ProjectStats) -> str:
-    tiers = stats.statistics.tiers
-    whole = sum(tiers.values())
-    return ", ".join(f"{share(count, whole)} {tier} ({count})" for tier, count in tiers.items())
 
 
 def _retries(stats: ProjectStats) -> list[tuple[str, str]]:

@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 from goop_mcp.messages.quoting import line
 from goop_mcp.services.project_context import ProjectContext
 from goop_mcp.services.project_snapshot import take_snapshot
-from goop_mcp.store.interface import ReadTransaction
 from goop_mcp.store.records import StoredReport
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.task_ids import normal_task_id, parse_task_id
@@ -54,7 +53,11 @@ def judge_task(project_context: ProjectContext, task: str) -> TaskAnswer:
     wanted = normal_task_id(task)
     shown = line(wanted, longest=_LONGEST_NAME)
     store = project_context.store
-    found = store.read(lambda reading: _last_report(reading, wanted)) if store.exists() else None
+    reports: Sequence[StoredReport] = ()
+    if store.exists():
+        reports = store.read(lambda reading: reading.last_reports(round=reading.round().number))
+    of_task = [each for each in reports if each.task_id and normal_task_id(each.task_id) == wanted]
+    found = max(of_task, key=lambda each: each.id, default=None)
 
     if found is None:
         return TaskAnswer(
@@ -112,9 +115,3 @@ def named_task(project_context: ProjectContext, subject: str, description: str) 
             return known[0] if len(known) == 1 else None
 
     return None
-
-
-def _last_report(reading: ReadTransaction, task: str) -> StoredReport | None:
-    reports = reading.last_reports(round=reading.round().number)
-    of_task = [each for each in reports if each.task_id and normal_task_id(each.task_id) == task]
-    return max(of_task, key=lambda each: each.id, default=None)

@@ -117,7 +117,20 @@ def _read_session(session: AgentSession, report: str) -> AgentActivity:
     if _SESSION_ID.fullmatch(session.id) is None:
         return NO_ACTIVITY
     if session.host == "opencode":
-        return _exported(session, report)
+        # OpenCode keeps its sessions in a database of its own.
+
+        async def export() -> bytes:
+            with anyio.fail_after(_EXPORT_SECONDS):
+                words = [session.program, "export", session.id]
+                ended = await run_program(
+                    words, folder=session.folder, environment=session.environment
+                )
+                return bytes(ended.output)
+
+        try:
+            return readers.opencode.read_opencode_export(anyio.run(export), report=report)
+        except (OSError, TimeoutError):
+            return NO_ACTIVITY
 
     home = session.environment.get("HOME") or str(Path.home())
     path = (
@@ -150,18 +163,3 @@ def _codex_rollout(session: AgentSession, home: str) -> str | None:
             return str(found)
 
     return None
-
-
-def _exported(session: AgentSession, report: str) -> AgentActivity:
-    """Return the activity in a session of OpenCode, which keeps it in a database of its own."""
-
-    async def export() -> bytes:
-        with anyio.fail_after(_EXPORT_SECONDS):
-            words = [session.program, "export", session.id]
-            ended = await run_program(words, folder=session.folder, environment=session.environment)
-            return bytes(ended.output)
-
-    try:
-        return readers.opencode.read_opencode_export(anyio.run(export), report=report)
-    except (OSError, TimeoutError):
-        return NO_ACTIVITY

@@ -203,7 +203,13 @@ def parse_template(text: str, *, file: str) -> Template:
 
     listed: Any = front.get("slots")
     texts = [front.get(key) for key in ("name", "title", "description")]
-    if not all(isinstance(each, str) and each.strip() for each in texts) or not _are_slots(listed):
+
+    are_slots = isinstance(listed, list) and all(
+        isinstance(each, Mapping)
+        and all(isinstance(each.get(key), str) for key in ("name", "description"))
+        for each in listed
+    )
+    if not all(isinstance(each, str) and each.strip() for each in texts) or not are_slots:
         raise _broken(file, f"its front matter is not in order; expected {_FRONT}")
 
     slots = tuple(Slot(name=each["name"], description=each["description"]) for each in listed)
@@ -249,14 +255,6 @@ def _own_names(project: "Path") -> tuple[str, ...]:
 
     stems = (file.removesuffix(_SUFFIX) for file in files if file.endswith(_SUFFIX))
     return tuple(stem for stem in stems if _NAME.fullmatch(stem))
-
-
-def _are_slots(listed: object) -> bool:
-    return isinstance(listed, list) and all(
-        isinstance(each, Mapping)
-        and all(isinstance(each.get(key), str) for key in ("name", "description"))
-        for each in listed
-    )
 
 
 def _slot_problem(listed: list[str], used: list[str]) -> str | None:

@@ -63,7 +63,17 @@ def read_text(file: str, *, stdin: BinaryIO | None = None, most_bytes: int, advi
     Raises UnreadableFileError, whose text names the file and says what to do.
     """
     name = shown_name(file)
-    raw = _read_named(file, name, stdin, most_bytes + 1)
+    raw: bytes | None = None
+    try:
+        if file != STDIN:
+            raw = read_bytes(file, most=most_bytes + 1)
+        elif stdin is not None:
+            raw = stdin.read(most_bytes + 1)
+    except OSError as error:
+        raise UnreadableFileError(_cannot_be_read(error, name)) from error
+
+    if raw is None:
+        raise UnreadableFileError("standard input is closed; name a file")
     if len(raw) > most_bytes:
         raise UnreadableFileError(
             f"{name} has more than {most_bytes:,} bytes, the most that is read; {advice}"
@@ -153,18 +163,6 @@ def _opened(file: int, patience: float) -> bytes:
 def _open_without_waiting(file: str, flags: int) -> int:
     """Open `file` at once, although a pipe may have no writer yet."""
     return os.open(file, flags | _NO_WAITING)
-
-
-def _read_named(file: str, name: str, stdin: BinaryIO | None, most: int) -> bytes:
-    try:
-        if file != STDIN:
-            return read_bytes(file, most=most)
-        if stdin is not None:
-            return stdin.read(most)
-    except OSError as error:
-        raise UnreadableFileError(_cannot_be_read(error, name)) from error
-
-    raise UnreadableFileError("standard input is closed; name a file")
 
 
 def _cannot_be_read(error: OSError, name: str) -> str:

@@ -12,10 +12,10 @@ from goop_mcp.evidence.checks import other_counts
 from goop_mcp.evidence.recorded_runs import RecordedRun
 from goop_mcp.protocols import examine
 from goop_mcp.recording.recorder import record_run
-from goop_mcp.services.named_checks import CheckFileError, NamedChecks, read_checks, request_of
+from goop_mcp.services.named_checks import CheckFileError, read_checks, request_of
 from goop_mcp.validation.claims import CheckClaim
 
-__all__ = ["Verification", "claimed_checks", "rerun_checks", "verify_run"]
+__all__ = ["VerifiedRun", "claimed_checks", "rerun_checks", "verify_run"]
 
 Result = Literal["confirmed", "contradicted", "not checked"]
 
@@ -24,7 +24,7 @@ _FILES: Final = 5
 _MOST_CHECKS: Final = 100
 
 
-class Verification(NamedTuple):
+class VerifiedRun(NamedTuple):
     """What the verification of one run or check found; `detail` is one clause about it."""
 
     name: str
@@ -37,25 +37,25 @@ class Verification(NamedTuple):
         return self._asdict()
 
 
-def verify_run(run: RecordedRun, project: Path) -> Verification:
+def verify_run(run: RecordedRun, project: Path) -> VerifiedRun:
     """Return whether the record of `run` is ours, it passed, and its files are the present ones."""
     if run.mac_state == "wrong":
-        return Verification(run.name, "contradicted", "its record was changed", run.id)
+        return VerifiedRun(run.name, "contradicted", "its record was changed", run.id)
     if run.mac_state == "unknown key":
         detail = f"its record has the key {run.key!r}, which is not known on this machine"
-        return Verification(run.name, "not checked", detail, run.id)
+        return VerifiedRun(run.name, "not checked", detail, run.id)
     if run.outcome != "passed":
-        return Verification(run.name, "contradicted", f"it did not pass: {run.why}", run.id)
+        return VerifiedRun(run.name, "contradicted", f"it did not pass: {run.why}", run.id)
 
     now = services.recorded_runs.compare_tree(run, project)
     if now.why:
-        return Verification(run.name, "not checked", now.why, run.id)
+        return VerifiedRun(run.name, "not checked", now.why, run.id)
     if not now.same:
         files = ", ".join(repr(each) for each in now.changed[:_FILES]) or "files"
-        return Verification(run.name, "contradicted", f"changed since: {files}", run.id)
+        return VerifiedRun(run.name, "contradicted", f"changed since: {files}", run.id)
 
     tree = run.after.digest[:_SHOWN]
-    return Verification(run.name, "confirmed", f"it passed on the present tree {tree}", run.id)
+    return VerifiedRun(run.name, "confirmed", f"it passed on the present tree {tree}", run.id)
 
 
 def claimed_checks(text: str) -> tuple[CheckClaim, ...]:
@@ -64,7 +64,7 @@ def claimed_checks(text: str) -> tuple[CheckClaim, ...]:
     return tuple(each for each in claimed if each.passed)
 
 
-def rerun_checks(project: Path, claimed: Sequence[CheckClaim] | None = None) -> list[Verification]:
+def rerun_checks(project: Path, claimed: Sequence[CheckClaim] | None = None) -> list[VerifiedRun]:
     """Run the named commands of a trusted checks.toml again, and return what each of them shows.
 
     `claimed` are the checks of a report: only the commands for them run, and a check without one is
@@ -77,51 +77,49 @@ def rerun_checks(project: Path, claimed: Sequence[CheckClaim] | None = None) -> 
             " it and run goop-mcp run --trust, also in CI"
         )
 
-    wanted = tuple(found.checks) if claimed is None else _named_for(claimed, found)
-    runs = {name: _rerun(project, name, found) for name in dict.fromkeys(wanted) if name}
+    wanted = tuple(found.checks)
+    if claimed is not None:
+        # A check has the command of its name, or else of its kind; "" is for none.
+        by_name = {name.casefold(): name for name in found.checks}
+        by_kind: dict[str, str] = {}
+        for name in found.checks:
+            for kind in kinds_of_name(name):
+                by_kind.setdefault(kind, name)
+
+        wanted = tuple(
+            by_name.get(check.name.strip().casefold())
+            or next((by_kind[kind] for kind in kinds_of(check) if kind in by_kind), "")
+            for check in claimed
+        )
+
+    runs: dict[str, RecordedRun] = {}
+    # Several checks of a report may be of one command, which runs once.
+    for name in dict.fromkeys(wanted):
+        if name:
+            request = request_of(project, found.checks[name])
+            runs[name], _ = record_run(
+                request, environment=os.environ, version=goop_mcp.__version__
+            )
+
     if claimed is None:
         return [_shown(name, run) for name, run in runs.items()]
 
     return [
         _compared(check, _shown(check.name, runs[name]), runs[name])
         if name
-        else Verification(check.name, "not checked", "checks.toml has no command for it")
+        else VerifiedRun(check.name, "not checked", "checks.toml has no command for it")
         for check, name in zip(claimed, wanted, strict=True)
     ]
 
 
-def _named_for(claimed: Sequence[CheckClaim], found: NamedChecks) -> tuple[str, ...]:
-    """Return the name of the command for each check, by its name or else its kind; "" for none."""
-    by_name = {name.casefold(): name for name in found.checks}
-    by_kind: dict[str, str] = {}
-    for name in found.checks:
-        for kind in kinds_of_name(name):
-            by_kind.setdefault(kind, name)
-
-    return tuple(
-        by_name.get(check.name.strip().casefold())
-        or next((by_kind[kind] for kind in kinds_of(check) if kind in by_kind), "")
-        for check in claimed
-    )
-
-
-def _rerun(project: Path, name: str, found: NamedChecks) -> RecordedRun:
-    run, _ = record_run(
-        request_of(project, found.checks[name]),
-        environment=os.environ,
-        version=goop_mcp.__version__,
-    )
-    return run
-
-
-def _shown(name: str, run: RecordedRun) -> Verification:
+def _shown(name: str, run: RecordedRun) -> VerifiedRun:
     if run.outcome == "passed":
-        return Verification(name, "confirmed", f"{run.program} passed")
+        return VerifiedRun(name, "confirmed", f"{run.program} passed")
 
-    return Verification(name, "contradicted", f"{run.program} did not pass: {run.why}")
+    return VerifiedRun(name, "contradicted", f"{run.program} did not pass: {run.why}")
 
 
-def _compared(check: CheckClaim, shown: Verification, run: RecordedRun) -> Verification:
+def _compared(check: CheckClaim, shown: VerifiedRun, run: RecordedRun) -> VerifiedRun:
     """Return `shown` with the counts, where the report gives others."""
     passed = run.counts.passed
     claimed = (

@@ -211,13 +211,20 @@ class Workbench:
     ) -> Response:
         """Return the answer of a page or action; runs on a worker thread."""
         address = each.of or each.path if isinstance(each, WorkbenchPage) else each.path
-        note = self._note(request, login)
+
+        kept = self._logins.values.find(request.cookies, NOTE)
+        values = self._logins.values.open(NOTE, kept) if kept else None
+        # Nobody sees the note of somebody who was logged in here before.
+        note = values if values is not None and values.get("jti") == login.id else None
+
         # Read before the page is made: a change in between then counts as one after it.
         stamp = changes.read_stamp()
+
+        query = request.url.query[:_LONGEST_QUERY]
         visit = Visit(
             application=changes.application,
             login=login,
-            address=_address(request),
+            address=quote(request.url.path) + (f"?{query}" if query else ""),
             params={name: str(value) for name, value in request.path_params.items()},
             query=Form(_fields(request.scope["query_string"])),
             form=form,
@@ -225,6 +232,7 @@ class Workbench:
             values=self._logins.values,
             layout={**self._layout(login, address), "note": note, "stamp": stamp},
         )
+
         try:
             response = each.show(visit) if isinstance(each, WorkbenchPage) else each.take(visit)
         except GoopError as error:
@@ -236,27 +244,17 @@ class Workbench:
             response.delete_cookie(f"{self._logins.values.name}{NOTE}")
         return response
 
-    def _note(self, request: Request, login: Login) -> Mapping[str, object] | None:
-        """Return the note that the last change left for the next page, None without one."""
-        text = self._logins.values.find(request.cookies, NOTE)
-        values = self._logins.values.open(NOTE, text) if text else None
-        # Nobody sees the note of somebody who was logged in here before.
-        return values if values is not None and values.get("jti") == login.id else None
-
     def _layout(self, login: Login | None, address: str) -> dict[str, object]:
         return {
             "navigation": self._navigation,
             "address": address,
             "login": login,
-            "csrf": self._csrf(login) if login is not None else "",
+            "csrf": self._logins.values.mark("csrf", login.id) if login is not None else "",
             "version": self._static.version,
             "note": None,
             "stamp": "",
             "is_read_only": self._door.is_read_only,
         }
-
-    def _csrf(self, login: Login) -> str:
-        return self._logins.values.mark("csrf", login.id)
 
     async def _checked_form(self, request: Request, login: Login, scope: str) -> Form:
         """Return the form of a request that may do what needs `scope`. Raises HTTPException."""
@@ -352,12 +350,6 @@ def _fields(text: bytes) -> Mapping[str, list[str]]:
         )
     except ValueError:
         raise HTTPException(400) from None
-
-
-def _address(request: Request) -> str:
-    """Return path and query of a request, to come back to."""
-    query = request.url.query[:_LONGEST_QUERY]
-    return quote(request.url.path) + (f"?{query}" if query else "")
 
 
 _EXPLAINED: Final[Mapping[int, tuple[str, str]]] = {

@@ -8,7 +8,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext
 from typing import Final
 
 from starlette.applications import Starlette
@@ -47,6 +47,14 @@ class LocalWorkbench:
     def __init__(
         self, application: AppContext, *, is_read_only: bool, per_second: float = _PER_SECOND
     ) -> None:
+        # A signal ends the process right after the lifespan, so that it closes the database.
+        @asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncIterator[None]:
+            try:
+                yield
+            finally:
+                application.close()
+
         self.codes = OneTimeCodes()
         self._traffic = ConcurrencyLimiter()
         # New keys with each start: nobody is logged in from the last one.
@@ -55,10 +63,10 @@ class LocalWorkbench:
         self.workbench = Workbench(
             door,
             logins,
-            lambda _: _opened(application),
+            lambda _: nullcontext(application),
             rates=RateLimiter(per_second),
             traffic=self._traffic,
-            lifespan=_closing(application),
+            lifespan=lifespan,
         )
         origins = tuple(f"http://{name}:*" for name in _NAMES)
         self._app = HostOriginCheck(self.workbench, hosts=_NAMES, origins=origins)
@@ -92,7 +100,15 @@ class _CodeDoor(Door):
             return Response()
 
         if self._local.codes.use(request.path_params["code"]):
-            login, cookie = self._logins.issue(name=_user(), scopes=self._scopes, tenant="")
+            try:
+                name = getpass.getuser()
+            except (ImportError, KeyError, OSError):
+                name = "unknown"
+            login, cookie = self._logins.issue(
+                name="".join(each for each in name if each.isprintable())[:_LONGEST_NAME],
+                scopes=self._scopes,
+                tenant="",
+            )
             response = workbench.enter(login, cookie, is_secure=False)
         else:
             response = workbench.login_page(error="code")
@@ -120,42 +136,15 @@ def serve_locally(
     def ready() -> None:
         address = f"http://{_HOST}:{listening.getsockname()[1]}/login/{local.codes.make()}"
         announce(address)
-        if opens_browser and _has_screen():
+
+        # On a terminal without a screen a browser would take the terminal.
+        has_screen = sys.platform in {"win32", "darwin"} or bool(
+            os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        )
+        if opens_browser and has_screen:
             # A browser that does not return must not stop the server.
             threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
 
     run_server(local, listening, ready=ready)
 
     return 0
-
-
-def _closing(application: AppContext) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """Return the lifespan that closes the database: a signal ends the process right after it."""
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            application.close()
-
-    return lifespan
-
-
-def _has_screen() -> bool:
-    """Whether a browser can be shown; on a terminal without a screen it would take the terminal."""
-    if sys.platform in {"win32", "darwin"}:
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-
-
-def _opened(application: AppContext) -> AbstractAsyncContextManager[AppContext]:
-    return nullcontext(application)
-
-
-def _user() -> str:
-    try:
-        name = getpass.getuser()
-    except (ImportError, KeyError, OSError):
-        name = "unknown"
-    return "".join(each for each in name if each.isprintable())[:_LONGEST_NAME]

@@ -18,7 +18,7 @@ from goop_mcp.server.http.auth import VerifierUnavailableError
 from goop_mcp.server.http.principal import Caller, limited_as
 from goop_mcp.server.http.tenants import TooManyTenantsError
 from goop_mcp.server.scopes import READ
-from goop_mcp.workbench.access import Login, Logins, SignedValues
+from goop_mcp.workbench.access import Logins, SignedValues
 from goop_mcp.workbench.app import Door, Workbench, form_of
 
 __all__ = ["team_pages"]
@@ -34,7 +34,19 @@ _logger = logging.getLogger(__name__)
 def team_pages(server: NetworkApplication) -> ASGIApp:
     """Return the workbench for the people who have a token of `server`."""
     values = SignedValues(server.state_keys)
-    logins = Logins(values, still_valid=lambda login: _is_known(server, values, login))
+
+    # Who removes a token from the file ends its logins. One of an issuer cannot be taken back, but
+    # its login ends with it.
+    logins = Logins(
+        values,
+        still_valid=lambda login: (
+            login.proof == _ISSUED
+            or server.knows(
+                login.name, lambda digest: values.is_mark(_PURPOSE, digest, login.proof)
+            )
+        ),
+    )
+
     door = _TokenDoor(server, logins)
 
     @asynccontextmanager
@@ -50,14 +62,6 @@ def team_pages(server: NetworkApplication) -> ASGIApp:
 
     door.workbench = Workbench(door, logins, opened, rates=server.rates, traffic=server.traffic)
     return door.workbench
-
-
-def _is_known(server: NetworkApplication, values: SignedValues, login: Login) -> bool:
-    """Whether the token of `login` is one still: removing it from the file ends its logins."""
-    # A token of an issuer cannot be taken back, but its login ends with it.
-    if login.proof == _ISSUED:
-        return True
-    return server.knows(login.name, lambda digest: values.is_mark(_PURPOSE, digest, login.proof))
 
 
 class _TokenDoor(Door):
@@ -83,7 +87,20 @@ class _TokenDoor(Door):
         self.workbench.limit(request, None)
         # Browsers send the origin with each form; HostOriginCheck has refused all foreign ones.
         token = (await form_of(request, most=_LONGEST_TOKEN)).text("token").strip()
-        caller = await self._caller(request, token)
+
+        verifier = self._server.verifier
+        caller: Caller | None = None
+        if verifier is not None:
+            caller = verifier.recall(token)
+            try:
+                caller = caller or await verifier.verify_token(token)
+            except VerifierUnavailableError:
+                raise HTTPException(503, headers={"Retry-After": "10"}) from None
+
+            # A wrong token costs its address another request.
+            if caller is None:
+                self.workbench.limit(request, None)
+
         if caller is None:
             _logger.warning("refused a login from %s", limited_as(request.scope))
             return self.workbench.login_page(error="token")
@@ -104,26 +121,9 @@ class _TokenDoor(Door):
             expires=caller.expires_at,
         )
 
-        return self.workbench.enter(login, cookie, is_secure=_is_secure(request))
-
-    async def _caller(self, request: Request, token: str) -> Caller | None:
-        """Return the caller of `token`; a wrong one costs its address another request."""
-        verifier = self._server.verifier
-        if verifier is None:
-            return None
-
-        caller = verifier.recall(token)
-        try:
-            caller = caller or await verifier.verify_token(token)
-        except VerifierUnavailableError:
-            raise HTTPException(503, headers={"Retry-After": "10"}) from None
-
-        if caller is None:
-            self.workbench.limit(request, None)
-        return caller
-
-
-def _is_secure(request: Request) -> bool:
-    """Whether the browser reached this server over TLS, which a proxy in front terminates."""
-    origin = request.headers.get("origin", "")
-    return origin.startswith("https://") or request.headers.get("x-forwarded-proto") == "https"
+        # A proxy in front may terminate TLS, and names what the browser spoke.
+        origin = request.headers.get("origin", "")
+        is_secure = (
+            origin.startswith("https://") or request.headers.get("x-forwarded-proto") == "https"
+        )
+        return self.workbench.enter(login, cookie, is_secure=is_secure)

@@ -140,10 +140,32 @@ def read_checkpoints(files: ProjectFiles) -> Checkpoints:
     """
     errors: list[str] = []
     candidates = sorted(_candidates(files, errors), reverse=True)
-    read = (_read(files, each, errors) for each in candidates[:MOST_READ])
-    found = sorted(
-        (each for each in read if each is not None), key=lambda each: each.saved_at, reverse=True
-    )
+    found: list[Checkpoint] = []
+
+    for file in candidates[:MOST_READ]:
+        if file.size > MOST_BYTES:
+            errors.append(f"{file.path} has {file.size:,} bytes; expected at most {MOST_BYTES:,}")
+            continue
+
+        try:
+            text = files.read_text(file.path)
+        except WorkspaceError as error:
+            errors.append(str(error))
+            continue
+
+        # A file that is empty, or went away since it was listed, counts as an empty object.
+        id = file.path.rpartition("/")[2].removesuffix(_SUFFIX)
+        read = read_checkpoint(id, text or "{}", path=file.path, changed_ns=file.changed_ns)
+        if isinstance(read, JsonDefect):
+            errors.append(
+                f"{file.path} cannot be read at line {read.line}, column {read.column}:"
+                f" {read.message}"
+            )
+        else:
+            found.append(read)
+
+    # By the time that each states: a file may have been copied or touched after it was saved.
+    found.sort(key=lambda each: each.saved_at, reverse=True)
 
     return Checkpoints(
         found=tuple(found), errors=tuple(errors), unopened=len(candidates[MOST_READ:])
@@ -178,29 +200,6 @@ def _candidates(files: ProjectFiles, errors: list[str]) -> list[_File]:
                 errors.append(f"{path} is not a file; expected a saved position")
 
     return candidates
-
-
-def _read(files: ProjectFiles, file: _File, errors: list[str]) -> Checkpoint | None:
-    if file.size > MOST_BYTES:
-        errors.append(f"{file.path} has {file.size:,} bytes; expected at most {MOST_BYTES:,}")
-        return None
-
-    try:
-        text = files.read_text(file.path)
-    except WorkspaceError as error:
-        errors.append(str(error))
-        return None
-
-    id = file.path.rpartition("/")[2].removesuffix(_SUFFIX)
-    found = read_checkpoint(id, text or "{}", path=file.path, changed_ns=file.changed_ns)
-    if isinstance(found, JsonDefect):
-        errors.append(
-            f"{file.path} cannot be read at line {found.line}, column {found.column}:"
-            f" {found.message}"
-        )
-        return None
-
-    return found
 
 
 def _moment(value: JsonValue) -> datetime | None:

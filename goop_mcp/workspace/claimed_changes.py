@@ -135,8 +135,13 @@ class _Changes:
 
         A file is reported only if all sources agree: each of them alone misses some change.
         """
-        since = self._changed_since()
-        if since is None:
+        parents = None if self._base is not None else self._repository.parents()
+        begin = self._base if self._base is not None else next(iter(parents or ()), None)
+        since: Collection[str] = ()
+        if begin is not None:
+            since = self._repository.changed(begin, self._paths)
+        # A first commit modifies no file; the parents of a shallow clone may only be missing.
+        elif parents is None or self._repository.is_shallow():
             return
 
         stamps = self._repository.stamps(self._paths)
@@ -163,19 +168,6 @@ class _Changes:
             shown = excerpt(claim.path, _SHOWN)
             message = f"file {shown!r} {state}; expected a change, as the reply says"
             yield rule.problem(message, path=claim.where, found=excerpt(claim.path))
-
-    def _changed_since(self) -> Collection[str] | None:
-        """Return the paths changed since the base, else by the last commit; None if unknown."""
-        if self._base is not None:
-            return self._repository.changed(self._base, self._paths)
-
-        parents = self._repository.parents()
-        if parents is None:
-            return None
-        if parents:
-            return self._repository.changed(parents[0], self._paths)
-        # A first commit modifies no file; the parents of a shallow clone may only be missing.
-        return None if self._repository.is_shallow() else ()
 
     def _spellings(self, claim: FileClaim) -> Iterator[str]:
         """Yield the path of `claim` as written and, if it contains links, as git has it."""

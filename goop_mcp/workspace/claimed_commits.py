@@ -52,7 +52,13 @@ def check_commits(
         return problems, {}
 
     ids = tuple(dict.fromkeys(claim.sha.lower() for claim in looked_up))
-    known, doubt = _known(Repository(files.root, until=until), ids)
+    doubt = None
+    try:
+        known = Repository(files.root, until=until).look_up(ids, subjects=until is None)
+    except GitError as error:
+        # All are missing then, and for this reason none of them is reported as false.
+        known, doubt = CommitLookup(missing=frozenset(ids)), str(error)
+
     seen = _looked_up(looked_up, known, doubt, claims, files, until=until)
 
     return [*problems, *seen], known.full
@@ -132,14 +138,6 @@ def _looked_up(
     ]
 
     return [*problems, _not_checked(unknown, doubt)] if unknown and doubt is not None else problems
-
-
-def _known(repository: Repository, ids: Sequence[str]) -> tuple[CommitLookup, str | None]:
-    """Return what the repository has, and None; if git fails, all are missing, with the reason."""
-    try:
-        return repository.look_up(ids, subjects=repository.until is None), None
-    except GitError as error:
-        return CommitLookup(missing=frozenset(ids)), str(error)
 
 
 def _folders_of(claims: Claims, files: ProjectFiles) -> list[str]:

@@ -93,19 +93,8 @@ def find_drift(
         elif rule.id == "workflow/drift-spec-lock" and project.spec is not None:
             line = project.spec.locked_line
 
-        findings.append(
-            Finding(
-                rule=rule.id,
-                severity=Severity.INFO if optional else rule.lenient,
-                message=hit.message,
-                path=hit.path,
-                line=line,
-                column=column,
-                found=hit.found,
-                expected=hit.expected,
-                fix=hit.fix or rule.fix,
-            )
-        )
+        severity = Severity.INFO if optional else rule.lenient
+        findings.append(problem.finding(severity, line=line, column=column))
 
     return tuple(findings)
 

@@ -4,7 +4,7 @@ No file that a reply names is ever opened: files are only looked up.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from goop_mcp import workspace
@@ -84,26 +84,19 @@ def check_claims(
         workspace.claimed_memories.check_memories(claims, store) if claims.memories else []
     )
 
-    return [
-        *of_files,
-        *of_commits,
-        *of_changes,
-        *of_memories,
-        *(of_tasks := _check_tasks(claims.tasks, files, store)),
-        # The wave of a planned task is that of the task: its report begins the wave in state.json,
-        # or repeats work of an earlier one.
-        *_check_state(
-            [each for each in claims.state if of_tasks or not _is_wave_of(each, claims.tasks)],
-            files,
-            store,
-        ),
-    ]
+    of_tasks = _check_tasks(claims.tasks, files, store)
+    # The wave of a planned task is that of the task: its report begins the wave in state.json, or
+    # repeats work of an earlier one.
+    planned = () if of_tasks else claims.tasks
+    ids = [parse_task_id(each.id, current_wave=each.wave) for each in planned]
+    begun = {id.wave for id in ids if id is not None and id.task is not None}
+    of_state = _check_state(
+        [each for each in claims.state if each.name != "wave" or each.value not in begun],
+        files,
+        store,
+    )
 
-
-def _is_wave_of(claim: StateClaim, tasks: Sequence[TaskClaim]) -> bool:
-    ids = [parse_task_id(each.id, current_wave=each.wave) for each in tasks]
-    waves = {id.wave for id in ids if id is not None and id.task is not None}
-    return claim.name == "wave" and claim.value in waves
+    return [*of_files, *of_commits, *of_changes, *of_memories, *of_tasks, *of_state]
 
 
 def _session_state(claims: Claims, files: ProjectFiles) -> str | None:
@@ -203,11 +196,6 @@ def _check_state(
             )
         ]
 
-    return list(_differences(claims, state))
-
-
-def _differences(claims: Sequence[StateClaim], state: ProjectState) -> Iterator[Problem]:
-    """Yield a problem for each difference; counters that were never set are not compared."""
     real: Mapping[StateName, str | int | bool] = {
         "phase": state.phase,
         "spec_locked": state.spec_locked,
@@ -215,20 +203,26 @@ def _differences(claims: Sequence[StateClaim], state: ProjectState) -> Iterator[
         "wave": state.current_wave,
         "total_waves": state.total_waves,
     }
+    problems = []
+
     for claim in claims:
         value = real[claim.name]
+        # Counters that were never set are not compared.
         unset = value == 0 and not isinstance(value, bool)
-        if value != claim.value and not unset:
-            name = _NAMES[claim.name]
-            message = (
-                f"{claim.name} is {_shown(claim.value)}; expected {_shown(value)}, as {name} of"
-                f" {STATE} says"
-            )
-            found, expected = _plain(claim.value), (_plain(value),)
-            # While a project is idle nobody has begun a phase that the agent could contradict.
-            counts = claim.name == "phase" and value != "idle"
-            rule = PHASE_DIFFERS if counts else STATE_DIFFERS
-            yield rule.problem(message, path=claim.where, found=found, expected=expected)
+        if value == claim.value or unset:
+            continue
+
+        message = (
+            f"{claim.name} is {_shown(claim.value)}; expected {_shown(value)}, as"
+            f" {_NAMES[claim.name]} of {STATE} says"
+        )
+        found, expected = _plain(claim.value), (_plain(value),)
+        # While a project is idle nobody has begun a phase that the agent could contradict.
+        counts = claim.name == "phase" and value != "idle"
+        rule = PHASE_DIFFERS if counts else STATE_DIFFERS
+        problems.append(rule.problem(message, path=claim.where, found=found, expected=expected))
+
+    return problems
 
 
 def _state_not_checked(claim: StateClaim, why: str) -> Problem:

@@ -7,8 +7,8 @@ Whoever puts a link on the path between the two steps gets an error, not another
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -62,8 +62,15 @@ class ProjectFiles:
             target = Path(os.path.realpath(self.root.joinpath(*parts)))
             inside = target.is_relative_to(self.root)
             names = target.relative_to(self.root).parts if inside else ()
-            # `realpath` gives up on a circle of links and leaves them in the path.
-            circle = self._has_link(names)
+            # `realpath` gives up on a circle of links and leaves them in the path. The check ends
+            # at a missing folder.
+            circle, place = False, str(self.root)
+            with suppress(FileNotFoundError, NotADirectoryError):
+                for name in names:
+                    place = f"{place}/{name}"
+                    if stat.S_ISLNK(os.lstat(place).st_mode):
+                        circle = True
+                        break
         except OSError as error:  # an endless chain of links, or a path too long for the system
             raise _unusable(path, error) from None
 
@@ -79,19 +86,6 @@ class ProjectFiles:
             )
 
         return names
-
-    def _has_link(self, names: Sequence[str]) -> bool:
-        """Whether a link is left on the path `names`; the check ends at a missing folder."""
-        place = str(self.root)
-        for name in names:
-            place = f"{place}/{name}"
-            try:
-                if stat.S_ISLNK(os.lstat(place).st_mode):
-                    return True
-            except (FileNotFoundError, NotADirectoryError):
-                return False
-
-        return False
 
     def kind(self, path: str) -> FileKind:
         """Return the kind of the target of `path`; a broken link is MISSING."""

@@ -91,31 +91,30 @@ def open_folder(root: Path, parts: Sequence[str], *, create: bool = False) -> It
     try:
         # `O_NOFOLLOW` guards only the last name of a path, so each name gets an `open` call.
         for part in parts:
-            below = _step(handle, part, create=create)
+            if create:
+                with suppress(FileExistsError):
+                    os.mkdir(part, 0o777, dir_fd=handle)
+                    # Otherwise a power failure could lose the folder with a file that is already
+                    # synced.
+                    os.fsync(handle)
+
+            try:
+                below = os.open(part, os.O_RDONLY | _DIRECTORY | _NO_FOLLOW, dir_fd=handle)
+            except OSError as error:
+                # Systems report a refused link by different numbers, some of which have other
+                # causes too.
+                if error.errno in _LINK_MET and stat.S_ISLNK(
+                    os.stat(part, dir_fd=handle, follow_symlinks=False).st_mode
+                ):
+                    raise PathRefusedError(
+                        f"folder {part!r} is a link; expected a folder of the project itself"
+                    ) from None
+
+                raise
+
             os.close(handle)
             handle = below
 
         yield Folder(root.joinpath(*parts), handle)
     finally:
         os.close(handle)
-
-
-def _step(handle: int, name: str, *, create: bool) -> int:
-    if create:
-        with suppress(FileExistsError):
-            os.mkdir(name, 0o777, dir_fd=handle)
-            # Otherwise a power failure could lose the folder with a file that is already synced.
-            os.fsync(handle)
-
-    try:
-        return os.open(name, os.O_RDONLY | _DIRECTORY | _NO_FOLLOW, dir_fd=handle)
-    except OSError as error:
-        # Systems report a refused link by different numbers, some of which have other causes too.
-        if error.errno in _LINK_MET and stat.S_ISLNK(
-            os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode
-        ):
-            raise PathRefusedError(
-                f"folder {name!r} is a link; expected a folder of the project itself"
-            ) from None
-
-        raise

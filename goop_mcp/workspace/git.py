@@ -11,7 +11,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,9 +122,27 @@ class Repository:
         answers = {id: line.split() for id, line in zip(ids, lines, strict=True)}
         found = {id: words for id, words in answers.items() if words[1:2] == ["commit"]}
         small = [words[0] for words in found.values() if int(words[2]) <= _LARGEST_COMMIT]
-        read = (
-            dict(_commits(self._run(["cat-file", "--batch"], small))) if subjects and small else {}
-        )
+        answer = self._run(["cat-file", "--batch"], small) if subjects and small else b""
+
+        # Each object is a line with its id and size, its content, and a line feed.
+        read: dict[str, str] = {}
+        at = 0
+        while at < len(answer):
+            end = answer.index(b"\n", at)
+            id, _, size = answer[at:end].decode("ascii").split()
+            head, _, message = answer[end + 1 : end + 1 + int(size)].partition(b"\n\n")
+            encoding = next(
+                (line[9:] for line in head.split(b"\n") if line.startswith(b"encoding ")), b"utf-8"
+            )
+            try:
+                text = message.decode(encoding.decode("ascii"), "replace")
+            except (LookupError, UnicodeDecodeError):
+                text = message.decode("utf-8", "replace")
+
+            # The subject is the first paragraph of the message on one line, as git shows it.
+            read[id] = " ".join(text.lstrip().partition("\n\n")[0].split())
+            at = end + int(size) + 2
+
         ambiguous = frozenset(id for id, words in answers.items() if words[-1:] == ["ambiguous"])
 
         return CommitLookup(
@@ -231,8 +249,12 @@ class Repository:
         file, or too many differ. Raises GitError.
         """
         try:
-            index = _index_of(self.folder)
-            if index is None or index.stat().st_size > _LARGEST_INDEX:
+            # The repository may be that of a parent folder. Where `.git` is a file that leads to a
+            # repository elsewhere, the index is not looked for.
+            parents = (self.folder, *self.folder.parents)
+            top = next((each for each in parents if os.path.lexists(each / ".git")), None)
+            index = top / ".git" / "index" if top is not None else None
+            if index is None or not index.is_file() or index.stat().st_size > _LARGEST_INDEX:
                 return None
         except OSError:
             return None
@@ -279,16 +301,6 @@ class Repository:
                 raise GitTooSlowError("git did not answer in time")
 
         return _answer(command, environment, given, seconds=seconds)
-
-
-def _index_of(folder: Path) -> Path | None:
-    """Return the index of the repository of `folder`, None where a file leads to it elsewhere."""
-    for each in (folder, *folder.parents):
-        if os.path.lexists(each / ".git"):
-            index = each / ".git" / "index"
-            return index if index.is_file() else None
-
-    return None
 
 
 def _answer(
@@ -362,30 +374,3 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
-
-
-def _commits(answer: bytes) -> Iterator[tuple[str, str]]:
-    """Yield id and subject of each commit in the answer of `cat-file --batch`."""
-    # Each object is a line with its id and size, its content, and a line feed.
-    at = 0
-    while at < len(answer):
-        end = answer.index(b"\n", at)
-        id, _, size = answer[at:end].decode("ascii").split()
-        content = answer[end + 1 : end + 1 + int(size)]
-        yield id, _subject(content)
-        at = end + int(size) + 2
-
-
-def _subject(commit: bytes) -> str:
-    """Return the first paragraph of the message on one line, as git shows it."""
-    head, _, message = commit.partition(b"\n\n")
-    encoding = next(
-        (line[9:] for line in head.split(b"\n") if line.startswith(b"encoding ")), b"utf-8"
-    )
-
-    try:
-        text = message.decode(encoding.decode("ascii"), "replace")
-    except (LookupError, UnicodeDecodeError):
-        text = message.decode("utf-8", "replace")
-
-    return " ".join(text.lstrip().partition("\n\n")[0].split())

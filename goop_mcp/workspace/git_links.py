@@ -41,26 +41,20 @@ def leads_elsewhere(folder: Path, within: Path) -> bool:
         if target.is_relative_to(within.resolve()):
             return _has_foreign_parts(target, within)
         # Only its owner writes outside the project: a repository out there that refers back to
-        # this folder does so on purpose.
-        return not _knows(target, git)
+        # this folder does so on purpose. A working tree is named in its folder of the repository, a
+        # submodule in the configuration.
+        if (target / "gitdir").is_file():
+            return (target / _read(target / "gitdir").strip()).resolve() != git.resolve()
+        if (target / "config").is_file():
+            worktree = _WORKTREE.search(_read(target / "config"))
+            return (
+                worktree is None or (target / worktree[1].strip()).resolve() != git.parent.resolve()
+            )
+
+        return True
     except (OSError, ValueError):
         # What cannot be understood is treated as foreign.
         return True
-
-
-def _knows(repository: Path, git: Path) -> bool:
-    """Whether `repository` names `git` as that of a working tree or submodule."""
-    # A working tree is named in its folder of the repository, a submodule in the configuration.
-    if (repository / "gitdir").is_file():
-        return (repository / _read(repository / "gitdir").strip()).resolve() == git.resolve()
-    if (repository / "config").is_file():
-        worktree = _WORKTREE.search(_read(repository / "config"))
-        return (
-            worktree is not None
-            and (repository / worktree[1].strip()).resolve() == git.parent.resolve()
-        )
-
-    return False
 
 
 def _has_foreign_parts(repository: Path, within: Path) -> bool:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import apsw
 
 __all__ = [
+    "CheckRecord",
     "PlannedWave",
-    "Verification",
     "WaveTask",
     "WorkRecords",
     "plan_of",
@@ -80,7 +80,7 @@ class PlannedWave:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
+class CheckRecord:
     """The last result of a check; `wave` is None for a check of the whole workflow.
 
     `status` is that of GoopSpec.
@@ -97,7 +97,7 @@ class WorkRecords:
     """The records of one workflow; `blockers` are the open ones."""
 
     waves: tuple[PlannedWave, ...] = ()
-    verifications: tuple[Verification, ...] = ()
+    verifications: tuple[CheckRecord, ...] = ()
     blockers: tuple[str, ...] = ()
 
     @property
@@ -111,7 +111,7 @@ class WorkRecords:
         return self._ids(lambda task: task.is_open)
 
     @property
-    def failed(self) -> tuple[Verification, ...]:
+    def failed(self) -> tuple[CheckRecord, ...]:
         """The checks whose last result is a failure."""
         return tuple(each for each in self.verifications if each.status == _FAILED)
 
@@ -161,12 +161,12 @@ def read_work(files: ProjectFiles, workflow: str) -> WorkRecords | None:
         waves = rows.of("waves", _WAVES, workflow)
         tasks = rows.of("wave_tasks", _TASKS, workflow)
         numbers = {id: number for id, number, _ in waves}
-        last: dict[tuple[object, object], Verification] = {}
+        last: dict[tuple[object, object], CheckRecord] = {}
 
         # The newest results come first, and of each check only that one counts.
         for wave, name, status, detail in rows.of("verifications", _CHECKS, workflow):
             number = numbers.get(wave)
-            check = Verification(
+            check = CheckRecord(
                 wave=number if isinstance(number, int) else None,
                 name=str(name),
                 status=str(status),

@@ -153,20 +153,15 @@ def _defect(text: str, start: int) -> JsonDefect:
         line, column = line_and_column(text, end + len(rest) - len(rest.lstrip(_BLANKS)))
         return JsonDefect(message="something follows the object", line=line, column=column)
 
-    return _duplicate_key(text, start)
-
-
-def _duplicate_key(text: str, start: int) -> JsonDefect:
-    """Return the defect of valid JSON text that was refused: a duplicate key, at any depth."""
+    # What the decoder of Python takes and `parse_object` refused has a duplicate key, at any depth.
     ahead = [start]
     while ahead:
         seen: set[str] = set()
         for member in members(text, ahead.pop()):
             if member.key in seen:
                 line, column = line_and_column(text, member.key_start)
-                return JsonDefect(
-                    message=f"key {member.key!r} stands twice", line=line, column=column
-                )
+                message = f"key {member.key!r} stands twice"
+                return JsonDefect(message=message, line=line, column=column)
 
             seen.add(member.key)
             if text[member.start] == "{":

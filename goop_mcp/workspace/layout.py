@@ -95,7 +95,7 @@ _TAKEN_FOLDERS = frozenset(
 )
 
 _NAMED_SESSION = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9-]*[a-z0-9]))*")
-_MOST_OF_A_NAME = 50
+_LEAST_OF_A_NAME, _MOST_OF_A_NAME = 2, 50
 _OURS = re.compile(
     rf"""{re.escape(FOLDER)}/(?:sessions/[a-z0-9-]{{2,50}}/)?(?:
         state(?:\.broken-[0-9]{{1,18}})?\.json
@@ -192,8 +192,11 @@ def is_plain_folder(text: str) -> bool:
 
 def is_named_session(text: str) -> bool:
     """Whether `text` is a valid name of a session below `.goopspec/sessions`."""
-    # The pattern requires a first and a last character, so that 2 is the least length.
-    return 2 <= len(text) <= _MOST_OF_A_NAME and _NAMED_SESSION.fullmatch(text) is not None  # noqa: PLR2004
+    # Measured first: the pattern has no bound of its own.
+    return (
+        _LEAST_OF_A_NAME <= len(text) <= _MOST_OF_A_NAME
+        and _NAMED_SESSION.fullmatch(text) is not None
+    )
 
 
 def session_folder(id: str) -> str:

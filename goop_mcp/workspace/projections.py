@@ -346,7 +346,16 @@ class _Document:
             )
 
         self.old, self.kept = newest_blocks(self._not_archived())
-        appends = self._plan_archive()
+        appends: tuple[PlannedAppend, ...] = ()
+        if self.old:
+            known = self.archive.revision if self.archive is not None else 0
+            # The row of an archive has no digests: its pending column holds the revision up to
+            # which entries are being appended. The next change confirms it.
+            through = str(self.old[-1].revision)
+            row = Projection(path=archive_row(self.path), revision=known, pending_sha256=through)
+            self.writing.set_projection(row)
+            appends = archived_parts(self.path, self.old)
+
         plan = (
             self._put_aside(self._joined(self.kept))
             if isinstance(read, _Unreadable)
@@ -367,7 +376,7 @@ class _Document:
         # An append was planned and its writer may have been killed. Only the file itself shows
         # whether it was completed, and the row moves on only then.
 
-        # The pending column of an archive holds a revision, see `_plan_archive`.
+        # The pending column of an archive holds a revision, see `plan`.
         through = int(row.pending_sha256)
         planned = [block for block in blocks if block.revision <= through]
         if not all(part.is_done(self.files) for part in archived_parts(self.path, planned)):
@@ -377,21 +386,6 @@ class _Document:
         self.writing.set_projection(self.archive)
 
         return blocks[len(planned) :]
-
-    def _plan_archive(self) -> tuple[PlannedAppend, ...]:
-        """Return the appends, and record how far the archive will reach."""
-        # Nothing has left the document.
-        if not self.old:
-            return ()
-
-        known = self.archive.revision if self.archive is not None else 0
-        # The row of an archive has no digests: its pending column holds the revision up to which
-        # entries are being appended. The next change confirms it.
-        through = str(self.old[-1].revision)
-        row = Projection(path=archive_row(self.path), revision=known, pending_sha256=through)
-        self.writing.set_projection(row)
-
-        return archived_parts(self.path, self.old)
 
     def _without_archived(self, text: str) -> str:
         if not self.kept:
@@ -437,20 +431,14 @@ class _Document:
         if found == row.sha256:
             # Our last write never reached the disk, and nobody has edited the file meanwhile.
             return self._write(lost)
-        return self._plan_edited(row, lost, known)
 
-    def _plan_edited(
-        self, row: Projection, lost: Sequence[EntryBlock], known: frozenset[str]
-    ) -> ProjectionPlan:
-        """Plan an edited file: import additions, or write ours elsewhere if our entries changed."""
+        # People edited the file: their additions are imported, unless our entries changed.
         # A missing block was changed by people, unless it may never have been written: the writer
         # of the newest one may have been killed between commit and rename. Its start mark in the
         # file proves that it was written.
         # A pending digest says that the newest write may not have happened.
         unsure = row.revision if row.pending_sha256 is not None else row.revision + 1
-        changed = [
-            block for block in lost if block.revision < unsure or block.begins_in(self.text or "")
-        ]
+        changed = [block for block in lost if block.revision < unsure or block.begins_in(self.text)]
         edited = self._edited_state()
         is_conflict = bool(changed) or (edited is not None and chunk_hash(edited) not in known)
         if is_conflict and self._dismissed():
@@ -463,7 +451,7 @@ class _Document:
 
         # The additions are imported and stay where they are: the document is written with them.
         plan = self._write(lost)
-        pieces = [self._taken(piece) for piece in people_wrote(self.text or "", document=self.kind)]
+        pieces = [self._taken(piece) for piece in people_wrote(self.text, document=self.kind)]
         return replace(plan, imported=self._add_imported(new_pieces(pieces, known)))
 
     def _write(self, blocks: Sequence[EntryBlock]) -> ProjectionPlan:
@@ -539,17 +527,12 @@ class _Document:
         )
         if row is not None and found in (row.sha256, row.pending_sha256):
             return self._write_whole(ours if newer else None)
-        return self._plan_edited_whole(ours, newer=newer)
 
-    def _plan_edited_whole(self, ours: str, *, newer: bool) -> ProjectionPlan:
-        """Plan an edited handoff: import additions; any other change is a conflict or accepted."""
+        # People edited the handoff: additions are imported, any other change is a conflict.
         added = None
-        if self.row is not None and self.text is not None:
+        if row is not None:
             # Compare with the handoff that was written last, which need not be the newest one.
-            written = self.row.revision
-            before = handoff_of(
-                [event for event in self._handoff_events() if event.revision <= written]
-            )
+            before = handoff_of([event for event in events if event.revision <= row.revision])
             added = None if before is None else added_lines(before, self.text)
 
         if added is not None:
@@ -561,7 +544,7 @@ class _Document:
         if not self._dismissed():
             return self._put_aside(ours)
 
-        imported = self._add_imported([self._taken(self.text or "")])
+        imported = self._add_imported([self._taken(self.text)])
 
         return replace(self._write_whole(None), imported=imported)
 

@@ -227,7 +227,22 @@ def _put(
 ) -> None:
     temporary = f".{name}.{os.getpid()}.{secrets.token_hex(4)}.goop-tmp"
     try:
-        _write_whole(folder, temporary, data, mode=mode)
+        descriptor = folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
+        # A file object loops over short writes; a bare write on a full disk ends early without an
+        # error.
+        with os.fdopen(descriptor, "wb") as file:
+            failpoint(Failpoint.TEMPORARY_FILE)
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(descriptor, mode)
+
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+            if os.fstat(descriptor).st_size != len(data):
+                raise OSError(errno.ENOSPC, "short write")
+
+            failpoint(Failpoint.FSYNC)
+
         into_place(folder, temporary, name)
         failpoint(Failpoint.RENAME)
         folder.sync()
@@ -235,24 +250,6 @@ def _put(
     except BaseException:
         folder.unlink(temporary)
         raise
-
-
-def _write_whole(folder: Folder, temporary: str, data: bytes, *, mode: int | None) -> None:
-    descriptor = folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
-    # A file object loops over short writes; a bare write on a full disk ends early without an
-    # error.
-    with os.fdopen(descriptor, "wb") as file:
-        failpoint(Failpoint.TEMPORARY_FILE)
-        if mode is not None and hasattr(os, "fchmod"):
-            os.fchmod(descriptor, mode)
-
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
-        if os.fstat(descriptor).st_size != len(data):
-            raise OSError(errno.ENOSPC, "short write")
-
-        failpoint(Failpoint.FSYNC)
 
 
 def _link(folder: Folder, temporary: str, name: str) -> None:

@@ -28,7 +28,7 @@ from goop_mcp.workspace.layout import (
     document_path,
 )
 from goop_mcp.workspace.replacing import create_file
-from goop_mcp.workspace.state import ProjectState, StateDefect, read_state
+from goop_mcp.workspace.state import ProjectState, read_state
 
 __all__ = ["Scaffolded", "create_project", "first_state"]
 
@@ -79,7 +79,20 @@ def create_project(
     # The first change of a state gives it a revision.
     never_changed = isinstance(found, ProjectState) and found.revision is None
     is_new = found is None or (stored is not None and never_changed)
-    texts[CHRONICLE] = _with_state_block(texts[CHRONICLE], found, is_new=is_new)
+
+    # The block of state in CHRONICLE.md repeats the state.json that exists.
+    phase = "idle"
+    if found is not None:
+        phase = found.phase if isinstance(found, ProjectState) else ""
+
+    # The gate of a phase depends on all documents, and the first report or step shows it.
+    command = "/goop-discuss" if phase == "idle" else None
+    # Only a project that begins here is known to be in its first round.
+    round = 1 if is_new else None
+    block = state_block_text(StateBlock(phase=phase or None, round=round, next_command=command))
+    marked = marked_state_block(block, 0)
+    texts[CHRONICLE] = place_state_block(texts[CHRONICLE], marked, line_end="\n")
+
     # Older projects keep their settings, or the defaults of those that have none.
     if is_new or files.exists(document_path(HOOK_SETTINGS)):
         texts[HOOK_SETTINGS] = _HOOKS_OF_A_NEW_PROJECT
@@ -96,21 +109,6 @@ def create_project(
         created=tuple(path for path, created in done.items() if created),
         kept=tuple(path for path, created in done.items() if not created),
     )
-
-
-def _with_state_block(text: str, found: ProjectState | StateDefect | None, *, is_new: bool) -> str:
-    """Return CHRONICLE.md with the block of state for `found`, the state.json that exists."""
-    phase = "idle"
-    if found is not None:
-        phase = found.phase if isinstance(found, ProjectState) else ""
-
-    # The gate of a phase depends on all documents, and the first report or step shows it.
-    command = "/goop-discuss" if phase == "idle" else None
-    # Only a project that begins here is known to be in its first round.
-    round = 1 if is_new else None
-    block = state_block_text(StateBlock(phase=phase or None, round=round, next_command=command))
-
-    return place_state_block(text, marked_state_block(block, 0), line_end="\n")
 
 
 def first_state(name: str, *, now: str) -> str:

@@ -86,7 +86,20 @@ def archive_session(files: ProjectFiles, id: str, *, dry_run: bool = False) -> A
             f"session {id} has {state}; expected one of {', '.join(sorted(FINISHED))}"
         )
 
-    packed = list(_contents(files, session_folder(id)))
+    folder, left = session_folder(id), MOST_BYTES
+    packed: list[_Packed] = []
+    for number, path in enumerate(_walk(files, folder)):
+        stamp, content = files.stamp(path), files.read_bytes(path)
+        if stamp is None or content is None:
+            raise WorkspaceError(f"{path} went away while it was packed; call again")
+
+        left -= len(content)
+        if left < 0 or number >= _MOST_FILES:
+            most = f"{MOST_BYTES:,} bytes or {_MOST_FILES:,} files"
+            raise WorkspaceError(f"{folder} holds more than {most}; pack it by hand")
+
+        packed.append(_Packed(path, stamp, content))
+
     archive = _archive(id, packed)
     if not dry_run:
         place_file(files, session_archive(id), archive, advice="another archive has its name")
@@ -103,7 +116,7 @@ def archive_session(files: ProjectFiles, id: str, *, dry_run: bool = False) -> A
         files=len(packed),
         bytes=sum(len(each.content) for each in packed),
         packed_bytes=len(archive),
-        kept=() if dry_run else tuple(_remove(files, session_folder(id), packed)),
+        kept=() if dry_run else tuple(_remove(files, folder, packed)),
     )
 
 
@@ -112,22 +125,6 @@ def _start_of(id: str) -> datetime:
         return datetime.strptime(id[:_LENGTH_OF_DATE], _DATE).astimezone(UTC)
     except ValueError:
         return datetime.now(UTC)
-
-
-def _contents(files: ProjectFiles, folder: str) -> Iterator[_Packed]:
-    """Yield every file below `folder`, in order. Raises WorkspaceError if one cannot be packed."""
-    left = MOST_BYTES
-    for number, path in enumerate(_walk(files, folder)):
-        stamp, content = files.stamp(path), files.read_bytes(path)
-        if stamp is None or content is None:
-            raise WorkspaceError(f"{path} went away while it was packed; call again")
-
-        left -= len(content)
-        if left < 0 or number >= _MOST_FILES:
-            most = f"{MOST_BYTES:,} bytes or {_MOST_FILES:,} files"
-            raise WorkspaceError(f"{folder} holds more than {most}; pack it by hand")
-
-        yield _Packed(path, stamp, content)
 
 
 def _walk(files: ProjectFiles, folder: str) -> Iterator[str]:

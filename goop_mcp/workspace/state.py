@@ -169,7 +169,20 @@ class _Reader:
     def __init__(self, values: _Values) -> None:
         self.values = values
         self.wrong: tuple[tuple[str, ...], str] | None = None
-        self.shape = _shape(values)
+
+        version = values.get("version")
+        # A map of workflows is part of version 2, whatever the number in the file.
+        workflows = isinstance(values.get("workflows"), Mapping)
+        if "activeWorkflowId" in values:
+            self.shape = StateShape.VERSION_2_WORKFLOWS
+        elif "project_state" in values or "version" not in values:
+            self.shape = StateShape.BEFORE_VERSION_1
+        elif isinstance(version, bool) or version not in (1, 2):
+            self.shape = StateShape.UNKNOWN
+        elif version == 2 or workflows:  # noqa: PLR2004
+            self.shape = StateShape.VERSION_2
+        else:
+            self.shape = StateShape.VERSION_1
 
         # The path of keys to the object with the state of the workflow. Some files have a part of
         # its keys at the top level, which is searched second.
@@ -273,21 +286,6 @@ class _Reader:
 
     def _record_wrong(self, keys: tuple[str, ...], expected: str) -> None:
         self.wrong = self.wrong or (keys, expected)
-
-
-def _shape(values: _Values) -> StateShape:
-    if "activeWorkflowId" in values:
-        return StateShape.VERSION_2_WORKFLOWS
-
-    version = values.get("version")
-    if "project_state" in values or "version" not in values:
-        return StateShape.BEFORE_VERSION_1
-    if isinstance(version, bool) or version not in (1, 2):
-        return StateShape.UNKNOWN
-
-    # A map of workflows is part of version 2, whatever the number in the file.
-    workflows = isinstance(values.get("workflows"), Mapping)
-    return StateShape.VERSION_2 if version == 2 or workflows else StateShape.VERSION_1  # noqa: PLR2004
 
 
 def _as_text(value: JsonValue) -> str | None:

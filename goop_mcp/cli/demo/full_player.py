@@ -25,7 +25,8 @@ __all__ = [
 ]
 
 FOLDER: Final = ".goopspec"
-_NEGATIVE: Final = "do not "
+# A choice of the person that begins so answers the question with no.
+_REFUSAL_PREFIX: Final = "do not "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +65,9 @@ class PlayStep:
     `writes` are whole files, `edits` replace one text by another; paths are relative to the
     project. `person` is the choice of the person, who is asked only if it is not None.
     `status` and `actions` are those of the answer, `says` texts that it contains, `findings` the
-    rules of its findings: without infos all of them, for a rejected report some. `changes` are the
+    rules of all its findings except infos, for a rejected report of some. `changes` are the
     documents that the call may change, `shows` texts that documents contain afterwards, `after` the
-    values of Position that change. `new_session` starts another server and connection first.
+    fields of ProjectPosition that change. `new_session` starts another server and connection first.
     """
 
     name: str
@@ -197,7 +198,7 @@ class Player:
         answer = await self.ask(step.tool, step.arguments)
         if answer.status == "waiting" and step.person is not None and self._confirm is not None:
             command = str(answer.values["command"])
-            is_done = await self._confirm(command, not step.person.startswith(_NEGATIVE))
+            is_done = await self._confirm(command, not step.person.startswith(_REFUSAL_PREFIX))
             status = "done" if is_done else "refused"
             answer = replace(answer, values={**answer.values, "status": status})
 

@@ -28,8 +28,32 @@ class DemoTerminal:
 
     def present(self, number: int, step: DemoStep) -> None:
         """Show one step."""
-        parts = [Padding(part, (0, 0, 0, 2)) for part in _parts(step)]
-        self._print(*_heading(number, step.title), step.words, "", *parts)
+        parts: list[RenderableType] = []
+        if step.reply is not None:
+            reply = step.reply.rstrip()
+            parts.append(
+                Syntax(
+                    reply,
+                    "xml",
+                    theme="ansi_dark",
+                    background_color="default",
+                    line_numbers=True,
+                    word_wrap=True,
+                )
+            )
+
+        if step.verdict is not None:
+            parts.append(_findings(step.verdict))
+        if step.feedback is not None:
+            parts.append(Text(step.feedback))
+        if step.answer is not None:
+            parts.append(Text(step.answer))
+        if step.decision is not None:
+            actions = ", ".join(step.decision.actions)
+            parts.append(Text(f"{step.decision.message.rstrip()}\n\nactions: {actions}"))
+
+        indented = [Padding(part, (0, 0, 0, 2)) for part in parts]
+        self._print(*_heading(number, step.title), step.words, "", *indented)
 
     def begin(self, number: int, title: str) -> None:
         """Show the heading of a chapter."""
@@ -62,36 +86,6 @@ class DemoTerminal:
 
 def _heading(number: int, title: str) -> tuple[RenderableType, ...]:
     return "", Rule(Text(f"{number}. {title}", style="bold"), align="left", style="dim")
-
-
-def _parts(step: DemoStep) -> list[RenderableType]:
-    """Return the parts of a step to show, from top to bottom."""
-    parts: list[RenderableType] = []
-    if step.reply is not None:
-        reply = step.reply.rstrip()
-        parts.append(
-            Syntax(
-                reply,
-                "xml",
-                theme="ansi_dark",
-                background_color="default",
-                line_numbers=True,
-                word_wrap=True,
-            )
-        )
-
-    if step.verdict is not None:
-        parts.append(_findings(step.verdict))
-    if step.feedback is not None:
-        parts.append(Text(step.feedback))
-    if step.answer is not None:
-        parts.append(Text(step.answer))
-    if step.decision is not None:
-        parts.append(
-            Text(f"{step.decision.message.rstrip()}\n\nactions: {', '.join(step.decision.actions)}")
-        )
-
-    return parts
 
 
 def _findings(verdict: VerdictModel) -> Table:

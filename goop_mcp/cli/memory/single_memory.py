@@ -80,9 +80,17 @@ def save(
     An equal memory is saved once. Secrets and <private> parts are removed before anything is
     stored.
     """
+    if content is None and (sys.stdin is None or sys.stdin.isatty()):
+        raise WrongCallError("no content is given; write it after the title, or pipe it in")
+
+    if content is None or content == STDIN:
+        advice = "a memory holds 64 KiB; save the path of the text instead"
+        source = standard_input()
+        content = read_text(STDIN, stdin=source, most_bytes=_LARGEST_CONTENT, advice=advice)
+
     draft = MemoryDraft(
         title=title,
-        content=_content_or_stdin(content),
+        content=content,
         type=type,
         importance=importance,
         concepts=concepts,
@@ -128,13 +136,3 @@ def forget(id: int, *, store: Store, purge: bool, form: str) -> int:
     gone = "its row was deleted too" if forgotten.purged else "its text was deleted"
     present(forgotten.to_dict(), f"forgotten: memory {forgotten.id}{title}; {gone}\n", form=form)
     return 0
-
-
-def _content_or_stdin(given: str | None) -> str:
-    if given is not None and given != STDIN:
-        return given
-    if given is None and (sys.stdin is None or sys.stdin.isatty()):
-        raise WrongCallError("no content is given; write it after the title, or pipe it in")
-
-    advice = "a memory holds 64 KiB; save the path of the text instead"
-    return read_text(STDIN, stdin=standard_input(), most_bytes=_LARGEST_CONTENT, advice=advice)

@@ -64,7 +64,23 @@ def _pop_repair(repairs: list[Repair], finding: Finding) -> Repair | None:
 def _block(
     finding: Finding, repair: Repair | None, name: str, lines: Sequence[str], width: int | None
 ) -> Iterator[str]:
-    yield from _headline(finding, name, width)
+    place = name if finding.line is None else f"{name}:{finding.line}:{finding.column}"
+    severity = f"{finding.severity.value}:"
+    rule = f"[{finding.rule}]"
+    prefix = f"{place}: {severity}"
+    # Styles add characters but no width, so the text is wrapped with as many "=" as the prefix has;
+    # the styled prefix then replaces them.
+    head = _wrap(
+        f"{shown(finding.message)} {rule}", width, first="=" * len(prefix) + " ", others="    "
+    )
+    colour = _COLOURS[finding.severity]
+    head[0] = (
+        f"{click.style(place, bold=True)}: {click.style(severity, fg=colour, bold=True)}"
+        + head[0][len(prefix) :]
+    )
+    head[-1] = head[-1].removesuffix(rule) + click.style(rule, dim=True)
+    yield from head
+
     if finding.line is not None and finding.column is not None:
         gutter = f"{finding.line:>5} | "
         blank = " " * (len(gutter) - 2) + "| "
@@ -72,32 +88,13 @@ def _block(
         line = lines[finding.line - 1].removesuffix("\r")
         text, carets = point_at(line, finding.column, finding.found, room=room)
         yield click.style(gutter, dim=True) + text
-        marks = click.style(carets, fg=_COLOURS[finding.severity], bold=True)
-        yield click.style(blank, dim=True) + marks
+        yield click.style(blank, dim=True) + click.style(carets, fg=colour, bold=True)
+
     if repair is not None:
         yield from _labelled("repaired:", shown(repair.before), width)
         yield from _labelled("      to:", shown(repair.after) or "(removed)", width)
 
     yield from _labelled("fix:", shown(finding.fix), width)
-
-
-def _headline(finding: Finding, name: str, width: int | None) -> Iterator[str]:
-    place = name if finding.line is None else f"{name}:{finding.line}:{finding.column}"
-    severity = f"{finding.severity.value}:"
-    rule = f"[{finding.rule}]"
-    prefix = f"{place}: {severity}"
-    # Wrapped with a placeholder, because styles have characters but no width; the styled prefix
-    # replaces it afterwards.
-    lines = _wrap(
-        f"{shown(finding.message)} {rule}", width, first="=" * len(prefix) + " ", others="    "
-    )
-    colour = _COLOURS[finding.severity]
-    lines[0] = (
-        f"{click.style(place, bold=True)}: {click.style(severity, fg=colour, bold=True)}"
-        + lines[0][len(prefix) :]
-    )
-    lines[-1] = lines[-1].removesuffix(rule) + click.style(rule, dim=True)
-    yield from lines
 
 
 def _labelled(label: str, text: str, width: int | None) -> Iterator[str]:

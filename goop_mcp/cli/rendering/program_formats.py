@@ -3,10 +3,10 @@
 import hashlib
 import os
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import quote
-from xml.sax.saxutils import escape, quoteattr
 
 from goop_mcp import __version__
 from goop_mcp.cli.json_text import json_text
@@ -279,10 +279,12 @@ def render_junit(outcome: FileVerdicts) -> str:
             f"  fix: {each.fix}"
             for each in errors
         )
+        # XML has no form for most control characters, not even an escaped one.
+        body = escape("\n".join(map(shown, text.split("\n"))), quote=False)
         first = _attribute(errors[0].message if errors else checked.verdict.verdict)
         lines += [
             f"{case}>",
-            f'      <failure type="rejected" message={first}>{_text(text)}</failure>',
+            f'      <failure type="rejected" message={first}>{body}</failure>',
             "    </testcase>",
         ]
     for unread in outcome.unread:
@@ -295,10 +297,6 @@ def render_junit(outcome: FileVerdicts) -> str:
     return "\n".join([*lines, "  </testsuite>", "</testsuites>", ""])
 
 
-def _text(text: str) -> str:
-    # XML has no form for most control characters, not even an escaped one.
-    return escape("\n".join(map(shown, text.split("\n"))))
-
-
 def _attribute(text: str) -> str:
-    return quoteattr(shown(text))
+    # Not quoteattr of xml.sax, which loads the HTTP client: a tenth of the time that a check takes.
+    return f'"{escape(shown(text))}"'

@@ -6,7 +6,7 @@ import click
 
 from goop_mcp.cli.rendering.finding import counted, file_name, render_findings
 from goop_mcp.cli.rendering.source_line import shown
-from goop_mcp.services.check_files import CheckedFile, FileVerdicts
+from goop_mcp.services.check_files import FileVerdicts
 from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
 
@@ -32,17 +32,41 @@ def render_text(
     files = len(outcome.checked) + len(outcome.unread)
     blocks = []
     for checked in outcome.checked:
-        blocks += _blocks(checked, width, detail)
+        verdict = checked.verdict
+        findings = [each for each in verdict.findings if each.severity in _SHOWN[detail]]
+        blocks += render_findings(checked, findings, width=width)
+        if verdict.omitted and findings:
+            blocks.append(f"… and {counted(verdict.omitted, 'more finding')}\n")
+        # Errors may be about another envelope than the reader looks at.
+        if len(verdict.candidates) > 1 and detail != "quiet":
+            rows = [
+                f"  {'>' if candidate.chosen else ' '} line {candidate.line}: {candidate.why}\n"
+                for candidate in verdict.candidates
+            ]
+            blocks.append(f"{len(rows)} envelopes found, > marks the chosen one:\n{''.join(rows)}")
+
         # Among many files, a line for each would hide those with something to do.
         if detail == "verbose" or (files == 1 and detail == "normal"):
-            blocks.append(
-                _shares(checked.verdict) + _summary(file_name(checked), checked.verdict, detail)
-            )
+            blocks.append(_summary(file_name(checked), checked.verdict, detail))
 
     if files > 1 and detail != "quiet":
-        blocks.append(_total(outcome, files, detail))
+        accepted = sum(checked.verdict.accepted for checked in outcome.checked)
+        numbers = [
+            (accepted, "accepted"),
+            (len(outcome.checked) - accepted, "rejected"),
+            (len(outcome.unread), "not read"),
+        ]
+        total = ", ".join(f"{number:,} {what}" for number, what in numbers if number)
+        found = dict.fromkeys(Severity, 0)
+        for checked in outcome.checked:
+            for finding in checked.verdict.findings:
+                found[finding.severity] += 1
+
+        counts = ", ".join(_counts(found, detail))
+        blocks.append(f"{files:,} files: {total}" + (f"; {counts}\n" if counts else "\n"))
+
     if detail != "quiet":
-        # One project judges all of them, so that each verdict has the same.
+        # All files are judged by the settings of one project, so that the notes are the same.
         notes = dict.fromkeys(
             note for checked in outcome.checked for note in checked.verdict.changed_severities
         )
@@ -50,29 +74,6 @@ def render_text(
             blocks.append(f"Severities changed here: {'; '.join(map(shown, notes))}\n")
 
     return "\n".join(blocks)
-
-
-def _shares(verdict: Verdict) -> str:
-    """Return how many claims rest on what, in one line; nothing where no evidence was given."""
-    shares = ", ".join(f"{count} {tier}" for tier, count in verdict.tiers.items())
-    return f"Claims: {shares}\n" if shares else ""
-
-
-def _blocks(checked: CheckedFile, width: int | None, detail: Detail) -> list[str]:
-    verdict = checked.verdict
-    findings = [each for each in verdict.findings if each.severity in _SHOWN[detail]]
-    parts = render_findings(checked, findings, width=width)
-    if verdict.omitted and findings:
-        parts.append(f"… and {counted(verdict.omitted, 'more finding')}\n")
-    # Errors may be about another envelope than the reader looks at.
-    if len(verdict.candidates) > 1 and detail != "quiet":
-        rows = [
-            f"  {'>' if candidate.chosen else ' '} line {candidate.line}: {candidate.why}\n"
-            for candidate in verdict.candidates
-        ]
-        parts.append(f"{len(rows)} envelopes found, > marks the chosen one:\n{''.join(rows)}")
-
-    return parts
 
 
 def _summary(name: str, verdict: Verdict, detail: Detail) -> str:
@@ -85,24 +86,11 @@ def _summary(name: str, verdict: Verdict, detail: Detail) -> str:
     if verdict.repairs:
         counts.append(f"{len(verdict.repairs)} repaired")
 
-    return f"{sentence}: {', '.join(counts)}\n" if counts else f"{sentence}\n"
+    # How many claims rest on what; no line where no evidence was given.
+    shares = ", ".join(f"{count} {tier}" for tier, count in verdict.tiers.items())
+    claims = f"Claims: {shares}\n" if shares else ""
 
-
-def _total(outcome: FileVerdicts, files: int, detail: Detail) -> str:
-    accepted = sum(checked.verdict.accepted for checked in outcome.checked)
-    numbers = [
-        (accepted, "accepted"),
-        (len(outcome.checked) - accepted, "rejected"),
-        (len(outcome.unread), "not read"),
-    ]
-    total = ", ".join(f"{number:,} {what}" for number, what in numbers if number)
-    found = dict.fromkeys(Severity, 0)
-    for checked in outcome.checked:
-        for finding in checked.verdict.findings:
-            found[finding.severity] += 1
-    counts = ", ".join(_counts(found, detail))
-
-    return f"{files:,} files: {total}" + (f"; {counts}\n" if counts else "\n")
+    return f"{claims}{sentence}: {', '.join(counts)}\n" if counts else f"{claims}{sentence}\n"
 
 
 def _counts(numbers: dict[Severity, int], detail: Detail) -> list[str]:

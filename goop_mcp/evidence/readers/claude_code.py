@@ -135,7 +135,13 @@ def holds_report(content: bytes, report: str) -> bool:
     for raw in reversed(content.split(b"\n")):
         if _may_count(raw, spaced=True):
             line = _parse(0, raw)
-            return line is not None and line.kind == "assistant" and _same(line, _bare(report))
+            bare = _bare(report)
+            return (
+                line is not None
+                and line.kind == "assistant"
+                and bool(bare)
+                and _bare(text_of(line.content)) == bare
+            )
 
     return False
 
@@ -218,10 +224,6 @@ def _find_report(lines: Sequence[_Line], report: str, *, whole: bool) -> int | N
                 return at
 
     return None
-
-
-def _same(line: _Line, bare: str) -> bool:
-    return bool(bare) and _bare(text_of(line.content)) == bare
 
 
 def _says(line: _Line) -> bool:
@@ -317,13 +319,18 @@ def _read_result(builder: ActivityBuilder, block: Mapping[str, object]) -> None:
         return
 
     text, failed = text_of(block.get("content")), block.get("is_error") is True
+    head = text[:_HEAD]
     command = builder.pending_command(call)
     if command is None:
         # A success carries no is_error, except for that of commands.
-        builder.end_call(call, ok=not failed, error=_plain_error(text) if failed else "")
+        error = text.removeprefix(_REFUSED).removesuffix("</tool_use_error>") if failed else ""
+        builder.end_call(call, ok=not failed, error=error)
     elif failed:
         _end_failed(builder, call, text)
-    elif _is_in_background(text):
+    elif head.startswith("Command running in background") or (
+        "background" in head and "with ID" in head
+    ):
+        # The end of such a command comes later, as a notice.
         builder.end_command(call, status=None, output="", whole=False)
     else:
         status = None if _deciding_program(command.line) in _ANSWERING else 0
@@ -364,17 +371,6 @@ def _output(text: str) -> tuple[str, bool]:
     if text == _NO_OUTPUT:
         return "", True
     return text, _CUT not in text
-
-
-def _is_in_background(text: str) -> bool:
-    head = text[:_HEAD]
-    return head.startswith("Command running in background") or (
-        "background" in head and "with ID" in head
-    )
-
-
-def _plain_error(text: str) -> str:
-    return text.removeprefix(_REFUSED).removesuffix("</tool_use_error>")
 
 
 def _notices(line: _Line) -> Iterator[tuple[str, int | None]]:

@@ -253,11 +253,14 @@ def _fill(builder: ActivityBuilder, entries: Sequence[_Entry], folder: str) -> t
         for each in entries
         if each.kind == "item" and (call := _word(each.payload, "id"))
     }
-    outputs = {
-        call: _output_text(each.payload)
-        for each in entries
-        if each.kind == "output" and (call := _word(each.payload, "call_id"))
-    }
+    outputs: dict[str, str] = {}
+    for each in entries:
+        if each.kind == "output" and (call := _word(each.payload, "call_id")):
+            output = each.payload.get("output")
+            # It is a text, or an object whose content is one.
+            outputs[call] = text_of(
+                output.get("content") if isinstance(output, Mapping) else output
+            )
 
     begun, hidden, seen = False, "", set[str]()
     for entry in entries:
@@ -319,7 +322,11 @@ def _add(
     elif refused or (name in _PATCHES and kind is None):
         # The host has no item for a patch that does not fit.
         ok = False if refused else None
-        for path, action in _headings(_patch_of(call, given)):
+
+        # The patch is the whole input, one of the arguments, or the line of a shell.
+        texts = (call.get("input"), given.get("input"), given.get("patch"), given.get("cmd"))
+        patch = next((each for each in texts if isinstance(each, str)), "")
+        for path, action in _headings(patch):
             full = path if path.startswith("/") else f"{folder}/{path}"
             _add_file(
                 builder, f"{id} {path}", full, action, source=source, ok=ok, error=output or ""
@@ -407,18 +414,6 @@ def _shell_line(given: Mapping[str, object], item: Mapping[str, object] | None) 
     is_shell = len(listed) == len(("bash", "-lc", "line")) and listed[1] in {"-c", "-lc"}
 
     return listed[2] if is_shell else " ".join(listed)
-
-
-def _output_text(payload: Mapping[str, object]) -> str:
-    output = payload.get("output")
-    if isinstance(output, Mapping):
-        output = output.get("content")
-    return text_of(output)
-
-
-def _patch_of(call: Mapping[str, object], given: Mapping[str, object]) -> str:
-    texts = (call.get("input"), given.get("input"), given.get("patch"), given.get("cmd"))
-    return next((each for each in texts if isinstance(each, str)), "")
 
 
 def _headings(patch: str) -> Iterator[tuple[str, FileAction]]:

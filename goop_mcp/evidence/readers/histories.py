@@ -128,7 +128,7 @@ def _add_call(
     builder: ActivityBuilder, key: str, step: _Step, tools: HistoryTools, source: str
 ) -> str:
     """Add a call; return why it may hide something, "" if it does not."""
-    given = _arguments(step.value)
+    given = _mapping(step.value) or {}
     if step.name in tools.commands:
         line = given.get(tools.commands[step.name])
         if isinstance(line, list | tuple):
@@ -163,7 +163,10 @@ def _end_call(
 
     status: int | None
     if tools.status is None:
-        status = _status_in(step.value)
+        # Frameworks name it in several ways; what is true or false is no status.
+        found = _mapping(step.value) or {}
+        values = [found.get(key) for key in _STATUS_KEYS]
+        status = next((v for v in values if isinstance(v, int) and not isinstance(v, bool)), None)
     else:
         try:
             status = tools.status(step.value)
@@ -176,7 +179,11 @@ def _end_call(
     if status is not None and not 0 <= status <= _HIGHEST_STATUS:
         status = None
 
-    builder.end_command(key, status=status, output=_output_of(step.value), whole=False)
+    # What a tool returns is a text, or an object with its streams.
+    streams = _mapping(step.value) or {}
+    texts = [text for key in _OUTPUT_KEYS if isinstance(text := streams.get(key), str) and text]
+    output = "\n".join(texts) or _text(step.value)
+    builder.end_command(key, status=status, output=output, whole=False)
 
 
 def _quoted(word: str) -> str:
@@ -194,28 +201,6 @@ def _mapping(value: object) -> Mapping[str, object] | None:
             return None
         return found if isinstance(found, dict) else None
     return None
-
-
-def _arguments(value: object) -> Mapping[str, object]:
-    return _mapping(value) or {}
-
-
-def _status_in(value: object) -> int | None:
-    found = _mapping(value)
-    for key in _STATUS_KEYS:
-        status = None if found is None else found.get(key)
-        if isinstance(status, int) and not isinstance(status, bool):
-            return status
-
-    return None
-
-
-def _output_of(value: object) -> str:
-    found = _mapping(value)
-    if found is None:
-        return _text(value)
-    texts = [text for key in _OUTPUT_KEYS if isinstance(text := found.get(key), str) and text]
-    return "\n".join(texts) or _text(value)
 
 
 def _get(value: object, name: str) -> object:

@@ -5,7 +5,7 @@ A session is an object with `info` (its `version`) and `messages`, each with `in
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from goop_mcp.evidence.activity import AgentActivity, FileAction
@@ -75,8 +75,12 @@ def read_opencode(
         ends = _role(last) == "assistant" and bool("".join(_texts(last)).strip())
         problem = problem or ("" if ends else "the session ends without a message")
     else:
-        found = _find_report(messages, report)
-        if found is None:
+        bare = "".join(report.split())
+        found = max(
+            (at for at, each in enumerate(messages) if _role(each) == "assistant"), default=-1
+        )
+        # A later message without it, such as one that was interrupted, is no report.
+        if found < 0 or not bare or bare not in "".join("".join(_texts(messages[found])).split()):
             problem = problem or "the session does not hold the report"
         else:
             end = found + 1
@@ -116,16 +120,6 @@ def _texts(message: Mapping[str, object]) -> Iterator[str]:
         own = part.get("type") == "text" and part.get("synthetic") is not True
         if own and isinstance(text, str):
             yield text
-
-
-def _find_report(messages: Sequence[Mapping[str, object]], report: str) -> int | None:
-    bare = "".join(report.split())
-    for at in range(len(messages) - 1, -1, -1):
-        if _role(messages[at]) == "assistant":
-            # A later message without it, such as one that was interrupted, is no report.
-            return at if bare and bare in "".join("".join(_texts(messages[at])).split()) else None
-
-    return None
 
 
 def _begins_task(message: Mapping[str, object]) -> bool:

@@ -192,29 +192,26 @@ def _word(node: "SyntaxNode", depth: int) -> ShellWord:
     if kind in ("simple_expansion", "expansion", "arithmetic_expansion", "array"):
         return ShellWord(text, literal=False)
     if kind in ("concatenation", "string"):
-        return _joined(node, depth)
+        pieces, literal = [], True
+        inner: Script | None = None
+        for child in node.children:
+            if child.type == '"':
+                continue
+            if child.type == "string_content":
+                pieces.append(_text(child).replace('\\"', '"').replace("\\$", "$"))
+                continue
+
+            word = _word(child, depth + 1)
+            pieces.append(word.text)
+            literal, inner = literal and word.literal, word.inner or inner
+
+        return ShellWord("".join(pieces), literal, inner)
+
     if kind == "ansi_c_string":
         return ShellWord(text[2:-1])
 
     # A bare word: a backslash stands before what is meant as it is.
     return ShellWord(text.replace("\\\n", "").replace("\\", "") if "\\" in text else text)
-
-
-def _joined(node: "SyntaxNode", depth: int) -> ShellWord:
-    pieces, literal = [], True
-    inner: Script | None = None
-    for child in node.children:
-        if child.type == '"':
-            continue
-        if child.type == "string_content":
-            pieces.append(_text(child).replace('\\"', '"').replace("\\$", "$"))
-            continue
-
-        word = _word(child, depth + 1)
-        pieces.append(word.text)
-        literal, inner = literal and word.literal, word.inner or inner
-
-    return ShellWord("".join(pieces), literal, inner)
 
 
 def _text(node: "SyntaxNode") -> str:

@@ -60,7 +60,9 @@ def parts_of(line: str, read: Callable[[str], Script] = read_script) -> tuple[Pa
     if decider.ends_early:
         proven = _NOTHING
 
-    fallible = [at for at, each in enumerate(decider.found) if not _never_fails(each)]
+    fallible = [
+        at for at, each in enumerate(decider.found) if name_of(each.words[0]) not in _NEVER_FAIL
+    ]
 
     return tuple(
         Part(
@@ -71,10 +73,6 @@ def parts_of(line: str, read: Callable[[str], Script] = read_script) -> tuple[Pa
         )
         for at, each in enumerate(decider.found)
     )
-
-
-def _never_fails(command: Simple) -> bool:
-    return name_of(command.words[0]) in _NEVER_FAIL
 
 
 class _Decider:
@@ -177,7 +175,15 @@ class _Decider:
                     self.script(value.inner, counts=False)
 
         if not node.words:
-            return self._assignment(node)
+            # `name=value` has the status of its last command substitution.
+            proven = _NOTHING
+            for name, assigned in node.assignments:
+                self.exported.append((name, assigned))
+                if assigned.inner is not None:
+                    with self._own_options():
+                        proven = self.script(assigned.inner)
+
+            return proven
 
         self._note(node)
         command = without_wrappers(node.words, node.assignments)
@@ -199,23 +205,26 @@ class _Decider:
                 self._errexit, self._pipefail = script.errexit, script.pipefail
             return self.script(self._read(script.text))
 
-    def _assignment(self, node: Simple) -> frozenset[int]:
-        """Judge `name=value`, which has the status of its last command substitution."""
-        proven = _NOTHING
-        for name, value in node.assignments:
-            self.exported.append((name, value))
-            if value.inner is not None:
-                with self._own_options():
-                    proven = self.script(value.inner)
-
-        return proven
-
     def _note(self, node: Simple) -> None:
         """Keep what changes the commands that follow: options, variables, traps."""
         name = name_of(node.words[0])
         arguments = [word.text for word in node.words[1:]]
         if name == "set":
-            self._set(arguments)
+            for at, option in enumerate(arguments):
+                if option[:1] not in ("-", "+") or option == "--":
+                    continue
+
+                on = option[0] == "-"
+                self._errexit = on if "e" in option else self._errexit
+                # `set -n` reads the rest and runs nothing of it.
+                self.ends_early = self.ends_early or (on and "n" in option)
+                following = arguments[at + 1] if at + 1 < len(arguments) else ""
+                if "o" in option and following == "pipefail":
+                    self._pipefail = on
+                elif "o" in option and following == "errexit":
+                    self._errexit = on
+                elif "o" in option and following == "noexec":
+                    self.ends_early = self.ends_early or on
         elif name in ("export", "declare", "typeset"):
             for word in node.words[1:]:
                 variable, sign, value = word.text.partition("=")
@@ -225,23 +234,6 @@ class _Decider:
             self.functions |= {each.partition("=")[0] for each in arguments}
         elif name == "trap" and any("exit" in each for each in arguments):
             self.ends_early = True
-
-    def _set(self, arguments: list[str]) -> None:
-        for at, option in enumerate(arguments):
-            if option[:1] not in ("-", "+") or option == "--":
-                continue
-
-            on = option[0] == "-"
-            self._errexit = on if "e" in option else self._errexit
-            # `set -n` reads the rest and runs nothing of it.
-            self.ends_early = self.ends_early or (on and "n" in option)
-            following = arguments[at + 1] if at + 1 < len(arguments) else ""
-            if "o" in option and following == "pipefail":
-                self._pipefail = on
-            elif "o" in option and following == "errexit":
-                self._errexit = on
-            elif "o" in option and following == "noexec":
-                self.ends_early = self.ends_early or on
 
     def _add(self, command: Simple) -> frozenset[int]:
         if len(self.found) >= _MOST_PARTS:
@@ -264,16 +256,13 @@ class _Decider:
         if words[0] in _FIRST_STATUS and isinstance(before_node, Pipeline):
             first = before_node.commands[0]
             if isinstance(first, Simple) and not before_node.negated:
-                return self._first_of(first)
+                command = without_wrappers(first.words, first.assignments)
+                if command is None or not command.words or shell_script(command) is not None:
+                    return _NOTHING
+                wanted = Simple(command.words, command.variables)
+                return frozenset(at for at, each in enumerate(self.found) if each == wanted)
 
         return _NOTHING
-
-    def _first_of(self, first: Simple) -> frozenset[int]:
-        command = without_wrappers(first.words, first.assignments)
-        if command is None or not command.words or shell_script(command) is not None:
-            return _NOTHING
-        wanted = Simple(command.words, command.variables)
-        return frozenset(at for at, each in enumerate(self.found) if each == wanted)
 
     @contextmanager
     def _own_options(self) -> Iterator[None]:

@@ -85,7 +85,19 @@ class _LineReader:
             if self._reserved() in _ENDS_OF_PARTS:
                 break
 
-            node = self._and_or()
+            # Pipelines that `&&` and `||` join are read from the left.
+            node = self._pipeline()
+            count = 0
+            while self._starts("&&", "||"):
+                count += 1
+                if count > _CHAIN:
+                    raise UnreadableLineError("the line has too many commands")
+
+                both = self._here() == "&"
+                self.at += 2
+                self._blank_lines()
+                node = AndOr(node, self._pipeline(), both)
+
             background = False
             if self._here() == "&":
                 self.at += 1
@@ -98,21 +110,6 @@ class _LineReader:
         self._depth -= 1
 
         return Script(tuple(items))
-
-    def _and_or(self) -> Node:
-        left = self._pipeline()
-        count = 0
-        while self._starts("&&", "||"):
-            count += 1
-            if count > _CHAIN:
-                raise UnreadableLineError("the line has too many commands")
-
-            both = self._here() == "&"
-            self.at += 2
-            self._blank_lines()
-            left = AndOr(left, self._pipeline(), both)
-
-        return left
 
     def _pipeline(self) -> Node:
         negated = False
@@ -138,7 +135,13 @@ class _LineReader:
     def _command(self) -> Node:
         reserved = self._reserved()
         if self._here() == "(":
-            node: Node = self._arithmetic() if self._starts("((") else self._subshell()
+            if self._starts("(("):
+                node: Node = self._arithmetic()
+            else:
+                self.at += 1
+                body = self.script()
+                self._expect(")")
+                node = Group(body, subshell=True)
         elif reserved in self._COMPOUNDS:
             self._depth += 1
             if self._depth > _DEPTH:
@@ -152,15 +155,10 @@ class _LineReader:
         else:
             return self._simple()
 
-        self._redirections()
+        while self._spaces() and self._redirection():
+            pass
 
         return node
-
-    def _subshell(self) -> Node:
-        self.at += 1
-        body = self.script()
-        self._expect(")")
-        return Group(body, subshell=True)
 
     def _arithmetic(self) -> Node:
         self.at += 2
@@ -328,10 +326,6 @@ class _LineReader:
             raise UnreadableLineError("a command is missing")
 
         return Simple(tuple(words), tuple(assignments))
-
-    def _redirections(self) -> None:
-        while self._spaces() and self._redirection():
-            pass
 
     def _redirection(self) -> bool:
         """Pass over one redirection; return whether there was one."""
@@ -547,15 +541,13 @@ class _LineReader:
 
             self.at += 1
             for name, cut_tabs in self._documents:
-                self._document(name, cut_tabs=cut_tabs)
+                # A here document ends with the line that is its name, or with the text.
+                while self.at < len(self.text):
+                    end = self.text.find("\n", self.at)
+                    end = len(self.text) if end < 0 else end
+                    line = self.text[self.at : end]
+                    self.at = min(end + 1, len(self.text))
+                    if (line.lstrip("\t") if cut_tabs else line) == name:
+                        break
 
             self._documents.clear()
-
-    def _document(self, name: str, *, cut_tabs: bool) -> None:
-        while self.at < len(self.text):
-            end = self.text.find("\n", self.at)
-            end = len(self.text) if end < 0 else end
-            line = self.text[self.at : end]
-            self.at = min(end + 1, len(self.text))
-            if (line.lstrip("\t") if cut_tabs else line) == name:
-                return

@@ -123,8 +123,24 @@ class _Session:
     def _ask(self, number: int, method: str, values: Mapping[str, object]) -> Mapping[str, object]:
         self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": values})
         while True:
-            answer = self._next()
-            if answer.get("id") == number:
+            try:
+                line = self._lines.get(timeout=max(0.0, self._deadline - time.monotonic()))
+            except queue.Empty:
+                raise HandshakeError("it does not answer in time") from None
+
+            if not line:
+                raise self._ended()
+
+            try:
+                answer = json.loads(line)
+            except ValueError:
+                text = line.decode("utf-8", "replace").strip()[:80]
+                raise HandshakeError(
+                    f"it writes {text!r} to standard output, which is for MCP only"
+                ) from None
+
+            # Notifications and requests of the server may come before the answer.
+            if isinstance(answer, dict) and answer.get("id") == number:
                 result = answer.get("result")
                 if not isinstance(result, dict):
                     raise HandshakeError(f"it answers {method} with an error")
@@ -139,25 +155,6 @@ class _Session:
             self._process.stdin.flush()
         except OSError:
             raise self._ended() from None
-
-    def _next(self) -> Mapping[str, object]:
-        try:
-            line = self._lines.get(timeout=max(0.0, self._deadline - time.monotonic()))
-        except queue.Empty:
-            raise HandshakeError("it does not answer in time") from None
-
-        if not line:
-            raise self._ended()
-
-        try:
-            value = json.loads(line)
-        except ValueError:
-            text = line.decode("utf-8", "replace").strip()[:80]
-            raise HandshakeError(
-                f"it writes {text!r} to standard output, which is for MCP only"
-            ) from None
-
-        return value if isinstance(value, dict) else {}
 
     def _ended(self) -> HandshakeError:
         """Return an error with the server's exit code and the end of its standard error."""

@@ -72,7 +72,17 @@ def _check_path(python: PythonEnvironment, environment: Mapping[str, str]) -> Do
             "uninstall those that are not needed",
         )
 
-    if not _belongs_to(found[0], python):
+    is_own = found[0].resolve().is_relative_to(python.prefix.resolve())
+    if not is_own:
+        try:
+            # A script that pip wrote to another folder names its interpreter in the first line.
+            first_line = read_bytes(str(found[0]), most=_FIRST_BYTES)
+            is_own = os.fsencode(python.prefix) in first_line
+        except OSError:
+            # As far as can be seen.
+            is_own = True
+
+    if not is_own:
         return warning(
             "PATH",
             f"{found[0]} belongs to another installation than the one that runs now"
@@ -81,17 +91,3 @@ def _check_path(python: PythonEnvironment, environment: Mapping[str, str]) -> Do
         )
 
     return ok("PATH", f"{found[0]}")
-
-
-def _belongs_to(program: Path, python: PythonEnvironment) -> bool:
-    """Return whether `program` is of the installation at `python.prefix`, as far as can be seen."""
-    if program.resolve().is_relative_to(python.prefix.resolve()):
-        return True
-
-    try:
-        first_line = read_bytes(str(program), most=_FIRST_BYTES)
-    except OSError:
-        return True
-
-    # A script that pip wrote to another folder names its interpreter in the first line.
-    return os.fsencode(python.prefix) in first_line

@@ -28,7 +28,13 @@ def check_project(application: AppContext) -> Iterator[DoctorCheck]:
     if files.kind(FOLDER) is not FileKind.FOLDER:
         yield ok("project", f"{files.root} has no {FOLDER}; it is created when something is saved")
     else:
-        yield _check_state(files, _stored_state(application))
+        stored = None
+        # An error of the database is the result of its own check.
+        with suppress(StoreError, SettingsError):
+            if not application.settings.writes_files and application.store.exists():
+                stored = application.store.read(lambda reading: reading.stored_state())
+
+        yield _check_state(files, stored)
 
     # The options of a project need no folder .goopspec.
     options = read_options(str(files.root))
@@ -79,16 +85,6 @@ def check_database(application: AppContext) -> Iterator[DoctorCheck]:
             for newer in newer_documents(application.files, known=revision)[:1]:
                 what, _, fix = str(newer).partition("; ")
                 yield warning("database", what, fix)
-
-
-def _stored_state(application: AppContext) -> str | None:
-    """Return the state that a shared database keeps, None if the file counts."""
-    # An error of the database is the result of its own check.
-    with suppress(StoreError, SettingsError):
-        if not application.settings.writes_files and application.store.exists():
-            return application.store.read(lambda reading: reading.stored_state())
-
-    return None
 
 
 def _check_state(files: ProjectFiles, stored: str | None) -> DoctorCheck:

@@ -59,7 +59,12 @@ class EnvelopeMiddleware(AgentMiddleware):
     def __init__(self, *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewOptions]) -> None:
         super().__init__()
         self._terms = check_terms(ending_terms(terms, hand_on_unaccepted=hand_on_unaccepted))
-        self.callback = FailedRunCallback(self._report_unseen)
+        # For the failure of a run where neither the model nor this middleware raised it.
+        self.callback = FailedRunCallback(
+            lambda state, failure: fail_unless_ended(
+                state.get("envelope_replies") or [], self._terms, failure
+            )
+        )
 
     # Langchain's
     def before_agent(self, state: EnvelopeState, runtime: object) -> dict[str, Any]:  # noqa: ARG002
@@ -72,13 +77,21 @@ class EnvelopeMiddleware(AgentMiddleware):
 
     @hook_config(can_jump_to=["model"])
     # As above
-    def after_model(self, state: EnvelopeState, runtime: object) -> dict[str, Any] | None:  # noqa: ARG002
+    def after_model(
+        self,
+        state: EnvelopeState,
+        runtime: object,  # noqa: ARG002
+    ) -> dict[str, Any] | None:
         """Judge the reply of the model, and send feedback where it is not accepted."""
         return self._judge(state)
 
     @hook_config(can_jump_to=["model"])
     # As above
-    async def aafter_model(self, state: EnvelopeState, runtime: object) -> dict[str, Any] | None:  # noqa: ARG002
+    async def aafter_model(
+        self,
+        state: EnvelopeState,
+        runtime: object,  # noqa: ARG002
+    ) -> dict[str, Any] | None:
         """Do the same where the agent runs in an event loop."""
         return self._judge(state)
 
@@ -122,7 +135,11 @@ class EnvelopeMiddleware(AgentMiddleware):
             raise
 
     # As above
-    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:  # noqa: ANN401
+    async def awrap_model_call(
+        self,
+        request: Any,  # noqa: ANN401
+        handler: Callable[[Any], Awaitable[Any]],
+    ) -> Any:  # noqa: ANN401
         """Do the same where the agent runs in an event loop."""
         try:
             return await handler(request)
@@ -136,10 +153,6 @@ class EnvelopeMiddleware(AgentMiddleware):
         turns = state.get("envelope_replies") or []
         resumed(turns, self._terms).fail(failure, usage=usage_since_reply(turns))
         self.callback.mark_reported()
-
-    def _report_unseen(self, state: Mapping[str, Any], failure: BaseException) -> None:
-        """Report the failure of a run where neither the model nor this middleware raised it."""
-        fail_unless_ended(state.get("envelope_replies") or [], self._terms, failure)
 
     # As above
     def after_agent(self, state: EnvelopeState, runtime: object) -> None:  # noqa: ARG002

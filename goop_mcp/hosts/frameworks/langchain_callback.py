@@ -69,7 +69,9 @@ class FailedRunCallback(BaseCallbackHandler):
             added = {name: value for name, value in outputs.items() if name != "messages"}
             self._states[parent_run_id] = {**self._states[parent_run_id], **added}
 
-    def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: object) -> None:  # noqa: D102
+    def on_chain_error(  # noqa: D102
+        self, error: BaseException, *, run_id: UUID, **_: object
+    ) -> None:
         is_graph, is_reported = self._graph_runs.get(run_id) == run_id, run_id in self._reported
         state = self._leave(run_id)
         if is_graph and not is_reported and not isinstance(error, GraphBubbleUp):
@@ -86,10 +88,22 @@ class FailedRunCallback(BaseCallbackHandler):
     ) -> None:
         self._enter(run_id, parent_run_id)
 
-    def on_tool_end(self, output: object, *, run_id: UUID, **_: object) -> None:  # noqa: ARG002, D102
+    def on_tool_end(  # noqa: D102
+        self,
+        output: object,  # noqa: ARG002
+        *,
+        run_id: UUID,
+        **_: object,
+    ) -> None:
         self._leave(run_id)
 
-    def on_tool_error(self, error: object, *, run_id: UUID, **_: object) -> None:  # noqa: ARG002, D102
+    def on_tool_error(  # noqa: D102
+        self,
+        error: object,  # noqa: ARG002
+        *,
+        run_id: UUID,
+        **_: object,
+    ) -> None:
         self._leave(run_id)
 
     def _enter(self, run_id: UUID, parent_run_id: UUID | None) -> UUID:

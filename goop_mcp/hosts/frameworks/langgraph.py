@@ -36,7 +36,11 @@ class EnvelopeCheck:
 
     def __init__(self, **terms: Unpack[ReviewOptions]) -> None:
         self._terms = check_terms(terms)
-        self.callback = FailedRunCallback(self._report)
+        self.callback = FailedRunCallback(
+            lambda state, failure: fail_unless_ended(
+                turns_since_task(state.get("messages", ())), self._terms, failure
+            )
+        )
 
     def __call__(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Add what is wrong with the last message, nothing where the graph should go on."""
@@ -63,9 +67,6 @@ class EnvelopeCheck:
             return agent if is_feedback(state["messages"][-1]) else otherwise
 
         return choose
-
-    def _report(self, state: Mapping[str, Any], failure: BaseException) -> None:
-        fail_unless_ended(turns_since_task(state.get("messages", ())), self._terms, failure)
 
     def outcome(self, messages: Sequence[AnyMessage]) -> Outcome:
         """Return the outcome of the last task in the messages of a finished run."""

@@ -38,7 +38,26 @@ class OpenReviews:
     @contextmanager
     def of(self, conversation: Hashable, **changed: Unpack[ReviewOptions]) -> Iterator[Review]:
         """Lend the open review of a conversation, or a new one on the terms as `changed`."""
-        review = self._opened(conversation, changed)
+        now = self._now()
+        abandoned: list[Review] = []
+        with self._lock:
+            _, review = self._reviews.get(conversation, (0.0, None))
+            if review is None:
+                review = Review(**(self._terms | changed))
+
+            self._reviews[conversation] = now, review
+            self._reviews.move_to_end(conversation)
+
+            while (
+                len(self._reviews) > _MOST
+                or next(iter(self._reviews.values()))[0] < now - _KEPT_SECONDS
+            ):
+                abandoned.append(self._reviews.popitem(last=False)[1][1])
+
+        # Not under the lock: what `on_stop` does is the caller's.
+        for each in abandoned:
+            each.cancel()
+
         try:
             yield review
         finally:
@@ -62,29 +81,6 @@ class OpenReviews:
 
         if review is not None:
             review.fail(failure)
-
-    def _opened(self, conversation: Hashable, changed: ReviewOptions) -> Review:
-        now = self._now()
-        abandoned: list[Review] = []
-        with self._lock:
-            _, review = self._reviews.get(conversation, (0.0, None))
-            if review is None:
-                review = Review(**(self._terms | changed))
-
-            self._reviews[conversation] = now, review
-            self._reviews.move_to_end(conversation)
-
-            while (
-                len(self._reviews) > _MOST
-                or next(iter(self._reviews.values()))[0] < now - _KEPT_SECONDS
-            ):
-                abandoned.append(self._reviews.popitem(last=False)[1][1])
-
-        # Not under the lock: what `on_stop` does is the caller's.
-        for each in abandoned:
-            each.cancel()
-
-        return review
 
 
 def _cancel_all(reviews: dict[Hashable, tuple[float, Review]]) -> None:

@@ -356,7 +356,20 @@ class _Runs:
                 return progress.agent, [] if in_session else progress.items, self._outside_session()
 
         if message.way == "same_conversation" and (self.result or self._invalid_run):
-            return self._continued(message)
+            failed = self._invalid_run
+            agent = self.result.last_agent if failed is None else failed.agent
+            if self._session is not None and not self._is_outside_session:
+                return agent, message.text, {}
+
+            # What the provider keeps is not sent to it a second time.
+            if self._options.get("conversation_id"):
+                return agent, message.text, {}
+            if any(self._options.get(name) for name in _KEPT_BY_PROVIDER):
+                invalid = None if failed is None else failed.invalid_response
+                last = self.result.last_response_id if invalid is None else invalid.response_id
+                return agent, message.text, {"previous_response_id": last}
+
+            return agent, [*self._history(), _user(message)], self._outside_session()
 
         if message.way != "first" and self._session is not None:
             # What the session got from the rejected runs is left out; it stays in the session.
@@ -368,20 +381,6 @@ class _Runs:
             )
 
         return self._agent, message.text, {}
-
-    def _continued(self, message: Message) -> tuple[Agent[Any], Any, dict[str, Any]]:
-        agent = self.result.last_agent if self._invalid_run is None else self._invalid_run.agent
-        if self._session is not None and not self._is_outside_session:
-            return agent, message.text, {}
-        if any(self._options.get(name) for name in _KEPT_BY_PROVIDER):
-            if self._options.get("conversation_id"):
-                return agent, message.text, {}
-
-            invalid = None if self._invalid_run is None else self._invalid_run.invalid_response
-            last = self.result.last_response_id if invalid is None else invalid.response_id
-            return agent, message.text, {"previous_response_id": last}
-
-        return agent, [*self._history(), _user(message)], self._outside_session()
 
     def _history(self) -> list[Any]:
         """Return the whole conversation of the last run."""

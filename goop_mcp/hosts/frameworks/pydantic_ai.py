@@ -57,7 +57,12 @@ class EnvelopeCheck(AbstractCapability[Any]):
         self._terms = ending_terms(terms, hand_on_unaccepted=hand_on_unaccepted)
         self._runs: dict[str, _Run] = {}
 
-    async def wrap_run(self, ctx: RunContext[Any], *, handler: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
+    async def wrap_run(
+        self,
+        ctx: RunContext[Any],
+        *,
+        handler: Callable[[], Awaitable[Any]],
+    ) -> Any:  # noqa: ANN401
         """Hold a review as long as the run lasts."""
         run = self._runs[ctx.run_id] = _Run(Review(**self._terms), ctx)
         try:

@@ -64,7 +64,12 @@ class EnvelopeCheck:
         return {ActionStep: self.after_step, FinalAnswerStep: self.after_step}
 
     # Smolagents' objects
-    def __call__(self, final_answer: object, memory: Any, agent: Any) -> bool:  # noqa: ANN401, ARG002
+    def __call__(
+        self,
+        final_answer: object,
+        memory: Any,  # noqa: ANN401, ARG002
+        agent: Any,  # noqa: ANN401
+    ) -> bool:
         """Judge an answer.
 
         Raises ValueError with what is wrong, which smolagents sends to the model.
@@ -113,7 +118,10 @@ class EnvelopeCheck:
             run.counted, run.is_answered, usage = len(agent.memory.steps) + 1, False, None
 
         failure = sys.exception()
-        if failure is not None and _is_raised_by_smolagents(failure):
+        # One of the caller's code around the agent did not end the step.
+        place = None if failure is None else failure.__traceback__
+        module = None if place is None else place.tb_frame.f_globals.get("__name__")
+        if failure is not None and str(module).startswith("smolagents."):
             run.review.fail(failure, usage=usage)
         elif agent.interrupt_switch and not getattr(step, "is_final_answer", False):
             # The run ends before its next step, where no callback is called.
@@ -130,11 +138,3 @@ class EnvelopeCheck:
         if run is None or run.task is not steps[place]:
             run = self._runs[agent] = _Run(steps[place], Review(**self._terms), place)
         return run
-
-
-def _is_raised_by_smolagents(failure: BaseException) -> bool:
-    """Whether `failure` ended the step, and not the caller's code around the agent."""
-    place = failure.__traceback__
-    return place is not None and str(place.tb_frame.f_globals.get("__name__")).startswith(
-        "smolagents."
-    )

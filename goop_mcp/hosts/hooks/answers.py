@@ -98,6 +98,7 @@ def answer_event(
     if answer is None:
         return {}, ()
 
+    # Made here and not in each answer: an unknown event costs no reading of the policy.
     session = _Session(event, environment, host=host, rules=rules)
     response, remarks = answer(session)
 
@@ -110,6 +111,7 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     if main and event.busy:
         # The main agent waits for its subagents, and stops again when they are done.
         return {}, ()
+    # Most subagents of most projects end here, after one look at the policy.
     if not main and not policy.requires_report(event.agent_type or ""):
         return {}, ()
 
@@ -129,9 +131,11 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         profile=session.profile,
         severities=policy.severities,
     )
+    # Decided by the text too: a main agent in a talk with a person need not report.
     if not judging.must_report(turn, policy):
         return {}, remarks
 
+    # Read lazily: only claims need it, and a transcript has megabytes.
     evidence = _evidence(session, event.agent_id, event.transcript, text)
     try:
         judge, problems = _judge(session, evidence)
@@ -147,6 +151,7 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         # Few people read the host's log, but the user has to know that reports are not judged.
         return {"systemMessage": f"goop-mcp did not judge a report and allows it: {error}"}, ()
 
+    # The reply of a main agent is on the screen already.
     unkept = () if main else _keep(session, turn, outcome)
     message, unrecorded = _record(session, turn, outcome, verified=judge is not None)
 
@@ -183,6 +188,7 @@ def _judge(session: _Session, evidence: "EvidenceSource | None") -> "tuple[Judge
     policy = session.policy
     # Recorded runs are rows of the project: where they are required, the text alone would send
     # every report back.
+    # Without the folder there is no project to compare claims with.
     in_project = policy.check_workspace or policy.require_evidence == "recorded"
     if not in_project or not session.has_goopspec:
         return None, ()
@@ -202,6 +208,7 @@ def _is_another_checkout(folder: str, project: str) -> bool:
     """
     # `os.path` instead of pathlib, which is slow to import.
     inside, top = os.path.realpath(folder), os.path.realpath(project)
+    # Links are resolved first: a folder of the project may be reached by another name.
     repository = _repository_of(inside)
     if repository is None or repository == _repository_of(top):
         return False
@@ -264,6 +271,7 @@ def _record(
     has a database. Returns a message to the user when an accepted report could not be recorded, and
     for OpenCode the line to the orchestrator, which receives it by another event in Claude Code.
     """
+    # Nothing was judged, as when the agent was asked too often.
     if outcome.verdict is None or outcome.number is None:
         return {}, ()
     if not session.policy.record and (outcome.verdict.accepted or not session.has_goopspec):
@@ -278,6 +286,7 @@ def _record(
 
     if recorded.problem is not None:
         return {"systemMessage": recorded.problem}, ()
+    # The main agent reads its own decision from the tool that it calls.
     if recorded.line is None or turn.main:
         return {}, ()
     # Our plugin adds it to the result of the task. In Claude Code this answer would make the
@@ -296,6 +305,7 @@ def _last_message(event: HookEvent) -> tuple[str | None, _Remarks]:
     if event.message is not None:
         return event.message, ()
 
+    # Older versions of the host send no message with the event.
     try:
         text = hooks.transcript.last_message(event.transcript) if event.transcript else None
     except OSError as error:
@@ -307,36 +317,34 @@ def _last_message(event: HookEvent) -> tuple[str | None, _Remarks]:
     return text, ()
 
 
+# Cut: ids come from the host, and become names of files.
 def _agent_key(event: HookEvent, agent_id: str) -> str:
     return f"{(event.session or '')[:_LONGEST_ID]}\n{agent_id[:_LONGEST_ID]}\n"
 
 
 def _answer_subagent_start(session: _Session) -> tuple[Answer, _Remarks]:
     """Give a subagent that must report the form of the report."""
-    agent = session.event.agent_type or ""
-    if session.policy.requires_report(agent):
-        _keep_base(session)
-    if not session.policy.inform or not session.policy.requires_report(agent):
+    event, policy = session.event, session.policy
+    agent = event.agent_type or ""
+    if not policy.requires_report(agent):
         return {}, ()
-    text = stop_hooks.briefing.brief_subagent(agent, session.policy, project=session.project)
-    return _context(session, text), ()
 
-
-def _keep_base(session: _Session) -> None:
-    """Keep the commit and the changed files with which the agent begins, to judge its report.
-
-    Without it the report is judged all the same, so that no error of it is shown.
-    """
-    event = session.event
     # A plugin of OpenCode knows the session of the agent, which is its only id.
-    agent = event.agent_id or event.session
-    if session.policy.evidence == "off" or not session.has_goopspec or agent is None:
-        return
+    id = event.agent_id or event.session
+    if policy.evidence != "off" and session.has_goopspec and id is not None:
+        # The report is judged by the commit and the changed files with which the agent begins.
+        # Without them it is judged all the same, so that no error of keeping them is shown.
+        with suppress(OSError, GoopError):
+            base = _in_project(session).base()
+            if base is not None:
+                stop_hooks.task_bases.keep_base(state_folder(session.environment), id, base)
 
-    with suppress(OSError, GoopError):
-        base = _in_project(session).base()
-        if base is not None:
-            stop_hooks.task_bases.keep_base(state_folder(session.environment), agent, base)
+    if not policy.inform:
+        return {}, ()
+
+    text = stop_hooks.briefing.brief_subagent(agent, policy, project=session.project)
+
+    return _context(session, text), ()
 
 
 def _answer_session_start(session: _Session) -> tuple[Answer, _Remarks]:
@@ -346,29 +354,21 @@ def _answer_session_start(session: _Session) -> tuple[Answer, _Remarks]:
     )
     if not session.policy.inform or not session.has_goopspec:
         return message, ()
-    return {
-        **message,
-        **_context(
-            session,
-            stop_hooks.briefing.brief_main_agent(
-                session.project, prefixed=_has_only_plugin_commands(session)
-            ),
-        ),
-    }, ()
 
-
-def _has_only_plugin_commands(session: _Session) -> bool:
-    """Whether the hook is that of our plugin, and nobody installed the commands as well."""
+    # The commands of our plugin have its prefix, unless somebody installed the commands as well.
     environment = session.environment
-    if not environment.get("CLAUDE_PLUGIN_ROOT"):
-        return False
+    prefixed = bool(environment.get("CLAUDE_PLUGIN_ROOT"))
+    if prefixed:
+        home = environment.get("HOME") or environment.get("USERPROFILE") or session.project
+        own = environment.get("CLAUDE_CONFIG_DIR") or f"{home}{os.sep}.claude"
+        prefixed = not any(
+            os.access(f"{folder}{os.sep}commands{os.sep}{_A_COMMAND}", os.R_OK)
+            for folder in (f"{session.project}{os.sep}.claude", own)
+        )
 
-    home = environment.get("HOME") or environment.get("USERPROFILE") or session.project
-    own = environment.get("CLAUDE_CONFIG_DIR") or f"{home}{os.sep}.claude"
-    folders = (f"{session.project}{os.sep}.claude", own)
-    return not any(
-        os.access(f"{folder}{os.sep}commands{os.sep}{_A_COMMAND}", os.R_OK) for folder in folders
-    )
+    text = stop_hooks.briefing.brief_main_agent(session.project, prefixed=prefixed)
+
+    return {**message, **_context(session, text)}, ()
 
 
 def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
@@ -488,7 +488,13 @@ def _unaccepted(
     remarks: _Remarks = ()
     # Evidence is only asked where the text alone accepts: reading a transcript takes longer.
     if verdict.accepted and agent_id is not None:
-        evidence = _evidence(session, agent_id, _transcript_of(session.event, agent_id), None)
+        # Claude Code keeps the transcripts of subagents in a folder named like that of the session.
+        folder, _, suffix = (session.event.transcript or "").rpartition(".")
+        transcript = None
+        if suffix == "jsonl" and agent_id.isalnum():
+            transcript = f"{folder}{os.sep}subagents{os.sep}agent-{agent_id}.jsonl"
+
+        evidence = _evidence(session, agent_id, transcript, None)
         judge, remarks = _judge(session, evidence)
         verdict = (
             stop_hooks.judging.judge_text(
@@ -510,15 +516,6 @@ def _unaccepted(
     )
 
     return text, remarks
-
-
-def _transcript_of(event: HookEvent, agent_id: str) -> str | None:
-    """Return the transcript of a subagent, from that of the main agent in its event."""
-    # Claude Code keeps the transcripts of subagents in a folder named like that of the session.
-    folder, _, suffix = (event.transcript or "").rpartition(".")
-    if suffix != "jsonl" or not agent_id.isalnum():
-        return None
-    return f"{folder}{os.sep}subagents{os.sep}agent-{agent_id}.jsonl"
 
 
 def _context(session: _Session, text: str) -> Answer:

@@ -79,21 +79,21 @@ def _answer(arguments: Sequence[str]) -> None:
         )
         return
 
+    content = bytearray()
     done = _limit(_SECONDS)
     try:
-        content = _read_input()
+        while sys.stdin is not None and (chunk := os.read(sys.stdin.fileno(), _CHUNK_BYTES)):
+            content += chunk
+            if len(content) > _MOST_BYTES:
+                raise GoopError(f"the event has more than {_MOST_BYTES:,} bytes; it passed unread")
     finally:
         done()
 
     if any(mark in content for mark in _PROMPTS) and _NOTIFICATION not in content:
         return
 
-    _answer_event(host, content, rules=tuple(options[1::2]))
-
-
-def _answer_event(host: str, content: bytes, *, rules: tuple[str, ...]) -> None:
     # These modules are loaded here, as most prompts are those of a person.
-    event = hooks.events.read_event(content)
+    event, rules = hooks.events.read_event(bytes(content)), tuple(options[1::2])
     done = _limit(_SECONDS_TO_RECORD if event.name in _MAY_RECORD else _SECONDS)
     # Custom rules may print, and standard output must hold nothing but the answer.
     stdout, sys.stdout = sys.stdout, sys.stderr
@@ -112,19 +112,6 @@ def _answer_event(host: str, content: bytes, *, rules: tuple[str, ...]) -> None:
         written = hooks.events.answer_bytes(answer)
         while written:
             written = written[os.write(sys.stdout.fileno(), written) :]
-
-
-def _read_input() -> bytes:
-    if sys.stdin is None:
-        return b""
-
-    content = bytearray()
-    while chunk := os.read(sys.stdin.fileno(), _CHUNK_BYTES):
-        content += chunk
-        if len(content) > _MOST_BYTES:
-            raise GoopError(f"the event has more than {_MOST_BYTES:,} bytes; it passed unread")
-
-    return bytes(content)
 
 
 def _report(message: str) -> None:

@@ -22,7 +22,7 @@ from goop_mcp.workspace.git import GitError, Repository
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import EvidenceSource
-    from goop_mcp.services.record_report import Judged, RecordedReport
+    from goop_mcp.services.record_report import RecordedReport
     from goop_mcp.services.task_gate import TaskAnswer
 
 __all__ = ["InProject", "RecordOutcome"]
@@ -159,45 +159,32 @@ class InProject:
                 )
                 return RecordOutcome()
 
-            return self._record(
-                turn, outcome, application, judged, session=session, verified=verified
-            )
+            try:
+                recorded = services.record_report.record_report(
+                    turn.text,
+                    goop_mcp.RoutingContext(expected_agent=turn.expected.agent, session_id=session),
+                    application.writing_context(),
+                    protocol=self._policy.protocol,
+                    mode=self._policy.mode,
+                    check_workspace=verified,
+                    verdict=outcome.verdict,
+                    judged=judged,
+                    rules=application.rules,
+                    now=written(utc_now()),
+                )
+            except GoopError as error:
+                # The agent is done: what it wrote was accepted, and only the user can help here.
+                return RecordOutcome(
+                    problem=f"goop-mcp accepted a report and could not record it: {error}"
+                )
 
-    def _record(
-        self,
-        turn: AgentTurn,
-        outcome: BlockedStop | Allow,
-        application: AppContext,
-        judged: "Judged",
-        *,
-        session: str | None,
-        verified: bool,
-    ) -> RecordOutcome:
-        try:
-            recorded = services.record_report.record_report(
-                turn.text,
-                goop_mcp.RoutingContext(expected_agent=turn.expected.agent, session_id=session),
-                application.writing_context(),
-                protocol=self._policy.protocol,
-                mode=self._policy.mode,
-                check_workspace=verified,
-                verdict=outcome.verdict,
-                judged=judged,
-                rules=application.rules,
-                now=written(utc_now()),
-            )
-        except GoopError as error:
-            return RecordOutcome(
-                problem=f"goop-mcp accepted a report and could not record it: {error}"
-            )
+            if recorded.status == "rejected":
+                return RecordOutcome(
+                    problem="goop-mcp accepted a report and did not record it:"
+                    f" {recorded.decision.message}"
+                )
 
-        if recorded.status == "rejected":
-            return RecordOutcome(
-                problem="goop-mcp accepted a report and did not record it:"
-                f" {recorded.decision.message}"
-            )
-
-        return RecordOutcome(line=_line_about(recorded))
+            return RecordOutcome(line=_line_about(recorded))
 
 
 def _line_about(recorded: "RecordedReport") -> str | None:

@@ -1,13 +1,12 @@
 """Find our plugins that the settings of Claude Code enable."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from goop_mcp.hosts.catalogue import CLAUDE_PLUGINS, CLAUDE_SETTINGS
 from goop_mcp.hosts.jsonc import Document, parse
 from goop_mcp.hosts.targets import ConfigurationError, find_target
-from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = ["Plugin", "find_plugins"]
 
@@ -46,28 +45,27 @@ def find_plugins(project: Path, environment: Mapping[str, str]) -> list[Plugin]:
                 if on is True:
                     found[name] = Plugin(name, target.shown)
 
-    installed = _installed(project, environment) if found else {}
+    if not found:
+        return []
 
-    return [
-        plugin._replace(versions=tuple(_versions(installed.get(name))))
-        for name, plugin in found.items()
-    ]
-
-
-def _installed(project: Path, environment: Mapping[str, str]) -> Mapping[str, JsonValue]:
-    """Return what Claude Code keeps about each installed plugin; empty when it cannot be read."""
+    # What Claude Code keeps about each installed plugin; nothing is known when it cannot be read.
     target = find_target(CLAUDE_PLUGINS, project=project, environment=environment)
     try:
         document = parse((target.read() or b"").decode("utf-8"))
+        listed = document.get(("plugins",)) if isinstance(document, Document) else None
     except (ConfigurationError, UnicodeDecodeError):
-        return {}
+        listed = None
 
-    plugins = document.get(("plugins",)) if isinstance(document, Document) else None
-    return plugins if isinstance(plugins, Mapping) else {}
+    installed = listed if isinstance(listed, Mapping) else {}
+    plugins = []
+    for name, plugin in found.items():
+        # One entry for each place in which it is installed, such as the user's and a project's.
+        entries = installed.get(name)
+        versions = [
+            version
+            for entry in (entries if isinstance(entries, list) else ())
+            if isinstance(entry, Mapping) and isinstance(version := entry.get("version"), str)
+        ]
+        plugins.append(plugin._replace(versions=tuple(versions)))
 
-
-def _versions(entries: JsonValue) -> Iterator[str]:
-    for entry in entries if isinstance(entries, list) else ():
-        version = entry.get("version") if isinstance(entry, Mapping) else None
-        if isinstance(version, str):
-            yield version
+    return plugins

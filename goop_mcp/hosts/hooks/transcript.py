@@ -4,7 +4,7 @@ The file is untrusted: it may be of any size, a pipe, or still being written.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from goop_mcp.evidence import readers
@@ -55,7 +55,20 @@ def last_message(path: str) -> str | None:
     message_id: object = None
 
     # Backwards, and only until another message begins: a transcript can be very long.
-    for message in _messages_backwards(read_end(path, most=_MOST_BYTES)):
+    for line in reversed(read_end(path, most=_MOST_BYTES).split(b"\n")):
+        # Cheaper than decoding every line.
+        if b'"assistant"' not in line:
+            continue
+
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+
+        if not isinstance(entry, Mapping) or entry.get("type") != "assistant":
+            continue
+        if not isinstance(message := entry.get("message"), Mapping):
+            continue
         if found and message.get("id") != message_id:
             break
 
@@ -78,20 +91,3 @@ def last_message(path: str) -> str | None:
                 break
 
     return "\n".join(reversed(found)) if found else None
-
-
-def _messages_backwards(content: bytes) -> Iterator[Mapping[str, object]]:
-    for line in reversed(content.split(b"\n")):
-        # Cheaper than decoding every line.
-        if b'"assistant"' not in line:
-            continue
-
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-
-        if isinstance(entry, Mapping) and entry.get("type") == "assistant":
-            message = entry.get("message")
-            if isinstance(message, Mapping):
-                yield message

@@ -27,11 +27,15 @@ def tool_views(tools: Iterable[Tool]) -> Apps:
     for tool in tools:
         if tool.name in VIEWS:
             uri, file, title = VIEWS[tool.name]
+            # A view may load nothing: the style and the script that all share become part of it.
+            names = (file, "view.css", "view.js")
+            page, style, script = ((_HERE / each).read_text(encoding="utf-8") for each in names)
+            page = page.replace("/* view.css */", style).replace("// view.js", script)
             # The tools exist already, with schemas of their own; the extension would make others.
             tool.meta = {**(tool.meta or {}), "ui": {"resourceUri": uri}}
             apps.add_html_resource(
                 uri,
-                _page(file),
+                page,
                 name=f"view-{tool.name}",
                 title=title,
                 description="For hosts that show views; the answer is complete without it.",
@@ -39,15 +43,3 @@ def tool_views(tools: Iterable[Tool]) -> Apps:
             )
 
     return apps
-
-
-def _page(name: str) -> str:
-    """Return a view with the style and the script that all share, as a view may load nothing."""
-    texts = {
-        each: (_HERE / each).read_text(encoding="utf-8") for each in (name, "view.css", "view.js")
-    }
-    return (
-        texts[name]
-        .replace("/* view.css */", texts["view.css"])
-        .replace("// view.js", texts["view.js"])
-    )

@@ -73,7 +73,7 @@ class NetworkApplication:
     ) -> None:
         """Call `extend` with each new server, before it serves; `metrics` writes /metrics.
 
-        `pages` makes what serves the addresses that MCP does not have, for people.
+        `pages` returns the application for all other addresses, such as those of the workbench.
         """
         self._metrics = metrics
         self._settings, self._network, self._extend = settings, network, extend
@@ -81,9 +81,14 @@ class NetworkApplication:
         self.traffic = ConcurrencyLimiter()
         self._static = StaticTokens(network.tokens) if network.tokens is not None else None
         self._reloading = threading.Lock()
-        self.verifier = _verifier(self._static, network)
-        # Made here, so that replicas without shared keys at least accept their own questions.
-        # A tenant may be closed and started again while one of its questions is open.
+        verifiers: list[Verifier] = [self._static] if self._static is not None else []
+        if network.issuer is not None:
+            verifiers.append(IssuedTokens(network.issuer))
+
+        # None where no tokens are required.
+        self.verifier: Verifier | None = VerifierChain(*verifiers) if verifiers else None
+        # Without configured keys each process makes one. Made here and not for each tenant: a
+        # tenant may be closed and started again while one of its questions is open.
         self.state_keys = network.state_keys or (secrets.token_hex(),)
         self.tenants = Tenants(
             settings, self._server, stateless=network.stateless, body_bytes=BODY_BYTES
@@ -120,7 +125,7 @@ class NetworkApplication:
         await self.traffic.drain(within)
 
     def knows(self, holder: str, is_token: Callable[[str], bool]) -> bool:
-        """Whether the tokens have one of `holder` for whose digest, in hex, `is_token` is true."""
+        """Return whether `is_token` accepts the digest, in hex, of a token of `holder`."""
         known = self._static.holders if self._static is not None else ()
         # By digest, so that a cookie of the workbench can prove a token without holding it.
         return any(each.name == holder and is_token(each.digest.hex()) for each in known)
@@ -132,8 +137,6 @@ class NetworkApplication:
         """
         if self._network.read_tokens is None or self._static is None:
             _logger.warning("there is no file of tokens to read again")
-            # The tokens themselves are in no message: their number shows whether the file was the
-            # right one.
             return
 
         # One after the other: a slow read must not put older tokens over those of a later one.
@@ -146,6 +149,8 @@ class NetworkApplication:
 
             self._static.replace(tokens)
 
+        # The tokens themselves are in no message: their number shows whether the file was the right
+        # one.
         _logger.warning("read the file of tokens again: %d tokens", len(tokens.holders))
 
     def _server(self, application: AppContext) -> GoopServer:
@@ -162,7 +167,8 @@ class NetworkApplication:
 
     def _routes(self) -> ASGIApp:
         """Return the application for all addresses."""
-        # The addresses of MCP bypass the router, which takes as long as the rest of this package.
+        # The addresses of MCP bypass the router of Starlette, which takes as long for a request as
+        # all the rest of this package.
         served: dict[str, ASGIApp] = {}
         if self._network.streamable:
             served["/mcp"] = self._endpoint(lambda to: to.streamable)
@@ -267,16 +273,6 @@ def _with_pages(app: ASGIApp, pages: ASGIApp) -> ASGIApp:
         await (pages if is_page else app)(scope, receive, send)
 
     return serve
-
-
-def _verifier(static: StaticTokens | None, network: NetworkSettings) -> Verifier | None:
-    """Return the verifier of tokens, None if no tokens are required."""
-    verifiers: list[Verifier] = []
-    if static is not None:
-        verifiers.append(static)
-    if network.issuer is not None:
-        verifiers.append(IssuedTokens(network.issuer))
-    return VerifierChain(*verifiers) if verifiers else None
 
 
 class _Answer:

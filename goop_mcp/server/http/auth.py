@@ -156,18 +156,15 @@ class BearerAuth:
                 scope, receive, send
             )
         else:
-            await self._admit(caller, scope, receive, send)
-
-    async def _admit(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
-        # The SDK binds sessions to the user, and passes it on to the handlers of the request.
-        user = scope["user"] = AuthenticatedUser(caller)
-        before = auth_context_var.set(user)
-        try:
-            request = current_request() or ClientMessage(request_id())
-            with answering(request._replace(caller=name_of_caller())):
-                await self._app(scope, receive, send)
-        finally:
-            auth_context_var.reset(before)
+            # The SDK binds sessions to the user, and passes it on to the handlers of the request.
+            user = scope["user"] = AuthenticatedUser(caller)
+            before = auth_context_var.set(user)
+            try:
+                request = current_request() or ClientMessage(request_id())
+                with answering(request._replace(caller=name_of_caller())):
+                    await self._app(scope, receive, send)
+            finally:
+                auth_context_var.reset(before)
 
     def _challenge(self, error: str, *, scope: str | None = None) -> Mapping[str, str]:
         wanted = f', scope="{scope}"' if scope else ""

@@ -76,7 +76,14 @@ class ConcurrencyLimiter:
         """Return `app` with its requests counted and limited."""
 
         async def counted(scope: Scope, receive: Receive, send: Send) -> None:
-            kind, client = _kind(scope), client_of(scope)
+            headers, client = Headers(scope=scope), client_of(scope)
+            # The SDK compares this header with the body for 2026-07-28 only; earlier versions do
+            # not have it, and anybody could send it.
+            is_listening = (
+                headers.get("mcp-method") == _LISTEN
+                and headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS
+            )
+            kind = "stream" if scope["method"] == "GET" or is_listening else "call"
             of_kind = self._open[kind]
             is_full = of_kind.total >= _MOST[kind] or of_kind.of(client) >= _MOST_OF_A_CLIENT[kind]
             if self._stopping:
@@ -153,14 +160,3 @@ class _TrackedSend:
     async def end(self) -> None:
         if self._is_begun and not self._is_ended:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-def _kind(scope: Scope) -> str:
-    headers = Headers(scope=scope)
-    # The SDK compares this header with the body for 2026-07-28 only; earlier versions do not have
-    # it, and anybody could send it.
-    is_listening = (
-        headers.get("mcp-method") == _LISTEN
-        and headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS
-    )
-    return "stream" if scope["method"] == "GET" or is_listening else "call"

@@ -103,7 +103,16 @@ class KeySet:
             self._keys = await self._fetch()
         except KeySetUnavailableError as error:
             self._has_failed = True
-            self._log(error)
+            # Requests can come by the thousand while the issuer is away: one line in ten seconds.
+            if self._clock() - self._logged_at < _BETWEEN_LINES:
+                self._unlogged += 1
+                return
+
+            times = f" ({self._unlogged} times more since the last line)" if self._unlogged else ""
+            _logger.error(
+                "the keys of the issuer cannot be fetched from %s: %s%s", self._url, error, times
+            )
+            self._logged_at, self._unlogged = self._clock(), 0
         else:
             self._has_failed, self._fetched_at = False, self._clock()
         finally:
@@ -145,18 +154,6 @@ class KeySet:
             ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise KeySetUnavailableError(f"{type(error).__name__}: {error}"[:200]) from error
-
-    def _log(self, error: KeySetUnavailableError) -> None:
-        # Requests can come by the thousand while the issuer is away: one line in ten seconds.
-        if self._clock() - self._logged_at < _BETWEEN_LINES:
-            self._unlogged += 1
-            return
-
-        more = f" ({self._unlogged} times more since the last line)" if self._unlogged else ""
-        _logger.error(
-            "the keys of the issuer cannot be fetched from %s: %s%s", self._url, error, more
-        )
-        self._logged_at, self._unlogged = self._clock(), 0
 
 
 def _read_keys(content: bytes) -> Mapping[str, SigningKey]:

@@ -58,7 +58,23 @@ class IssuedTokens:
             return None
 
         try:
-            caller = self._caller(await self._claims(token))
+            id = jwt.get_unverified_header(token).get("kid")
+            key = await self._keys.key(id) if isinstance(id, str) else None
+            if key is None:
+                raise jwt.InvalidTokenError("the token names no key of the issuer")
+
+            # The algorithms are those of the key, never the one that the token names: otherwise a
+            # token could choose to be verified by another algorithm than it was meant for.
+            claims: Mapping[str, Any] = jwt.decode(
+                token,
+                key.key,
+                algorithms=key.algorithms,
+                issuer=self._issuer.url,
+                audience=self._issuer.audience,
+                leeway=_LEEWAY,
+                options={"require": ["exp", "iss", "aud", "sub"]},
+            )
+            caller = self._caller(claims)
         except KeySetUnavailableError as error:
             raise VerifierUnavailableError from error
         except (jwt.PyJWTError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
@@ -74,27 +90,6 @@ class IssuedTokens:
                 self._good.popitem(last=False)
 
         return caller
-
-    async def _claims(self, token: str) -> Mapping[str, Any]:
-        header = jwt.get_unverified_header(token)
-        id = header.get("kid")
-        key = await self._keys.key(id) if isinstance(id, str) else None
-        if key is None:
-            raise jwt.InvalidTokenError("the token names no key of the issuer")
-
-        # The algorithms are those of the key, never the one that the token names: otherwise a
-        # token could choose to be verified by another algorithm than it was meant for.
-        claims: Mapping[str, Any] = jwt.decode(
-            token,
-            key.key,
-            algorithms=key.algorithms,
-            issuer=self._issuer.url,
-            audience=self._issuer.audience,
-            leeway=_LEEWAY,
-            options={"require": ["exp", "iss", "aud", "sub"]},
-        )
-
-        return claims
 
     def _caller(self, claims: Mapping[str, Any]) -> Caller | None:
         tenant_claim = self._issuer.tenant_claim

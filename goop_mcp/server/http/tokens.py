@@ -74,11 +74,38 @@ def read_token_file(name: str, *, source: str = "--token-file") -> Tokens:
     and optionally `scopes` (by default all but confirm) and `tenant`. Raises SettingsError, whose
     message repeats no token.
     """
-    text = _read_private(Path(name), f"{source} {name!r}")
+    source = f"{source} {name!r}"
+    text = _read_private(Path(name), source)
     lines = text.splitlines()
     if len(lines) == 1 and not lines[0].lstrip().startswith("["):
-        return single_token(lines[0], source=f"{source} {name!r}")
-    return _several(text, f"{source} {name!r}")
+        return single_token(lines[0], source=source)
+
+    form = "expected one token on one line, or TOML with a table [tokens.NAME] for each"
+    try:
+        tables = tomllib.loads(text).get("tokens")
+    except tomllib.TOMLDecodeError:
+        # The parser's message may repeat a token.
+        raise SettingsError(f"{source} cannot be read; {form}") from None
+
+    if (
+        not isinstance(tables, dict)
+        or not tables
+        or not all(isinstance(each, dict) for each in tables.values())
+    ):
+        raise SettingsError(f"{source} names no tokens; {form}")
+
+    holders = tuple(
+        _holder(holder, table, f"{source}, [tokens.{holder}]") for holder, table in tables.items()
+    )
+    # Of one token for two holders nobody knew whose requests are whose.
+    names: dict[bytes, str] = {}
+    for each in holders:
+        if (other := names.setdefault(each.digest, each.name)) != each.name:
+            raise SettingsError(
+                f"{source} has the same token for {other} and {each.name}; give each its own"
+            )
+
+    return Tokens(holders)
 
 
 def _read_private(path: Path, source: str) -> str:
@@ -107,34 +134,6 @@ def _read_private(path: Path, source: str) -> str:
         raise SettingsError(
             f"{source} is not UTF-8 text; write the token into it with an editor"
         ) from None
-
-
-def _several(text: str, source: str) -> Tokens:
-    form = "expected one token on one line, or TOML with a table [tokens.NAME] for each"
-    try:
-        tables = tomllib.loads(text).get("tokens")
-    except tomllib.TOMLDecodeError:
-        # The parser's message may repeat a token.
-        raise SettingsError(f"{source} cannot be read; {form}") from None
-
-    if (
-        not isinstance(tables, dict)
-        or not tables
-        or not all(isinstance(each, dict) for each in tables.values())
-    ):
-        raise SettingsError(f"{source} names no tokens; {form}")
-
-    holders = tuple(
-        _holder(name, table, f"{source}, [tokens.{name}]") for name, table in tables.items()
-    )
-    names: dict[bytes, str] = {}
-    for holder in holders:
-        if (other := names.setdefault(holder.digest, holder.name)) != holder.name:
-            raise SettingsError(
-                f"{source} has the same token for {other} and {holder.name}; give each its own"
-            )
-
-    return Tokens(holders)
 
 
 def _holder(name: str, table: Mapping[str, object], source: str) -> TokenHolder:

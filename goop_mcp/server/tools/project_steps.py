@@ -197,7 +197,12 @@ class StepTools:
             if isinstance(reply, InputRequiredResult):
                 return reply
             if reply is ElicitedReply.NOBODY:
-                return step_answer(_waits_for_person(task, waiting.question, command))
+                message = f"{task} waits for a person, who runs `{command}`: {waiting.question}"
+                return step_answer(
+                    services.project_steps.StepResult(
+                        status="waiting", action="decide", message=message, command=command
+                    )
+                )
             choice = first if reply is ElicitedReply.ACCEPTED else second
             client = f"a person at {client}"
 
@@ -244,10 +249,3 @@ class StepTools:
             )
 
         return await anyio.to_thread.run_sync(answer)
-
-
-def _waits_for_person(task: str, question: str, command: str) -> "StepResult":
-    message = f"{task} waits for a person, who runs `{command}`: {question}"
-    return services.project_steps.StepResult(
-        status="waiting", action="decide", message=message, command=command
-    )

@@ -172,7 +172,11 @@ def _tool(
     tool = Tool.from_function(
         function, title=title, description=description, annotations=annotations
     )
-    _take_arguments_as_they_are(tool)
+    # The arguments are read already: a reply in JSON stays a text.
+    metadata = tool.fn_metadata
+    tool.fn_metadata = _ReadArguments.model_construct(
+        **{name: getattr(metadata, name) for name in FuncMetadata.model_fields}
+    )
     tool.parameters = listed_schema(tool.parameters)
     # Clients and tests validate each answer with the schema; a validation here as well takes a
     # twentieth of a call.
@@ -181,14 +185,6 @@ def _tool(
     tool.fn_metadata.output_schema = flat_schema(answer_schema)
 
     return OfferedTool(tool=tool, answer_schema=answer_schema, is_core=is_core)
-
-
-def _take_arguments_as_they_are(tool: Tool) -> None:
-    """Stop `tool` from parsing texts: they are read already, and a reply in JSON stays a text."""
-    metadata = tool.fn_metadata
-    tool.fn_metadata = _ReadArguments.model_construct(
-        **{name: getattr(metadata, name) for name in FuncMetadata.model_fields}
-    )
 
 
 class _ReadArguments(FuncMetadata):

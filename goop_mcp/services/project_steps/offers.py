@@ -1,6 +1,6 @@
 """Which steps are possible now, for surfaces that show them as buttons; nothing is changed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -121,16 +121,43 @@ def step_offers(
 
     def ask(reading: ReadTransaction) -> StepOffers:
         taken = snapshot or snapshot_in(project_context, reading)
-        step = ProjectStep(action="start_phase")
-        stage = _first_stage(project_context, reading, taken, step, now)
+        any_step = ProjectStep(action="start_phase")
+        stage = _first_stage(project_context, reading, taken, any_step, now)
         if isinstance(stage, str):
             return StepOffers(refused=stage)
 
-        blocked = tuple(_blocked(stage))
+        blocked: list[BlockedTask] = []
+        for task, blocker in stage.snapshot.records.blocked.items():
+            questions = parse_deviations(blocker.text)
+            options = [option for each in questions for option in each.options]
+            blocked.append(
+                BlockedTask(
+                    task=task,
+                    text=blocker.text,
+                    options={option.letter: option.text for option in options},
+                    default=next((option.letter for option in options if option.recommended), None),
+                )
+            )
+
         state = stage.state
         others = tuple(each for each in PHASES[state.profile] if each != state.phase)
+        moves = tuple(ProjectStep(action="start_phase", phase=each) for each in others)
+        amend = ProjectStep(action="amend_spec", reason=_ANY_REASON)
+        steps: list[OfferedStep] = []
+        # Each step is planned as if it were asked for: what cannot be planned is not offered.
+        for step in (*moves, amend, *_ALWAYS):
+            plan = _planned(replace(stage, step=step))
+            if isinstance(plan, Plan):
+                wants_reason = step.reason is not None
+                steps.append(
+                    OfferedStep(
+                        step=replace(step, reason=None) if wants_reason else step,
+                        needs_person=plan.asks is not None,
+                        wants_reason=wants_reason,
+                    )
+                )
 
-        return StepOffers(steps=tuple(_possible(stage, others)), blocked=blocked, phases=others)
+        return StepOffers(steps=tuple(steps), blocked=tuple(blocked), phases=others)
 
     return redact_structure(project_context.store.read(ask))[0]
 
@@ -205,29 +232,3 @@ def _planned(stage: Stage) -> Plan | str:
         return str(error)
 
     return plan if isinstance(plan, Plan) else "; ".join(plan.missing) or "there is nothing to do"
-
-
-def _possible(stage: Stage, phases: tuple[str, ...]) -> Iterator[OfferedStep]:
-    moves = tuple(ProjectStep(action="start_phase", phase=each) for each in phases)
-    amend = ProjectStep(action="amend_spec", reason=_ANY_REASON)
-    for step in (*moves, amend, *_ALWAYS):
-        plan = _planned(replace(stage, step=step))
-        if isinstance(plan, Plan):
-            wants_reason = step.reason is not None
-            yield OfferedStep(
-                step=replace(step, reason=None) if wants_reason else step,
-                needs_person=plan.asks is not None,
-                wants_reason=wants_reason,
-            )
-
-
-def _blocked(stage: Stage) -> Iterator[BlockedTask]:
-    for task, blocker in stage.snapshot.records.blocked.items():
-        questions = parse_deviations(blocker.text)
-        options = [option for each in questions for option in each.options]
-        yield BlockedTask(
-            task=task,
-            text=blocker.text,
-            options={option.letter: option.text for option in options},
-            default=next((option.letter for option in options if option.recommended), None),
-        )

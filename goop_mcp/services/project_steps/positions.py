@@ -21,7 +21,7 @@ from goop_mcp.services.round_closing import keep_document
 from goop_mcp.services.session_contents import NOTHING_GIVEN, SessionFields, compose_handoff
 from goop_mcp.services.session_handoff import given_event, handoff_event
 from goop_mcp.services.state_block import gate_ahead, next_command
-from goop_mcp.store.interface import ReadTransaction, WriteTransaction
+from goop_mcp.store.interface import WriteTransaction
 from goop_mcp.store.records import KeptDocument, NewEvent
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.checkpoints import Checkpoint, read_checkpoint, read_checkpoints
@@ -78,7 +78,13 @@ def resume(stage: Stage) -> Plan | NotDone:
     wanted = stage.step.id or (restored.id if restored else stage.state.active_checkpoint)
     found = _find(stage, wanted)
     if found is None:
-        known = _known(stage)
+        # The newest first, kept in the database or saved in the folder by another program.
+        kept = stage.reading.kept_documents(step=CHECKPOINT, round=stage.round)
+        saved = read_checkpoints(stage.context.files).found if stage.has_folder else ()
+        times = {each.id: each.saved_at for each in saved}
+        times |= {each.name: datetime.fromisoformat(each.created_at) for each in kept}
+        known = sorted(times, key=lambda id: times[id], reverse=True)[:_MOST_LISTED]
+
         listed = ", ".join(known) or "none was saved"
         asked = f"There is no checkpoint {wanted}." if wanted else "No checkpoint is active."
         return NotDone(
@@ -132,7 +138,16 @@ def restore_state(
     caller holds the lock of writers. Returns None without a checkpoint that can be used. Raises as
     `replace_file`.
     """
-    kept = _newest_kept(writing, id)
+    kept: KeptDocument | None = None
+    if id is not None:
+        kept = writing.kept_document(id, step=CHECKPOINT)
+    else:
+        # The present round may have no checkpoint yet.
+        for each in writing.rounds():
+            if found := writing.kept_documents(step=CHECKPOINT, round=each.number):
+                kept = max(found, key=lambda document: document.revision)
+                break
+
     position = parse_object(kept.text) if kept is not None else None
     if kept is None or not isinstance(position, Mapping):
         return None
@@ -169,17 +184,6 @@ def restore_state(
     )
 
 
-def _newest_kept(reading: ReadTransaction, id: str | None) -> KeptDocument | None:
-    """Return the checkpoint `id` as it was kept, the newest of all rounds without an id."""
-    if id is not None:
-        return reading.kept_document(id, step=CHECKPOINT)
-    for round in reading.rounds():
-        if kept := reading.kept_documents(step=CHECKPOINT, round=round.number):
-            return max(kept, key=lambda each: each.revision)
-
-    return None
-
-
 def _find(stage: Stage, id: str | None) -> Checkpoint | None:
     """Return the checkpoint `id`: as kept in the database, else as found in the folder."""
     if id is None:
@@ -193,14 +197,6 @@ def _find(stage: Stage, id: str | None) -> Checkpoint | None:
     # Another program may have saved it.
     saved = read_checkpoints(stage.context.files).found if stage.has_folder else ()
     return next((each for each in saved if each.id == id), None)
-
-
-def _known(stage: Stage) -> list[str]:
-    kept = stage.reading.kept_documents(step=CHECKPOINT, round=stage.round)
-    saved = read_checkpoints(stage.context.files).found if stage.has_folder else ()
-    times = {each.id: each.saved_at for each in saved}
-    times |= {each.name: datetime.fromisoformat(each.created_at) for each in kept}
-    return sorted(times, key=lambda id: times[id], reverse=True)[:_MOST_LISTED]
 
 
 def _position(round: int | None, phase: str | None, wave: int | None) -> str:

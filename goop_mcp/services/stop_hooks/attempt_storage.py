@@ -64,7 +64,21 @@ class EntryFile:
                 for key, value in values.items()
             }
             if kept != entries:
-                self._write(kept)
+                newest = sorted(kept.items(), key=lambda each: each[1][0])[-_MOST_ENTRIES:]
+                content = json.dumps(dict(newest)).encode()
+                while len(content) > _MOST_BYTES:
+                    # A larger file would never be read again. Half of them go at a time, because
+                    # each look at the size costs as much as the file is long.
+                    newest = newest[(len(newest) + 1) // 2 :]
+                    content = json.dumps(dict(newest)).encode()
+
+                # The lock admits a single writer, so that a fixed name is safe, and the next writer
+                # overwrites the temporary file of a killed one.
+                temporary = f"{self._path}.new"
+                with os.fdopen(_open(temporary, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+                    file.write(content)
+
+                os.replace(temporary, self._path)  # noqa: PTH105 - pathlib is slow to import
 
     def _read(self) -> dict[str, tuple[float, object]]:
         content = read_whole(self._path, most=_MOST_BYTES)
@@ -82,23 +96,6 @@ class EntryFile:
                     continue
 
         return read
-
-    def _write(self, entries: dict[str, tuple[float, object]]) -> None:
-        newest = sorted(entries.items(), key=lambda each: each[1][0])[-_MOST_ENTRIES:]
-        content = json.dumps(dict(newest)).encode()
-        while len(content) > _MOST_BYTES:
-            # A larger file would never be read again. Half of them go at a time, because each look
-            # at the size costs as much as the file is long.
-            newest = newest[(len(newest) + 1) // 2 :]
-            content = json.dumps(dict(newest)).encode()
-
-        # The lock admits a single writer, so that a fixed name is safe, and the next writer
-        # overwrites the temporary file of a killed one.
-        temporary = f"{self._path}.new"
-        with os.fdopen(_open(temporary, os.O_WRONLY | os.O_TRUNC), "wb") as file:
-            file.write(content)
-
-        os.replace(temporary, self._path)  # noqa: PTH105 - pathlib is slow to import
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

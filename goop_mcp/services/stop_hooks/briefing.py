@@ -88,7 +88,12 @@ def brief_main_agent(project: str, *, prefixed: bool = False) -> str:
 def first_reading(project: str) -> str:
     """Return the order in which to read the existing documents and to search memory (P-05)."""
     # `os.path` instead of pathlib, which is slow to import.
-    there = [name for name in READING_ORDER if os.path.isfile(os.path.join(project, FOLDER, name))]  # noqa: PTH113, PTH118
+    folder = os.path.join(project, FOLDER)  # noqa: PTH118
+    there = [
+        name
+        for name in READING_ORDER
+        if os.path.isfile(f"{folder}{os.sep}{name}")  # noqa: PTH113
+    ]
     early = _read([name for name in READING_ORDER[:_BEFORE_SEARCH] if name in there])
     late = _read([name for name in READING_ORDER[_BEFORE_SEARCH:] if name in there])
     steps = [*early, "search the project's memory (tool search_memory)", *late]

@@ -100,7 +100,8 @@ def _read_file(project: str) -> tuple[Mapping[str, object], list[str]]:
     """Return the values of `.goopspec/hooks.json`, and what keeps it from being read."""
     try:
         # `os.path` instead of pathlib, which is slow to import.
-        content = read_whole(os.path.join(project, *FILE.split("/")), most=_MOST_BYTES)  # noqa: PTH118
+        place = os.path.join(project, *FILE.split("/"))  # noqa: PTH118
+        content = read_whole(place, most=_MOST_BYTES)
     except OSError as error:
         return {}, [f"{FILE} cannot be read ({error.strerror or error}); the defaults hold"]
 
@@ -110,7 +111,12 @@ def _read_file(project: str) -> tuple[Mapping[str, object], list[str]]:
     try:
         values = json.loads(content)
     except (ValueError, RecursionError) as error:
-        return {}, [f"{FILE} is no JSON ({_reason(error)}); the defaults hold until it is fixed"]
+        reason = "it is nested too deeply"
+        if isinstance(error, json.JSONDecodeError):
+            reason = f"line {error.lineno}, column {error.colno}"
+        elif isinstance(error, UnicodeDecodeError):
+            reason = "it is no text in UTF-8"
+        return {}, [f"{FILE} is no JSON ({reason}); the defaults hold until it is fixed"]
 
     if not isinstance(values, Mapping):
         return {}, [f"{FILE} holds no object; expected {{…}} with the keys of the documentation"]
@@ -176,13 +182,3 @@ _KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "evidence": _one_of("observed", "off"),
     "require_evidence": _one_of("claimed", "observed", "recorded"),
 }
-
-
-def _reason(error: ValueError | RecursionError) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"line {error.lineno}, column {error.colno}"
-    return (
-        "it is no text in UTF-8"
-        if isinstance(error, UnicodeDecodeError)
-        else "it is nested too deeply"
-    )

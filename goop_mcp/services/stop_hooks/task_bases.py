@@ -41,7 +41,16 @@ def keep_base(state: str, agent: str, base: TaskBase) -> None:
     """
     folder = f"{state}{os.sep}{_FOLDER}"
     os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - pathlib is slow to load
-    _remove_old(folder)
+
+    # What no agent needs any more goes first, and everything where there is too much.
+    with os.scandir(folder) as found:
+        files = [entry for entry, _ in zip(found, range(_MOST_FILES + 1), strict=False)]
+
+    oldest = time.time() - _KEPT_SECONDS if len(files) <= _MOST_FILES else float("inf")
+    for entry in files:
+        with suppress(OSError):
+            if entry.stat(follow_symlinks=False).st_mtime < oldest:
+                os.unlink(entry.path)  # noqa: PTH108 - pathlib is slow to load
 
     entries = [f"{size} {time_ns} {path}" for path, (size, time_ns) in base.changed.items()]
     content = "\0".join((base.commit, *entries)).encode("utf-8", "surrogateescape")
@@ -85,15 +94,3 @@ def _path(state: str, agent: str) -> str:
     plain = "".join(each for each in agent if each.isascii() and each.isalnum())[:_LONGEST_ID]
     checksum = crc32(agent.encode("utf-8", "surrogatepass"))
     return f"{state}{os.sep}{_FOLDER}{os.sep}{plain}-{checksum:08x}"
-
-
-def _remove_old(folder: str) -> None:
-    """Remove what no agent needs any more, and everything where there is too much."""
-    with os.scandir(folder) as entries:
-        files = [entry for entry, _ in zip(entries, range(_MOST_FILES + 1), strict=False)]
-
-    oldest = time.time() - _KEPT_SECONDS if len(files) <= _MOST_FILES else float("inf")
-    for entry in files:
-        with suppress(OSError):
-            if entry.stat(follow_symlinks=False).st_mtime < oldest:
-                os.unlink(entry.path)  # noqa: PTH108 - pathlib is slow to load

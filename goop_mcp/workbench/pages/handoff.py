@@ -53,27 +53,22 @@ def _show_editor(visit: Visit) -> Response:
                 visit.application.settings.project, session
             )
         elif report := visit.query.text("report"):
-            fields = _after_report(visit, report)
+            shown = services.recorded_reports.show_report(
+                visit.application.store, whole_number(report) or 0
+            )
+            decision = shown.decision
+            to_read = decision.get("files_to_read")
+            read = "\n".join(f"- {each}" for each in to_read) if isinstance(to_read, list) else ""
+
+            fields = {
+                "current_task_summary": decision.get("instruction") or "",
+                "target_agent": decision.get("next_agent") or "",
+                "context": f"Files to read first:\n\n{read}" if read else "",
+            }
     except GoopError as error:
         problem = str(error)
 
     return _editor(visit, fields, opened=opened, problem=problem)
-
-
-def _after_report(visit: Visit, number: str) -> dict[str, Any]:
-    """Return fields for the task that the decision on a recorded report names."""
-    shown = services.recorded_reports.show_report(
-        visit.application.store, whole_number(number) or 0
-    )
-    decision = shown.decision
-    to_read = decision.get("files_to_read")
-    read = "\n".join(f"- {each}" for each in to_read) if isinstance(to_read, list) else ""
-
-    return {
-        "current_task_summary": decision.get("instruction") or "",
-        "target_agent": decision.get("next_agent") or "",
-        "context": f"Files to read first:\n\n{read}" if read else "",
-    }
 
 
 def _preview_editor(visit: Visit) -> Response:
@@ -304,17 +299,16 @@ def _drafted(text: str) -> dict[str, Any]:
     except GoopError as error:
         return {"draft": None, "refused": str(error), "parts": []}
 
-    facts = [(fact, excerpt(_shown(fact.value), 300)) for fact in draft.facts]
+    facts = []
+    for fact in draft.facts:
+        shown = fact.value
+        if isinstance(shown, Mapping):
+            # Of a deliverable its kind, path and text.
+            parts = (shown.get("kind"), shown.get("path"), shown.get("text"))
+            shown = " · ".join(str(part) for part in parts if part)
+        facts.append((fact, excerpt(str(shown), 300)))
+
     return {"draft": draft, "refused": None, "parts": _parts(draft.text), "facts": facts}
-
-
-def _shown(value: object) -> str:
-    """Return the value of a fact for a person: of a deliverable its kind, path and text."""
-    if not isinstance(value, Mapping):
-        return str(value)
-
-    parts = (value.get("kind"), value.get("path"), value.get("text"))
-    return " · ".join(str(part) for part in parts if part)
 
 
 ROUTES: Final[tuple[WorkbenchPage | WorkbenchAction, ...]] = (

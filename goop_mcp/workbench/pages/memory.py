@@ -70,21 +70,15 @@ def _show(visit: Visit) -> Response:
 
 def _read(visit: Visit) -> Response:
     found = _memory(visit)
-    used = _reports_that_name(visit, found.title)
-    redactions = sum(found.content.count(mark) for mark in _REDACTED)
-
-    return visit.show("memory_one.html", memory=found, redactions=redactions, used=used)
-
-
-def _reports_that_name(visit: Visit, title: str) -> list[tuple[int, str]]:
-    """Return numbers and agents of the newest reports whose envelope holds the title."""
     reports = visit.application.store.read(
         lambda reading: reading.reports(include_retired=True, limit=_MOST_REPORTS)
     )
     # Envelopes are kept as JSON, in which the title stands with its escapes.
-    wanted = json.dumps(title, ensure_ascii=False)
+    wanted = json.dumps(found.title, ensure_ascii=False)
+    used = [(each.id, each.agent or "") for each in reports if wanted in each.envelope]
+    redactions = sum(found.content.count(mark) for mark in _REDACTED)
 
-    return [(each.id, each.agent or "") for each in reports if wanted in each.envelope]
+    return visit.show("memory_one.html", memory=found, redactions=redactions, used=used)
 
 
 def _ask(visit: Visit) -> Response:

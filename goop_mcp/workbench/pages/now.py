@@ -9,7 +9,7 @@ from starlette.responses import Response
 from goop_mcp import services
 from goop_mcp.errors import StoreError
 from goop_mcp.server.scopes import CONFIRM, WRITE
-from goop_mcp.services.project_steps import OfferedStep, ProjectStep, StepResult
+from goop_mcp.services.project_steps import ProjectStep, StepResult
 from goop_mcp.workbench.visits import (
     NoteKind,
     Visit,
@@ -62,7 +62,12 @@ def _show(visit: Visit) -> Response:
     here = order.get(status.phase or "", 0)
     accepts = [each for each in offers.steps if each.step.action == "accept"]
     steps = [each for each in offers.steps if each.step.action != "accept"]
-    rare = [each for each in steps if _is_rare(each, order, here)]
+    rare = [
+        each
+        for each in steps
+        if each.step.action in _RARE
+        or (each.step.action == "start_phase" and order.get(each.step.phase or "", here) < here)
+    ]
 
     return visit.show(
         "now.html",
@@ -75,12 +80,6 @@ def _show(visit: Visit) -> Response:
         steps=[(_label(each.step), each) for each in steps if each not in rare],
         rare=[(_label(each.step), each) for each in rare],
     )
-
-
-def _is_rare(each: OfferedStep, order: Mapping[str, int], here: int) -> bool:
-    step = each.step
-    is_back = step.action == "start_phase" and order.get(step.phase or "", here) < here
-    return is_back or step.action in _RARE
 
 
 def _label(step: ProjectStep) -> str:

@@ -176,13 +176,22 @@ def read_blueprint(text: str) -> Blueprint:
     title = next((section.title for section in document.walk() if section.level == 1), None)
     before, _, after = (title or "").partition(":")
 
+    # A must-have may stand in several rows, one for each part of the plan that serves it.
+    mapping: dict[str, tuple[TaskId, ...]] = {}
+    traced = document.find("spec mapping", "traceability matrix")
+    for table in tables(traced.all_lines()) if traced is not None else []:
+        for row in table.rows:
+            ids = [id for cell in row[1:] for id in task_ids_in(cell)]
+            for must_have in must_haves_in(row[0]):
+                mapping[must_have] = tuple(dict.fromkeys([*mapping.get(must_have, ()), *ids]))
+
     return Blueprint(
         name=after.strip() if after and "blueprint" in before.lower() else title,
         spec_version=found.get("spec version"),
         mode=found.get("mode"),
         waves=tuple(waves[number] for number in sorted(waves)),
         loose_tasks=loose,
-        mapping=_mapping(document),
+        mapping=mapping,
     )
 
 
@@ -217,7 +226,21 @@ class _ListedPlan:
             wave = int(match[1])
 
         self._read_items(section.lines, wave)
-        self._read_tables(section.lines, wave)
+
+        # Rows that follow each other are a table; the line put at the end closes the last one.
+        group: list[Line] = []
+        for line in [*section.lines, Line(0, "")]:
+            if not line.code and line.text.lstrip().startswith("|"):
+                group.append(line)
+                continue
+
+            for table in tables(group):
+                numbers = [
+                    each.number for each in group if not _RULE_OF_TABLE.issuperset(each.text)
+                ]
+                self._read_table(table, numbers[1:], wave)
+            group = []
+
         for below in section.sections:
             self.read(below, wave)
 
@@ -243,20 +266,6 @@ class _ListedPlan:
                 details.append(below._replace(text=nested[2] if nested else below.text.strip()))
 
             self._add(title, line.number, details, wave=wave, status=read_checkbox(text))
-
-    def _read_tables(self, lines: Sequence[Line], wave: int | None) -> None:
-        group: list[Line] = []
-        for line in [*lines, Line(0, "")]:
-            if not line.code and line.text.lstrip().startswith("|"):
-                group.append(line)
-                continue
-
-            for table in tables(group):
-                numbers = [
-                    each.number for each in group if not _RULE_OF_TABLE.issuperset(each.text)
-                ]
-                self._read_table(table, numbers[1:], wave)
-            group = []
 
     def _read_table(self, table: Table, numbers: Sequence[int], wave: int | None) -> None:
         ids, waves = table.column("task", "id", "task id", "tasks"), table.column("wave")
@@ -323,6 +332,18 @@ def _task(section: Section, id: TaskId, name: str) -> BlueprintTask:
     criteria = section.block("acceptance", "done")
     acceptance = tuple(without_checkbox(item) for item in items(criteria))
 
+    # Blocks of code outrank what is quoted in the text, and both outrank the text itself.
+    verification = section.block("verification", "verify")
+    code = [
+        line.text.strip()
+        for line in verification
+        if line.code and line.text.strip() and not line.text.startswith("#")
+    ]
+    quoted = [
+        command for line in verification if not line.code for command in _CODE.findall(line.text)
+    ]
+    commands = tuple(code or quoted) or ((text,) if (text := prose(verification)) else ())
+
     return BlueprintTask(
         id=id,
         name=name,
@@ -336,7 +357,7 @@ def _task(section: Section, id: TaskId, name: str) -> BlueprintTask:
         must_haves=must_haves_in(coverage),
         files=_files(section.block("files", "file")),
         deliverables=tuple(without_checkbox(item) for item in items(section.block("deliverables"))),
-        verification=_commands(section.block("verification", "verify")),
+        verification=commands,
         acceptance=acceptance or ((text,) if (text := prose(criteria)) else ()),
         status=read_status(found.get("status", "")),
     )
@@ -394,25 +415,3 @@ def _path(text: str) -> str:
 def _action(text: str) -> str | None:
     found = _ACTION.search(_CODE.sub("", text))
     return found[1].lower() if found else None
-
-
-def _commands(lines: Sequence[Line]) -> tuple[str, ...]:
-    code = [
-        line.text.strip()
-        for line in lines
-        if line.code and line.text.strip() and not line.text.startswith("#")
-    ]
-    quoted = [command for line in lines if not line.code for command in _CODE.findall(line.text)]
-    return tuple(code or quoted) or ((text,) if (text := prose(lines)) else ())
-
-
-def _mapping(document: Section) -> Mapping[str, tuple[TaskId, ...]]:
-    found: dict[str, tuple[TaskId, ...]] = {}
-    section = document.find("spec mapping", "traceability matrix")
-    for table in tables(section.all_lines()) if section is not None else []:
-        for row in table.rows:
-            for must_have in must_haves_in(row[0]):
-                ids = [id for cell in row[1:] for id in task_ids_in(cell)]
-                found[must_have] = tuple(dict.fromkeys([*found.get(must_have, ()), *ids]))
-
-    return found

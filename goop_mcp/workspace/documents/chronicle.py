@@ -90,32 +90,6 @@ class Chronicle:
 
 def read_chronicle(text: str) -> Chronicle:
     """Read CHRONICLE.md tolerantly: any order, any case, missing parts. Never raises."""
-    found = _read_whole(text)
-    block = find_state_block(text)
-    if block is None or block.is_edited:
-        return found
-    return with_state_block(found, block.text)
-
-
-def with_state_block(found: Chronicle, text: str) -> Chronicle:
-    """Return `found` with the position, tasks, blockers and next command of the block `text`."""
-    state = read_markdown(text)
-    values = fields(state.lines)
-    phase = _PHASE.search(values.get("current phase", ""))
-    command = _COMMAND.search(values.get("next step", ""))
-
-    return replace(
-        found,
-        phase=phase[0].lower() if phase else None,
-        waves=_counter(values, "wave"),
-        task_count=_counter(values, "tasks"),
-        tasks=_tasks([Section(0, "", 0, lines=state.block("open tasks"))], None),
-        blockers=tuple(items(state.block("active blockers"))),
-        next_command=command[0] if command else None,
-    )
-
-
-def _read_whole(text: str) -> Chronicle:
     document = read_markdown(text)
     head = next((section for section in document.walk() if section.level == 1), document)
     journey = document.find("journey status", "position", "current position")
@@ -131,13 +105,18 @@ def _read_whole(text: str) -> Chronicle:
         " ".join(line.text for line in next_steps.all_lines()) if next_steps is not None else ""
     )
 
-    return Chronicle(
+    # Of both words, as in "not locked", the negative one decides.
+    lock = found.get("spec locked") or found.get("lock") or found.get("spec lock") or ""
+    words = set(normal_title(lock).split())
+    locked = True if {"yes", "true", "locked"} & words or "🔒" in lock else None
+    if {"no", "not", "false", "unlocked"} & words or "🔓" in lock:
+        locked = False
+
+    chronicle = Chronicle(
         phase=phase[0].lower() if phase else None,
         session=found.get("session"),
         last_updated=found.get("last updated"),
-        spec_locked=_locked(
-            found.get("spec locked") or found.get("lock") or found.get("spec lock")
-        ),
+        spec_locked=locked,
         waves=waves,
         task_count=_counter(found, "tasks", "task"),
         tasks=_tasks(document.walk(), waves[0] if waves else None),
@@ -157,12 +136,29 @@ def _read_whole(text: str) -> Chronicle:
         next_command=command[0] if command else None,
     )
 
+    # Our block of state outranks the text around it, until somebody edits the block.
+    block = find_state_block(text)
+    if block is None or block.is_edited:
+        return chronicle
+    return with_state_block(chronicle, block.text)
 
-def _locked(text: str | None) -> bool | None:
-    words = normal_title(text or "").split()
-    if {"no", "not", "false", "unlocked"} & set(words) or "🔓" in (text or ""):
-        return False
-    return True if {"yes", "true", "locked"} & set(words) or "🔒" in (text or "") else None
+
+def with_state_block(found: Chronicle, text: str) -> Chronicle:
+    """Return `found` with the position, tasks, blockers and next command of the block `text`."""
+    state = read_markdown(text)
+    values = fields(state.lines)
+    phase = _PHASE.search(values.get("current phase", ""))
+    command = _COMMAND.search(values.get("next step", ""))
+
+    return replace(
+        found,
+        phase=phase[0].lower() if phase else None,
+        waves=_counter(values, "wave"),
+        task_count=_counter(values, "tasks"),
+        tasks=_tasks([Section(0, "", 0, lines=state.block("open tasks"))], None),
+        blockers=tuple(items(state.block("active blockers"))),
+        next_command=command[0] if command else None,
+    )
 
 
 def _counter(found: Mapping[str, str], *names: str) -> tuple[int, int] | None:
@@ -186,25 +182,24 @@ def _tasks(sections: Iterable[Section], current_wave: int | None) -> tuple[Chron
                 continue
 
             text = line.text.strip().lstrip("-*+| ")
-            id = _task_id(without_checkbox(text), wave)
+            plain = without_checkbox(text)
+            id = next(iter(task_ids_in(plain)), None)
+            # "Task 2" below the heading of a wave is the second one of that wave.
+            if id is None and (loose := _LOOSE_TASK.search(plain)):
+                id = parse_task_id(loose[0], current_wave=wave)
+
             status = (read_checkbox(text) or read_status(text)) if id is not None else None
             if id is not None and status is not None:
                 sha = _SHA.search(text)
-                found[id] = ChronicleTask(
-                    id=id, status=status, line=line.number, text=text, sha=sha[0] if sha else None
+                found[str(id)] = ChronicleTask(
+                    id=str(id),
+                    status=status,
+                    line=line.number,
+                    text=text,
+                    sha=sha[0] if sha else None,
                 )
 
     return tuple(found.values())
-
-
-def _task_id(text: str, wave: int | None) -> str | None:
-    ids = task_ids_in(text)
-    if ids:
-        return str(ids[0])
-
-    loose = _LOOSE_TASK.search(text)
-    id = parse_task_id(loose[0], current_wave=wave) if loose else None
-    return str(id) if id is not None else None
 
 
 def _entries(document: Section, *titles: str) -> tuple[str, ...]:

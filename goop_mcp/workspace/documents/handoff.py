@@ -140,12 +140,17 @@ def handoff_text(handoff: SessionHandoff) -> str:
 
 
 def _accomplished(handoff: SessionHandoff) -> str:
-    done = [
-        f"✓ {line(each.name)}"
-        + (f" (`{code(each.commit)}`)" if each.commit else "")
-        + _claimed_only(each.claimed)
-        for each in handoff.completed
-    ]
+    done = []
+    for each in handoff.completed:
+        text = f"✓ {line(each.name)}" + (f" (`{code(each.commit)}`)" if each.commit else "")
+        # The next session would otherwise take "tests passed" for something that somebody saw.
+        if each.claimed:
+            more = len(each.claimed) - _MOST_CLAIMS
+            text += _CLAIMED_ONLY + ", ".join(map(line, each.claimed[:_MOST_CLAIMS]))
+            text += f" and {more} more" if more > 0 else ""
+
+        done.append(text)
+
     return "\n\n".join(
         [
             "## Accomplished This Session",
@@ -154,16 +159,6 @@ def _accomplished(handoff: SessionHandoff) -> str:
             _section("### Decisions Made", _texts(handoff.decisions)),
         ]
     )
-
-
-def _claimed_only(claims: Sequence[str]) -> str:
-    # The next session would otherwise take "tests passed" for something that somebody saw.
-    if not claims:
-        return ""
-
-    more = len(claims) - _MOST_CLAIMS
-    listed = ", ".join(line(claim) for claim in claims[:_MOST_CLAIMS])
-    return _CLAIMED_ONLY + listed + (f" and {more} more" if more > 0 else "")
 
 
 def _state(handoff: SessionHandoff) -> str:
@@ -201,6 +196,18 @@ def _instructions(handoff: SessionHandoff) -> str:
     read_first = [
         f"{number}. `{code(path)}`" for number, path in enumerate(handoff.files_to_read, start=1)
     ]
+
+    # Only what is known of the task has a row.
+    task, next_task = handoff.next_task, _NONE
+    if task is not None:
+        rows = [
+            ("Task", line(task.task)),
+            ("Files", ", ".join(f"`{code(path)}`" for path in task.files)),
+            ("Action", line(task.action) if task.action else ""),
+            ("Verify", line(task.verify) if task.verify else ""),
+        ]
+        next_task = "\n".join(f"- **{name}:** {text}" for name, text in rows if text)
+
     return "\n\n".join(
         [
             "## Next Session Instructions",
@@ -210,22 +217,9 @@ def _instructions(handoff: SessionHandoff) -> str:
                 "### Context Summary",
                 paragraph(handoff.context) if handoff.context.strip() else _NONE,
             ),
-            _section("### Immediate Next Task", _next_task(handoff.next_task)),
+            _section("### Immediate Next Task", next_task),
         ]
     )
-
-
-def _next_task(task: NextTask | None) -> str:
-    if task is None:
-        return _NONE
-
-    rows = [
-        ("Task", line(task.task)),
-        ("Files", ", ".join(f"`{code(path)}`" for path in task.files)),
-        ("Action", line(task.action) if task.action else ""),
-        ("Verify", line(task.verify) if task.verify else ""),
-    ]
-    return "\n".join(f"- **{name}:** {text}" for name, text in rows if text)
 
 
 def _section(heading: str, body: str) -> str:
@@ -259,6 +253,12 @@ def read_handoff(text: str) -> SessionHandoff:
     command = _lines(document, "command to run", "next session instructions")
     context = prose(_lines(document, "context summary")).removeprefix("\\")
 
+    # This program writes an icon before the word; people write only the word.
+    lock = position.get("spec locked", "").lower()
+    locked = True if "🔒" in lock or lock.startswith(("yes", "true", "locked")) else None
+    if "🔓" in lock or lock.startswith(("no", "false", "unlocked")):
+        locked = False
+
     return SessionHandoff(
         generated=found.get("generated", ""),
         phase=(found.get("phase") or position.get("phase") or "").lower(),
@@ -266,11 +266,16 @@ def read_handoff(text: str) -> SessionHandoff:
         completed=tuple(map(_done_task, _items(document, "completed tasks"))),
         outcomes=_items(document, "key outcomes"),
         decisions=_items(document, "decisions made"),
-        spec_locked=_locked(position.get("spec locked", "")),
+        spec_locked=locked,
         wave=_known(position.get("wave")),
         task=_known(position.get("task")),
         files_modified=tuple(item.strip("`") for item in _items(document, "files modified")),
-        commits=tuple(map(_commit, _items(document, "commits made"))),
+        commits=tuple(
+            HandoffCommit(sha[1], _SHA.sub("", item).strip())
+            if (sha := _SHA.search(item))
+            else HandoffCommit("", item)
+            for item in _items(document, "commits made")
+        ),
         command=command_in(" ".join(each.text for each in command)),
         files_to_read=tuple(
             quoted[1] if (quoted := _QUOTED.search(item)) else item
@@ -303,18 +308,6 @@ def _done_task(item: str) -> DoneTask:
     sha = _SHA.search(task)
     match = _TASK_IN_ITEM.match(task)
     return DoneTask(match[1] if match else task, sha[1] if sha else None)
-
-
-def _commit(item: str) -> HandoffCommit:
-    sha = _SHA.search(item)
-    return HandoffCommit(sha[1] if sha else "", _SHA.sub("", item).strip() if sha else item)
-
-
-def _locked(text: str) -> bool | None:
-    words = text.lower()
-    if "🔓" in text or words.startswith(("no", "false", "unlocked")):
-        return False
-    return True if "🔒" in text or words.startswith(("yes", "true", "locked")) else None
 
 
 def _read_next_task(document: Section) -> NextTask | None:

@@ -220,7 +220,23 @@ def fields(lines: Iterable[Line]) -> Mapping[str, str]:
         if line.code:
             continue
 
-        for name, value in _fields_of(line.text):
+        text, pairs = line.text, list[tuple[str, str]]()
+        if text.lstrip().startswith("|"):
+            cells = _cells(text)
+            if len(cells) == 2 and not _is_rule(text):  # noqa: PLR2004 - name and value
+                pairs = [(cells[0].strip("*_: "), cells[1])]
+        elif ":" in text:
+            # Bold labels may share a line: each value ends where the next label begins.
+            labels = list(_BOLD_LABEL.finditer(text))
+            ends = [*(label.start() for label in labels[1:]), len(text)]
+            pairs = [
+                (label[1], text[label.end() : end].strip().rstrip("|"))
+                for label, end in zip(labels, ends, strict=False)
+            ]
+            if not labels and (match := _PLAIN_LABEL.fullmatch(text)):
+                pairs = [(match[1], match[2])]
+
+        for name, value in pairs:
             found.setdefault(normal_title(name), value.strip().strip("*_`").strip())
 
     return found
@@ -325,25 +341,6 @@ def _label(text: str) -> tuple[str, str] | None:
     if text[:1].isalpha() and (match := _PLAIN_LABEL.fullmatch(text)):
         return match[1], match[2].strip()
     return None
-
-
-def _fields_of(text: str) -> Iterator[tuple[str, str]]:
-    if text.lstrip().startswith("|"):
-        cells = _cells(text)
-        if len(cells) == 2 and not _is_rule(text):  # noqa: PLR2004 - name and value
-            yield cells[0].strip("*_: "), cells[1]
-        return
-
-    if ":" not in text:
-        return
-
-    labels = list(_BOLD_LABEL.finditer(text))
-    for at, label in enumerate(labels):
-        end = labels[at + 1].start() if at + 1 < len(labels) else len(text)
-        yield label[1], text[label.end() : end].strip().rstrip("|").strip()
-
-    if not labels and (match := _PLAIN_LABEL.fullmatch(text)):
-        yield match[1], match[2].strip()
 
 
 def _is_rule(row: str) -> bool:

@@ -1,7 +1,6 @@
 """Read REQUIREMENTS.md: the results of the interview, counted for the discovery gate."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from goop_mcp.workspace.documents.markdown import (
@@ -62,6 +61,19 @@ def read_requirements(text: str) -> InterviewFacts:
     texts = (prose(lines), extra.get("problem solved", ""), extra.get("why now", ""))
     vision = " ".join(_PLACEHOLDER.sub("", text) for text in texts)
 
+    # A risk counts together with its mitigation: in one row of a table, or on one line of a list.
+    risks, mitigated = _lines(document, "risks"), 0
+    for table in tables(risks):
+        named = table.cells("risk", "risks")
+        answers = table.cells("mitigation", "mitigations", "response")
+        mitigated += sum(
+            _is_filled_in(risk) and _is_filled_in(answer)
+            for risk, answer in zip(named, answers, strict=False)
+        )
+    for item in items(risks):
+        before, word, after = item.lower().partition("mitigation")
+        mitigated += bool(word) and _is_filled_in(before) and _is_filled_in(after)
+
     return InterviewFacts(
         name=title.partition(":")[2].strip() or title if title else None,
         interview_complete=complete,
@@ -70,7 +82,7 @@ def read_requirements(text: str) -> InterviewFacts:
         constraints=_count_entries(document, "constraints", "technical constraints"),
         out_of_scope=_count_entries(document, "out of scope"),
         assumptions=_count_entries(document, "assumptions"),
-        mitigated_risks=_mitigated(_lines(document, "risks")),
+        mitigated_risks=mitigated,
         open_questions=_count_entries(document, "open questions"),
     )
 
@@ -108,23 +120,3 @@ def _count_entries(document: Section, *titles: str) -> int:
 
 def _is_filled_in(text: str) -> bool:
     return normal_title(_PLACEHOLDER.sub("", text)) not in _NOTHING
-
-
-def _mitigated(lines: Sequence[Line]) -> int:
-    found = 0
-    for table in tables(lines):
-        risks, mitigations = (
-            table.cells("risk", "risks"),
-            table.cells("mitigation", "mitigations", "response"),
-        )
-        found += sum(
-            _is_filled_in(risk) and _is_filled_in(each)
-            for risk, each in zip(risks, mitigations, strict=False)
-        )
-
-    # In a list a risk and its mitigation are on one line.
-    for item in items(lines):
-        before, word, after = item.lower().partition("mitigation")
-        found += bool(word) and _is_filled_in(before) and _is_filled_in(after)
-
-    return found

@@ -106,7 +106,21 @@ def read_spec(text: str) -> Spec:
     head = next((section for section in document.walk() if section.level == 1), document)
     header = [*document.lines, *head.lines]
     found = fields(header)
-    matrix = _matrix(document)
+
+    # The table of all must-haves; each of them may name its tasks too.
+    matrix: dict[str, tuple[TaskId, ...]] = {}
+    section = document.find("traceability matrix", "traceability")
+    for table in tables(section.all_lines()) if section is not None else []:
+        for row in table.rows:
+            for id in must_haves_in(row[0]):
+                matrix[id] = tuple(task for cell in row[1:] for task in task_ids_in(cell))
+
+    # The first field that says yes or no decides; a "no" outranks a "yes" in the same text, since
+    # "not locked" has both.
+    stated = (found.get("locked"), found.get("spec locked"), found.get("status"))
+    clear = (text for text in stated if text and (_NO.search(text) or _YES.search(text)))
+    lock = next(clear, None)
+
     amendments = document.find("amendment history", "amendments")
     vision = document.find("vision")
     percent = _PERCENT.search(fields(document.all_lines()).get("coverage", ""))
@@ -118,7 +132,7 @@ def read_spec(text: str) -> Spec:
         else head.title or None,
         version=found.get("version"),
         status=found.get("status"),
-        locked=_locked(found),
+        locked=None if lock is None else not _NO.search(lock),
         locked_at=found.get("locked at"),
         locked_line=next((line.number for line in header if "locked" in fields([line])), None),
         vision=prose(vision.all_lines()) if vision is not None else "",
@@ -182,27 +196,6 @@ def _must_haves(document: Section, matrix: Mapping[str, tuple[TaskId, ...]]) -> 
             ),
             traced_to=tuple(dict.fromkeys([*own, *matrix.get(id, ())])),
         )
-
-
-def _matrix(document: Section) -> Mapping[str, tuple[TaskId, ...]]:
-    section = document.find("traceability matrix", "traceability")
-    found: dict[str, tuple[TaskId, ...]] = {}
-    for table in tables(section.all_lines()) if section is not None else []:
-        for row in table.rows:
-            for id in must_haves_in(row[0]):
-                found[id] = tuple(task for cell in row[1:] for task in task_ids_in(cell))
-
-    return found
-
-
-def _locked(found: Mapping[str, str]) -> bool | None:
-    for text in (found.get("locked"), found.get("spec locked"), found.get("status")):
-        if text and _NO.search(text):
-            return False
-        if text and _YES.search(text):
-            return True
-
-    return None
 
 
 def _listed(document: Section, title: str) -> tuple[str, ...]:

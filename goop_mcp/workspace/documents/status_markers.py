@@ -30,7 +30,8 @@ _CHECKBOX = re.compile(r"\[([ xX✓✅~-])\][ \t]*")
 _PROGRESS = re.compile(r"\[[ xX✓✅~-]\]|[✗✘❌🚫🔄🚧⏳⬜☐✓✔✅☑]\ufe0f?")
 _MUST_HAVE = re.compile(r"\bMH-?0*(\d{1,4})\b", re.IGNORECASE)
 _TASK = re.compile(
-    r"\bW\d{1,6}\s?\.?\s?T\d{1,6}\b|\bWave\s+\d{1,6},?\s+Task\s+\d{1,6}\b|\b(?:T|Task\s+)?\d{1,6}\.\d{1,6}\b(?!\.\d)",
+    r"\bW\d{1,6}\s?\.?\s?T\d{1,6}\b|\bWave\s+\d{1,6},?\s+Task\s+\d{1,6}\b"
+    r"|\b(?:T|Task\s+)?\d{1,6}\.\d{1,6}\b(?!\.\d)",
     re.IGNORECASE,
 )
 # Every match of `_TASK`, and "Task 3" too, contains this; most lines of a long diary do not.
