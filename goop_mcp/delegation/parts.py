@@ -13,6 +13,7 @@ __all__ = [
     "GraphStep",
     "GraphTask",
     "Task",
+    "attempts_of",
 ]
 
 AgentKind = Literal[
@@ -161,6 +162,12 @@ class GraphGate:
     answers: tuple[str, ...] = ("yes", "no")
     timeout: float | None = None
     default: str | None = None
+
+
+def attempts_of(agent: GraphAgent, task: GraphTask) -> int:
+    """Return how many replies of `agent` are judged for `task`."""
+    # The last one is the default of RetryPolicy.
+    return task.max_attempts or agent.retry.max_attempts or 3
 
 
 Task, Gate = GraphTask, GraphGate

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from goop_mcp.delegation.graph import Graph
-from goop_mcp.delegation.parts import GraphGate, GraphTask
+from goop_mcp.delegation.parts import GraphGate, attempts_of
 from goop_mcp.store.graph_rows import GraphEventRow
 
 __all__ = ["RunView", "TaskView"]
@@ -58,7 +58,8 @@ class RunView:
             if isinstance(step, GraphGate):
                 view = TaskView(id=step.id, agent=None, answers=step.answers)
             else:
-                view = TaskView(id=step.id, agent=step.agent, most=self._most(step))
+                agent = self.graph.agent_named[step.agent]
+                view = TaskView(id=step.id, agent=step.agent, most=attempts_of(agent, step))
             self.tasks[step.id] = view
 
     @property
@@ -88,6 +89,7 @@ class RunView:
         )
         if event.what == "added":
             task.agent, task.added_by = data.get("agent"), data.get("by")
+            task.most = data.get("attempts", task.most)
         elif event.what == "claimed":
             task.since = datetime.fromisoformat(event.at)
         elif event.what == "asked":
@@ -112,7 +114,3 @@ class RunView:
             task.reason, task.message = data.get("reason", ""), data.get("message", "")
             if task.state != "running":
                 task.since = None
-
-    def _most(self, step: GraphTask) -> int:
-        # The default of RetryPolicy.
-        return self.graph.agent_named[step.agent].retry.max_attempts or 3

@@ -184,7 +184,8 @@ def search_memory(
 
 def how_to_ask(request: SearchRequest, store: Store) -> str:
     """Return a sentence about how to search better after `request` found nothing in `store`."""
-    if not store.exists():
+    # A database of PostgreSQL exists for all projects, also for one that saved nothing yet.
+    if not store.exists() or not store.read(lambda now: now.memories(MemoryFilter(), limit=1)):
         return "nothing was ever saved in this project; save what you learn, and it will be found"
 
     filters = {

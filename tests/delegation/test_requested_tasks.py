@@ -10,6 +10,7 @@ import pytest
 from goop_mcp.delegation.graph import Graph, GraphAgent, GraphTask
 from goop_mcp.delegation.parts import GraphLimits, GraphRetry
 from goop_mcp.delegation.runner import GraphOutcome, run_graph
+from goop_mcp.services.runs import read_view
 from goop_mcp.store.interface import Store
 from tests.delegation.reports import report
 from tests.requirements import requirement
@@ -111,6 +112,7 @@ def test_retries_of_a_request_bound_its_attempts(store: Store, tmp_path: Path) -
     )
     assert [name for name, _ in asked].count("worker") == 2
     assert done.tasks["plan-worker"].state == "failed"
+    assert read_view(store, done.id).tasks["plan-worker"].most == 2
     # It has not completed, so nobody is notified that it has.
     assert done.tasks["plan-tracker"].state == "skipped"
 

@@ -713,4 +713,4 @@ def test_it_says_what_to_do_where_nobody_is_judged(machine: Machine) -> None:
     assert "Judged: nobody by itself, because VS Code cannot hold an agent back; have" in output
     machine.write("goop-mcp.toml", "[hooks]\nagents = []\n")
     output = done(machine, "install", "opencode")
-    assert "Judged: nobody, because agents is empty; name yours in .goopspec/hooks.json" in output
+    assert "Judged: nobody, because agents is empty; list them in .goopspec/hooks.json" in output

@@ -80,9 +80,9 @@ def who_is_judged(project: Path, hosts: Sequence[Host]) -> tuple[bool, str]:
         )
 
     policy, _ = read_policy(str(project))
-    example = f'in {FILE}: {{"agents": ["backend-*"]}}'
+    example = f'in {FILE}: {{"agents": ["goop-*", "backend-*"]}}'
     if not policy.agents and policy.main != "required":
-        return False, f"nobody, because agents is empty; name yours {example}"
+        return False, f"nobody, because agents is empty; list them {example}"
 
     exempt = f" (but not {', '.join(policy.exempt)})" if policy.exempt else ""
     main = {
@@ -92,7 +92,7 @@ def who_is_judged(project: Path, hosts: Sequence[Host]) -> tuple[bool, str]:
     }[policy.main]
     names = ", ".join(policy.agents) or "(none)"
 
-    return True, f"subagents named {names}{exempt}, and {main}; name others {example}"
+    return True, f"subagents named {names}{exempt}, and {main}; to change them, list all {example}"
 
 
 def check_judging(
