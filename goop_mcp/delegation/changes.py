@@ -35,6 +35,7 @@ from goop_mcp.store.graph_rows import (
     GraphWriter,
 )
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
+from goop_mcp.store.storable import storable_text
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.safe_json import JsonValue
 
@@ -224,6 +225,12 @@ class RunChange:
         if state != row.state and not may_move(row.state, state):
             raise RunError(f"{row.id} is {row.state}, which cannot become {state}")
 
+        # Prompts, notes and sessions come from outside. What no database keeps would be refused
+        # each time that the task is claimed, and the run would never go on.
+        values = {
+            name: storable_text(value) if isinstance(value, str) else value
+            for name, value in values.items()
+        }
         moved = row._replace(state=state, **values)
         self._rows.move_task(moved, was=row)
         self._note_move(row, moved)
@@ -369,7 +376,7 @@ class RunChange:
             # What goes on with the same agent goes on in its conversation, unless it is to be a
             # fresh one; a session means nothing to another agent.
             if not added.fresh and added.task.agent == agent:
-                new = new._replace(session=session)
+                new = new._replace(session=session and storable_text(session))
             self._rows.add(new)
             for need in added.task.needs:
                 self._rows.add(GraphNeedRow(self.run.id, added.task.id, need))
@@ -691,7 +698,7 @@ def key_of_gate(gate: GraphGate) -> str:
 
 def kept_text(text: str, run: GraphRunRow, *, failed: bool) -> str:
     """Return a text as it is stored: redacted, and empty where the run is to keep none."""
-    return redact(text).text if keeps(run, failed=failed) else ""
+    return storable_text(redact(text).text) if keeps(run, failed=failed) else ""
 
 
 def keeps(run: GraphRunRow, *, failed: bool) -> bool:

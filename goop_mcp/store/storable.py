@@ -1,4 +1,4 @@
-"""Refuse text that not every engine can store.
+"""Refuse, or replace, text that not every engine can store.
 
 SQLite cuts text at NUL, PostgreSQL rejects it, and no engine stores a lone surrogate.
 """
@@ -18,7 +18,7 @@ from goop_mcp.store.records import (
     Round,
 )
 
-__all__ = ["refuse_unstorable", "refuse_unstorable_text"]
+__all__ = ["refuse_unstorable", "refuse_unstorable_text", "storable_text"]
 
 
 def refuse_unstorable(
@@ -53,3 +53,8 @@ def refuse_unstorable_text(text: str, *, name: str) -> None:
         raise StoreError(
             f"{name} holds half of a character at {error.start + 1}; remove it"
         ) from error
+
+
+def storable_text(text: str) -> str:
+    """Return `text` with U+FFFD for each NUL and "?" for each lone surrogate."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
