@@ -83,7 +83,8 @@ class RunChange:
         self.writing, self.run, self.graph = writing, run, graph
         # One time for the whole change, which everything in it happened at.
         self.at = writing.now()
-        self._was, self._has_moved, self._is_moving = run, False, False
+        self._was, self._has_moved = run, False
+        self._moving: set[str] = set()
         self._events: list[GraphEventRow] = []
         self._clean: set[str] = set()
 
@@ -130,11 +131,12 @@ class RunChange:
         self._rows.add(*self._events)
         self._events = []
         self._rows.set(self.run, was=self._was)
-        self._was, self._has_moved, self._is_moving = self.run, False, False
+        self._was, self._has_moved = self.run, False
+        self._moving.clear()
 
     def _state(self) -> RunState:
         # Nearly always a task goes on; only at the end are all of them counted.
-        if self._is_moving or self._rows.is_moving(self.run.id):
+        if self._moving or self._rows.is_moving(self.run.id):
             return "running"
         return state_of_run(
             self._rows.task_counts(self.run.id),
@@ -241,7 +243,11 @@ class RunChange:
         if moved.state == row.state:
             return
         self._has_moved = True
-        self._is_moving = self._is_moving or moved.state in MOVING
+        # A task may begin and fail in one change: the last of its states counts.
+        if moved.state in MOVING:
+            self._moving.add(row.id)
+        else:
+            self._moving.discard(row.id)
         data: dict[str, JsonValue] = {"from": row.state, "to": moved.state}
         if moved.reason:
             data["reason"] = moved.reason
