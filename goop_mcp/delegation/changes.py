@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeVar
@@ -37,6 +37,7 @@ from goop_mcp.store.graph_rows import (
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.store.storable import storable_text
 from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.limits import DEFAULT_LIMITS
 from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = [
@@ -61,6 +62,9 @@ FAILURES_THAT_OPEN: Final = 5
 _FIRST_PAUSE: Final = 30.0
 _LONGEST_PAUSE: Final = 600.0
 _KNOWN_USAGES: Final = 5
+# As much as is read of a reply; of what is longer, people get the beginning.
+_LONGEST_REPLY: Final = DEFAULT_LIMITS.text_bytes
+_CUT_REPLY: Final = 100_000
 # Neither space nor part of a word: what ends one text never begins a secret with the next one.
 _APART: Final = "\n\u241e\n"
 
@@ -570,7 +574,7 @@ class RunChange:
         if attempt is not None:
             # Failed replies are worth keeping where accepted ones are not: somebody will look for
             # the reason.
-            values = self._redacted(attempt.to_dict())
+            values = self._redacted(_without_excess(attempt).to_dict())
             if not keeps(self.run, failed=not attempt.accepted):
                 values["message"] = ""
             outcome = as_json(values)
@@ -711,6 +715,23 @@ def keeps(run: GraphRunRow, *, failed: bool) -> bool:
     """Whether a run is to keep the texts of an attempt."""
     keep: KeepOutput = json.loads(run.options).get("keep_output", "all")
     return keep == "all" or (keep == "failed" and failed)
+
+
+def _without_excess(attempt: Attempt) -> Attempt:
+    """Return the attempt without what a reply has beyond all that is read of one.
+
+    To look through 30 MiB for secrets takes seconds, in which nobody else can write.
+    """
+    reply = attempt.reply or ""
+    if len(reply) <= _LONGEST_REPLY:
+        return attempt
+
+    cut = f"{reply[:_CUT_REPLY]}… (cut: {len(reply):,} characters)"
+    verdict = attempt.verdict
+    # It holds the reply once more.
+    if verdict is not None and len(verdict.read_text) > _LONGEST_REPLY:
+        verdict = replace(verdict, read_text=cut, span=None)
+    return replace(attempt, reply=cut, verdict=verdict)
 
 
 def _gather(value: object, texts: dict[str, None]) -> None:
