@@ -115,6 +115,11 @@ class ProgramAgent:
             environment=os.environ.copy(),
         )
 
+    @property
+    def has_session(self) -> bool:
+        """Whether there is a conversation to go on with."""
+        return self._program.session is not None
+
     async def ask(self, message: Message) -> Reply:
         """Run the program once, or ask the one that runs."""
         # Set for each message: the attempt changes, and a crash must not leave the old number.

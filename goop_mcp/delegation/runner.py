@@ -485,6 +485,7 @@ class Runner:
             self._job(claim, caller),
             attempts=claim.attempts,
             remark=remark,
+            remembers=not claim.attempts or caller.remembers(),
             attributes=attributes_of(claim.row),
         )
         self._loops[claim.row.id] = (claim, loop)
@@ -698,11 +699,15 @@ class _Caller:
             # Somebody else's call uses what is left, or the agent's rate or circuit says wait.
             await anyio.sleep(min(seconds, 1.0))
 
-        if name not in self._agents:
-            made = self._make(name)
-            self._agents[name] = (made, call_of(made))
-        self._asked, call = self._agents[name]
+        self._asked, call = self._agent(name)
         return await call(message)
+
+    def remembers(self) -> bool:
+        """Whether the agent knows what another process of ours asked it for this task."""
+        # What a program without a session knew ended with that process. An agent of the caller
+        # keeps its conversation itself.
+        agent, _ = self._agent(self.name)
+        return not isinstance(agent, ProgramAgent) or agent.has_session
 
     def judge(self, judge: ReplyJudge, protocol: str, text: str, mode: Mode) -> Verdict:
         """Return the verdict on a reply of the agent that was asked last."""
@@ -753,6 +758,12 @@ class _Caller:
             await self._runner._stored(self._runner._ledger.end_attempt, self._claim, *answered)
         except LostTaskError as error:
             self.lost = error
+
+    def _agent(self, name: str) -> tuple[Agent, Callable[[Message], Awaitable[Reply]]]:
+        if name not in self._agents:
+            made = self._make(name)
+            self._agents[name] = (made, call_of(made))
+        return self._agents[name]
 
     def _make(self, name: str) -> Agent:
         claim = self._claim
