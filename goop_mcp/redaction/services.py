@@ -5,6 +5,7 @@ the length of the service's tokens. The lengths come from the documentation of t
 default rules of secret scanners.
 """
 
+import string
 from typing import Final
 
 from goop_mcp.redaction.assignments import in_small_letters
@@ -112,6 +113,7 @@ def _name() -> str:
 
 
 _SERVICE: Final = on_use(_name)
+_LONG_WORDS: Final = on_use(r"[a-z0-9_=+/.~%:-]{12,}")
 _ASSIGNED: Final = on_use(
     lambda: (
         rf"(?P<service>{_name()})(?P<name>[ \t\w.-]{{0,30}})"
@@ -122,8 +124,12 @@ _ASSIGNED: Final = on_use(
 
 
 def may_name_service(text: str) -> bool:
-    """Return whether one of the services is named in `text`."""
+    """Return whether one of the services is named in `text`, and a token of one may be there."""
     lowered = in_small_letters(text)
+    # Each token has a digit, which few long words have: other texts are not searched for each name.
+    words = "".join(_LONG_WORDS().findall(lowered))
+    if not any(digit in words for digit in string.digits):
+        return False
     # As for tokens: the pattern is for the few texts that hold such a word.
     return any(name in lowered for name in _LENGTHS) and _SERVICE().search(lowered) is not None
 
