@@ -126,19 +126,23 @@ _ASSIGNED: Final = on_use(
 def may_name_service(text: str) -> bool:
     """Return whether one of the services is named in `text`, and a token of one may be there."""
     lowered = in_small_letters(text)
-    # Each token has a digit, which few long words have: other texts are not searched for each name.
-    words = "".join(_LONG_WORDS().findall(lowered))
-    if not any(digit in words for digit in string.digits):
-        return False
     # As for tokens: the pattern is for the few texts that hold such a word.
-    return any(name in lowered for name in _LENGTHS) and _SERVICE().search(lowered) is not None
+    return (
+        _may_hold_value(lowered)
+        and any(name in lowered for name in _LENGTHS)
+        and _SERVICE().search(lowered) is not None
+    )
 
 
 def hide_of_services(text: str, replacement: str) -> tuple[str, int]:
     """Replace tokens that are assigned to names of services; return the text and their number."""
+    lowered = in_small_letters(text)
+    if not _may_hold_value(lowered):
+        return text, 0
+
     pieces: list[str] = []
     shown = 0
-    for found in _ASSIGNED().finditer(in_small_letters(text)):
+    for found in _ASSIGNED().finditer(lowered):
         value = found["value"].rstrip(".:,")
         has_length = len(value) in _LENGTHS[found["service"]]
         has_form = mixes_letters_and_digits(value) or value.isdecimal()
@@ -149,3 +153,10 @@ def hide_of_services(text: str, replacement: str) -> tuple[str, int]:
     pieces.append(text[shown:])
 
     return "".join(pieces), len(pieces) // 2
+
+
+def _may_hold_value(lowered: str) -> bool:
+    # Each token is long and has a digit. Few words are both, and to look for those is several times
+    # faster than for each name.
+    words = "".join(_LONG_WORDS().findall(lowered))
+    return any(digit in words for digit in string.digits)
