@@ -458,7 +458,7 @@ class Ledger:
                 step = step_of(row)
                 if not isinstance(step, GraphTask):
                     continue
-                circuit = rows.circuit(step.agent)
+                circuit = change.circuit(step.agent)
                 # A circuit that is open holds its agent's tasks back, and nobody else's.
                 starts = max(row.ready_at or 0.0, circuit.open_until if circuit else 0.0)
                 if starts > now:
@@ -589,7 +589,7 @@ class Ledger:
         def write(writing: WriteTransaction) -> tuple[int, float]:
             row = self._ours(writing, claim)
             change = self._change(writing, row.run)
-            circuit = writing.graphs.circuit(claim.task.agent)
+            circuit = change.circuit(claim.task.agent)
             # A message that a dead runner sent has its number too.
             number = 1 + writing.graphs.attempt_count(row.run, row.id, round=row.round)
             begun = self._begin_attempt(change, claim, message, number, circuit)

@@ -614,9 +614,16 @@ _AT_ONCE: Final = 16
 def _all_values(rows: Sequence[AnyRow]) -> dict[str, Any]:
     values = _values(rows[0])
     for place, row in enumerate(rows[1:], start=1):
-        values.update({f"{name}_{place}": value for name, value in _values(row).items()})
+        names = _names_at(place, _NAMES[type(row)])
+        values.update(zip(names, _values(row).values(), strict=True))
 
     return values
+
+
+@cache
+def _names_at(place: int, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the values of the row at `place` in a statement for several."""
+    return tuple([f"{name}_{place}" for name in names])
 
 
 def _values(row: "AnyRow | GraphSource", names: tuple[str, ...] | None = None) -> dict[str, Any]:
