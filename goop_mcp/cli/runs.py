@@ -51,7 +51,7 @@ class _Actions(Subcommands):
     cls=_Actions,
     invoke_without_command=True,
     no_args_is_help=False,
-    short_help="See and steer the runs of graphs.",
+    short_help="List and steer what `delegate` runs.",
 )
 @click.option("--all", "ended", is_flag=True, help="Also those that have ended.")
 @_database

@@ -9,7 +9,8 @@ import json
 import math
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from time import monotonic
 from typing import Final
 
 from opentelemetry import metrics
@@ -84,6 +85,12 @@ _late = _meter.create_counter(
 _lost = _meter.create_counter(
     "goop.tasks.lost_leases", unit="{lease}", description="Tasks taken over from their runners."
 )
+_durations = _meter.create_histogram(
+    "goop.tasks.duration",
+    unit="s",
+    description="Time from the claim of a task to its end, or until a person has to decide.",
+    explicit_bucket_boundaries_advisory=(1, 5, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200),
+)
 
 
 class LostTaskError(GoopError):
@@ -107,6 +114,7 @@ class Claim:
     `more`: other tasks of the run may begin as well.
     `asks_person`: a person has to decide about that message; the agent must not be asked.
     `taken_over`: another runner had the task, and is dead or lost its lease.
+    `since` is when it was claimed, by the monotonic clock.
     """
 
     row: GraphTaskRow
@@ -120,6 +128,7 @@ class Claim:
     more: bool = False
     asks_person: bool = False
     taken_over: bool = False
+    since: float = field(default_factory=monotonic, compare=False)
 
     @property
     def fence(self) -> int:
@@ -772,6 +781,7 @@ class Ledger:
         if done is None:
             _late.add(1)
             raise LostTaskError(claim.row.id, late=True)
+        _measure(claim, "input_required" if done[0].questions else "accepted")
         return done[0], _counted(done[1])
 
     def give_up(
@@ -784,6 +794,9 @@ class Ledger:
         result: Mapping[str, JsonValue] | None = None,
     ) -> None:
         """End a task without an accepted report; with `person` it waits for a decision."""
+        state = "input_required" if person else "failed"
+        if reason == "cancelled":
+            state = "cancelled"
 
         def write(writing: WriteTransaction) -> bool:
             row = find_task(writing, claim.row.run, claim.row.id)
@@ -792,9 +805,6 @@ class Ledger:
                 change.event(row.id, "late", {"reason": reason})
                 change.save()
                 return False
-            state = "input_required" if person else "failed"
-            if reason == "cancelled":
-                state = "cancelled"
             change.settle_unended(row, agent=claim.task.agent)
             change.move(
                 row,
@@ -815,6 +825,7 @@ class Ledger:
         if not self.store.write(write):
             _late.add(1)
             raise LostTaskError(claim.row.id, late=True)
+        _measure(claim, state)
 
     def release(self, claim: Claim) -> None:
         """Give a task back that was not finished, as when its runner is stopped: it is ready again.
@@ -945,6 +956,13 @@ class Ledger:
         if row.cancel_requested:
             raise LostTaskError(row.id, late=False)
         return row
+
+
+def _measure(claim: Claim, state: str) -> None:
+    _durations.record(
+        monotonic() - claim.since,
+        {"goop.task.state": state, "gen_ai.agent.name": excerpt(claim.task.agent, 100)},
+    )
 
 
 def _counted(found: Claim | Nothing) -> Claim | Nothing:
