@@ -58,6 +58,7 @@ from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = [
     "LEASE_SECONDS",
+    "LONGEST_WAIT",
     "Claim",
     "Ledger",
     "LostTaskError",
@@ -69,6 +70,9 @@ __all__ = [
 LEASE_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 10.0
 """How long after its lease a task of another host is left alone: its programs end meanwhile."""
+
+LONGEST_WAIT: Final = 0.5
+"""Seconds between two looks for tasks: nobody wakes a runner on another machine."""
 
 KEPT_RUNS: Final = 500
 """Runs that have ended and are kept: a project that runs a graph every hour must not grow on."""
@@ -141,7 +145,7 @@ class Nothing:
     """There is nothing to claim: for how long to wait at most, and the state of the run."""
 
     state: str
-    seconds: float = 0.5
+    seconds: float = LONGEST_WAIT
 
 
 class Ledger:
@@ -388,14 +392,16 @@ class Ledger:
 
     def register(self, runner: ThisProcess) -> None:
         """Add this process to the runners."""
+        self.store.write(lambda writing: _register(writing, runner))
 
-        def write(writing: WriteTransaction) -> None:
-            now = epoch(writing.now())
-            # Runners that crashed never say goodbye.
-            writing.graphs.remove_runners(before=now - _OLD_RUNNERS)
-            writing.graphs.add(RunnerRow(**asdict(runner), seen_at=now))
+    def join(self, id: str, runner: ThisProcess) -> GraphRunRow:
+        """Add this process to the runners, and return the run that it works on."""
 
-        self.store.write(write)
+        def write(writing: WriteTransaction) -> GraphRunRow:
+            _register(writing, runner)
+            return find_run(writing, id)
+
+        return self.store.write(write)
 
     def renew(self, runner: ThisProcess) -> list[str]:
         """Extend the leases of all tasks of this process; return their ids."""
@@ -479,9 +485,8 @@ class Ledger:
                         others = len(first) > 1 or (has_room and rows.first_ready(run.id, limit=1))
                         return replace(claim, more=has_room and bool(others))
 
-        # At least 20 ms, not to ask the database without a pause; at most half a second, as nobody
-        # wakes a runner on another machine.
-        return Nothing(change.run.state, max(0.02, min(0.5, soonest)))
+        # At least 20 ms, not to ask the database without a pause.
+        return Nothing(change.run.state, max(0.02, min(LONGEST_WAIT, soonest)))
 
     def _is_lost(
         self,
@@ -963,6 +968,13 @@ def _measure(claim: Claim, state: str) -> None:
         monotonic() - claim.since,
         {"goop.task.state": state, "gen_ai.agent.name": excerpt(claim.task.agent, 100)},
     )
+
+
+def _register(writing: WriteTransaction, runner: ThisProcess) -> None:
+    now = epoch(writing.now())
+    # Runners that crashed never say goodbye.
+    writing.graphs.remove_runners(before=now - _OLD_RUNNERS)
+    writing.graphs.add(RunnerRow(**asdict(runner), seen_at=now))
 
 
 def _counted(found: Claim | Nothing) -> Claim | Nothing:
