@@ -33,6 +33,7 @@ from goop_mcp.store.graph_rows import (
     GraphRunRow,
     GraphTaskRow,
     GraphWriter,
+    RunningTask,
 )
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.validation.findings import excerpt
@@ -649,7 +650,7 @@ class RunChange:
         self.run = self.run._replace(edges=as_json(edges))
 
 
-def step_of(row: GraphTaskRow) -> GraphStep:
+def step_of(row: GraphTaskRow | RunningTask) -> GraphStep:
     """Return the task or gate of a row."""
     return _read_step(row.kind, row.spec)
 

@@ -51,6 +51,7 @@ from goop_mcp.store.graph_rows import (
     GraphSource,
     GraphTaskRow,
     RunnerRow,
+    RunningTask,
 )
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.validation.findings import excerpt
@@ -448,13 +449,14 @@ class Ledger:
         if run.deadline_at is not None and now > run.deadline_at:
             change.stop_all("deadline")
 
-        running = rows.tasks(run.id, state="running")
-        for row in running:
-            if row.owner == runner.owner or task not in (None, row.id):
-                continue
-
+        running = rows.running_tasks(run.id)
+        for each in running:
             # Its own tasks have their lease renewed by the same process, so they are never lost to
             # it.
+            if each.owner == runner.owner or task not in (None, each.id):
+                continue
+
+            row = find_task(change.writing, run.id, each.id)
             owner = rows.runner(row.owner or "")
             here = owner is not None and bool(owner.boot_id) and owner.boot_id == boot_id()
             if self._is_lost(change, row, owner, here=here):
@@ -1014,7 +1016,7 @@ def _ended(rows: Iterable[GraphAttemptRow]) -> tuple[Attempt, ...]:
 class _Busy:
     """What the running tasks take: their agents' places and the names that exclude others."""
 
-    def __init__(self, running: Iterable[GraphTaskRow], graph: Graph) -> None:
+    def __init__(self, running: Iterable[RunningTask], graph: Graph) -> None:
         self._graph = graph
         self._agents: dict[str, int] = {}
         self._exclusive: set[str] = set()
