@@ -375,8 +375,10 @@ class Ledger:
             change.again(row, notes=None, fresh=fresh)
             for each in change.dependants([task]):
                 dependant = find_task(writing, id, each)
-                # What was left out because of it gets its turn in any case.
-                if downstream or dependant.state == "skipped":
+                # What was left out because of it gets its turn in any case, and a question about
+                # work that is done again is asked again after it.
+                is_question = dependant.kind == "gate" and dependant.state == "input_required"
+                if downstream or dependant.state == "skipped" or is_question:
                     change.again(dependant, notes=None, fresh=fresh)
             change.event(task, "again", {"by": by, "downstream": downstream})
             change.look_again(task)
