@@ -848,7 +848,12 @@ def _why(outcome: Outcome, caller: _Caller) -> tuple[str, str]:
     )
     if errors:
         count = sum(each.verdict is not None for each in outcome.attempts)
-        return because, f"no reply was accepted, of {count}; the last: {errors[0].message}"
+        replies = (
+            "the reply was not accepted"
+            if count == 1
+            else f"none of {count} replies was accepted; the last"
+        )
+        return because, f"{replies}: {errors[0].message}"
     return because, because.replace("_", " ")
 
 
