@@ -139,7 +139,7 @@ def delegate(
         )
     if graph is None or dispatcher != "leases":
         raise WrongCallError(
-            "expected GRAPH, the file to carry out, or --runner-only, which --dispatcher belongs to"
+            "name the file of a graph, or give --runner-only; --dispatcher is for the latter"
         )
 
     try:

@@ -9,7 +9,8 @@ import json
 import math
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from time import monotonic
 from typing import Final
 
 from opentelemetry import metrics
@@ -84,6 +85,12 @@ _late = _meter.create_counter(
 _lost = _meter.create_counter(
     "goop.tasks.lost_leases", unit="{lease}", description="Tasks taken over from their runners."
 )
+_durations = _meter.create_histogram(
+    "goop.tasks.duration",
+    unit="s",
+    description="Time from the claim of a task to its end, or until a person has to decide.",
+    explicit_bucket_boundaries_advisory=(1, 5, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200),
+)
 
 
 class LostTaskError(GoopError):
@@ -107,6 +114,7 @@ class Claim:
     `more`: other tasks of the run may begin as well.
     `asks_person`: a person has to decide about that message; the agent must not be asked.
     `taken_over`: another runner had the task, and is dead or lost its lease.
+    `since` is when it was claimed, by the monotonic clock.
     """
 
     row: GraphTaskRow
@@ -120,6 +128,7 @@ class Claim:
     more: bool = False
     asks_person: bool = False
     taken_over: bool = False
+    since: float = field(default_factory=monotonic, compare=False)
 
     @property
     def fence(self) -> int:
@@ -351,29 +360,35 @@ class Ledger:
 
     def retry(
         self, id: str, task: str, *, by: str, downstream: bool = False, fresh: bool = False
-    ) -> None:
+    ) -> list[str]:
         """Run an ended task again for `by`; `downstream` also what needs it, which is done already.
 
-        `fresh` begins another conversation. Raises RunError for a task that has not ended.
+        Return the ids of all that runs again. `fresh` begins another conversation. Raises RunError
+        for a task that has not ended.
         """
 
-        def write(writing: WriteTransaction) -> None:
+        def write(writing: WriteTransaction) -> list[str]:
             change = self._change(writing, id)
             row = find_task(writing, id, task)
             if row.state not in ENDED and row.state != "input_required":
                 raise RunError(f"{task} is {row.state}; only what has ended is run again")
             change.reopen()
             change.again(row, notes=None, fresh=fresh)
+            again = [task]
             for each in change.dependants([task]):
                 dependant = find_task(writing, id, each)
-                # What was left out because of it gets its turn in any case.
-                if downstream or dependant.state == "skipped":
+                # What was left out because of it gets its turn in any case, and a question about
+                # work that is done again is asked again after it.
+                is_question = dependant.kind == "gate" and dependant.state == "input_required"
+                if downstream or dependant.state == "skipped" or is_question:
                     change.again(dependant, notes=None, fresh=fresh)
+                    again.append(each)
             change.event(task, "again", {"by": by, "downstream": downstream})
             change.look_again(task)
             change.save()
+            return again
 
-        self.store.write(write)
+        return self.store.write(write)
 
     # Runners
 
@@ -772,6 +787,7 @@ class Ledger:
         if done is None:
             _late.add(1)
             raise LostTaskError(claim.row.id, late=True)
+        _measure(claim, "input_required" if done[0].questions else "accepted")
         return done[0], _counted(done[1])
 
     def give_up(
@@ -784,6 +800,9 @@ class Ledger:
         result: Mapping[str, JsonValue] | None = None,
     ) -> None:
         """End a task without an accepted report; with `person` it waits for a decision."""
+        state = "input_required" if person else "failed"
+        if reason == "cancelled":
+            state = "cancelled"
 
         def write(writing: WriteTransaction) -> bool:
             row = find_task(writing, claim.row.run, claim.row.id)
@@ -792,9 +811,6 @@ class Ledger:
                 change.event(row.id, "late", {"reason": reason})
                 change.save()
                 return False
-            state = "input_required" if person else "failed"
-            if reason == "cancelled":
-                state = "cancelled"
             change.settle_unended(row, agent=claim.task.agent)
             change.move(
                 row,
@@ -815,6 +831,7 @@ class Ledger:
         if not self.store.write(write):
             _late.add(1)
             raise LostTaskError(claim.row.id, late=True)
+        _measure(claim, state)
 
     def release(self, claim: Claim) -> None:
         """Give a task back that was not finished, as when its runner is stopped: it is ready again.
@@ -945,6 +962,13 @@ class Ledger:
         if row.cancel_requested:
             raise LostTaskError(row.id, late=False)
         return row
+
+
+def _measure(claim: Claim, state: str) -> None:
+    _durations.record(
+        monotonic() - claim.since,
+        {"goop.task.state": state, "gen_ai.agent.name": excerpt(claim.task.agent, 100)},
+    )
 
 
 def _counted(found: Claim | Nothing) -> Claim | Nothing:
