@@ -150,7 +150,10 @@ class RunChange:
         options = json.loads(self.run.options)
         # Otherwise it would be cancelled again as soon as its tasks have ended.
         options.pop("cancelled", None)
+        was = self.run.state
         self.run = self.run._replace(state="running", ended_at=None, options=as_json(options))
+        if was != "running":
+            self.event(None, "run", {"state": "running"})
 
     def add_steps(self, steps: Sequence[GraphStep], was: Mapping[str, GraphTaskRow]) -> None:
         """Add steps of the graph, and let those begin that need nothing else.

@@ -365,29 +365,35 @@ class Ledger:
 
     def retry(
         self, id: str, task: str, *, by: str, downstream: bool = False, fresh: bool = False
-    ) -> None:
+    ) -> list[str]:
         """Run an ended task again for `by`; `downstream` also what needs it, which is done already.
 
-        `fresh` begins another conversation. Raises RunError for a task that has not ended.
+        Return the ids of all that runs again. `fresh` begins another conversation. Raises RunError
+        for a task that has not ended.
         """
 
-        def write(writing: WriteTransaction) -> None:
+        def write(writing: WriteTransaction) -> list[str]:
             change = self._change(writing, id)
             row = find_task(writing, id, task)
             if row.state not in ENDED and row.state != "input_required":
                 raise RunError(f"{task} is {row.state}; only what has ended is run again")
             change.reopen()
             change.again(row, notes=None, fresh=fresh)
+            again = [task]
             for each in change.dependants([task]):
                 dependant = find_task(writing, id, each)
-                # What was left out because of it gets its turn in any case.
-                if downstream or dependant.state == "skipped":
+                # What was left out because of it gets its turn in any case, and a question about
+                # work that is done again is asked again after it.
+                is_question = dependant.kind == "gate" and dependant.state == "input_required"
+                if downstream or dependant.state == "skipped" or is_question:
                     change.again(dependant, notes=None, fresh=fresh)
+                    again.append(each)
             change.event(task, "again", {"by": by, "downstream": downstream})
             change.look_again(task)
             change.save()
+            return again
 
-        self.store.write(write)
+        return self.store.write(write)
 
     # Runners
 

@@ -62,6 +62,7 @@ from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = [
+    "CountOutcome",
     "GraphOutcome",
     "RecordReport",
     "ReplyJudge",
@@ -111,6 +112,10 @@ class TaskReply:
     start: Evidence | None = None
     session: AgentSession | None = None
     whole_session: bool = True
+
+
+CountOutcome = Callable[[str, Outcome], None]
+"""Takes the name of an agent and how its call for a task ended, for statistics."""
 
 
 class ReplyJudge(Protocol):
@@ -255,7 +260,7 @@ class Runner:
     `home` is the folder for worktrees, below the user's state folder if it is None. `parallel`
     bounds the tasks of this runner; a limiter, those of all runners that share it. `record` puts
     accepted reports into the project, and `judge` verifies what replies claim before that; without
-    one, only their text is judged.
+    one, only their text is judged. `count` is called in a thread for each task that ended.
     """
 
     def __init__(
@@ -268,6 +273,7 @@ class Runner:
         on_event: OnEvent | None = None,
         record: RecordReport | None = None,
         judge: ReplyJudge | None = None,
+        count: CountOutcome | None = None,
         parallel: int | anyio.CapacityLimiter | None = None,
         home: Path | None = None,
     ) -> None:
@@ -275,7 +281,7 @@ class Runner:
         self._ledger, self._run, self._makers = ledger, run, makers
         self._project, self._home = project, home
         self._places = anyio.CapacityLimiter(parallel) if isinstance(parallel, int) else parallel
-        self._on_event, self._record, self._judge = on_event, record, judge
+        self._on_event, self._record, self._judge, self._count = on_event, record, judge, count
         self._loops: dict[str, tuple[Claim, RetryLoop]] = {}
         self._busy: set[str] = set()
         # Of the run, as the newest claim found it.
@@ -591,6 +597,7 @@ class Runner:
             )
             # Written with the acceptance; a second time would be an attempt too many.
             caller.answered = None
+            await self._count_outcome(claim, outcome)
             await self._record_reports(claim.row.id)
             return done if isinstance(done, Claim | Nothing) else None
 
@@ -605,7 +612,17 @@ class Runner:
                 return None
             reason = "deadline" if row.reason == "deadline" else "cancelled"
         await self._give_up(claim, reason, message, person=reason == "interrupted")
+        await self._count_outcome(claim, outcome)
         return None
+
+    async def _count_outcome(self, claim: Claim, outcome: Outcome) -> None:
+        if self._count is None:
+            return
+        try:
+            await anyio.to_thread.run_sync(self._count, claim.task.agent, outcome)
+        except GoopError as error:
+            # Statistics must not end a run.
+            _logger.warning("the attempts of %s could not be counted: %s", claim.row.id, error)
 
     async def _record_reports(self, task: str | None = None) -> None:
         """Record the accepted report of `task`, or all that were not; what fails is noted.
@@ -845,7 +862,12 @@ def _why(outcome: Outcome, caller: _Caller) -> tuple[str, str]:
     )
     if errors:
         count = sum(each.verdict is not None for each in outcome.attempts)
-        return because, f"no reply was accepted, of {count}; the last: {errors[0].message}"
+        replies = (
+            "the reply was not accepted"
+            if count == 1
+            else f"none of {count} replies was accepted; the last"
+        )
+        return because, f"{replies}: {errors[0].message}"
     return because, because.replace("_", " ")
 
 
