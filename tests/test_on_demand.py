@@ -56,6 +56,14 @@ def test_a_check_loads_no_network_client() -> None:
     assert ended.stdout == "\n"
 
 
+def test_the_package_itself_loads_nothing_but_how_it_loads_the_rest() -> None:
+    script = "import sys, goop_mcp; print(*sorted(each for each in sys.modules if 'goop' in each))"
+    ended = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    assert ended.stdout.split() == ["goop_mcp", "goop_mcp.errors", "goop_mcp.on_demand"]
+
+
 def test_a_module_that_is_not_named_is_not_there() -> None:
     with pytest.raises(
         AttributeError, match=r"module 'goop_mcp\.memory' has no attribute 'savings'"

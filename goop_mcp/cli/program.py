@@ -19,7 +19,7 @@ COMMANDS: Final = {
     "handoff": "Build what one agent hands to another, or a session to the next.",
     "template": "Fill in a prompt for a common task.",
     "delegate": "Have agents carry out a graph of tasks.",
-    "runs": "See and steer the runs of graphs.",
+    "runs": "List and steer what `delegate` runs.",
     "project": "Take a project through its phases and rounds.",
     "status": "Print the status of the project.",
     "ui": "See and steer the work in a browser.",

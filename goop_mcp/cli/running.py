@@ -20,12 +20,14 @@ from goop_mcp.delegation.agents import agent_makers, commands_of
 from goop_mcp.delegation.dispatch import Dispatcher, LeaseDispatcher, RunnerMaker
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger
-from goop_mcp.delegation.runner import Runner
+from goop_mcp.delegation.runner import CountOutcome, Runner
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.trusting import is_trusted_graph, trust_graph
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.recording.state_folder import state_folder
+from goop_mcp.retry.attempts import Outcome
 from goop_mcp.server.telemetry_export import start_exporting
+from goop_mcp.services.record_attempts import record_attempts
 from goop_mcp.services.runs import read_view, record_task
 from goop_mcp.services.task_replies import TaskJudge
 from goop_mcp.settings import Settings
@@ -86,6 +88,7 @@ def may_run(graph: Graph, project: Path, *, trust: tuple[str, ...] = ()) -> bool
 
     show("".join(["This graph runs:\n", *(f"  {each}\n" for each in words)]))
     if not click.confirm("Do you trust it?", default=False):
+        complain("nothing was run")
         return False
     trust_graph(graph, project)
     return True
@@ -122,12 +125,14 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
                 on_event=on_event,
                 record=_recorder(application),
                 judge=judge_of(application),
+                count=_counter(application),
                 parallel=parallel,
             )
             interrupted = _run_exported(runner.run, runner.stop)
 
         final = read_view(application.store, run)
 
+    by_hand = {agent.name for agent in final.graph.agents if agent.by_hand}
     if form == "text":
         show("\n" if terminal_width() is None else "")
         show_run_lines(final)
@@ -135,6 +140,8 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
         for task in final.waiting_for:
             answers = "|".join(task.answers or ("retry", "accept", "fail"))
             show(f"\n{task.message}\n  goop-mcp runs answer {final.id} {task.id} {answers}\n")
+            if task.agent in by_hand:
+                show(f"  goop-mcp runs finish {final.id} {task.id} REPORT_FILE\n")
         if final.waiting_for:
             show(f"then: goop-mcp runs resume {final.id}\n")
 
@@ -184,6 +191,7 @@ def run_all_here(
             on_event=show_event,
             record=_recorder(application),
             judge=judge_of(application),
+            count=_counter(application),
         )
         worker: Dispatcher = LeaseDispatcher(maker)
         if by_queue and url is not None:
@@ -211,6 +219,17 @@ def _recorder(application: AppContext) -> Callable[[GraphTaskRow], int] | None:
         return record_task(context, row, rules=application.rules, now=written(utc_now()))
 
     return record
+
+
+def _counter(application: AppContext) -> CountOutcome | None:
+    """Return what adds the attempts of tasks to the project's statistics, None outside of one."""
+    if not _is_project(application):
+        return None
+
+    def count(agent: str, outcome: Outcome) -> None:
+        record_attempts(application.store, outcome, agent=agent)
+
+    return count
 
 
 def judge_of(application: AppContext) -> TaskJudge | None:

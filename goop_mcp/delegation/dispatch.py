@@ -18,7 +18,14 @@ from goop_mcp.delegation.agents import agent_makers
 from goop_mcp.delegation.changes import find_task
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.ledger import Ledger, RunError
-from goop_mcp.delegation.runner import OnEvent, RecordReport, ReplyJudge, Runner, TaskOutcome
+from goop_mcp.delegation.runner import (
+    CountOutcome,
+    OnEvent,
+    RecordReport,
+    ReplyJudge,
+    Runner,
+    TaskOutcome,
+)
 from goop_mcp.delegation.states import ENDED
 from goop_mcp.errors import GoopError, StoreError
 from goop_mcp.retry.replies import Agent
@@ -56,11 +63,12 @@ class RunnerMaker:
         on_event: OnEvent | None = None,
         record: RecordReport | None = None,
         judge: ReplyJudge | None = None,
+        count: CountOutcome | None = None,
     ) -> None:
         self.ledger = ledger
         self._project, self._may_run, self._agents = project, may_run, agents or {}
         self._limiter, self._on_event = limiter, on_event
-        self._record, self._judge = record, judge
+        self._record, self._judge, self._count = record, judge, count
         self._refused: dict[tuple[str, str], str] = {}
 
     def make(self, run: GraphRunRow) -> Runner | None:
@@ -92,6 +100,7 @@ class RunnerMaker:
             on_event=on_event,
             record=self._record,
             judge=self._judge,
+            count=self._count,
         )
 
     def _warn(self, run: GraphRunRow, why: str) -> None:

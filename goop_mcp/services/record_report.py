@@ -63,11 +63,15 @@ Status = Literal["recorded", "duplicate", "rejected", "no_report"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """Where a report was judged, for statistics; `number` and `ended` are those of NewJudgement."""
+    """Where a report was judged, for statistics; `number` and `ended` are those of NewJudgement.
+
+    `counts` is False where its attempts are recorded, which count by themselves.
+    """
 
     surface: Surface
     number: int | None = None
     ended: str | None = None
+    counts: bool = True
 
 
 JUDGED_BY_TOOL: Final = Judged(surface="record_report")
@@ -286,7 +290,9 @@ def _not_recorded(
             surface=judged.surface,
             judgement=(
                 lambda decided: (
-                    _judgement(decided, context, judged, now=now) if status == "rejected" else None
+                    _judgement(decided, context, judged, now=now)
+                    if status == "rejected" and judged.counts
+                    else None
                 )
             ),
         )
@@ -365,7 +371,8 @@ class _Recording:
         )
         kept = {key: value for key, value in decision.to_dict().items() if key != "verdict"}
         stored = writing.add_report(replace(row, decision=_json(kept)))
-        writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
+        if self.judged.counts:
+            writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
         # After the round was closed a report is kept and shown, and decides nothing any more.
         late = None if snapshot.round.is_open else snapshot.round
         chronicle, log = self._show_entries(writing, late)

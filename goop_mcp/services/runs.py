@@ -22,7 +22,7 @@ from goop_mcp.messages import notice, table
 from goop_mcp.protocols import validate
 from goop_mcp.routing import RoutingContext
 from goop_mcp.services.project_context import ProjectContext
-from goop_mcp.services.record_report import record_report
+from goop_mcp.services.record_report import Judged, record_report
 from goop_mcp.store.graph_rows import GraphEventRow, GraphRunRow, GraphTaskRow
 from goop_mcp.store.interface import ReadTransaction, Store
 from goop_mcp.validation.rules import Rule
@@ -171,9 +171,9 @@ def cancel(store: Store, run: str, task: str | None = None, *, by: str) -> list[
 
 def retry(
     store: Store, run: str, task: str, *, by: str, downstream: bool = False, fresh: bool = False
-) -> None:
+) -> list[str]:
     """Let a task that has ended run again; see `Ledger.retry`. Raises RunError."""
-    Ledger(store).retry(run, task, by=by, downstream=downstream, fresh=fresh)
+    return Ledger(store).retry(run, task, by=by, downstream=downstream, fresh=fresh)
 
 
 def read_events(store: Store, id: str, *, after: int = 0) -> Iterator[GraphEventRow]:
@@ -297,6 +297,8 @@ def record_task(
         context,
         protocol=result.get("protocol") or "auto",
         check_workspace=not isinstance(step, GraphTask) or step.workspace == "project",
+        # Of an agent the attempts are counted as its task ends; a person's task is never claimed.
+        judged=Judged(surface="record_report", counts=not row.fence),
         rules=rules,
         now=now,
     )

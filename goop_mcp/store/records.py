@@ -35,6 +35,7 @@ __all__ = [
     "NewReport",
     "Operator",
     "Projection",
+    "Record",
     "RetireReason",
     "Round",
     "RoundOutcome",
@@ -104,7 +105,9 @@ _NOT_SHOWN: Final = frozenset(
 )
 
 
-class _Record(DataStruct, frozen=True):
+class Record(DataStruct, frozen=True):
+    """What a row holds; its `repr` leaves out long texts and what agents wrote."""
+
     def __repr__(self) -> str:
         shown = [
             f"{name}={getattr(self, name)!r}"
@@ -114,7 +117,7 @@ class _Record(DataStruct, frozen=True):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-class NewMemory(_Record, frozen=True, kw_only=True):
+class NewMemory(Record, frozen=True, kw_only=True):
     """A memory to be added, already redacted and within the limits.
 
     `uid` identifies it across databases. `idempotency_key` and `fingerprint` (of normalised title
@@ -139,7 +142,7 @@ class NewMemory(_Record, frozen=True, kw_only=True):
     sketches: tuple[int, ...] = ()
 
 
-class StoredMemory(_Record, frozen=True, kw_only=True):
+class StoredMemory(Record, frozen=True, kw_only=True):
     """A memory as stored in the database.
 
     A forgotten memory keeps id, uid, type and times; its texts are empty.
@@ -164,7 +167,7 @@ class StoredMemory(_Record, frozen=True, kw_only=True):
     forgotten_at: str | None = None
 
 
-class MemoryWords(_Record, frozen=True):
+class MemoryWords(Record, frozen=True):
     """The text of a memory, without its other fields."""
 
     id: int
@@ -173,7 +176,7 @@ class MemoryWords(_Record, frozen=True):
     content: str
 
 
-class MemoryFilter(_Record, frozen=True, kw_only=True):
+class MemoryFilter(Record, frozen=True, kw_only=True):
     """Which memories count.
 
     Empty means no restriction; a memory needs at least one of `concepts`, regardless of case.
@@ -184,7 +187,7 @@ class MemoryFilter(_Record, frozen=True, kw_only=True):
     min_importance: float = 0.0
 
 
-class SearchHit(_Record, frozen=True):
+class SearchHit(Record, frozen=True):
     """The id and revision of a memory that was found, and its score.
 
     The more and the rarer the words that it has, the higher is the score. Those of one transaction
@@ -196,7 +199,7 @@ class SearchHit(_Record, frozen=True):
     score: float
 
 
-class NewReport(_Record, frozen=True, kw_only=True):
+class NewReport(Record, frozen=True, kw_only=True):
     """An accepted envelope to be recorded, already redacted.
 
     `envelope`, `verdict` and `decision` are JSON. `round` is the number of the round it belongs to.
@@ -227,7 +230,7 @@ class StoredReport(NewReport, frozen=True, kw_only=True):
     retired: RetireReason | None = None
 
 
-class Round(_Record, frozen=True, kw_only=True):
+class Round(Record, frozen=True, kw_only=True):
     """A round of a project: the work from one plan to its acceptance.
 
     A project without any row is in round 1, which is open since its beginning: `opened_at` is None
@@ -251,7 +254,7 @@ class Round(_Record, frozen=True, kw_only=True):
         return self.closed_at is None
 
 
-class NewEvent(_Record, frozen=True, kw_only=True):
+class NewEvent(Record, frozen=True, kw_only=True):
     """An event for the append-only chronicle.
 
     `kind` is report, decision, handoff, transition or similar; `author` an agent's name or "human".
@@ -273,7 +276,7 @@ class Event(NewEvent, frozen=True, kw_only=True):
     revision: int
 
 
-class Projection(_Record, frozen=True, kw_only=True):
+class Projection(Record, frozen=True, kw_only=True):
     """What goop-mcp last wrote to a file of the project.
 
     `path` is relative to the project, with `/`. `sha256` is of the bytes known to be on disk, None
@@ -287,7 +290,7 @@ class Projection(_Record, frozen=True, kw_only=True):
     pending_sha256: str | None = None
 
 
-class NewAttempt(_Record, frozen=True, kw_only=True):
+class NewAttempt(Record, frozen=True, kw_only=True):
     """One message to an agent and how its reply was judged, for statistics.
 
     `call_id` is the same for the attempts of one call, which `number` counts from 1. `way` is the
@@ -322,7 +325,7 @@ class StoredAttempt(NewAttempt, frozen=True, kw_only=True):
     id: int
 
 
-class NewJudgement(_Record, frozen=True, kw_only=True):
+class NewJudgement(Record, frozen=True, kw_only=True):
     """A reply or prompt that was judged where no attempts are recorded, for statistics.
 
     `surface` is where: the tool record_report, a host's hook, or the gate before a spawn, which
@@ -343,7 +346,7 @@ class NewJudgement(_Record, frozen=True, kw_only=True):
     ended: str | None = None
 
 
-class NewConfirmation(_Record, frozen=True, kw_only=True):
+class NewConfirmation(Record, frozen=True, kw_only=True):
     """A step that waits for the answer of a person.
 
     `arguments` are those of the step, a JSON object. `subject` is a digest or number of what is to
@@ -376,7 +379,7 @@ class Confirmation(NewConfirmation, frozen=True, kw_only=True):
     answered_at: str | None = None
 
 
-class NewKeptDocument(_Record, frozen=True, kw_only=True):
+class NewKeptDocument(Record, frozen=True, kw_only=True):
     """The text of a people's document as it was when a step judged it, with its SHA-256."""
 
     name: str
@@ -394,7 +397,7 @@ class KeptDocument(NewKeptDocument, frozen=True, kw_only=True):
     revision: int
 
 
-class NewKeptReply(_Record, frozen=True, kw_only=True):
+class NewKeptReply(Record, frozen=True, kw_only=True):
     """The last reply of an agent, redacted.
 
     `agent` is its name, `agent_key` distinguishes those of one name that work at the same time.
@@ -414,7 +417,7 @@ class KeptReply(NewKeptReply, frozen=True, kw_only=True):
     id: int
 
 
-class NewKeptRun(_Record, frozen=True, kw_only=True):
+class NewKeptRun(Record, frozen=True, kw_only=True):
     """A recorded run of a check.
 
     `run` is its id, such as "r-7f3a91c204be", and `name` that of the check. `content` is the run as

@@ -4,36 +4,12 @@ SQLite cuts text at NUL, PostgreSQL rejects it, and no engine stores a lone surr
 """
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.records import (
-    NewAttempt,
-    NewConfirmation,
-    NewEvent,
-    NewJudgement,
-    NewKeptDocument,
-    NewKeptReply,
-    NewKeptRun,
-    NewMemory,
-    NewReport,
-    Projection,
-    Round,
-)
+from goop_mcp.store.records import Record
 
 __all__ = ["refuse_unstorable", "refuse_unstorable_text", "storable_text"]
 
 
-def refuse_unstorable(
-    record: NewMemory
-    | NewReport
-    | NewEvent
-    | NewAttempt
-    | NewJudgement
-    | Projection
-    | Round
-    | NewConfirmation
-    | NewKeptDocument
-    | NewKeptReply
-    | NewKeptRun,
-) -> None:
+def refuse_unstorable(record: Record) -> None:
     """Raise StoreError when a text of `record` holds NUL or a lone surrogate."""
     for name in record.__struct_fields__:
         value = getattr(record, name)
@@ -46,6 +22,10 @@ def refuse_unstorable_text(text: str, *, name: str) -> None:
     """Raise StoreError when `text` holds NUL or a lone surrogate; the error calls it `name`."""
     if "\0" in text:
         raise StoreError(f"{name} holds the character NUL, which no database keeps; remove it")
+
+    # Nearly every text is, and holds no half of a character then.
+    if text.isascii():
+        return
 
     try:
         text.encode()

@@ -241,7 +241,7 @@ def test_infos_are_counted_and_shown_only_with_verbose() -> None:
     without_memory = re.sub(r"(?s)  <memory.*?</memory>\n", "", text).encode()
     short, long = run("check", stdin=without_memory), run("check", "-v", stdin=without_memory)
 
-    assert "1 info (-v)" in short.out
+    assert "1 info (-v shows them)" in short.out
     assert ": info: " not in short.out
     assert ": info: " in long.out
     assert "(-v)" not in long.out

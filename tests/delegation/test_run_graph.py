@@ -13,6 +13,7 @@ from goop_mcp.delegation.graph import (
 )
 from goop_mcp.delegation.ledger import Ledger, RunError
 from goop_mcp.delegation.runner import GraphOutcome, resume, run_graph
+from goop_mcp.services.runs import read_view
 from goop_mcp.store.interface import Store
 from tests.delegation.graphs import Team, login
 from tests.delegation.reports import report
@@ -52,6 +53,36 @@ def test_a_run_waits_for_a_person_and_goes_on_without_asking_again(
         # Only the task after the gate was asked.
         assert team.asked[asked:] == ["Test it"]
         assert team.asked[0] == "Plan login"
+
+    anyio.run(play)
+
+
+def test_a_gate_waits_while_the_task_before_it_is_done_again(store: Store, tmp_path: Path) -> None:
+    async def play() -> None:
+        done = await run_graph(
+            login(), store=store, agents={"team": Team()}, input={"goal": "x"}, project=tmp_path
+        )
+        ledger = Ledger(store)
+        assert done.waiting_for == ("ship",)
+        ledger.retry(done.id, "api", by="Kim")
+        with pytest.raises(RunError, match="ship"):
+            ledger.answer(done.id, "ship", "yes", by="Kim")
+        again = await resume(store, done.id, agents={"team": Team()}, project=tmp_path)
+        assert again.waiting_for == ("ship",)
+
+    anyio.run(play)
+
+
+def test_a_run_that_is_reopened_is_shown_as_running(store: Store, tmp_path: Path) -> None:
+    async def play() -> None:
+        done = await run_graph(
+            login(), store=store, agents={"team": Team()}, input={"goal": "x"}, project=tmp_path
+        )
+        ledger = Ledger(store)
+        ledger.cancel(done.id, by="Kim")
+        assert read_view(store, done.id).state == ledger.run(done.id).state == "cancelled"
+        ledger.retry(done.id, "api", by="Kim")
+        assert read_view(store, done.id).state == ledger.run(done.id).state == "running"
 
     anyio.run(play)
 

@@ -17,6 +17,7 @@ import pytest
 from goop_mcp.delegation import Graph
 from goop_mcp.store.interface import WriteTransaction
 from tests.cli.running import PROGRAM, Ended, environment, run, run_on_terminal
+from tests.delegation.reports import report
 from tests.delegation.runners import Place
 from tests.delegation.team import write_team
 from tests.delegation.test_agents import is_alive
@@ -419,7 +420,9 @@ def recorded(goop: Call) -> list[int]:
     return sorted(each["report"] for each in listed["reports"])
 
 
-def test_accepted_reports_are_recorded_in_the_round_once(goop: Call, project: Path) -> None:
+def test_accepted_reports_are_recorded_in_the_round_once(
+    goop: Call, project: Path, state: dict[str, str]
+) -> None:
     assert goop("init").code == 0
     graph = project / "small.toml"
     graph.write_text(SMALL.format(python=json.dumps(sys.executable)))
@@ -433,7 +436,7 @@ def test_accepted_reports_are_recorded_in_the_round_once(goop: Call, project: Pa
 
     # The runner may be killed between the end of a task and its record: the next one records it.
     run_id = events[0]["run"]
-    with Place(project, None) as place:
+    with Place(project, state.get("GOOP_DATABASE_URL")) as place:
 
         def forget(writing: WriteTransaction) -> None:
             row = writing.graphs.task(run_id, "api")
@@ -446,3 +449,25 @@ def test_accepted_reports_are_recorded_in_the_round_once(goop: Call, project: Pa
     again = [json.loads(line) for line in goop("runs", "export", run_id).out.splitlines()]
     assert again[-1]["what"] == "recorded"
     assert again[-1]["data"]["report"] in numbers
+
+
+def test_each_reply_of_a_run_counts_once_in_the_statistics(goop: Call, project: Path) -> None:
+    assert goop("init").code == 0
+    (project / "worker.py").write_text(
+        "import sys\nfrom pathlib import Path\n"
+        "asked = Path('asked')\n"
+        "asked.write_text(asked.read_text() + 'x' if asked.exists() else 'x')\n"
+        f"print({report()!r} if 'Build' in sys.stdin.read() and len(asked.read_text()) > 1"
+        " else 'done')\n"
+    )
+    graph = project / "small.toml"
+    graph.write_text(SMALL.format(python=json.dumps(sys.executable)))
+    ended = goop("delegate", "small.toml", "--trust", Graph.load(graph).digest)
+    assert ended.code == 1, ended
+
+    counted = json.loads(goop("stats", "--format", "json").out)
+    replies = counted["replies"]
+    # The first task is accepted at the second attempt, the other one never, in three.
+    assert (replies["accepted"], replies["rejected"]) == (1, 4)
+    assert counted["retries"]["calls"] == 2
+    assert [each["agent"] for each in counted["by_agent"]] == ["worker"]

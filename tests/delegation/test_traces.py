@@ -16,7 +16,7 @@ from goop_mcp.delegation.processes import this_process
 from goop_mcp.delegation.runner import resume
 from tests.delegation.reports import report
 from tests.delegation.runners import Place
-from tests.telemetry import EXPORTER, set_up, sums
+from tests.telemetry import EXPORTER, points, set_up, sums
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +92,26 @@ async def test_a_run_is_part_of_the_trace_in_which_it_was_created(
     context = outside.get_span_context()
     assert {trace_of(each) for each in spans("invoke_workflow")} == {context.trace_id}
     assert {parent_of(each) for each in spans("invoke_workflow")} == {context.span_id}
+
+
+async def test_how_long_tasks_took_is_measured_by_the_state_they_came_to(
+    any_place: Place, tmp_path: Path
+) -> None:
+    before = points("goop.tasks.duration")
+    done = await played(any_place, tmp_path)
+    ledger = any_place.ledger
+    ledger.retry(done.id, "b", by="Kim")
+    claim = ledger.claim(done.id, this_process())
+    assert isinstance(claim, Claim)
+    ledger.give_up(claim, reason="agent_error", message="the program is gone")
+
+    agent = ("gen_ai.agent.name", "worker")
+    counts = {
+        state: points("goop.tasks.duration").get(key, 0) - before.get(key, 0)
+        for state in ("accepted", "failed")
+        for key in [frozenset({("goop.task.state", state), agent})]
+    }
+    assert counts == {"accepted": 2, "failed": 1}
 
 
 def test_lost_leases_and_late_answers_are_counted(any_place: Place) -> None:

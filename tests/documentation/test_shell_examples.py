@@ -113,7 +113,7 @@ def test_the_commands_of_the_readme_end_as_it_says(reader: Reader) -> None:
 
     assert ended == {
         "goop-mcp check replies/": 1,
-        "goop-mcp check --workspace reply.md": 1,
+        "goop-mcp check reply.md --workspace": 1,
         "goop-mcp repair --diff replies/": 1,
         "goop-mcp route reply.md": 1,
         "goop-mcp handoff session --write": 0,

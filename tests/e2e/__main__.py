@@ -19,7 +19,8 @@ _INSIDE = 'ip link set lo up && exec "$@"'
 def main(arguments: Sequence[str]) -> int:
     """Install what is missing, run pytest with `arguments`, and return the exit code."""
     for client in CLIENTS:
-        print(client.missing_reason() or f"{client.package}@{client.version} is there", flush=True)
+        doing = "using" if client.missing_reason() is None else "installing"
+        print(f"{doing} {client.package}@{client.version}", flush=True)
         client.install()
 
     command = [*_without_network(), sys.executable, *_PYTEST, *arguments]

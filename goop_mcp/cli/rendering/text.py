@@ -96,5 +96,5 @@ def _summary(name: str, verdict: Verdict, detail: Detail) -> str:
 def _counts(numbers: dict[Severity, int], detail: Detail) -> list[str]:
     counts = [counted(number, each.value) for each, number in numbers.items() if number]
     if detail != "verbose" and numbers[Severity.INFO]:
-        counts[-1] += " (-v)"
+        counts[-1] += " (-v shows them)"
     return counts

@@ -1,6 +1,7 @@
 """What a Factory reply says is true of the project (F-15)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from goop_mcp.protocols.factory.model import Reply, Status
 from goop_mcp.validation.claims import NO_CLAIMS, CheckClaim, Claims, FileClaim, run_named_in
@@ -9,13 +10,51 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.json_strings import escape_pointer
 from goop_mcp.validation.rules import Problem
 
-__all__ = ["claims_of", "passed_state", "unchecked_files"]
+__all__ = [
+    "CHECK_TEXTS",
+    "PASSED",
+    "added_checks",
+    "claims_of",
+    "passed_state",
+    "unchecked_files",
+]
 
 # The schema has no place for checks, so agents add one of these.
 _LISTS = ("checks", "verification", "validation", "tests", "quality_gates")
-_TEXTS = ("evidence", "details", "output", "result", "message", "text", "summary")
-_PASSED = frozenset({"pass", "passed", "success", "ok"})
+CHECK_TEXTS: Final = (
+    "evidence",
+    "details",
+    "output",
+    "result",
+    "message",
+    "text",
+    "summary",
+)
+"""The fields of such a check in which its result is described."""
+
+PASSED: Final = frozenset({"pass", "passed", "success", "ok"})
+"""Its states that mean that it passed, in small letters."""
+
 _FAILED = frozenset({"fail", "failed", "failure", "error"})
+
+
+def added_checks(reply: Reply) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield the checks that agents add to the fields of the schema, in a list or as an object.
+
+    Each comes with its name, or that of what it stands in, and the pointer to it.
+    """
+    for name in _LISTS if reply.extensions else ():
+        listed = reply.extensions.get(name)
+        named = (
+            listed.items()
+            if isinstance(listed, dict)
+            else enumerate(listed if isinstance(listed, list) else ())
+        )
+        for key, check in named:
+            if isinstance(check, Mapping):
+                title = check.get("name", key)
+                pointer = f"/{name}/{escape_pointer(str(key))}"
+                yield title if isinstance(title, str) else name, pointer, check
 
 
 def claims_of(reply: Reply) -> Claims:
@@ -26,32 +65,23 @@ def claims_of(reply: Reply) -> Claims:
     if reply.partial:
         return NO_CLAIMS
 
-    # The checks that agents add to the fields of the schema, in a list or as an object.
     checks: list[CheckClaim] = []
-    for name in _LISTS if reply.extensions else ():
-        listed = reply.extensions.get(name)
-        named = (
-            listed.items()
-            if isinstance(listed, dict)
-            else enumerate(listed if isinstance(listed, list) else ())
-        )
-        for key, check in named:
-            if not isinstance(check, Mapping) or (passed := passed_state(check)) is None:
-                continue
+    for name, pointer, check in added_checks(reply):
+        if (passed := passed_state(check)) is None:
+            continue
 
-            title = check.get("name", key)
-            texts = [each for field in _TEXTS if isinstance(each := check.get(field), str)]
-            text, run = "\n".join(texts), check.get("run")
-            checks.append(
-                CheckClaim(
-                    name=title if isinstance(title, str) else name,
-                    passed=passed,
-                    text=text,
-                    where=f"/{name}/{escape_pointer(str(key))}",
-                    # Agents that know no such field name the recorded run in the text of the check.
-                    run=run if isinstance(run, str) else run_named_in(text),
-                )
+        texts = [each for field in CHECK_TEXTS if isinstance(each := check.get(field), str)]
+        text, run = "\n".join(texts), check.get("run")
+        checks.append(
+            CheckClaim(
+                name=name,
+                passed=passed,
+                text=text,
+                where=pointer,
+                # Agents that know no such field name the recorded run in the text of the check.
+                run=run if isinstance(run, str) else run_named_in(text),
             )
+        )
 
     return Claims(
         files=tuple(
@@ -78,7 +108,7 @@ def passed_state(check: Mapping[str, object]) -> bool | None:
         return passed
     if not isinstance(status, str):
         return None
-    return True if status.lower() in _PASSED else False if status.lower() in _FAILED else None
+    return True if status.lower() in PASSED else False if status.lower() in _FAILED else None
 
 
 def unchecked_files(reply: Reply, expected: Expectations) -> list[Problem]:

@@ -41,6 +41,7 @@ from goop_mcp.store.records import (
     NewMemory,
     NewReport,
     Projection,
+    Record,
     RetireReason,
     Round,
     StoredAttempt,
@@ -339,15 +340,7 @@ class PostgresWriteTransaction(PostgresReadTransaction, RoundWriter):
     def _insert(
         self,
         statement: SQL | Composed,
-        new: NewMemory
-        | NewReport
-        | NewEvent
-        | NewAttempt
-        | NewJudgement
-        | NewConfirmation
-        | NewKeptDocument
-        | NewKeptReply
-        | NewKeptRun,
+        new: Record,
         *,
         id_name: str,
         **made: object,

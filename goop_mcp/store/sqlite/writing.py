@@ -30,6 +30,7 @@ from goop_mcp.store.records import (
     NewMemory,
     NewReport,
     Projection,
+    Record,
     RetireReason,
     Round,
     StoredAttempt,
@@ -400,18 +401,6 @@ def _sketch_rows(id: int, sketches: tuple[int, ...]) -> list[tuple[int, int]]:
     return [(sketch, id) for sketch in sketches]
 
 
-def _values_of(
-    record: NewMemory
-    | NewReport
-    | NewEvent
-    | NewAttempt
-    | NewJudgement
-    | Projection
-    | Round
-    | NewConfirmation
-    | NewKeptDocument
-    | NewKeptReply
-    | NewKeptRun,
-) -> dict[str, Any]:
+def _values_of(record: Record) -> dict[str, Any]:
     """Return the fields without copying them, unlike `dataclasses.asdict`, which is slow."""
     return {name: getattr(record, name) for name in record.__dataclass_fields__}

@@ -1,13 +1,13 @@
 """Rules about contradictory replies (D-93): success with an error, questions or failed checks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from goop_mcp.protocols.factory.claims import CHECK_TEXTS, PASSED, added_checks
 from goop_mcp.protocols.factory.model import CriticVerdict, Reply, Status
 from goop_mcp.validation.check_texts import judge_claim, summary_failure
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_samples import FACTORY_REPLY
-from goop_mcp.validation.json_strings import escape_pointer
 from goop_mcp.validation.rules import Example, Problem, RuleList
 
 __all__ = ["CONTRADICTION_RULES"]
@@ -15,9 +15,6 @@ __all__ = ["CONTRADICTION_RULES"]
 _SUMMARY = '"summary": "Designed a data pipeline with four agents",'
 _METRICS = ("tests_failed", "failed_tests", "test_failures", "tests_failing")
 _FAILURES = frozenset(_METRICS)
-_LISTS = ("checks", "verification", "validation", "tests", "quality_gates")
-_TEXTS = ("evidence", "details", "output", "result", "message", "text", "summary")
-_PASSED = frozenset({"pass", "passed", "success", "ok"})
 _ANSWERED = ("answer", "answered", "resolution", "resolved")
 
 
@@ -29,25 +26,13 @@ def _contradiction(what: str, path: str, found: str) -> Hit:
 
 def _passed_checks(reply: Reply) -> Iterator[tuple[str, str]]:
     """Return pointer and text of the additional checks that agents report as passed."""
-    for name in _LISTS if reply.extensions else ():
-        checks = reply.extensions.get(name)
-        named = (
-            checks.items()
-            if isinstance(checks, dict)
-            else enumerate(checks if isinstance(checks, list) else ())
-        )
-        for key, check in named:
-            if not isinstance(check, Mapping):
-                continue
-
-            status = check.get("status")
-            if check.get("passed") is True or (
-                isinstance(status, str) and status.lower() in _PASSED
-            ):
-                for field in _TEXTS:
-                    text = check.get(field)
-                    if isinstance(text, str):
-                        yield f"/{name}/{escape_pointer(str(key))}/{field}", text
+    for _, pointer, check in added_checks(reply):
+        status = check.get("status")
+        if check.get("passed") is True or (isinstance(status, str) and status.lower() in PASSED):
+            for field in CHECK_TEXTS:
+                text = check.get(field)
+                if isinstance(text, str):
+                    yield f"{pointer}/{field}", text
 
 
 CONTRADICTION_RULES = RuleList()
