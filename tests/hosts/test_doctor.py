@@ -11,6 +11,7 @@ import pytest
 
 from goop_mcp.hosts.catalogue import HOSTS
 from tests.hosts.machine import Machine
+from tests.rights import ordinary_rights
 from tests.workspace.projects import CASES
 
 SLOW = "which some hosts do not wait for"
@@ -322,6 +323,17 @@ def test_two_programs_on_the_path_are_reported(machine: Machine, tmp_path: Path)
 
 def test_a_path_without_the_program_is_reported(machine: Machine) -> None:
     ((message, _),) = warnings(examined(machine, code=0, path="/usr/bin:/bin")["PATH"])
+    assert message == f"goop-mcp is not on it, so hosts start it as {PROGRAM}"
+
+
+def test_a_folder_of_the_path_that_may_not_be_entered_has_no_programs(
+    machine: Machine, tmp_path: Path
+) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0)
+    path = os.pathsep.join([str(locked), "/usr/bin", "/bin"])
+    with ordinary_rights():
+        ((message, _),) = warnings(examined(machine, code=0, path=path)["PATH"])
     assert message == f"goop-mcp is not on it, so hosts start it as {PROGRAM}"
 
 
