@@ -44,6 +44,7 @@ _FOREIGN_MARKS = {
 _SAMPLE = 1_000
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 _PAUSE = 0.02
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def read_reply(file: str, *, stdin: BinaryIO | None = None, limits: Limits = DEFAULT_LIMITS) -> str:
@@ -280,6 +281,12 @@ def overwrite_file(file: str, document: str, *, expected: str) -> None:
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
+        # Renaming would replace it all the same: that takes no more than a writable folder.
+        if not mode & _WRITABLE or not os.access(path, os.W_OK):
+            raise UnwritableFileError(
+                f"{file!r} is read-only and is left as it is; make it writable (chmod u+w), and"
+                " run the command again"
+            )
         with temporary.open("x", encoding="utf-8", newline="") as stream:
             stream.write(document)
             stream.flush()

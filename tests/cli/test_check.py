@@ -267,6 +267,25 @@ def test_output_is_written_to_a_file_without_colours(replies: Path) -> None:
     assert written.endswith("121 files: 100 accepted, 20 rejected, 1 not read; 20 errors\n")
 
 
+@pytest.mark.parametrize("name", ["in.md", "./in.md", "link.md"])
+def test_output_never_replaces_what_is_checked(tmp_path: Path, name: str) -> None:
+    reply = tmp_path / "in.md"
+    reply.write_bytes(ACCEPTED.read_bytes())
+    (tmp_path / "link.md").symlink_to("in.md")
+    for arguments in ([name, "in.md"], [name, "."], ["in.md", name]):
+        ended = run("check", "--output", *arguments, cwd=tmp_path)
+
+        assert (ended.code, ended.out) == (2, "")
+        assert "is a file that is checked and would be lost; name another file." in ended.err
+        assert reply.read_bytes() == ACCEPTED.read_bytes()
+
+
+def test_output_replaces_that_of_the_call_before(tmp_path: Path) -> None:
+    for _ in range(2):
+        assert run("check", "--output", "found.log", ACCEPTED, cwd=tmp_path).code == 0
+    assert "accepted" in (tmp_path / "found.log").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

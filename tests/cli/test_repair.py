@@ -229,6 +229,19 @@ def test_a_file_that_may_not_be_written_is_an_error_and_the_others_are_repaired(
     assert "'locked/reply.md' cannot be written (permission denied)" in capsys.readouterr().err
 
 
+def test_a_read_only_file_is_left_alone_and_named(replies: Path) -> None:
+    private = replies / "private.md"
+    before = private.read_bytes()
+    private.chmod(0o444)
+    ended = run("repair", "--write", "private.md", "crlf.md", cwd=replies)
+
+    assert ended.code == 2
+    assert "'private.md' is read-only and is left as it is; make it writable" in ended.err
+    assert private.read_bytes() == before
+    assert b"<status>" in (replies / "crlf.md").read_bytes()
+    assert run("repair", "--diff", "private.md", cwd=replies).code == 0
+
+
 def test_files_that_are_too_long_together_are_left_alone_and_named(
     replies: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
