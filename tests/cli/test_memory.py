@@ -13,8 +13,9 @@ from goop_mcp.store.opening import open_store
 from tests.cli.running import Ended, run, run_on_terminal
 from tests.postgres import Database
 from tests.requirements import requirement
+from tests.rights import ordinary_rights
 from tests.store.rows import add, new_memory
-from tests.workspace.true_projects import make_project
+from tests.workspace.true_projects import git, make_project
 
 TIGER = "tiger-4711-xyz"
 TITLE = "Use jose for tokens"
@@ -42,6 +43,36 @@ def refused(ended: Ended, code: int, expected: str) -> None:
     assert (ended.code, ended.out) == (code, "")
     assert expected in ended.err
     assert all(line.startswith("goop-mcp: ") for line in ended.err.splitlines())
+
+
+def test_the_first_memory_keeps_the_database_out_of_git(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    assert memory(tmp_path, "save", TITLE, "text").code == 0
+
+    shown = git(tmp_path, "status", "--porcelain", "--untracked-files=all")
+    assert shown.split() == ["??", ".goopspec/.gitignore"]
+    saved = (tmp_path / ".goopspec/.gitignore").read_bytes()
+    assert run("init", cwd=tmp_path).code == 0
+    assert (tmp_path / ".goopspec/.gitignore").read_bytes() == saved
+
+
+def test_the_companion_that_a_read_only_database_left_is_named(tmp_path: Path) -> None:
+    database = tmp_path / ".goopspec/goop.db"
+    with ordinary_rights():
+        memory(tmp_path, "save", TITLE, "text")
+        database.chmod(0o444)
+        assert memory(tmp_path, "list").code == 0
+        database.chmod(0o644)
+        ended = memory(tmp_path, "save", "another", "text")
+
+        assert ended.code == 2
+        left = ".goopspec/goop.db-shm"
+        assert ended.err == (
+            f"goop-mcp: {left} is not writable; give this user write permission on it: chmod u+w"
+            f" {left}.\n"
+        )
+        (tmp_path / left).chmod(0o644)
+        assert memory(tmp_path, "save", "another", "text").code == 0
 
 
 @pytest.fixture
