@@ -259,6 +259,10 @@ def check(
     require = chosen("require_evidence", require_evidence)
     # As in hooks: the runs are kept in the project, and without it none would ever be found.
     verifies = chosen("workspace", workspace) or require == "recorded"
+    if base is not None and verifies:
+        wrong = services.check_workspace.wrong_base(base, project_folder(project))
+        if wrong is not None:
+            raise WrongCallError(f"--base {wrong}")
     protocol = chosen("protocol", protocol)
     detail: Detail = "quiet" if quiet else "verbose" if verbose else "normal"
 

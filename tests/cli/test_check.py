@@ -136,6 +136,27 @@ def test_the_base_of_the_task_can_be_named(workspace: Path) -> None:
         ), out
 
 
+@pytest.mark.parametrize(
+    ("base", "problem"),
+    [
+        ("deadbeef", "'deadbeef' is not a commit of this repository; fetch it, or name the one"),
+        ("x; y", "'x; y' is not the id of a commit; name the one"),
+        ("HEAD", "'HEAD' is not the id of a commit; name the one"),
+    ],
+)
+def test_a_base_that_is_no_commit_is_refused(workspace: Path, base: str, problem: str) -> None:
+    ended = run("check", "--workspace", "--base", base, ACCEPTED, cwd=workspace)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == (
+        f"goop-mcp: --base {problem} at which the task began, as git rev-parse prints it.\n"
+    )
+
+
+def test_a_base_is_not_looked_for_where_there_is_no_repository(tmp_path: Path) -> None:
+    ended = run("check", "--workspace", "--base", "deadbeef", ACCEPTED, cwd=tmp_path)
+    assert (ended.code, ended.err) == (1, "")
+
+
 def test_claims_are_verified_in_the_project_with_workspace(workspace: Path) -> None:
     sha = git(workspace, "rev-parse", "--short", "HEAD")
     memory_of(workspace, "A note").close()
