@@ -95,6 +95,16 @@ def test_an_error_and_its_fix_are_printed_in_one_line_each(machine: Machine) -> 
     )
 
 
+def test_a_foreign_server_of_the_same_name_can_be_renamed_or_overwritten(machine: Machine) -> None:
+    register(machine, "/bin/true")
+    ((message, fix),) = errors(examined(machine, code=1)["Cursor"])
+    assert message == ".cursor/mcp.json: server goop starts /bin/true, which is not goop-mcp"
+    command = "goop-mcp install cursor --scope project --replace"
+    assert fix == f"rename it, or overwrite it: {command}"
+    assert machine.run(*command.split()[1:]).code == 0
+    assert errors(examined(machine, code=0)["Cursor"]) == []
+
+
 def test_a_configuration_that_cannot_be_read_is_reported_with_its_position(
     machine: Machine,
 ) -> None:
