@@ -15,6 +15,7 @@ from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_applicati
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.running import A_PERSON, judge_of, may_run, run_detached, run_here
 from goop_mcp.cli.streams import complain, emit, person_at_terminal, show, terminal_width
+from goop_mcp.delegation.changes import RunError
 from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
 from goop_mcp.delegation.graph import Graph, GraphError
 from goop_mcp.delegation.ledger import Ledger
@@ -30,6 +31,7 @@ from goop_mcp.validation.findings import excerpt
 
 __all__ = ["runs"]
 
+REFUSED = 1
 _SECONDS = 0.5
 _MOST_OUTPUT = 20_000
 # Beyond what `validate` reads: it then says so.
@@ -45,6 +47,14 @@ def _database(command: Callable[..., int]) -> Callable[..., int]:
 
 class _Actions(Subcommands):
     noun = "action"
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Carry out the action; a run that does not exist or refuses it is a negative result."""
+        try:
+            return super().invoke(ctx)
+        except RunError as error:
+            complain(str(error))
+            return REFUSED
 
 
 @click.group(
@@ -150,7 +160,7 @@ def _watched(store: Store, run: str) -> RunView:
 def _show_task(store: Store, run: str, task: str, *, output: bool) -> None:
     row = store.read(lambda reading: reading.graphs.task(run, task))
     if row is None:
-        raise click.UsageError(f"{run} has no task {task!r}")
+        raise RunError(f"{run} has no task {task!r}; goop-mcp runs show {run} lists them")
 
     attempts = store.read(lambda reading: reading.graphs.attempts(run, task))
     lines = [f"# {task}: {row.state}, round {row.round + 1}"]
