@@ -74,6 +74,10 @@ def repair(
         )
 
     file = file_or_report(files[0] if files else None, report)
+    if report is None and file and Path(file).is_dir():
+        raise WrongCallError(
+            f"{file!r} is a folder; add --diff to see changes, --write to make them"
+        )
     text = None
     if report is not None:
         text = text_of_report(report, project=None, database=None, project_id=None)

@@ -162,7 +162,7 @@ def test_every_error_of_a_memory_is_reported_and_nothing_is_created(tmp_path: Pa
     refused(
         memory(tmp_path, "save", " ", "a", "--importance", "8"),
         2,
-        "8.0 is not in the range 0<=x<=1",
+        "8.0 is not a number from 0 to 1",
     )
     ended = memory(tmp_path, "save", " ", "a", "--importance", "nan")
     refused(
@@ -202,6 +202,7 @@ def test_a_search_that_finds_nothing_succeeds_and_suggests_better_queries(
 ) -> None:
     ended = memory(project, "search", "zebra", "?!", "--type", "note")
     assert (ended.code, ended.out) == (0, "nothing found\n")
+    assert "nothing found" not in ended.err
     assert "query 2 has no words" in ended.err
     assert "leave out types, and try 2 to 4 other phrasings" in ended.err
     (empty := tmp_path / "empty").mkdir()
@@ -325,6 +326,7 @@ def test_many_lines_that_were_not_imported_are_counted_not_printed(tmp_path: Pat
             "'idea' is not one of 'decision', 'observation', 'note', 'todo'",
         ),
         (["search"], "no query is given; write what to search for"),
+        (["search", "", " "], "no query is given; write what to search for"),
         (["search", "a", "--limit", "51"], "limit is 51; expected 1 to 50"),
         (
             ["search", "a", "--min-importance", "2"],
@@ -332,7 +334,7 @@ def test_many_lines_that_were_not_imported_are_counted_not_printed(tmp_path: Pat
         ),
         (["search", *"abcdefghi"], "9 queries were given; expected 1 to 8 phrasings"),
         (["list", "--limit", "0"], "limit is 0; expected at least 1"),
-        (["show", "one"], "'one' is not a valid integer"),
+        (["show", "one"], "'one' is not a whole number"),
         (["import", "nowhere.jsonl"], "'nowhere.jsonl' does not exist; check the path"),
         (["import", "."], "'.' is a folder"),
         (["list", "--project", "nowhere"], "--project is 'nowhere', which is not a folder"),
