@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
 from goop_mcp.cli.running import (
     A_PERSON,
@@ -46,7 +47,7 @@ def _values(
 
 
 @click.command(short_help="Have agents carry out a graph of tasks.")
-@click.argument("graph", metavar="[GRAPH]", required=False)
+@click.argument("graph", metavar="[GRAPH]", shell_complete=file_names, required=False)
 @click.option("--check", is_flag=True, help="Only read the graph; print what is wrong with it.")
 @click.option("--plan", is_flag=True, help="Only show what would run, in which order.")
 @click.option(
@@ -138,7 +139,7 @@ def delegate(
         )
     if graph is None or dispatcher != "leases":
         raise WrongCallError(
-            "expected GRAPH, the file to carry out, or --runner-only, which --dispatcher belongs to"
+            "name the file of a graph, or give --runner-only; --dispatcher is for the latter"
         )
 
     try:

@@ -192,5 +192,10 @@ def event_line(event: GraphEventRow) -> str | None:
         attempt = f"{event.task}: attempt {data['attempt']}"
         return None if data.get("accepted") else f"{attempt} not accepted ({found})"
 
+    if event.what == "kept":
+        return f"{event.task}: kept ({excerpt(data['message'], 200)})"
+    if event.what == "lease_lost":
+        return f"{event.task}: its runner is gone; another one goes on"
+
     values = ", ".join(f"{name} {excerpt(str(value), 100)}" for name, value in data.items())
     return f"{event.task}: {_words(event.what)} ({values})"

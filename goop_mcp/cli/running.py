@@ -87,6 +87,7 @@ def may_run(graph: Graph, project: Path, *, trust: tuple[str, ...] = ()) -> bool
 
     show("".join(["This graph runs:\n", *(f"  {each}\n" for each in words)]))
     if not click.confirm("Do you trust it?", default=False):
+        complain("nothing was run")
         return False
     trust_graph(graph, project)
     return True
@@ -120,6 +121,7 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
 
         final = read_view(application.store, run)
 
+    by_hand = {agent.name for agent in final.graph.agents if agent.by_hand}
     if form == "text":
         show("\n" if terminal_width() is None else "")
         show_run_lines(final)
@@ -127,6 +129,8 @@ def run_here(settings: Settings, run: str, *, form: str, parallel: int | None) -
         for task in final.waiting_for:
             answers = "|".join(task.answers or ("retry", "accept", "fail"))
             show(f"\n{task.message}\n  goop-mcp runs answer {final.id} {task.id} {answers}\n")
+            if task.agent in by_hand:
+                show(f"  goop-mcp runs finish {final.id} {task.id} REPORT_FILE\n")
         if final.waiting_for:
             show(f"then: goop-mcp runs resume {final.id}\n")
 

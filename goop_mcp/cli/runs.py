@@ -10,12 +10,13 @@ from typing import Any, TextIO
 
 import click
 
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.display import event_json, run_lines, show_run_lines
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.running import A_PERSON, judge_of, may_run, run_detached, run_here
 from goop_mcp.cli.streams import complain, emit, person_at_terminal, show, terminal_width
-from goop_mcp.delegation.changes import RunError
+from goop_mcp.delegation.changes import RunError, find_task
 from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
 from goop_mcp.delegation.graph import Graph, GraphError
 from goop_mcp.delegation.ledger import Ledger
@@ -158,10 +159,7 @@ def _watched(store: Store, run: str) -> RunView:
 
 
 def _show_task(store: Store, run: str, task: str, *, output: bool) -> None:
-    row = store.read(lambda reading: reading.graphs.task(run, task))
-    if row is None:
-        raise RunError(f"{run} has no task {task!r}; goop-mcp runs show {run} lists them")
-
+    row = store.read(lambda reading: find_task(reading, run, task))
     attempts = store.read(lambda reading: reading.graphs.attempts(run, task))
     lines = [f"# {task}: {row.state}, round {row.round + 1}"]
     lines += [f"why: {excerpt(row.message, 500)}"] if row.message else []
@@ -170,6 +168,10 @@ def _show_task(store: Store, run: str, task: str, *, output: bool) -> None:
         ended: dict[str, Any] = json.loads(each.outcome) if each.outcome is not None else {}
         verdict = ended.get("verdict") or {}
         found = verdict.get("verdict") or ended.get("error") or "no end is known"
+        rules = dict.fromkeys(
+            each["rule"] for each in verdict.get("findings", ()) if each["severity"] == "error"
+        )
+        found += f" ({', '.join(rules)})" if rules else ""
         lines.append(f"\nround {each.round + 1}, attempt {each.number} ({each.way}): {found}")
         if output and ended.get("reply"):
             lines.append(ended["reply"][:_MOST_OUTPUT])
@@ -181,7 +183,9 @@ def _show_task(store: Store, run: str, task: str, *, output: bool) -> None:
 
 @runs.command(short_help="Go on with a run.")
 @click.argument("run")
-@click.option("--graph", metavar="FILE", help="Go on with this changed graph.")
+@click.option(
+    "--graph", metavar="FILE", shell_complete=file_names, help="Go on with this changed graph."
+)
 @click.option("--parallel", type=click.IntRange(1, 1_000), metavar="N", help="Tasks at once.")
 @click.option("--trust", metavar="DIGEST", multiple=True, help="Let this graph run.")
 @click.option("--detach", is_flag=True, help="Run in the background.")
@@ -256,7 +260,7 @@ def answer(
 
     show(f"{task}: {answer}\n")
     if state not in RUN_ENDED:
-        complain(f"`goop-mcp runs resume {run}` goes on, where nobody works on it")
+        complain(f"to continue, if nobody runs it: goop-mcp runs resume {run}")
 
     return 0
 
@@ -340,9 +344,10 @@ def retry(
     """Let TASK of RUN, which has ended, run again; `goop-mcp runs resume` then does it."""
     with opened_application(project, database=database, project_id=project_id) as application:
         by = person_at_terminal()
-        retry_task(application.store, run, task, by=by, downstream=downstream, fresh=fresh)
+        again = retry_task(application.store, run, task, by=by, downstream=downstream, fresh=fresh)
 
-    show(f"{task} runs again with: goop-mcp runs resume {run}\n")
+    verb = "runs" if len(again) == 1 else "run"
+    show(f"{', '.join(again)} {verb} again with: goop-mcp runs resume {run}\n")
 
     return 0
 

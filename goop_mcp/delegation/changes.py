@@ -33,6 +33,7 @@ from goop_mcp.store.graph_rows import (
     GraphRunRow,
     GraphTaskRow,
     GraphWriter,
+    RunningTask,
 )
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
 from goop_mcp.validation.findings import excerpt
@@ -62,6 +63,8 @@ _LONGEST_PAUSE: Final = 600.0
 _KNOWN_USAGES: Final = 5
 # Neither space nor part of a word: what ends one text never begins a secret with the next one.
 _APART: Final = "\n\u241e\n"
+# Made once: `json.dumps` makes one for each call, which takes longer than to write an event.
+_JSON: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 
 
 class RunError(GoopError):
@@ -85,6 +88,7 @@ class RunChange:
         self._was, self._has_moved, self._is_moving = run, False, False
         self._events: list[GraphEventRow] = []
         self._clean: set[str] = set()
+        self._circuits: dict[str, CircuitRow | None] = {}
 
     @property
     def now(self) -> float:
@@ -193,7 +197,8 @@ class RunChange:
             round=0 if again is None else again.round + 1,
             parent=parent,
             depth=depth,
-            spec=as_json(asdict(step)),
+            # Not by `asdict`, which copies each value in depth.
+            spec=as_json({name: getattr(step, name) for name in step.__slots__}),
             prompt=None,
             notes=None,
             optional=int(isinstance(step, GraphTask) and step.optional),
@@ -541,7 +546,7 @@ class RunChange:
         most of late. The first call of an agent reserves all that is left, and a crash in it must
         not take the budget of the whole run with it.
         """
-        found = self._rows.circuit(agent)
+        found = self.circuit(agent)
         usages: list[int] = json.loads(found.usages) if found is not None else []
         usage = attempt.usage if attempt is not None else None
         # For a lost message the largest of the newest usages, an estimate of what it cost.
@@ -591,16 +596,21 @@ class RunChange:
         for each in self._rows.attempts(row.run, row.id, unended=True):
             self.settle(each, None, agent=agent)
 
+    def circuit(self, agent: str) -> CircuitRow | None:
+        """Return how the calls of `agent` went, None if nothing is known; read once."""
+        if agent not in self._circuits:
+            self._circuits[agent] = self._rows.circuit(agent)
+        return self._circuits[agent]
+
     def set_circuit(self, agent: str, **values: Any) -> None:  # noqa: ANN401
         """Change what is known of the calls of an agent."""
-        found = self._rows.circuit(agent)
+        found = self.circuit(agent)
+        empty = CircuitRow(agent=agent, failures=0, open_until=0.0, next_call_at=0.0, usages="[]")
+        changed = self._circuits[agent] = (found or empty)._replace(**values)
         if found is None:
-            empty = CircuitRow(
-                agent=agent, failures=0, open_until=0.0, next_call_at=0.0, usages="[]"
-            )
-            self._rows.add(empty._replace(**values))
+            self._rows.add(changed)
         else:
-            self._rows.set(found._replace(**values), was=found)
+            self._rows.set(changed, was=found)
 
     def _redacted(self, value: T) -> T:
         """Return a structure of JSON values without the secrets in its texts.
@@ -643,7 +653,7 @@ class RunChange:
         self.run = self.run._replace(edges=as_json(edges))
 
 
-def step_of(row: GraphTaskRow) -> GraphStep:
+def step_of(row: GraphTaskRow | RunningTask) -> GraphStep:
     """Return the task or gate of a row."""
     return _read_step(row.kind, row.spec)
 
@@ -716,7 +726,7 @@ def _gather(value: object, texts: dict[str, None]) -> None:
 
 def as_json(values: object) -> str:
     """Return `values` as JSON in ASCII: every database stores it, halves of characters included."""
-    return json.dumps(values, ensure_ascii=True, separators=(",", ":"))
+    return _JSON.encode(values)
 
 
 def epoch(written: str) -> float:

@@ -113,7 +113,9 @@ def whole(least: int, most: int) -> Reader:
 
     def read(value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise ValueError(f"a whole number from {least} to {most:,}")
+            raise ValueError(
+                f"a whole number from {least} to {most:,}" if least < most else f"{least}"
+            )
         return value
 
     return read

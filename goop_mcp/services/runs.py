@@ -171,9 +171,9 @@ def cancel(store: Store, run: str, task: str | None = None, *, by: str) -> list[
 
 def retry(
     store: Store, run: str, task: str, *, by: str, downstream: bool = False, fresh: bool = False
-) -> None:
+) -> list[str]:
     """Let a task that has ended run again; see `Ledger.retry`. Raises RunError."""
-    Ledger(store).retry(run, task, by=by, downstream=downstream, fresh=fresh)
+    return Ledger(store).retry(run, task, by=by, downstream=downstream, fresh=fresh)
 
 
 def read_events(store: Store, id: str, *, after: int = 0) -> Iterator[GraphEventRow]:

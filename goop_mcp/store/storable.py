@@ -23,6 +23,10 @@ def refuse_unstorable_text(text: str, *, name: str) -> None:
     if "\0" in text:
         raise StoreError(f"{name} holds the character NUL, which no database keeps; remove it")
 
+    # Nearly every text is, and holds no half of a character then.
+    if text.isascii():
+        return
+
     try:
         text.encode()
     except UnicodeEncodeError as error:

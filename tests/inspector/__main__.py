@@ -85,7 +85,10 @@ _QUESTIONS: Final = (
         holds=("<agent>goop-planner</agent>",),
     ),
     Question(
-        "a missing one", ("--method", "prompts/get", "--prompt-name", "no"), _FAILED, ("known are",)
+        "a missing one",
+        ("--method", "prompts/get", "--prompt-name", "no"),
+        _FAILED,
+        ("32 are known",),
     ),
 )
 _LOAD: Final = Question(
