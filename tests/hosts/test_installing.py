@@ -182,7 +182,7 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing(machine: Machine) ->
     before = machine.files()
     short = done(machine, "install", "opencode", "--dry-run")
     assert len(short.splitlines()) < 10
-    assert "changed   opencode.json" in short
+    assert "would change opencode.json" in short
     output = done(machine, "install", "opencode", "--print")
     assert machine.files() == before
     assert '-  "model": "a/b"\n+  "model": "a/b",\n+  "mcp": {\n+    "goop": {\n' in output
