@@ -8,6 +8,7 @@ import pytest
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.scaffold import create_project
 from tests.cli.running import PROGRAM, Ended, run, run_command_on_terminal, run_on_terminal
+from tests.workspace.projects import put_in_phase
 
 NOW = "2026-11-22T12:00:00.000Z"
 END_OF_INPUT = "\x04"
@@ -17,6 +18,12 @@ END_OF_INPUT = "\x04"
 def project(tmp_path: Path) -> Path:
     create_project(ProjectFiles(tmp_path), name="Shop", now=NOW)
     return tmp_path
+
+
+@pytest.fixture
+def accepting(project: Path) -> Path:
+    put_in_phase(project, "accept")
+    return project
 
 
 def merge_on_terminal(project: Path, typed: str) -> Ended:
@@ -35,74 +42,86 @@ def log_of(project: Path) -> str:
 
 
 @pytest.mark.parametrize("typed", ["y\n", "YES\n", "maybe\ny\n"])
-def test_a_person_at_the_terminal_sees_the_question_and_confirms(project: Path, typed: str) -> None:
-    ended = merge_on_terminal(project, typed)
+def test_a_person_at_the_terminal_sees_the_question_and_confirms(
+    accepting: Path, typed: str
+) -> None:
+    ended = merge_on_terminal(accepting, typed)
 
     assert ended.code == 0, ended.out
     assert "Merge the work of round 1?\nMerge? [y/N]" in ended.out
     assert "The merge of round 1 is confirmed." in ended.out
-    assert "terminal " in log_of(project)
-    assert waiting(project) == []
+    assert "terminal " in log_of(accepting)
+    assert waiting(accepting) == []
 
 
 @pytest.mark.parametrize("typed", ["n\n", "\n", "No\n"])
-def test_anything_negative_refuses_and_so_does_return(project: Path, typed: str) -> None:
-    ended = merge_on_terminal(project, typed)
+def test_anything_negative_refuses_and_so_does_return(accepting: Path, typed: str) -> None:
+    ended = merge_on_terminal(accepting, typed)
 
     assert ended.code == 1, ended.out
     assert "is confirmed" not in ended.out
-    assert waiting(project) == []
-    assert run("project", "merge", cwd=project).code == 3, "it is asked again"
+    assert waiting(accepting) == []
+    assert run("project", "merge", cwd=accepting).code == 3, "it is asked again"
 
 
 @pytest.mark.parametrize("typed", [END_OF_INPUT, "what\nwhat\nwhat\n"])
-def test_no_answer_leaves_the_question_open(project: Path, typed: str) -> None:
-    assert merge_on_terminal(project, typed).code == 3
-    assert len(waiting(project)) == 1
+def test_no_answer_leaves_the_question_open(accepting: Path, typed: str) -> None:
+    assert merge_on_terminal(accepting, typed).code == 3
+    assert len(waiting(accepting)) == 1
 
 
-def test_without_a_terminal_it_is_refused_with_both_ways(project: Path) -> None:
-    ended = run("project", "merge", cwd=project, stdin=b"y\n")
+def test_a_merge_is_not_confirmed_before_there_is_work(project: Path) -> None:
+    assert run("project", "phase", "plan", cwd=project).code == 0
+    ended = merge_on_terminal(project, "y\n")
+
+    assert ended.code == 1, ended.out
+    assert "[y/N]" not in ended.out
+    assert "the project is in phase plan" in ended.out
+    assert waiting(project) == []
+
+
+def test_without_a_terminal_it_is_refused_with_both_ways(accepting: Path) -> None:
+    ended = run("project", "merge", cwd=accepting, stdin=b"y\n")
 
     assert ended.code == 3
     assert 'run "goop-mcp project merge" on a terminal' in ended.err
     assert "at an MCP client" in ended.err
-    assert [each["action"] for each in waiting(project)] == ["confirm_merge"]
-    assert "merge" not in log_of(project).lower()
+    assert [each["action"] for each in waiting(accepting)] == ["confirm_merge"]
+    assert "merge" not in log_of(accepting).lower()
 
 
 @pytest.mark.parametrize("redirected", ["echo y | {} project merge", "{} project merge | cat"])
-def test_a_terminal_on_one_side_only_is_no_terminal(project: Path, redirected: str) -> None:
+def test_a_terminal_on_one_side_only_is_no_terminal(accepting: Path, redirected: str) -> None:
     script = redirected.format('"$@"')
     command = ["/bin/sh", "-c", script, "sh", *PROGRAM]
-    ended = run_command_on_terminal(command, cwd=project, typed="y\n")
+    ended = run_command_on_terminal(command, cwd=accepting, typed="y\n")
 
     assert "[y/N]" not in ended.out
-    assert len(waiting(project)) == 1
+    assert len(waiting(accepting)) == 1
 
 
-def test_a_program_that_reads_json_is_not_asked(project: Path) -> None:
+def test_a_program_that_reads_json_is_not_asked(accepting: Path) -> None:
     arguments = ("project", "merge", "--format", "json")
-    ended = run_on_terminal(*arguments, cwd=project, typed="y\n")
+    ended = run_on_terminal(*arguments, cwd=accepting, typed="y\n")
 
     assert ended.code == 3
     assert "[y/N]" not in ended.out
 
 
-def test_there_is_no_option_that_answers(project: Path) -> None:
+def test_there_is_no_option_that_answers(accepting: Path) -> None:
     for option in ("--yes", "-y", "--force"):
-        assert run("project", "merge", option, cwd=project).code == 2
+        assert run("project", "merge", option, cwd=accepting).code == 2
 
 
-def test_status_signals_what_waits_only_on_demand(project: Path) -> None:
-    assert run("status", "--exit-code", cwd=project).code == 0
-    run("project", "merge", cwd=project)
-    shown = run("project", "status", "--exit-code", cwd=project)
+def test_status_signals_what_waits_only_on_demand(accepting: Path) -> None:
+    assert run("status", "--exit-code", cwd=accepting).code == 0
+    run("project", "merge", cwd=accepting)
+    shown = run("project", "status", "--exit-code", cwd=accepting)
     assert shown.code == 3
     assert "Waiting for You" in shown.out
-    assert run("status", cwd=project).code == 0
-    merge_on_terminal(project, "y\n")
-    assert run("status", "--exit-code", cwd=project).code == 0
+    assert run("status", cwd=accepting).code == 0
+    merge_on_terminal(accepting, "y\n")
+    assert run("status", "--exit-code", cwd=accepting).code == 0
 
 
 def test_a_step_without_a_question_is_done_and_says_how_to_go_back(project: Path) -> None:

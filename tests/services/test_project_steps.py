@@ -464,6 +464,48 @@ def test_an_open_task_is_left_only_when_a_person_says_so(player: Player) -> None
     assert "the receipts come next year" in player.read("ADL.md")
 
 
+def test_the_execution_gate_is_not_skipped_before_the_work_begins(player: Player) -> None:
+    player.planned()
+    refused = player.step("skip_gate", gate="execution", reason="no time")
+    assert (refused.status, refused.missing) == ("refused", ("phase execute",))
+    assert refused.command == "/goop-plan"
+
+
+def test_a_merge_is_confirmed_only_once_the_work_is_done(player: Player) -> None:
+    player.executing()
+    refused = player.step("confirm_merge")
+    assert (refused.status, refused.missing) == ("refused", ("phase accept",))
+    assert refused.command == "/goop-execute"
+
+
+def test_other_work_needs_another_confirmation_of_its_merge(player: Player) -> None:
+    player.accepting()
+    player.confirmed("confirm_merge")
+    assert player.step("confirm_merge").status == "unchanged"
+    player.confirmed("accept", outcome="reject", tasks=("W2.T1",))
+    player.report("W2.T1", "2", summary="Done again.")
+    player.verify("All must-haves passed again.")
+    assert player.step("confirm_merge").status == "waiting"
+
+
+def test_a_merge_is_asked_again_when_work_came_since_the_question(player: Player) -> None:
+    player.accepting()
+    asked = player.step("confirm_merge")
+    assert asked.confirmation is not None
+    player.verify("All must-haves passed, seen once more.")
+    assert player.answer(asked.confirmation.id).status == "refused"
+    player.confirmed("confirm_merge")
+
+
+def test_a_closed_round_is_merged_with_a_confirmation_from_before_or_after(player: Player) -> None:
+    player.accepting()
+    player.confirmed("accept", outcome="accept")
+    player.confirmed("confirm_merge")
+    player.confirmed("reopen_round")
+    player.confirmed("accept", outcome="accept")
+    assert player.step("confirm_merge").status == "unchanged"
+
+
 def test_a_skipped_gate_is_closed_again_after_its_round(player: Player) -> None:
     player.accepting()
     player.confirmed("accept", outcome="accept")
