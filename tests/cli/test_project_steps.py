@@ -80,12 +80,12 @@ def test_a_merge_is_not_confirmed_before_there_is_work(project: Path) -> None:
     assert waiting(project) == []
 
 
-def test_without_a_terminal_it_is_refused_with_both_ways(accepting: Path) -> None:
+def test_without_a_terminal_it_is_refused_with_both_ways_and_once(accepting: Path) -> None:
     ended = run("project", "merge", cwd=accepting, stdin=b"y\n")
 
     assert ended.code == 3
-    assert 'run "goop-mcp project merge" on a terminal' in ended.err
-    assert "at an MCP client" in ended.err
+    assert 'run "goop-mcp project merge" in a terminal, or open "goop-mcp ui"' in ended.out
+    assert ended.err == ""
     assert [each["action"] for each in waiting(accepting)] == ["confirm_merge"]
     assert "merge" not in log_of(accepting).lower()
 
@@ -188,3 +188,45 @@ def test_a_shell_completes_steps_and_their_values(words: str, expected: set[str]
     ended = run(env=variables)
 
     assert {line.partition(",")[2] for line in ended.out.splitlines()} == expected
+
+
+def test_a_command_of_the_host_is_followed_by_that_of_the_terminal(project: Path) -> None:
+    both = "`/goop-discuss` in the host, `goop-mcp project {}` on a terminal"
+    assert "→ " + both.format("phase plan") in run("status", cwd=project).out
+    planned = run("project", "phase", "plan", cwd=project)
+    assert "Next: " + both.format("interview").replace("`", "") in planned.out
+    refused = run("project", "lock", cwd=project)
+    assert "→ Run: " + both.format("interview") in refused.out
+
+
+def test_a_project_that_exists_keeps_its_name_and_says_so(project: Path) -> None:
+    ended = run("init", "--name", "Market", cwd=project)
+    assert ended.code == 0
+    assert 'the project keeps its name "Shop"' in ended.err
+    assert "state.json" in ended.err
+    assert run("init", "--name", "Shop", cwd=project).err == ""
+    assert run("init", cwd=project).err == ""
+
+
+def test_a_plan_without_tasks_is_not_reported_as_missing(project: Path) -> None:
+    run("project", "phase", "plan", cwd=project)
+    skip = ("project", "skip-gate", "discovery", "--reason", "quick task: one page")
+    assert run_on_terminal(*skip, cwd=project, typed="y\n").code == 0
+    assert "| Interview | ✓ Skipped |" in run("status", cwd=project).out
+    for plan in (b"", b"\xff\xfe\x00plan"):
+        (project / ".goopspec/BLUEPRINT.md").write_bytes(plan)
+        refused = run("project", "lock", cwd=project)
+        assert '- ✗ tasks in BLUEPRINT.md that can be read, such as "### Task 1.1' in refused.out
+    (project / ".goopspec/BLUEPRINT.md").unlink()
+    assert "- ✗ BLUEPRINT.md\n" in run("project", "lock", cwd=project).out
+
+
+def test_a_step_without_a_project_is_no_closed_gate(tmp_path: Path) -> None:
+    refused = run("project", "lock", cwd=tmp_path)
+    assert refused.out.startswith("## 🔮 GoopSpec · No Project\n")
+    assert "→ Run: `goop-mcp init`" in refused.out
+
+
+def test_a_new_project_says_who_writes_the_optional_file(project: Path) -> None:
+    shown = run("status", cwd=project).out
+    assert "PROJECT_KNOWLEDGE_BASE.md is missing (optional): /goop-map-codebase writes it" in shown

@@ -431,6 +431,22 @@ def test_a_person_decides_on_a_blocker(player: Player) -> None:
     assert project_status(player.context).blockers == ("Nobody has the password",)
 
 
+def test_a_blocked_task_is_called_blocked_and_not_failed(player: Player) -> None:
+    player.executing()
+    player.report(
+        "W1.T1", "1", status="BLOCKED", blockers="RULE 4 DEVIATION: A) x?", passed="false"
+    )
+    assert "- W1.T1 Cart: blocked\n" in player.read("CHRONICLE.md")
+    assert "BLOCKED, and 1 check failed" in player.read("CHRONICLE.md")
+    assert "Cart (blocked)" in project_status(player.context).to_markdown()
+    (player.documents / "BLUEPRINT.md").unlink()
+    status = project_status(player.context)
+    assert "blocked: W1.T1" in status.to_markdown()
+    assert status.to_dict()["reported"]["failed"] == ["W1.T1"]
+    player.done("decide", task="W1.T1", choice="A")
+    assert "failed: W1.T1" in project_status(player.context).to_markdown()
+
+
 def test_attempts_begin_again_after_a_decision(player: Player) -> None:
     player.executing()
     for number in range(4):

@@ -15,7 +15,7 @@ from goop_mcp.services.project_steps.model import (
     digest_of,
     question_lines,
 )
-from goop_mcp.services.project_steps.refusals import closed_gate
+from goop_mcp.services.project_steps.refusals import closed_gate, plan_without_tasks
 from goop_mcp.services.project_steps.replanning import (
     replanned_reports,
     retire_reports,
@@ -62,7 +62,7 @@ def start_phase(stage: Stage) -> Plan | NotDone:
     gates = () if kind is MoveKind.FORCED else _GATES_BEFORE.get((state.phase, target), ())
     for name in gates:
         if not (gate := stage.gate(name)).passed:
-            return closed_gate(gate)
+            return closed_gate(plan_without_tasks(stage, gate))
 
     # What the phase begins with: counters of the plan in execution, a round after a closed one.
     values: dict[str, bool | int | str] = {}
