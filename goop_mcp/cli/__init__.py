@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 
 from goop_mcp import __version__
+from goop_mcp.cli.completion import register_shells
 from goop_mcp.cli.program import Program, run_command
 from goop_mcp.cli.streams import complain, prepare_streams
 from goop_mcp.errors import GoopError
@@ -48,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         prepare_streams()
+        register_shells()
         code = program.main(arguments, prog_name="goop-mcp", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from goop_mcp import services
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.options import (
     COLOUR,
     DATABASE,
@@ -103,7 +104,7 @@ _IGNORE: Final = click.option(
 
 
 @click.command(short_help="Validate the envelope in each reply.")
-@click.argument("files", nargs=-1, metavar="[FILE…|FOLDER…|-]")
+@click.argument("files", nargs=-1, metavar="[FILE…|FOLDER…|-]", shell_complete=file_names)
 @REPORT
 @PROTOCOL
 @click.option(
@@ -148,6 +149,7 @@ _IGNORE: Final = click.option(
 @click.option(
     "--transcript",
     metavar="FILE",
+    shell_complete=file_names,
     help="Compare the claims with the agent's session in FILE, of Claude Code, Codex or OpenCode.",
 )
 @click.option(
@@ -185,7 +187,12 @@ _IGNORE: Final = click.option(
         " junit."
     ),
 )
-@click.option("--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@click.option(
+    "--output",
+    metavar="FILE",
+    shell_complete=file_names,
+    help="Write to FILE instead of standard output.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Also show infos and files without findings.")
 @click.option("-q", "--quiet", is_flag=True, help="Show errors only, without summaries.")
 @click.option(

@@ -1,12 +1,12 @@
 """`goop-mcp delegate`: check a graph, show what it would do, and carry it out."""
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
 from goop_mcp.cli.running import (
     A_PERSON,
@@ -15,6 +15,7 @@ from goop_mcp.cli.running import (
     run_all_here,
     run_detached,
     run_here,
+    shown_words,
 )
 from goop_mcp.cli.streams import complain, emit, emit_json, show
 from goop_mcp.context import AppContext
@@ -24,6 +25,7 @@ from goop_mcp.delegation.graph import Graph, GraphError
 from goop_mcp.delegation.ledger import Ledger
 from goop_mcp.delegation.parts import GraphGate, GraphStep
 from goop_mcp.settings import read_settings
+from goop_mcp.validation.findings import excerpt
 
 __all__ = ["delegate"]
 
@@ -46,7 +48,7 @@ def _values(
 
 
 @click.command(short_help="Have agents carry out a graph of tasks.")
-@click.argument("graph", metavar="[GRAPH]", required=False)
+@click.argument("graph", metavar="[GRAPH]", shell_complete=file_names, required=False)
 @click.option("--check", is_flag=True, help="Only read the graph; print what is wrong with it.")
 @click.option("--plan", is_flag=True, help="Only show what would run, in which order.")
 @click.option(
@@ -261,7 +263,7 @@ def _plan(graph: Graph, *, missing: Sequence[str]) -> str:
     lines += ["", "programs"]
     for agent in graph.agents:
         words = commands_of(agent)
-        what = shlex.join(words) if words else f"none ({agent.run})"
+        what = shown_words(words) if words else f"none ({agent.run})"
         lines.append(f"  {agent.name}: {what}")
     if missing:
         lines += ["", *(f"missing: --input {name}=…" for name in missing)]
@@ -271,7 +273,7 @@ def _plan(graph: Graph, *, missing: Sequence[str]) -> str:
 
 def _described(step: GraphStep) -> str:
     if isinstance(step, GraphGate):
-        what = f"{step.id} asks a person: {step.question} ({', '.join(step.answers)})"
+        what = f"{step.id} asks a person: {excerpt(step.question, 500)} ({', '.join(step.answers)})"
     else:
         notes = [
             note

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from goop_mcp import services
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.options import (
     COLOUR,
     DATABASE,
@@ -213,6 +214,7 @@ def export(application: AppContext, _folder: Path, *, run: str) -> int:
     "--report",
     "reply",
     metavar="FILE|-",
+    shell_complete=file_names,
     help="With --rerun: only the checks that the report in FILE says passed.",
 )
 @_FORM

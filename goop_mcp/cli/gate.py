@@ -6,6 +6,7 @@ import time
 import click
 
 from goop_mcp import services
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, RULES, WrongCallError, judging
 from goop_mcp.cli.streams import emit_json, show, standard_input, start_log
 from goop_mcp.context import AppContext
@@ -26,7 +27,7 @@ _MOST_REFUSALS = 2
 
 
 @click.command(short_help="Check a prompt before an agent starts, or a task before it is done.")
-@click.argument("file", required=False, metavar="[FILE|-]")
+@click.argument("file", required=False, metavar="[FILE|-]", shell_complete=file_names)
 @click.option(
     "--task",
     metavar="ID",
@@ -45,7 +46,10 @@ _MOST_REFUSALS = 2
     "--strict", is_flag=True, help="Also refuse errors of form, instead of warning about them."
 )
 @click.option(
-    "--schema", metavar="PATH", help="A schema file that must exist, relative to the project."
+    "--schema",
+    metavar="PATH",
+    shell_complete=file_names,
+    help="A schema file that must exist, relative to the project.",
 )
 @click.option(
     "--adoption",
@@ -67,7 +71,12 @@ _MOST_REFUSALS = 2
     default="workspace",
     help="Where deliverables may lie: workspace (the default), or session, the folder of FILE.",
 )
-@click.option("--session-log", metavar="PATH", help="Append the outcome to this file.")
+@click.option(
+    "--session-log",
+    metavar="PATH",
+    shell_complete=file_names,
+    help="Append the outcome to this file.",
+)
 @click.option(
     "--record",
     is_flag=True,

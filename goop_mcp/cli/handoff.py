@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
+from goop_mcp.cli.completion import file_names, folder_names
 from goop_mcp.cli.options import (
     DATABASE,
     PROJECT,
@@ -45,6 +46,7 @@ def handoff() -> None:
     "--json",
     "source",
     metavar="FILE|-",
+    shell_complete=file_names,
     help="The fields as one JSON object; the default is a pipe on stdin.",
 )
 @click.option(
@@ -58,6 +60,7 @@ def handoff() -> None:
 @click.option(
     "--project",
     metavar="DIR",
+    shell_complete=folder_names,
     help="Project folder for --write; the default is the current folder.",
 )
 def agent_request(source: str | None, *, write: bool, form: str, project: str | None) -> int:
@@ -95,11 +98,12 @@ def agent_request(source: str | None, *, write: bool, form: str, project: str | 
 
 
 @handoff.command("draft", short_help="A draft from a description in prose.")
-@click.argument("description", metavar="FILE|-")
+@click.argument("description", metavar="FILE|-", shell_complete=file_names)
 @click.option(
     "--json",
     "source",
     metavar="FILE",
+    shell_complete=file_names,
     help="Answers: fields as one JSON object, which count instead of the description.",
 )
 @click.option(
@@ -160,6 +164,7 @@ def draft(
     "--json",
     "source",
     metavar="FILE|-",
+    shell_complete=file_names,
     help="The fields as one JSON object; the rest comes from the records.",
 )
 @click.option(
@@ -227,6 +232,7 @@ def session(
     "--named-in",
     "source",
     metavar="FILE|-",
+    shell_complete=file_names,
     help="Also the sessions that this text names, such as the report of an orchestrator.",
 )
 @PROJECT

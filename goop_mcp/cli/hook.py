@@ -6,6 +6,7 @@ process for each event.
 
 import click
 
+from goop_mcp.cli.completion import file_names
 from goop_mcp.hosts.hooks.hook import HOSTS, main
 
 __all__ = ["hook"]
@@ -17,6 +18,7 @@ __all__ = ["hook"]
     "--rules",
     multiple=True,
     metavar="WHERE",
+    shell_complete=file_names,
     help="Also apply custom rules; see check --help.",
 )
 def hook(host: tuple[str, ...], *, rules: tuple[str, ...]) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from goop_mcp import services
+from goop_mcp.cli.completion import file_names, folder_names
 from goop_mcp.cli.streams import complain, standard_input
 from goop_mcp.context import AppContext
 from goop_mcp.errors import UnknownNameError
@@ -230,6 +231,7 @@ RULES = click.option(
     "rules",
     multiple=True,
     metavar="WHERE",
+    shell_complete=file_names,
     # Looking for rules takes a module that few commands need.
     callback=lambda _context, _option, named: (
         services.load_rules.load_rules(named) if named else ()
@@ -240,7 +242,10 @@ RULES = click.option(
     ),
 )
 PROJECT = click.option(
-    "--project", metavar="DIR", help="Project folder; the default is the current folder."
+    "--project",
+    metavar="DIR",
+    shell_complete=folder_names,
+    help="Project folder; the default is the current folder.",
 )
 DATABASE = click.option(
     "--database",

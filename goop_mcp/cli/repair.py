@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.options import (
     COLOUR,
     PROTOCOL,
@@ -32,7 +33,7 @@ _DIFF_COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @click.command(short_help="Print a reply with the form of its envelope repaired.")
-@click.argument("files", nargs=-1, metavar="[FILE…|FOLDER…|-]")
+@click.argument("files", nargs=-1, metavar="[FILE…|FOLDER…|-]", shell_complete=file_names)
 @REPORT
 @PROTOCOL
 @click.option("--write", is_flag=True, help="Change the files instead of printing a reply.")

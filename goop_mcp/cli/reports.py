@@ -7,6 +7,7 @@ from functools import wraps
 import click
 from click.shell_completion import CompletionItem
 
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.options import (
     COLOUR,
     DATABASE,
@@ -163,6 +164,7 @@ def show(*, application: AppContext, number: int) -> tuple[dict[str, object], st
     "--json",
     "source",
     metavar="FILE|-",
+    shell_complete=file_names,
     help="The fields as one JSON object; the default is a pipe on stdin.",
 )
 @click.option(
@@ -207,7 +209,7 @@ def build(*, protocol: str, source: str | None, form: str, project: str | None) 
 
 
 @reports.command("record", short_help="Record the report in a reply.")
-@click.argument("file", metavar="FILE|-")
+@click.argument("file", metavar="FILE|-", shell_complete=file_names)
 @PROTOCOL
 @_with_application
 def record_command(

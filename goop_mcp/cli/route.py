@@ -4,6 +4,7 @@ import textwrap
 
 import click
 
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.options import (
     DATABASE,
     PROJECT,
@@ -33,12 +34,13 @@ _WIDEST = 100
 
 
 @click.command(short_help="Decide what happens next after a reply.")
-@click.argument("file", required=False, metavar="[FILE|-]")
+@click.argument("file", required=False, metavar="[FILE|-]", shell_complete=file_names)
 @REPORT
 @click.option(
     "--context",
     "context_file",
     metavar="FILE",
+    shell_complete=file_names,
     help="The routing context, a JSON object; see docs/routing.md.",
 )
 @PROTOCOL

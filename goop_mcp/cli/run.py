@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from goop_mcp import services
+from goop_mcp.cli.completion import file_names, folder_names
 from goop_mcp.services import run_arguments
 
 __all__ = ["run"]
@@ -16,17 +17,33 @@ __all__ = ["run"]
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
     short_help="Run a check and record how it ended, on which files.",
 )
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[NAME] [-- PROGRAM ARGS…]")
+@click.argument(
+    "words",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    metavar="[NAME] [-- PROGRAM ARGS…]",
+    shell_complete=file_names,
+)
 @click.option(
     "--name", metavar="NAME", help="What the check is called; by default what the program is."
 )
 @click.option(
-    "--junit", metavar="FILE", help="The JUnit XML file, or folder of them, that it writes."
+    "--junit",
+    metavar="FILE",
+    shell_complete=file_names,
+    help="The JUnit XML file, or folder of them, that it writes.",
 )
-@click.option("--ctrf", metavar="FILE", help="The CTRF file (JSON) that it writes.")
-@click.option("--tap", metavar="FILE", help="The TAP file that it writes.")
 @click.option(
-    "--coverage", metavar="FILE", help="The coverage file that it writes: LCOV or Cobertura."
+    "--ctrf", metavar="FILE", shell_complete=file_names, help="The CTRF file (JSON) that it writes."
+)
+@click.option(
+    "--tap", metavar="FILE", shell_complete=file_names, help="The TAP file that it writes."
+)
+@click.option(
+    "--coverage",
+    metavar="FILE",
+    shell_complete=file_names,
+    help="The coverage file that it writes: LCOV or Cobertura.",
 )
 @click.option(
     "--timeout",
@@ -39,7 +56,12 @@ __all__ = ["run"]
     is_flag=True,
     help="Trust .goopspec/checks.toml as it is now; its commands run as you.",
 )
-@click.option("--project", metavar="DIR", help="Project folder; the default is the current folder.")
+@click.option(
+    "--project",
+    metavar="DIR",
+    shell_complete=folder_names,
+    help="Project folder; the default is the current folder.",
+)
 @click.option(
     "--database",
     metavar="URL",

@@ -4,7 +4,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +42,7 @@ __all__ = [
     "run_all_here",
     "run_detached",
     "run_here",
+    "shown_words",
 ]
 
 A_PERSON: Final = 3
@@ -77,7 +78,7 @@ def may_run(graph: Graph, project: Path, *, trust: tuple[str, ...] = ()) -> bool
         complain(f"the digest of the graph is {graph.digest[:12]}, and not {trust[0][:64]!r}")
         return False
 
-    words = [shlex.join(words) for agent in graph.agents if (words := commands_of(agent))]
+    words = [shown_words(words) for agent in graph.agents if (words := commands_of(agent))]
     if not at_terminal():
         complain(
             f"nobody has trusted this graph, which runs {'; '.join(words)}. Run it on a terminal,"
@@ -91,6 +92,16 @@ def may_run(graph: Graph, project: Path, *, trust: tuple[str, ...] = ()) -> bool
         return False
     trust_graph(graph, project)
     return True
+
+
+def shown_words(words: Sequence[str]) -> str:
+    """Return a command on one line, with what cannot be printed as escapes.
+
+    A graph comes from anywhere: no line feed or control character of it may hide what it runs.
+    """
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in shlex.join(words)
+    )
 
 
 def _digests(given: tuple[str, ...]) -> tuple[str, ...]:

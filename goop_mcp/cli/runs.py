@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 import click
 
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.display import event_json, run_lines, show_run_lines
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application
 from goop_mcp.cli.program import Subcommands
@@ -173,7 +174,9 @@ def _show_task(store: Store, run: str, task: str, *, output: bool) -> None:
 
 @runs.command(short_help="Go on with a run.")
 @click.argument("run")
-@click.option("--graph", metavar="FILE", help="Go on with this changed graph.")
+@click.option(
+    "--graph", metavar="FILE", shell_complete=file_names, help="Go on with this changed graph."
+)
 @click.option("--parallel", type=click.IntRange(1, 1_000), metavar="N", help="Tasks at once.")
 @click.option("--trust", metavar="DIGEST", multiple=True, help="Let this graph run.")
 @click.option("--detach", is_flag=True, help="Run in the background.")

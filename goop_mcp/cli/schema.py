@@ -4,6 +4,7 @@ import os
 
 import click
 
+from goop_mcp.cli.completion import folder_names
 from goop_mcp.cli.options import WrongCallError, completing
 from goop_mcp.cli.rendering.listing import render_listing
 from goop_mcp.cli.streams import emit, show, terminal_width
@@ -28,6 +29,7 @@ _WIDEST_NAME = 30
 @click.option(
     "--project",
     metavar="DIR",
+    shell_complete=folder_names,
     help="Project folder for --install; the default is the current folder.",
 )
 def schema(protocol: str | None, version: str | None, *, install: bool, project: str | None) -> int:

@@ -14,6 +14,7 @@ from types import FrameType
 import click
 
 from goop_mcp import services, workbench
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
 from goop_mcp.cli.streams import start_log
 from goop_mcp.server.http.options import Options
@@ -49,6 +50,7 @@ _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
 @click.option(
     "--token-file",
     metavar="FILE",
+    shell_complete=file_names,
     help="File with the token that clients send, or with several in TOML.",
 )
 @click.option(
@@ -86,6 +88,7 @@ _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
     "--rules",
     multiple=True,
     metavar="WHERE",
+    shell_complete=file_names,
     help="Also apply custom rules; see goop-mcp check --help.",
 )
 @click.option(

@@ -4,6 +4,7 @@ import getpass
 import io
 import logging
 import os
+import re
 import shutil
 import sys
 import time
@@ -38,6 +39,12 @@ _UNNOTICED: Final = 1.0
 _BETWEEN: Final = 0.2
 """Seconds before anything is shown of a progress, and between two numbers of it."""
 
+# What moves the cursor, names the window or turns the order of letters around: a text from outside
+# could hide with it what is asked. Styles are taken away before.
+_CONTROLS: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)"
+)
+
 _ItemT = TypeVar("_ItemT")
 
 
@@ -57,8 +64,11 @@ def prepare_streams() -> None:
 
 
 def show(text: str, *, colour: bool = False, to_stderr: bool = False) -> None:
-    """Write `text` for people in the terminal's encoding; without `colour`, remove its styles."""
-    _write(text, colour=colour, to_stderr=to_stderr)
+    """Write `text` for people in the terminal's encoding.
+
+    Without `colour`, its styles are removed, and U+FFFD stands for each other control character.
+    """
+    _write(text if colour else _plain(text), colour=colour, to_stderr=to_stderr)
 
 
 def emit(document: str) -> None:
@@ -77,7 +87,8 @@ def emit_json(values: object) -> None:
 def complain(sentence: str) -> None:
     """Print an error or a warning on stderr, without secrets."""
     stop = "" if sentence.endswith((".", "?")) else "."
-    _write(f"goop-mcp: {_without_secrets(sentence)}{stop}\n", colour=False, to_stderr=True)
+    text = _plain(f"goop-mcp: {_without_secrets(sentence)}{stop}\n")
+    _write(text, colour=False, to_stderr=True)
 
 
 def counting(items: "Iterable[_ItemT]", what: str) -> "Iterator[_ItemT]":
@@ -160,6 +171,10 @@ def _write(content: str | bytes, *, colour: bool, to_stderr: bool) -> None:
         raise _OutputLostError(
             f"the output cannot be written ({error.strerror}); write it elsewhere"
         ) from error
+
+
+def _plain(text: str) -> str:
+    return _CONTROLS.sub("\ufffd", click.unstyle(text))
 
 
 def _without_secrets(text: str) -> str:

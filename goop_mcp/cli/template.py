@@ -6,6 +6,7 @@ from datetime import datetime
 
 import click
 
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.options import (
     PROJECT,
     WrongCallError,
@@ -117,6 +118,7 @@ def show_command(name: str, *, form: str, project: str | None) -> int:
     "--json",
     "source",
     metavar="FILE|-",
+    shell_complete=file_names,
     help="Values of slots as one JSON object, for texts of several lines.",
 )
 @click.option("--session-id", metavar="ID", help="The session; YYYYMMDD-HHMMSS-name.")

@@ -6,14 +6,14 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 from goop_mcp.delegation.fields import GraphProblem, suggestion
 from goop_mcp.delegation.graph import Graph, GraphError
-from goop_mcp.delegation.parts import GraphAgent, GraphTask
+from goop_mcp.delegation.parts import GraphAgent, GraphRetry, GraphTask
 from goop_mcp.errors import GoopError
 from goop_mcp.retry.acp import AcpAgent
 from goop_mcp.retry.command_line import Answer, CommandLineAgent, claude_code, codex, opencode
@@ -115,6 +115,11 @@ class ProgramAgent:
             environment=os.environ.copy(),
         )
 
+    @property
+    def has_session(self) -> bool:
+        """Whether there is a conversation to go on with."""
+        return self._program.session is not None
+
     async def ask(self, message: Message) -> Reply:
         """Run the program once, or ask the one that runs."""
         # Set for each message: the attempt changes, and a crash must not leave the old number.
@@ -207,16 +212,24 @@ def policy_of(agent: GraphAgent, task: GraphTask, *, fallback: Agent | None = No
 
     `fallback` is asked when it sent nothing acceptable.
     """
-    retry = agent.retry
+    policy = _policy_of(agent.retry, task.max_attempts, task.timeout)
+    if fallback is None:
+        return policy
+    return replace(policy, fallback=fallback, when_exhausted="fallback")
+
+
+# Nearly all tasks of a graph have the same, and a policy is checked when it is made.
+@lru_cache(maxsize=64)
+def _policy_of(retry: GraphRetry, max_attempts: int | None, deadline: float | None) -> RetryPolicy:
     # None means the default of the policy, which is named in one place only.
     values: dict[str, Any] = {
-        "max_attempts": retry.max_attempts if task.max_attempts is None else task.max_attempts,
+        "max_attempts": retry.max_attempts if max_attempts is None else max_attempts,
         "attempt_timeout": retry.attempt_timeout,
         "call_retries": retry.call_retries,
         "ways": retry.strategies or None,
-        "deadline": task.timeout,
-        "fallback": fallback,
-        "when_exhausted": "return" if fallback is None else "fallback",
+        "deadline": deadline,
+        # Circuits and budgets are those of the whole run, in the store.
+        "circuit": False,
     }
     return RetryPolicy(**{name: value for name, value in values.items() if value is not None})
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeVar
@@ -33,9 +33,12 @@ from goop_mcp.store.graph_rows import (
     GraphRunRow,
     GraphTaskRow,
     GraphWriter,
+    RunningTask,
 )
 from goop_mcp.store.interface import ReadTransaction, WriteTransaction
+from goop_mcp.store.storable import storable_text
 from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.limits import DEFAULT_LIMITS
 from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = [
@@ -60,8 +63,13 @@ FAILURES_THAT_OPEN: Final = 5
 _FIRST_PAUSE: Final = 30.0
 _LONGEST_PAUSE: Final = 600.0
 _KNOWN_USAGES: Final = 5
+# As much as is read of a reply; of what is longer, people get the beginning.
+_LONGEST_REPLY: Final = DEFAULT_LIMITS.text_bytes
+_CUT_REPLY: Final = 100_000
 # Neither space nor part of a word: what ends one text never begins a secret with the next one.
 _APART: Final = "\n\u241e\n"
+# Made once: `json.dumps` makes one for each call, which takes longer than to write an event.
+_JSON: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 
 
 class RunError(GoopError):
@@ -82,9 +90,11 @@ class RunChange:
         self.writing, self.run, self.graph = writing, run, graph
         # One time for the whole change, which everything in it happened at.
         self.at = writing.now()
-        self._was, self._has_moved, self._is_moving = run, False, False
+        self._was, self._has_moved = run, False
+        self._moving: set[str] = set()
         self._events: list[GraphEventRow] = []
         self._clean: set[str] = set()
+        self._circuits: dict[str, CircuitRow | None] = {}
 
     @property
     def now(self) -> float:
@@ -129,11 +139,12 @@ class RunChange:
         self._rows.add(*self._events)
         self._events = []
         self._rows.set(self.run, was=self._was)
-        self._was, self._has_moved, self._is_moving = self.run, False, False
+        self._was, self._has_moved = self.run, False
+        self._moving.clear()
 
     def _state(self) -> RunState:
         # Nearly always a task goes on; only at the end are all of them counted.
-        if self._is_moving or self._rows.is_moving(self.run.id):
+        if self._moving or self._rows.is_moving(self.run.id):
             return "running"
         return state_of_run(
             self._rows.task_counts(self.run.id),
@@ -193,7 +204,8 @@ class RunChange:
             round=0 if again is None else again.round + 1,
             parent=parent,
             depth=depth,
-            spec=as_json(asdict(step)),
+            # Not by `asdict`, which copies each value in depth.
+            spec=as_json({name: getattr(step, name) for name in step.__slots__}),
             prompt=None,
             notes=None,
             optional=int(isinstance(step, GraphTask) and step.optional),
@@ -227,6 +239,12 @@ class RunChange:
         if state != row.state and not may_move(row.state, state):
             raise RunError(f"{row.id} is {row.state}, which cannot become {state}")
 
+        # Prompts, notes and sessions come from outside. What no database keeps would be refused
+        # each time that the task is claimed, and the run would never go on.
+        values = {
+            name: storable_text(value) if isinstance(value, str) else value
+            for name, value in values.items()
+        }
         moved = row._replace(state=state, **values)
         self._rows.move_task(moved, was=row)
         self._note_move(row, moved)
@@ -237,7 +255,11 @@ class RunChange:
         if moved.state == row.state:
             return
         self._has_moved = True
-        self._is_moving = self._is_moving or moved.state in MOVING
+        # A task may begin and fail in one change: the last of its states counts.
+        if moved.state in MOVING:
+            self._moving.add(row.id)
+        else:
+            self._moving.discard(row.id)
         data: dict[str, JsonValue] = {"from": row.state, "to": moved.state}
         if moved.reason:
             data["reason"] = moved.reason
@@ -372,7 +394,7 @@ class RunChange:
             # What goes on with the same agent goes on in its conversation, unless it is to be a
             # fresh one; a session means nothing to another agent.
             if not added.fresh and added.task.agent == agent:
-                new = new._replace(session=session)
+                new = new._replace(session=session and storable_text(session))
             self._rows.add(new)
             for need in added.task.needs:
                 self._rows.add(GraphNeedRow(self.run.id, added.task.id, need))
@@ -541,7 +563,7 @@ class RunChange:
         most of late. The first call of an agent reserves all that is left, and a crash in it must
         not take the budget of the whole run with it.
         """
-        found = self._rows.circuit(agent)
+        found = self.circuit(agent)
         usages: list[int] = json.loads(found.usages) if found is not None else []
         usage = attempt.usage if attempt is not None else None
         # For a lost message the largest of the newest usages, an estimate of what it cost.
@@ -560,7 +582,7 @@ class RunChange:
         if attempt is not None:
             # Failed replies are worth keeping where accepted ones are not: somebody will look for
             # the reason.
-            values = self._redacted(attempt.to_dict())
+            values = self._redacted(_without_excess(attempt).to_dict())
             if not keeps(self.run, failed=not attempt.accepted):
                 values["message"] = ""
             outcome = as_json(values)
@@ -591,16 +613,21 @@ class RunChange:
         for each in self._rows.attempts(row.run, row.id, unended=True):
             self.settle(each, None, agent=agent)
 
+    def circuit(self, agent: str) -> CircuitRow | None:
+        """Return how the calls of `agent` went, None if nothing is known; read once."""
+        if agent not in self._circuits:
+            self._circuits[agent] = self._rows.circuit(agent)
+        return self._circuits[agent]
+
     def set_circuit(self, agent: str, **values: Any) -> None:  # noqa: ANN401
         """Change what is known of the calls of an agent."""
-        found = self._rows.circuit(agent)
+        found = self.circuit(agent)
+        empty = CircuitRow(agent=agent, failures=0, open_until=0.0, next_call_at=0.0, usages="[]")
+        changed = self._circuits[agent] = (found or empty)._replace(**values)
         if found is None:
-            empty = CircuitRow(
-                agent=agent, failures=0, open_until=0.0, next_call_at=0.0, usages="[]"
-            )
-            self._rows.add(empty._replace(**values))
+            self._rows.add(changed)
         else:
-            self._rows.set(found._replace(**values), was=found)
+            self._rows.set(changed, was=found)
 
     def _redacted(self, value: T) -> T:
         """Return a structure of JSON values without the secrets in its texts.
@@ -643,7 +670,7 @@ class RunChange:
         self.run = self.run._replace(edges=as_json(edges))
 
 
-def step_of(row: GraphTaskRow) -> GraphStep:
+def step_of(row: GraphTaskRow | RunningTask) -> GraphStep:
     """Return the task or gate of a row."""
     return _read_step(row.kind, row.spec)
 
@@ -694,13 +721,30 @@ def key_of_gate(gate: GraphGate) -> str:
 
 def kept_text(text: str, run: GraphRunRow, *, failed: bool) -> str:
     """Return a text as it is stored: redacted, and empty where the run is to keep none."""
-    return redact(text).text if keeps(run, failed=failed) else ""
+    return storable_text(redact(text).text) if keeps(run, failed=failed) else ""
 
 
 def keeps(run: GraphRunRow, *, failed: bool) -> bool:
     """Whether a run is to keep the texts of an attempt."""
     keep: KeepOutput = json.loads(run.options).get("keep_output", "all")
     return keep == "all" or (keep == "failed" and failed)
+
+
+def _without_excess(attempt: Attempt) -> Attempt:
+    """Return the attempt without what a reply has beyond all that is read of one.
+
+    To look through 30 MiB for secrets takes seconds, in which nobody else can write.
+    """
+    reply = attempt.reply or ""
+    if len(reply) <= _LONGEST_REPLY:
+        return attempt
+
+    cut = f"{reply[:_CUT_REPLY]}… (cut: {len(reply):,} characters)"
+    verdict = attempt.verdict
+    # It holds the reply once more.
+    if verdict is not None and len(verdict.read_text) > _LONGEST_REPLY:
+        verdict = replace(verdict, read_text=cut, span=None)
+    return replace(attempt, reply=cut, verdict=verdict)
 
 
 def _gather(value: object, texts: dict[str, None]) -> None:
@@ -716,7 +760,7 @@ def _gather(value: object, texts: dict[str, None]) -> None:
 
 def as_json(values: object) -> str:
     """Return `values` as JSON in ASCII: every database stores it, halves of characters included."""
-    return json.dumps(values, ensure_ascii=True, separators=(",", ":"))
+    return _JSON.encode(values)
 
 
 def epoch(written: str) -> float:

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import islice
 from typing import Final
 
-from goop_mcp.delegation.fields import GraphProblem, suggestion
+from goop_mcp.delegation.fields import MOST_PROBLEMS, GraphProblem, suggestion
 from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphLimits, GraphStep, GraphTask
 from goop_mcp.delegation.placeholders import INPUT, placeholders_in
 from goop_mcp.validation.findings import excerpt
@@ -52,7 +53,8 @@ def problems_of(
 
     steps: dict[str, GraphStep] = {each.id: each for each in tasks}
     steps.update({each.id: each for each in gates})
-    unknown = list(_unknown_needs(steps))
+    # Each costs a search for what was probably meant, among thousands of names.
+    unknown = list(islice(_unknown_needs(steps), MOST_PROBLEMS + 1))
     yield from unknown
     for gate in gates:
         yield from _wrong_gate(gate)

@@ -8,6 +8,7 @@ that led there, and a person decides.
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from goop_mcp.delegation.fields import LONGEST_DURATION
@@ -15,7 +16,7 @@ from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphTask
 from goop_mcp.routing import Action, Decision, OutcomeKind, Question, RoutingContext, route
 from goop_mcp.routing.adapters import ADAPTERS, protocol_of
-from goop_mcp.routing.context_parts import Policy, RoutingLimits, SessionState
+from goop_mcp.routing.context_parts import Policy, RoutingLimits
 from goop_mcp.routing.views import NO_REPORT, ReportView, RequestView
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.agents import same_agent
@@ -49,7 +50,6 @@ _PRIORITIES: Final[Mapping[str, int]] = {"high": 10, "medium": 0, "low": -10}
 _MOST_ASKED: Final = 100
 _SHORTEST_TIMEOUT: Final = 1.0
 _LONGEST_ID: Final = 58
-_ENDED: Final = "COMPLETED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,12 +336,17 @@ def _person(reason: ExpandReason, message: str, path: tuple[str, ...]) -> Expans
 
 def _context(run: RunSnapshot, found: TaskSnapshot) -> RoutingContext:
     """Return the context of the router: the limits of the graph stand instead of its own."""
-    most = run.graph.limits.max_rounds
     # The most of any edge: the router counts rounds of the whole task.
     rounds = max(
         (len(sent) for edge, sent in run.reports.items() if edge.source == found.task.id),
         default=0,
     )
+    return _context_of(rounds, run.graph.limits.max_rounds, tuple(run.graph.agent_named))
+
+
+# Nearly all reports of a run have the same: to check a context takes longer than to route by it.
+@lru_cache(maxsize=64)
+def _context_of(rounds: int, most: int, agents: tuple[str, ...]) -> RoutingContext:
     # One more than the graph allows, so that the refusal comes from here, with the whole way.
     limits = RoutingLimits(
         critic_rejections=most + 2,
@@ -353,8 +358,7 @@ def _context(run: RunSnapshot, found: TaskSnapshot) -> RoutingContext:
     return RoutingContext(
         iteration=min(rounds, most),
         max_iterations=most + 2,
-        known_agents=tuple(run.graph.agent_named),
-        dependencies={name: SessionState(state=_ENDED) for name in run.tasks},
+        known_agents=agents,
         policy=Policy(limits=limits),
     )
 

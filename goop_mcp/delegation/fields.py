@@ -11,6 +11,7 @@ from goop_mcp.validation.findings import excerpt
 
 __all__ = [
     "LONGEST_DURATION",
+    "MOST_PROBLEMS",
     "GraphProblem",
     "Reader",
     "choice",
@@ -29,6 +30,9 @@ Reader = Callable[[object], Any]
 
 _DURATION: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?(ms|s|m|h|d)?", re.ASCII)
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
+MOST_PROBLEMS: Final = 50
+"""Problems of one graph that are shown; a hostile one could have millions."""
+
 LONGEST_DURATION: Final = 366 * 86400.0
 _MOST_LISTED: Final = 12
 
@@ -66,6 +70,9 @@ def read_table(
 
     read: dict[str, Any] = {}
     for key, value in values.items():
+        # Each costs a search for what was probably meant.
+        if len(problems) > MOST_PROBLEMS:
+            break
         if key not in readers:
             hint = suggestion(str(key), readers)
             problems.append(

@@ -9,15 +9,18 @@ import hashlib
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, get_args
 
 from goop_mcp.delegation.consistency import LONGEST_NAME, MOST_TASKS, in_order, problems_of
 from goop_mcp.delegation.fields import (
+    MOST_PROBLEMS,
     GraphProblem,
     Reader,
     choice,
@@ -58,7 +61,6 @@ __all__ = [
 
 _LONGEST_PROMPT: Final = 200_000
 _LARGEST_FILE: Final = 4 * 1024 * 1024
-_MOST_SHOWN: Final = 50
 _RATE: Final = re.compile(r"([0-9]{1,6})/(s|min|h)", re.ASCII)
 _RATE_SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0}
 _VERSION: Final = 1
@@ -72,8 +74,11 @@ class GraphError(GoopError, ValueError):
 
     def __init__(self, problems: Sequence[GraphProblem], file: str | None = None) -> None:
         """Take at least one problem; at most 50 are kept."""
-        self.problems, self.file = tuple(problems[:_MOST_SHOWN]), file
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        self.problems, self.file = tuple(problems[:MOST_PROBLEMS]), file
+        count = len(problems) - 1
+        # Nobody has looked for further ones by then.
+        shown = f"at least {MOST_PROBLEMS}" if count >= MOST_PROBLEMS else str(count)
+        more = f" (and {shown} more)" if count else ""
         super().__init__(f"{self.lines()[0]}{more}")
 
     def lines(self) -> list[str]:
@@ -130,9 +135,8 @@ class Graph:
         object.__setattr__(self, "agents", (*self.agents, *(GraphAgent(name) for name in named)))
 
         # All problems at once: somebody who writes a graph by hand wants to correct it in one go.
-        if problems := list(
-            problems_of(self.name, self.agents, self.tasks, self.gates, self.limits)
-        ):
+        found = problems_of(self.name, self.agents, self.tasks, self.gates, self.limits)
+        if problems := list(islice(found, MOST_PROBLEMS + 1)):
             raise GraphError(problems)
 
     @classmethod
@@ -370,7 +374,11 @@ def _load(file: Path, project: Path | None) -> Graph:
     is_json = file.suffix == ".json"
 
     try:
-        values = json.loads(content) if is_json else tomllib.loads(content)
+        values = (
+            json.loads(content, object_pairs_hook=_without_repeats)
+            if is_json
+            else tomllib.loads(content)
+        )
     except (ValueError, RecursionError) as error:
         # A table that is nested too deeply is a problem of the file, and no crash of the program.
         raise GraphError([_syntax_problem(error)], shown) from error
@@ -389,6 +397,18 @@ def _load(file: Path, project: Path | None) -> Graph:
         raise GraphError(error.problems, shown) from None
 
     return graph
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object of JSON. Raises ValueError for a key that stands there twice, as TOML does.
+
+    The first of two tasks with one name would be left out without a word.
+    """
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"{excerpt(twice)!r} stands there twice; rename one of them")
+    return values
 
 
 def _text_of(file: Path, most: int, shown: str) -> str:
@@ -442,6 +462,9 @@ def _read_prompt_files(values: dict[str, Any], folder: Path, problems: list[Grap
                 problems.append(
                     GraphProblem(path, "is not below the folder of the graph; move it there")
                 )
+            elif file.exists() and not file.is_file():
+                # A pipe would be waited for.
+                problems.append(GraphProblem(path, f"{file.name} is no file"))
             elif prompt := _text_of(file, _LONGEST_PROMPT, file.as_posix()).strip():
                 task["prompt"] = prompt
             else:
@@ -504,7 +527,7 @@ def _from_values(
         for name, table in _entries(top, "gates", problems)
         if (read := _part(_GATE, table, ("gates", name), "question", problems)) is not None
     ]
-    problems += _undefined_agents(tasks, top.get("agents"))
+    problems += islice(_undefined_agents(tasks, top.get("agents")), MOST_PROBLEMS + 1)
 
     if not problems:
         try:

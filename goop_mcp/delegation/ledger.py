@@ -51,6 +51,7 @@ from goop_mcp.store.graph_rows import (
     GraphSource,
     GraphTaskRow,
     RunnerRow,
+    RunningTask,
 )
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.validation.findings import excerpt
@@ -58,6 +59,7 @@ from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = [
     "LEASE_SECONDS",
+    "LONGEST_WAIT",
     "Claim",
     "Ledger",
     "LostTaskError",
@@ -69,6 +71,9 @@ __all__ = [
 LEASE_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 10.0
 """How long after its lease a task of another host is left alone: its programs end meanwhile."""
+
+LONGEST_WAIT: Final = 0.5
+"""Seconds between two looks for tasks: nobody wakes a runner on another machine."""
 
 KEPT_RUNS: Final = 500
 """Runs that have ended and are kept: a project that runs a graph every hour must not grow on."""
@@ -141,7 +146,7 @@ class Nothing:
     """There is nothing to claim: for how long to wait at most, and the state of the run."""
 
     state: str
-    seconds: float = 0.5
+    seconds: float = LONGEST_WAIT
 
 
 class Ledger:
@@ -394,14 +399,16 @@ class Ledger:
 
     def register(self, runner: ThisProcess) -> None:
         """Add this process to the runners."""
+        self.store.write(lambda writing: _register(writing, runner))
 
-        def write(writing: WriteTransaction) -> None:
-            now = epoch(writing.now())
-            # Runners that crashed never say goodbye.
-            writing.graphs.remove_runners(before=now - _OLD_RUNNERS)
-            writing.graphs.add(RunnerRow(**asdict(runner), seen_at=now))
+    def join(self, id: str, runner: ThisProcess) -> GraphRunRow:
+        """Add this process to the runners, and return the run that it works on."""
 
-        self.store.write(write)
+        def write(writing: WriteTransaction) -> GraphRunRow:
+            _register(writing, runner)
+            return find_run(writing, id)
+
+        return self.store.write(write)
 
     def renew(self, runner: ThisProcess) -> list[str]:
         """Extend the leases of all tasks of this process; return their ids."""
@@ -448,13 +455,14 @@ class Ledger:
         if run.deadline_at is not None and now > run.deadline_at:
             change.stop_all("deadline")
 
-        running = rows.tasks(run.id, state="running")
-        for row in running:
-            if row.owner == runner.owner or task not in (None, row.id):
-                continue
-
+        running = rows.running_tasks(run.id)
+        for each in running:
             # Its own tasks have their lease renewed by the same process, so they are never lost to
             # it.
+            if each.owner == runner.owner or task not in (None, each.id):
+                continue
+
+            row = find_task(change.writing, run.id, each.id)
             owner = rows.runner(row.owner or "")
             here = owner is not None and bool(owner.boot_id) and owner.boot_id == boot_id()
             if self._is_lost(change, row, owner, here=here):
@@ -473,7 +481,7 @@ class Ledger:
                 step = step_of(row)
                 if not isinstance(step, GraphTask):
                     continue
-                circuit = rows.circuit(step.agent)
+                circuit = change.circuit(step.agent)
                 # A circuit that is open holds its agent's tasks back, and nobody else's.
                 starts = max(row.ready_at or 0.0, circuit.open_until if circuit else 0.0)
                 if starts > now:
@@ -485,9 +493,8 @@ class Ledger:
                         others = len(first) > 1 or (has_room and rows.first_ready(run.id, limit=1))
                         return replace(claim, more=has_room and bool(others))
 
-        # At least 20 ms, not to ask the database without a pause; at most half a second, as nobody
-        # wakes a runner on another machine.
-        return Nothing(change.run.state, max(0.02, min(0.5, soonest)))
+        # At least 20 ms, not to ask the database without a pause.
+        return Nothing(change.run.state, max(0.02, min(LONGEST_WAIT, soonest)))
 
     def _is_lost(
         self,
@@ -604,7 +611,7 @@ class Ledger:
         def write(writing: WriteTransaction) -> tuple[int, float]:
             row = self._ours(writing, claim)
             change = self._change(writing, row.run)
-            circuit = writing.graphs.circuit(claim.task.agent)
+            circuit = change.circuit(claim.task.agent)
             # A message that a dead runner sent has its number too.
             number = 1 + writing.graphs.attempt_count(row.run, row.id, round=row.round)
             begun = self._begin_attempt(change, claim, message, number, circuit)
@@ -971,6 +978,13 @@ def _measure(claim: Claim, state: str) -> None:
     )
 
 
+def _register(writing: WriteTransaction, runner: ThisProcess) -> None:
+    now = epoch(writing.now())
+    # Runners that crashed never say goodbye.
+    writing.graphs.remove_runners(before=now - _OLD_RUNNERS)
+    writing.graphs.add(RunnerRow(**asdict(runner), seen_at=now))
+
+
 def _counted(found: Claim | Nothing) -> Claim | Nothing:
     # After the transaction: the store may run one twice, and what is rolled back did not happen.
     if isinstance(found, Claim) and found.taken_over:
@@ -1008,7 +1022,7 @@ def _ended(rows: Iterable[GraphAttemptRow]) -> tuple[Attempt, ...]:
 class _Busy:
     """What the running tasks take: their agents' places and the names that exclude others."""
 
-    def __init__(self, running: Iterable[GraphTaskRow], graph: Graph) -> None:
+    def __init__(self, running: Iterable[RunningTask], graph: Graph) -> None:
         self._graph = graph
         self._agents: dict[str, int] = {}
         self._exclusive: set[str] = set()

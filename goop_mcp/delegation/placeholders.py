@@ -20,6 +20,9 @@ INPUT: Final = "input"
 LONGEST_VALUE: Final = 50_000
 """Characters of one value in a prompt; the rest is cut, with a remark."""
 
+LONGEST_FILLED: Final = 1_000_000
+"""Characters of a prompt with all its values: one value may be named thousands of times."""
+
 # `$${` writes "${". What does not close in the same line is found as well, to be refused.
 _PLACEHOLDER: Final = re.compile(r"\$(?P<escape>\$(?=\{))|\$\{(?P<path>[^{}\n]{0,300})(?P<end>\}?)")
 _PATH: Final = re.compile(r"[A-Za-z0-9_-]{1,100}(?:\.[A-Za-z0-9_-]{1,100}){0,20}", re.ASCII)
@@ -56,10 +59,24 @@ def fill_in(prompt: str, values: Mapping[str, JsonValue]) -> str:
     is put in. `${plan.summary}` and `${plan.envelope.summary}` are the same. A text is put in as it
     is, anything else as JSON; at most 50,000 characters.
 
-    Raises MissingValueError for a placeholder without a value.
+    Raises MissingValueError for a placeholder without a value, and ValueError for more than a
+    million characters.
     """
+    length = len(prompt)
 
     def value_of(match: re.Match[str]) -> str:
+        nonlocal length
+        shown = shown_for(match)
+        length += len(shown)
+        # At once, and not after all of them were put together.
+        if length > LONGEST_FILLED:
+            raise ValueError(
+                f"the prompt has more than {LONGEST_FILLED:,} characters with its values; name"
+                " fewer of them, or single fields"
+            )
+        return shown
+
+    def shown_for(match: re.Match[str]) -> str:
         if match["escape"] is not None:
             return "$"
 

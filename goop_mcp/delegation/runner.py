@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -29,7 +29,14 @@ from goop_mcp.delegation.agents import (
 from goop_mcp.delegation.changes import find_run
 from goop_mcp.delegation.expand import Expansion, RunSnapshot, expand
 from goop_mcp.delegation.graph import Graph
-from goop_mcp.delegation.ledger import Claim, Ledger, LostTaskError, Nothing, RunError
+from goop_mcp.delegation.ledger import (
+    LONGEST_WAIT,
+    Claim,
+    Ledger,
+    LostTaskError,
+    Nothing,
+    RunError,
+)
 from goop_mcp.delegation.processes import ThisProcess, end_program, started, this_process
 from goop_mcp.delegation.states import RUN_ENDED
 from goop_mcp.delegation.traces import attributes_of, in_trace_of, run_span
@@ -277,6 +284,8 @@ class Runner:
         self._on_event, self._record, self._judge, self._count = on_event, record, judge, count
         self._loops: dict[str, tuple[Claim, RetryLoop]] = {}
         self._busy: set[str] = set()
+        # Of the run, as the newest claim found it.
+        self._state = "running"
         self._seen, self._showing = 0, anyio.Lock()
         self._is_stopping = self._is_registered = False
         self._wake = anyio.Event()
@@ -295,9 +304,8 @@ class Runner:
 
     async def run(self) -> GraphOutcome:
         """Work until the run has ended, waits for a person, or this runner is stopped."""
-        await self._stored(self._ledger.register, self.process)
+        known = await self._stored(self._ledger.join, self._run, self.process)
         await self._record_reports()
-        known = await self._stored(self._ledger.run, self._run)
         with run_span(known), anyio.CancelScope() as self._scope:
             # Leases are renewed and cancellations seen for as long as there is work.
             async with anyio.create_task_group() as group:
@@ -346,7 +354,7 @@ class Runner:
 
     async def _claim_until_done(self) -> None:
         async with anyio.create_task_group() as tasks:
-            while not self._is_stopping:
+            while not self._is_stopping and not self._is_over():
                 # Made before the claim: what happens while the database is asked must not be
                 # missed.
                 self._wake = anyio.Event()
@@ -370,12 +378,19 @@ class Runner:
                 if isinstance(found, Claim):
                     self._busy.add(found.row.id)
                     tasks.start_soon(self._work, found, place)
-                    continue
-                self._leave(place)
-                if not self._busy and found.state in (*RUN_ENDED, "waiting_for_person"):
-                    break
-                with anyio.move_on_after(found.seconds):
-                    await self._wake.wait()
+                    # What a dead runner leaves is rarely one task.
+                    if found.more or found.taken_over:
+                        continue
+                    seconds = LONGEST_WAIT
+                else:
+                    self._leave(place)
+                    self._state, seconds = found.state, found.seconds
+                if not self._is_over():
+                    with anyio.move_on_after(seconds):
+                        await self._wake.wait()
+
+    def _is_over(self) -> bool:
+        return not self._busy and self._state in (*RUN_ENDED, "waiting_for_person")
 
     async def _renew_leases(self) -> None:
         """Keep the leases; calls whose leases cannot be kept are cancelled before they end."""
@@ -419,6 +434,8 @@ class Runner:
                 # Before anything else runs: it is in the place of the one that ended.
                 if isinstance(found, Claim):
                     self._busy.add(found.row.id)
+                # The end of the last task says that there is nothing left to claim.
+                self._state = found.state if isinstance(found, Nothing) else "running"
                 await self._show_events()
                 if isinstance(found, Claim) and self._is_stopping:
                     # It was claimed with the end of the one before, and nobody has begun it.
@@ -491,6 +508,7 @@ class Runner:
             self._job(claim, caller),
             attempts=claim.attempts,
             remark=remark,
+            remembers=not claim.attempts or caller.remembers(),
             attributes=attributes_of(claim.row),
         )
         self._loops[claim.row.id] = (claim, loop)
@@ -545,9 +563,6 @@ class Runner:
         if named.fallback is not None:
             fallback = _Fallback(caller, named.fallback)
         policy = policy_of(named, claim.task, fallback=fallback)
-        # Circuits and budgets are those of the whole run, in the store.
-        policy = replace(policy, circuit=False)
-
         protocol = claim.task.protocol or claim.graph.protocol
 
         return Job(
@@ -585,7 +600,7 @@ class Runner:
             caller.answered = None
             await self._count_outcome(claim, outcome)
             await self._record_reports(claim.row.id)
-            return done if isinstance(done, Claim) else None
+            return done if isinstance(done, Claim | Nothing) else None
 
         await caller.write_answer()
         reason, message = _why(outcome, caller)
@@ -715,11 +730,15 @@ class _Caller:
             # Somebody else's call uses what is left, or the agent's rate or circuit says wait.
             await anyio.sleep(min(seconds, 1.0))
 
-        if name not in self._agents:
-            made = self._make(name)
-            self._agents[name] = (made, call_of(made))
-        self._asked, call = self._agents[name]
+        self._asked, call = self._agent(name)
         return await call(message)
+
+    def remembers(self) -> bool:
+        """Whether the agent knows what another process of ours asked it for this task."""
+        # What a program without a session knew ended with that process. An agent of the caller
+        # keeps its conversation itself.
+        agent, _ = self._agent(self.name)
+        return not isinstance(agent, ProgramAgent) or agent.has_session
 
     def judge(self, judge: ReplyJudge, protocol: str, text: str, mode: Mode) -> Verdict:
         """Return the verdict on a reply of the agent that was asked last."""
@@ -770,6 +789,12 @@ class _Caller:
             await self._runner._stored(self._runner._ledger.end_attempt, self._claim, *answered)
         except LostTaskError as error:
             self.lost = error
+
+    def _agent(self, name: str) -> tuple[Agent, Callable[[Message], Awaitable[Reply]]]:
+        if name not in self._agents:
+            made = self._make(name)
+            self._agents[name] = (made, call_of(made))
+        return self._agents[name]
 
     def _make(self, name: str) -> Agent:
         claim = self._claim

@@ -11,13 +11,27 @@ from goop_mcp.redaction.values import Assignment, is_secret, is_weak_name
 
 __all__ = ["WORDS_OF_NAMES", "hide_assigned", "in_small_letters"]
 
-# `pass` is also what tests do: only a value in quotes or after = is a password.
+# `pass` is also what tests do: only a value in quotes or after = is a password. What has to stand
+# before it is looked for after it: `re` skips to where a name may begin only if each of them begins
+# with a letter, which takes a third of the time.
 _SHORT_FORM: Final = (
-    r"(?<=[a-z][_-])pass|(?<![a-z_-])pass(?=\\?[\"'`]?[ \t]{0,8}(?:=|:[ \t]{0,8}\\?[\"'`]))"
+    r"pass(?<=[a-z][_-]pass)"
+    r"|pass(?<![a-z_-]pass)(?=\\?[\"'`]?[ \t]{0,8}(?:=|:[ \t]{0,8}\\?[\"'`]))"
+)
+_KINDS_OF_KEY: Final = (
+    "private",
+    "access",
+    "account",
+    "signing",
+    "encryption",
+    "master",
+    "auth",
+    "storage",
+    "subscription",
 )
 _NAME: Final = (
     rf"(?P<name>passw(?:or)?d|passphrase|passwrd|pswd|pwd|{_SHORT_FORM}|api[ _-]?key|secret|token"
-    r"|(?:private|access|account|signing|encryption|master|auth|storage|subscription)[_-]?key"
+    rf"|{'|'.join(f'{kind}[_-]?key' for kind in _KINDS_OF_KEY)}"
     r"|aws_(?:access|secret|session|security)\w{0,40}"
     r"|auth|cred(?:ential)?s?|key(?<!publickey)(?<!public[ _-]key))"
     r"(?:[_-]?(?:access|base|key|value)){0,3}"

@@ -94,8 +94,9 @@ _MARKED: Final = (
     ),
     (
         (".",),
-        r"(?<![A-Za-z0-9_.-])"
-        r"(?P<value>[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})"
+        # Begins with its letters: nearly every text has a dot, and `re` skips to them.
+        r"(?P<value>[MNO](?<![A-Za-z0-9_.-][MNO])"
+        r"[A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})"
         r"(?![A-Za-z0-9_.-])",
     ),
     (("/webhooks/",), r"(?<=/webhooks/)(?P<value>[0-9]{15,22}/[A-Za-z0-9_-]{50,90})"),
@@ -111,7 +112,7 @@ _MARKED: Final = (
         r"(?i:(?<=X-Amz-Signature=)|(?<=X-Goog-Signature=))(?P<value>[A-Fa-f0-9]{32,})",
     ),
     (
-        ("session",),
+        ("sessionid=", "session="),
         r"(?<![\w.-])"
         r"(?:[A-Z]{1,10}SESSIONID|ASP\.NET_SessionId|_gitlab_session|laravel_session|sessionid)"
         r"=(?P<value>[A-Za-z0-9%+/=_.:-]{16,})",
@@ -251,7 +252,7 @@ SECRET_PATTERNS: Final = (
     SecretPattern(PROGRAMS, lambda text: hide_in_commands(text, REDACTED)),
     _replacing(("machine", "default"), _NETRC, _value_unless_stand_in),
     SecretPattern(("secret",), _hide_in_kubernetes_secret),
-    _replacing(WORDS_OF_NAMES, _NAMED_ELEMENT, _value_unless_stand_in),
+    _replacing(("value=",), _NAMED_ELEMENT, _value_unless_stand_in),
     SecretPattern(WORDS_OF_NAMES, lambda text: hide_assigned(text, REDACTED)),
     SecretPattern((), lambda text: hide_of_services(text, REDACTED), may_name_service),
 )

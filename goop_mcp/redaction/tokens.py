@@ -180,12 +180,17 @@ _PREFIX: Final = on_use(
         rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=[A-Za-z0-9_.~+/=-]{{11}})(?:{one_of(_BY_PREFIX)})"
     )
 )
+# What the lookahead of that asks for. Of most texts it is a small part.
+_LONG_WORDS: Final = on_use(r"[A-Za-z0-9_.~+/=-]{11,}")
 
 
 def may_begin_token(text: str) -> bool:
     """Return whether a token may start somewhere in `text`."""
+    # With a backslash between them, as each may have stood after one: too many begin then, and
+    # none too few.
+    words = "\\".join(_LONG_WORDS().findall(text))
     # Looking for each prefix is fast, and needs no pattern where there is none.
-    return any(prefix in text for prefix in _BY_PREFIX) and _PREFIX().search(text) is not None
+    return any(prefix in words for prefix in _BY_PREFIX) and _PREFIX().search(words) is not None
 
 
 def find_token(text: str, start: int) -> tuple[int, int] | None:

@@ -33,6 +33,7 @@ from goop_mcp.retry.calls import (
 from goop_mcp.retry.hooks import call_hooks
 from goop_mcp.retry.jobs import Job, check_type, judged
 from goop_mcp.retry.policy import RetryPolicy, pause_before
+from goop_mcp.retry.prompts import ask_again
 from goop_mcp.retry.replies import NOTHING_USED, Message, Reply, Usage
 from goop_mcp.retry.strategy import Ask, Stop, next_step
 from goop_mcp.retry.telemetry import (
@@ -73,9 +74,10 @@ class RetryLoop:
     `attempts` are those that an earlier process made for the same job, all of them and in order:
     nothing that was answered is asked again, and they count in `max_attempts`, `max_calls`,
     `max_tokens` and `max_cost` of the policy. `remark` stands before the first message that is
-    sent, such as for an agent that was interrupted. `clock` gives seconds that never go back; a
-    deadline counts from the beginning of `run`. Works under asyncio and trio. Raises TypeError for
-    what cannot be asked.
+    sent, such as for an agent that was interrupted. With `remembers` False the agent knows nothing
+    of those attempts, and gets the task with what to mind in place of a bare correction. `clock`
+    gives seconds that never go back; a deadline counts from the beginning of `run`. Works under
+    asyncio and trio. Raises TypeError for what cannot be asked.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class RetryLoop:
         *,
         attempts: Iterable[Attempt] = (),
         remark: str | None = None,
+        remembers: bool = True,
         attributes: Mapping[str, str | int] | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -93,6 +96,7 @@ class RetryLoop:
             check_type("one of attempts", each, Attempt, "Attempt.from_dict(...)")
 
         self._remark, self._attributes = remark, attributes
+        self._remembers = remembers
         self.outcome: Outcome | None = None
         self._job = job
         self._agent, self._key = job.agent, key_of(job.agent)
@@ -206,8 +210,14 @@ class RetryLoop:
                 return limit
             if step.failures and (because := await self._pause(step)) is not None:
                 return because
-            if (because := await self._ask(step.message)) is not None:
+            message = step.message
+            if message.way == "same_conversation" and not self._remembers:
+                replies = [each for each in own if each.verdict is not None]
+                message = ask_again(self._job.prompt, replies, "fresh", attempt=message.attempt)
+            if (because := await self._ask(message)) is not None:
                 return because
+            # From now on there is a conversation, in which the task stands.
+            self._remembers = True
 
     async def _pause(self, step: Ask) -> StoppedBecause | None:
         """Wait before a failed call is repeated.

@@ -10,6 +10,7 @@ from goop_mcp.errors import GoopError
 from goop_mcp.redaction import redact
 from goop_mcp.store.interface import ReadTransaction, Store, WriteTransaction
 from goop_mcp.store.records import KeptReply, NewKeptReply
+from goop_mcp.store.storable import storable_text
 from goop_mcp.workflow.agents import plain_agent_name
 
 __all__ = ["ReplyNotKeptError", "keep_reply", "last_reply"]
@@ -30,10 +31,10 @@ def keep_reply(store: Store, text: str, *, agent: str, key: str, now: str) -> No
     """
     kept = NewKeptReply(
         agent=plain_agent_name(agent)[:_LONGEST_NAME],
-        agent_key=_storable(key)[:_LONGEST_KEY],
+        agent_key=storable_text(key)[:_LONGEST_KEY],
         round=1,
         created_at=now,
-        text=_storable(redact(text).text),
+        text=storable_text(redact(text).text),
     )
 
     def change(writing: WriteTransaction) -> None:
@@ -59,8 +60,3 @@ def last_reply(store: Store, agent: str) -> KeptReply:
         return found
 
     return store.read(ask)
-
-
-def _storable(text: str) -> str:
-    """Return `text` without what no database keeps: NUL and halves of characters."""
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

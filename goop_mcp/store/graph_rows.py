@@ -26,6 +26,7 @@ __all__ = [
     "GraphTaskRow",
     "GraphWriter",
     "RunnerRow",
+    "RunningTask",
     "for_postgres",
     "for_sqlite",
 ]
@@ -110,6 +111,18 @@ class GraphTaskRow(NamedTuple):
     report: int | None
 
 
+class RunningTask(NamedTuple):
+    """A task that a runner works on: columns of the same row as `GraphTaskRow`.
+
+    Each claim reads those of all tasks that run, and nearly never needs more of them.
+    """
+
+    id: str
+    kind: str
+    spec: str
+    owner: str | None
+
+
 class GraphNeedRow(NamedTuple):
     """`task` needs `need`: one edge of the graph of a run."""
 
@@ -188,6 +201,7 @@ Row = TypeVar(
     GraphRunRow,
     GraphSource,
     GraphTaskRow,
+    RunningTask,
     GraphAttemptRow,
     GraphEventRow,
     RunnerRow,
@@ -212,11 +226,13 @@ _KEYS: Final[Mapping[type, tuple[str, ...]]] = {
     RunnerRow: ("owner",),
     CircuitRow: ("agent",),
 }
-_NAMES: Final = {kind: tuple(get_type_hints(kind)) for kind in (*_TABLES, GraphSource)}
+# Those that are read in part have the names of the whole rows' columns.
+_PARTS: Final[Mapping[type, str]] = {GraphSource: "graph_runs", RunningTask: "graph_tasks"}
+_NAMES: Final = {kind: tuple(get_type_hints(kind)) for kind in (*_TABLES, *_PARTS)}
 # Exact types: a number is never a bool, and a row is checked several times in each step of a run.
 _TYPES: Final = {
     kind: tuple(get_args(hint) or (hint,) for hint in get_type_hints(kind).values())
-    for kind in (*_TABLES, GraphSource)
+    for kind in (*_TABLES, *_PARTS)
 }
 
 
@@ -262,11 +278,15 @@ def _change(row: AnyRow, was: AnyRow | None, condition: str = "") -> tuple[str, 
 
 
 def _table(kind: type) -> str:
-    return "{goop}" + _TABLES[kind]
+    return "{goop}" + _name_of_table(kind)
+
+
+def _name_of_table(kind: type) -> str:
+    return _TABLES.get(kind) or _PARTS[kind]
 
 
 _RUN: Final = _select(GraphRunRow, "AND id = :id")
-_SOURCE: Final = "SELECT graph, input FROM {goop}graph_runs WHERE {mine} AND id = :id"
+_SOURCE: Final = _select(GraphSource, "AND id = :id")
 _SET_GRAPH: Final = "UPDATE {goop}graph_runs SET graph = :graph WHERE {mine} AND id = :id"
 # Ended runs are skipped by a value and not by another statement: one plan serves both.
 _RUNS: Final = _select(
@@ -291,6 +311,7 @@ _TASK: Final = _select(GraphTaskRow, "AND run = :run AND id = :id")
 _TASKS: Final = _select(GraphTaskRow, "AND run = :run ORDER BY id")
 # Ordered here and not by the database, which would read all tasks to have those few in order.
 _IN_STATE: Final = _select(GraphTaskRow, "AND run = :run AND state = :state")
+_RUNNING: Final = _select(RunningTask, "AND run = :run AND state = 'running'")
 _READY: Final = _select(
     GraphTaskRow,
     "AND run = :run AND state IN ('ready', 'retrying')"
@@ -453,6 +474,10 @@ class GraphReader:
         # By the database it would need all tasks in order, as at `_IN_STATE`.
         return sorted(found, key=lambda row: row.id)
 
+    def running_tasks(self, run: str) -> list[RunningTask]:
+        """Return the tasks that runners work on, by id."""
+        return sorted(self._records(RunningTask, _RUNNING, run=run))
+
     def ready_tasks(self, run: str, *, limit: int) -> list[GraphTaskRow]:
         """Return tasks that may begin: by priority, then the longest way to the end, then id."""
         return self._records(GraphTaskRow, _READY, run=run, limit=limit)
@@ -614,9 +639,16 @@ _AT_ONCE: Final = 16
 def _all_values(rows: Sequence[AnyRow]) -> dict[str, Any]:
     values = _values(rows[0])
     for place, row in enumerate(rows[1:], start=1):
-        values.update({f"{name}_{place}": value for name, value in _values(row).items()})
+        names = _names_at(place, _NAMES[type(row)])
+        values.update(zip(names, _values(row).values(), strict=True))
 
     return values
+
+
+@cache
+def _names_at(place: int, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the values of the row at `place` in a statement for several."""
+    return tuple([f"{name}_{place}" for name in names])
 
 
 def _values(row: "AnyRow | GraphSource", names: tuple[str, ...] | None = None) -> dict[str, Any]:
@@ -644,7 +676,7 @@ def _record(kind: type[Row], row: Sequence[Any]) -> Row:
             continue
         # SQLite returns a real number that is whole as one, PostgreSQL too; ints are for counts.
         if type(value) is not int or float not in wanted:
-            name = f"{_TABLES.get(kind, 'graph_runs')}.{_NAMES[kind][place]}"
+            name = f"{_name_of_table(kind)}.{_NAMES[kind][place]}"
             raise StoreError(f"{name} holds a value of another kind")
         values[place] = float(value)
 

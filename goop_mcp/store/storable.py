@@ -1,4 +1,4 @@
-"""Refuse text that not every engine can store.
+"""Refuse, or replace, text that not every engine can store.
 
 SQLite cuts text at NUL, PostgreSQL rejects it, and no engine stores a lone surrogate.
 """
@@ -6,7 +6,7 @@ SQLite cuts text at NUL, PostgreSQL rejects it, and no engine stores a lone surr
 from goop_mcp.errors import StoreError
 from goop_mcp.store.records import Record
 
-__all__ = ["refuse_unstorable", "refuse_unstorable_text"]
+__all__ = ["refuse_unstorable", "refuse_unstorable_text", "storable_text"]
 
 
 def refuse_unstorable(record: Record) -> None:
@@ -23,9 +23,18 @@ def refuse_unstorable_text(text: str, *, name: str) -> None:
     if "\0" in text:
         raise StoreError(f"{name} holds the character NUL, which no database keeps; remove it")
 
+    # Nearly every text is, and holds no half of a character then.
+    if text.isascii():
+        return
+
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise StoreError(
             f"{name} holds half of a character at {error.start + 1}; remove it"
         ) from error
+
+
+def storable_text(text: str) -> str:
+    """Return `text` with U+FFFD for each NUL and "?" for each lone surrogate."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

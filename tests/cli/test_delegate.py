@@ -100,3 +100,21 @@ def test_a_graph_from_elsewhere_may_not_name_python_functions(graph: Path, tmp_p
     ended = run("delegate", str(graph), "--check", cwd=project)
     assert ended.code == 1
     assert "outside of the project" in ended.err
+
+
+@pytest.mark.parametrize("words", [["--plan"], []], ids=["plan", "trust"])
+def test_a_graph_cannot_hide_what_it_runs(tmp_path: Path, words: list[str]) -> None:
+    hidden = "\r  w: true\x1b[2K\x1b]0;title\x07\x9b2J\b\u202e\n  w: true"
+    values = {
+        "graph": 1,
+        "name": "g",
+        "agents": {"w": {"run": "command", "command": ["rm", "everything", hidden]}},
+        "tasks": {"a": {"agent": "w"}},
+        "gates": {"ask": {"question": f"Go on?{hidden}", "needs": ["a"]}},
+    }
+    (tmp_path / "g.json").write_text(json.dumps(values))
+    ended = run("delegate", "g.json", *words, cwd=tmp_path)
+    shown = ended.out + ended.err
+    assert all(each.isprintable() for each in shown.splitlines())
+    [line] = (each for each in shown.splitlines() if "rm everything" in each)
+    assert r"\r  w: true\x1b[2K\x1b]0;title" in line

@@ -1,21 +1,17 @@
 """Runs are seen and steered through MCP and the terminal by the same service."""
 
-import subprocess
-from pathlib import Path
-
 import pytest
 from mcp.types import ElicitResult
 
 from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphTask
-from goop_mcp.server import create_server
-from goop_mcp.settings import Settings
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.scaffold import create_project
-from tests.cli.running import PROGRAM
+from tests.cli.running import Ended
+from tests.cli.running import run as run_program
 from tests.delegation.reports import report
 from tests.delegation.runners import Place, check_run
-from tests.server.connections import PROTOCOL_MODES, connect, text_of
+from tests.server.connections import PROTOCOL_MODES, connect, stdio_server, text_of
 from tests.server.test_asking import NOW, Person, status_of
 
 GATED = Graph(
@@ -36,13 +32,18 @@ def run(place: Place) -> str:
     return place.ledger.create(GATED, input={})
 
 
+def where(place: Place) -> list[str]:
+    """Return the options that name the database of `place`."""
+    return [] if place.url is None else ["--database", place.url, "--project-id", "shop"]
+
+
 @pytest.mark.parametrize("mode", PROTOCOL_MODES)
 @pytest.mark.parametrize(("choice", "follows"), [("yes", "input_required"), ("no", "skipped")])
 def test_a_person_answers_a_gate_at_the_client(
     place: Place, run: str, mode: str, choice: str, follows: str
 ) -> None:
     person = Person(ElicitResult(action="accept", content={"choice": choice}))
-    server = create_server(Settings(project=place.folder))
+    server = stdio_server(place.folder, *where(place))
     with connect(server, mode, elicitation=person) as client:
         done = client.tool("update_project", action="decide", run=run, task="ship", choice="yes")
         again = client.tool("update_project", action="decide", run=run, task="ship", choice="yes")
@@ -57,7 +58,7 @@ def test_a_person_answers_a_gate_at_the_client(
 
 
 def test_an_agent_alone_answers_no_gate(place: Place, run: str) -> None:
-    server = create_server(Settings(project=place.folder))
+    server = stdio_server(place.folder, *where(place))
     with connect(server, PROTOCOL_MODES[0]) as client:
         waits = client.tool("update_project", action="decide", run=run, task="ship", choice="yes")
         gone = client.tool("update_project", action="decide", run="run-0", task="ship")
@@ -74,26 +75,23 @@ def test_an_agent_alone_answers_no_gate(place: Place, run: str) -> None:
     assert f"| {run} | gated |" in listed
 
 
-def finish(place: Place, run: str, reply: str) -> "subprocess.CompletedProcess[str]":
-    file = Path(place.folder) / "reply.md"
+def finish(place: Place, id: str, reply: str) -> Ended:
+    file = place.folder / "reply.md"
     file.write_text(reply, encoding="utf-8")
-    command = [*PROGRAM, "runs", "finish", run, "write", str(file)]
-    return subprocess.run(
-        command, cwd=place.folder, capture_output=True, text=True, timeout=120, check=False
-    )
+    return run_program("runs", "finish", id, "write", file, *where(place), cwd=place.folder)
 
 
 def test_a_task_of_a_person_is_finished_with_a_report_that_is_judged(
     place: Place, run: str
 ) -> None:
     rejected = finish(place, run, report("DONE-ISH"))
-    assert (rejected.returncode, place.states(run)["write"]) == (1, "input_required")
-    assert "DONE-ISH" in rejected.stderr
+    assert (rejected.code, place.states(run)["write"]) == (1, "input_required")
+    assert "DONE-ISH" in rejected.err
 
-    assert finish(place, run, report()).returncode == 0
+    assert finish(place, run, report()).code == 0
     assert place.states(run)["write"] == "accepted"
     check_run(place.store, run)
 
     again = finish(place, run, report())
-    assert again.returncode != 0
-    assert "nobody waits for its report" in again.stderr
+    assert again.code != 0
+    assert "nobody waits for its report" in again.err

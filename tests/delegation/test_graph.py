@@ -1,4 +1,6 @@
 import json
+import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -151,7 +153,7 @@ def test_fallbacks_in_a_circle_are_refused() -> None:
 
 def test_all_problems_are_shown_at_once_and_bounded() -> None:
     tasks = tuple(GraphTask(f"t{n}", agent="a", needs=(f"missing{n}",)) for n in range(100))
-    with pytest.raises(GraphError, match=r"and 99 more") as refused:
+    with pytest.raises(GraphError, match=r"and at least 50 more") as refused:
         Graph(name="x", tasks=tasks)
     assert len(refused.value.problems) == 50
 
@@ -325,3 +327,43 @@ def test_agents_that_the_caller_gives_need_no_entry_in_code_but_in_a_file() -> N
     values = graph.to_dict() | {"agents": {}}
     with pytest.raises(GraphError, match="there is no agent 'mine'; there are none"):
         Graph.from_dict(values)
+
+
+def test_a_name_that_stands_twice_in_json_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "g.json"
+    tasks = '{"a": {"agent": "w", "prompt": "One"}, "a": {"agent": "w", "prompt": "Two"}}'
+    agents = '{"w": {"run": "host"}}'
+    file.write_text(f'{{"graph": 1, "name": "g", "agents": {agents}, "tasks": {tasks}}}')
+    with pytest.raises(GraphError, match="'a' stands there twice"):
+        Graph.load(file)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'needs = ["u{0}", "v{0}"]\nagent = "w"',
+        'agent = "x{0}"',
+        'agent = "w"\nkey{0} = 1',
+    ],
+    ids=["needs", "agents", "keys"],
+)
+def test_thousands_of_problems_are_named_as_fast_as_fifty(tmp_path: Path, lines: str) -> None:
+    head = 'graph = 1\nname = "g"\nlimits.max_tasks = 10000\n'
+    agents = "".join(f'[agents.a{n}]\nrun = "host"\n' for n in range(150))
+    tasks = "".join(f"[tasks.t{n}]\n{lines.format(n)}\n" for n in range(5_000))
+    file = tmp_path / "g.toml"
+    file.write_text(f'{head}{agents}[agents.w]\nrun = "host"\n{tasks}')
+    began = time.thread_time()
+    with pytest.raises(GraphError) as raised:
+        Graph.load(file)
+    assert len(raised.value.problems) == 50
+    assert time.thread_time() - began < 20
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_prompt_is_not_waited_for_at_a_pipe(tmp_path: Path) -> None:
+    file = write_login(tmp_path)
+    (tmp_path / "prompts" / "api.md").unlink()
+    os.mkfifo(tmp_path / "prompts" / "api.md")
+    with pytest.raises(GraphError, match=r"api\.md is no file"):
+        Graph.load(file)

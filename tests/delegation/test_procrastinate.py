@@ -162,7 +162,7 @@ def test_jobs_that_are_lost_are_delivered_again_and_none_stay(fleet: Fleet) -> N
     run = place.ledger.create(one_wave(30, parallel=2), input={})
     worker = fleet.start(replace(HASTY, seconds=0.2))
     within(60, lambda: place.count("begin") > 3)
-    with psycopg.connect(place.url or "") as connection:
+    with psycopg.connect(place.url or "", options="-c search_path=goop_queue") as connection:
         connection.execute("DELETE FROM goop_queue.procrastinate_jobs WHERE status = 'todo'")
     fleet.finish(run)
     worker.send_signal(signal.SIGTERM)

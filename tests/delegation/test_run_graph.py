@@ -213,3 +213,24 @@ def test_what_an_agent_may_not_add_ends_at_a_person_with_reason_and_path(
         assert agents["reviewer"].asked == []
 
     anyio.run(play)
+
+
+def test_a_run_ends_where_its_last_task_has_no_value_for_its_prompt(
+    store: Store, tmp_path: Path
+) -> None:
+    graph = Graph(
+        name="last",
+        agents=(GraphAgent("team"),),
+        tasks=(
+            GraphTask("a", agent="team", prompt="Do it"),
+            GraphTask("b", agent="team", prompt="Go on: ${a.no_such_field}", needs=("a",)),
+        ),
+    )
+
+    async def play() -> GraphOutcome:
+        with anyio.fail_after(60):
+            return await run_graph(graph, store=store, agents={"team": Team()}, project=tmp_path)
+
+    done = anyio.run(play)
+    assert done.state == "failed"
+    assert done.tasks["b"].reason == "prompt"

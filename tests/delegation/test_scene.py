@@ -420,7 +420,9 @@ def recorded(goop: Call) -> list[int]:
     return sorted(each["report"] for each in listed["reports"])
 
 
-def test_accepted_reports_are_recorded_in_the_round_once(goop: Call, project: Path) -> None:
+def test_accepted_reports_are_recorded_in_the_round_once(
+    goop: Call, project: Path, state: dict[str, str]
+) -> None:
     assert goop("init").code == 0
     graph = project / "small.toml"
     graph.write_text(SMALL.format(python=json.dumps(sys.executable)))
@@ -434,7 +436,7 @@ def test_accepted_reports_are_recorded_in_the_round_once(goop: Call, project: Pa
 
     # The runner may be killed between the end of a task and its record: the next one records it.
     run_id = events[0]["run"]
-    with Place(project, None) as place:
+    with Place(project, state.get("GOOP_DATABASE_URL")) as place:
 
         def forget(writing: WriteTransaction) -> None:
             row = writing.graphs.task(run_id, "api")

@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -12,6 +13,7 @@ from goop_mcp.delegation.graph import Graph
 from goop_mcp.delegation.parts import GraphAgent, GraphGate, GraphRetry, GraphTask
 from goop_mcp.store.interface import WriteTransaction
 from tests.delegation.agent_program import lives
+from tests.delegation.reports import report
 from tests.delegation.runners import (
     USUAL,
     Place,
@@ -244,3 +246,42 @@ def test_fifty_at_once_spend_what_the_budget_holds(place: Place) -> None:
     assert (
         json.loads(place.store.read(lambda r: r.graphs.events(run))[-1].data)["state"] == "failed"
     )
+
+
+KILLS = """
+import json, os, signal, sys
+text = sys.stdin.read()
+with open(sys.argv[1], "a+", encoding="utf-8") as file:
+    file.write(json.dumps({"what": "asked", "text": text}) + "\\n")
+    file.seek(0)
+    count = sum('"asked"' in line for line in file)
+if count == 2:
+    os.kill(os.getppid(), signal.SIGKILL)
+print(sys.argv[2] if count == 3 else "I will report later.")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes as Linux shows them")
+@pytest.mark.parametrize("on_crash", ["resume", "restart"])
+def test_a_program_without_a_session_reads_its_task_again_after_a_crash(
+    any_place: Place, on_crash: Literal["resume", "restart"]
+) -> None:
+    words = (sys.executable, "-c", KILLS, str(any_place.log), report())
+    graph = Graph(
+        name="forgets",
+        protocol="goop_report",
+        agents=(GraphAgent("program", run="command", command=words),),
+        tasks=(GraphTask("a", agent="program", prompt="Count the lines.", on_crash=on_crash),),
+    )
+    run = any_place.ledger.create(graph, input={})
+    assert any_place.start(run, PATIENT).wait(timeout=60) == -signal.SIGKILL
+    any_place.finish(run, PATIENT)
+
+    check_run(any_place.store, run)
+    assert any_place.states(run) == {"a": "accepted"}
+    *_, lost, again = (each["text"] for each in any_place.entries("asked"))
+    assert ("You were interrupted" in again) == (on_crash == "resume")
+    assert "Count the lines." in again
+    # What was wrong with the first reply, as well.
+    assert "<goop_report" in lost
+    assert "<goop_report" in again

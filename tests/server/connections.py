@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -23,7 +24,7 @@ from pydantic import JsonValue
 from goop_mcp.server import create_server
 from goop_mcp.settings import Settings
 from tests.repository import ROOT
-from tests.server.http.serving import Served, served
+from tests.server.http.serving import Served, environment, served
 
 PROTOCOL_MODES = ("auto", "legacy")
 """Modes of the SDK's client: auto is 2026-07-28 if the server supports it, legacy 2025-11-25."""
@@ -129,3 +130,9 @@ def text_of(result: CallToolResult) -> str:
 
 def check_against_schema(result: CallToolResult, tool: Tool) -> None:
     _jsonschema.validate(result.structured_content, tool.output_schema)
+
+
+def stdio_server(project: Path, *options: str) -> StdioServerParameters:
+    """Return how a client starts a server of its own for `project`."""
+    command = ["-m", "goop_mcp", "serve", "--project", str(project), *options]
+    return StdioServerParameters(command=sys.executable, args=command, env=environment())

@@ -31,11 +31,11 @@ from tests.server.connections import (
     Connection,
     check_against_schema,
     connect,
+    stdio_server,
     text_of,
 )
 from tests.server.notifications import Heard, listening
 from tests.server.preloaded import starting
-from tests.server.tools.test_memories import stdio_server
 from tests.services.reporting import NOW, record, report
 from tests.workspace.projects import copied
 

@@ -105,6 +105,34 @@ def test_sqlite_answers_from_an_index(filled: Path, name: str) -> None:
     assert "TEMP B-TREE" not in "\n".join(plan)
 
 
+def test_sqlite_prepares_a_statement_once_for_all_values(filled: Path) -> None:
+    def prepared(reading: ReadTransaction) -> list[int]:
+        assert isinstance(reading, SqliteReadTransaction)
+        looked_at: list[object] = []
+
+        # SQLite asks this for each table and column of a statement when it prepares it.
+        def note(*asked: object) -> int:
+            looked_at.append(asked)
+            return apsw.SQLITE_OK
+
+        counts = []
+        reading._connection.authorizer = note
+        try:
+            for number in range(3):
+                looked_at.clear()
+                reading.graphs.attempts("run-1", f"task-{number}")
+                counts.append(len(looked_at))
+        finally:
+            reading._connection.authorizer = None
+        return counts
+
+    store = open_store(None, project=filled)
+    first, *others = store.read(prepared)
+    store.close()
+    assert first
+    assert others == [0, 0]
+
+
 POSTGRES_QUERIES: dict[str, tuple[SQL | Composed, dict[str, object], str]] = {
     "the newest reports": (statements.REPORTS, {"limit": 5}, "reports_by_revision"),
     "the newest reports of a round": (

@@ -5,6 +5,7 @@ from itertools import islice
 
 import click
 
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.memory.calls import FORMAT, NOT_DONE, present, with_store
 from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.rendering.finding import counted
@@ -40,7 +41,7 @@ _SCALE = click.option(
 
 
 @click.command(short_help="Write all memories to a file or standard output.")
-@click.argument("file", required=False, metavar="[FILE|-]")
+@click.argument("file", required=False, metavar="[FILE|-]", shell_complete=file_names)
 @_FORM_OF_FILE
 @_SCALE
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
@@ -81,7 +82,7 @@ def export(
 
 
 @click.command(name="import", short_help="Save the memories of a file.")
-@click.argument("file", metavar="FILE|-")
+@click.argument("file", metavar="FILE|-", shell_complete=file_names)
 @_FORM_OF_FILE
 @_SCALE
 @with_store

@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from goop_mcp.cli.completion import file_names
 from goop_mcp.cli.memory.calls import FORMAT, present, with_store
 from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.rendering.memories import render_memory
@@ -51,6 +52,7 @@ _ID = click.argument("id", type=int, metavar="ID")
     "source_files",
     multiple=True,
     metavar="PATH",
+    shell_complete=file_names,
     help="May be given several times.",
 )
 @click.option("--agent", metavar="NAME", help="The agent that saves it.")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from psycopg import Cursor
 from psycopg.rows import dict_row, tuple_row
 from psycopg.sql import SQL, Composed
 
@@ -432,7 +433,7 @@ class PostgresReadTransaction:
         asked = SQL(store.graph_rows.for_postgres(statement))
         with translating(self._place), self._connection.cursor(row_factory=tuple_row) as cursor:
             cursor.execute(asked, {**values, **self._mine})
-            return cursor.fetchall() if cursor.description else []
+            return cursor.fetchall() if _has_rows(cursor) else []
 
     def _rows(self, statement: SQL | Composed, **values: object) -> list[dict[str, Any]]:
         """Run a statement for this project; raise subclasses of StoreError."""
@@ -443,7 +444,7 @@ class PostgresReadTransaction:
 
         with translating(self._place), self._connection.cursor(row_factory=dict_row) as cursor:
             cursor.execute(statement, {**values, **self._mine})
-            return cursor.fetchall() if cursor.description else []
+            return cursor.fetchall() if _has_rows(cursor) else []
 
 
 def memory_of(row: Mapping[str, Any]) -> StoredMemory:
@@ -466,6 +467,11 @@ def event_of(row: Mapping[str, Any]) -> Event:
 def attempt_of(row: Mapping[str, Any]) -> StoredAttempt:
     """Return the attempt of a row of the table of attempts."""
     return StoredAttempt(**{**row, **_lists(row)})
+
+
+def _has_rows(cursor: Cursor[Any]) -> bool:
+    # Not by `description`, which makes an object for each column.
+    return cursor.pgresult is not None and cursor.pgresult.nfields > 0
 
 
 # psycopg returns arrays as lists, and records are hashable.

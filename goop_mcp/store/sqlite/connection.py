@@ -251,6 +251,9 @@ class DatabaseFile:
             connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
             connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
+            # Plans that do not depend on the values. Without it, SQLite prepares each statement
+            # with an ORDER BY again for new values, to look at statistics that there are none of.
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
 
             connection.set_busy_timeout(min(_PATIENCE_MS, int(self.seconds * 1000)))
             with self.translating(connection), self.bounded(connection):

@@ -1,15 +1,20 @@
 """Tokens change while the server runs: SIGHUP reads the file again."""
 
 import os
+import shlex
+import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.documentation.pages import fences
 from tests.server.http.requests import ask
-from tests.server.http.serving import Served, served
+from tests.server.http.serving import PATIENCE, Served, environment, served
 
 OLD, NEW = "the-token-of-yesterday", "the-token-of-today-1"
 
@@ -51,6 +56,54 @@ def test_a_new_token_counts_and_a_removed_one_is_refused(server: Served, file: P
     assert code(server, OLD) == 401
     assert code(server, NEW) != 401
     assert code(server, f"{NEW}-bob") != 401
+
+
+def test_the_command_of_the_page_reaches_the_server_on_a_network_only(
+    tmp_path: Path, file: Path
+) -> None:
+    real = shutil.which("pkill")
+    if real is None:
+        pytest.skip("pkill is not installed")
+
+    (command,) = (each.text for each in fences("docs/security.md", "sh") if "HUP" in each.text)
+    # The same program, which looks only at what this test has started.
+    pkill = tmp_path / "bin" / "pkill"
+    pkill.parent.mkdir()
+    pkill.write_text(f'#!/bin/sh\nexec {real} -P {os.getpid()} "$@"\n', encoding="utf-8")
+    pkill.chmod(0o755)
+
+    # As installed: the name of the program stands in the list of processes.
+    program = [sys.executable, str(Path(sys.executable).with_name("goop-mcp")), "serve"]
+    options = ["--transport", "http", "--port", "0", "--token-file", str(file)]
+    with (
+        subprocess.Popen(
+            [*program, *options, "--project", str(tmp_path)],
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+        subprocess.Popen(
+            [*program, "--project", str(tmp_path)],
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        ) as of_a_host,
+    ):
+        try:
+            running = Served(process).started()
+            write_private(file, f'[tokens.ann]\ntoken = "{NEW}"\n')
+            script = f"PATH={shlex.quote(str(pkill.parent))}:$PATH\n{command}"
+            subprocess.run(["/bin/sh", "-ec", script], check=True, timeout=PATIENCE)
+            running.wait_for_line("read the file of tokens again: 1 token")
+            assert (code(running, OLD), code(running, NEW)) == (401, 200)
+        finally:
+            process.kill()
+            # The pipe closes, and the server of the host ends by itself: no signal has reached it.
+            of_a_host.communicate(timeout=PATIENCE)
+
+    assert of_a_host.returncode == 0
 
 
 @pytest.mark.parametrize(

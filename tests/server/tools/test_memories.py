@@ -1,7 +1,6 @@
 """The memory tools: over each transport and protocol version, concurrently, on both databases."""
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +8,6 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp import Client
-from mcp.client.stdio import StdioServerParameters
 from mcp.types import CallToolResult
 from pydantic import JsonValue
 
@@ -29,19 +27,14 @@ from tests.server.connections import (
     Connection,
     check_against_schema,
     connect,
+    stdio_server,
     text_of,
 )
-from tests.server.http.serving import environment
 from tests.server.preloaded import starting
 from tests.store.rows import EVENT
 
 TIGER = "tiger-4711-xyz"
 ABSENT = "nothing was ever saved in this project; save what you learn, and it will be found"
-
-
-def stdio_server(project: Path, *options: str) -> StdioServerParameters:
-    command = ["-m", "goop_mcp", "serve", "--project", str(project), *options]
-    return StdioServerParameters(command=sys.executable, args=command, env=environment())
 
 
 @pytest.fixture(params=LOCAL_COMBINATIONS)

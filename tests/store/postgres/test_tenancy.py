@@ -18,6 +18,7 @@ from goop_mcp.store.postgres import PostgresStore
 from goop_mcp.store.postgres.reading import PostgresReadTransaction
 from goop_mcp.store.records import MemoryFilter, Projection, StoredMemory
 from goop_mcp.store.search_text import project_token
+from tests.documentation.pages import fences
 from tests.postgres import Database
 from tests.repository import ROOT
 from tests.store.postgres.conftest import OpenStore
@@ -401,9 +402,9 @@ def test_the_page_removes_a_tenant_from_every_table_and_nothing_of_others(
 def test_a_user_that_owns_nothing_works_once_it_has_the_role(
     open_store: OpenStore, database: Database
 ) -> None:
+    (role,) = (each.text for each in fences("docs/scaling.md", "sql") if "CREATE" in each.text)
     with database.connect() as admin:
-        admin.execute("CREATE ROLE replica LOGIN")
-        admin.execute("GRANT goop_app TO replica")
+        admin.execute(role)
 
     store = open_store("blog", user="replica")
     store.write(_fill)
