@@ -1,5 +1,6 @@
 """Settings from environment variables and options, as a frozen dataclass."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -35,6 +36,8 @@ _LOG_FORMAT_VARIABLE = "GOOP_LOG_FORMAT"
 _DATABASE_VARIABLE = "GOOP_DATABASE_URL"
 _PROJECT_ID_VARIABLE = "GOOP_PROJECT_ID"
 _DEFAULTS = {_LOG_LEVEL_VARIABLE: "WARNING", _LOG_FORMAT_VARIABLE: "text"}
+
+_CURRENT = "the current folder"
 
 _Choice = TypeVar("_Choice", bound=str)
 
@@ -145,9 +148,7 @@ def read_settings(
 
 def _project(environment: Mapping[str, str], option: str | None) -> Path:
     named = [("--project", option), *((name, environment.get(name)) for name in _PROJECT_VARIABLES)]
-    source, folder = next(
-        ((source, value) for source, value in named if value), ("the current folder", ".")
-    )
+    source, folder = next(((source, value) for source, value in named if value), (_CURRENT, "."))
     try:
         # is_dir() first: resolve() raises for some paths that cannot exist.
         path = Path(folder).resolve() if Path(folder).is_dir() else None
@@ -161,6 +162,11 @@ def _project(environment: Mapping[str, str], option: str | None) -> Path:
         raise SettingsError(
             f"{source} is {folder!r}, which is not a folder; create it or name another one"
         )
+
+    # Reported here for the folder: later it would be for any file in it, even one that is missing.
+    # Much can be done without it, so the current folder may be one of somebody else.
+    if source != _CURRENT and not os.access(path, os.R_OK | os.X_OK):
+        raise SettingsError(f"{folder!r} may not be read by you; change its permissions")
 
     return path
 

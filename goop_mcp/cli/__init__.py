@@ -9,6 +9,7 @@ from goop_mcp import __version__
 from goop_mcp.cli.completion import register_shells
 from goop_mcp.cli.program import Program, run_command
 from goop_mcp.cli.streams import complain, prepare_streams
+from goop_mcp.cli.usage import usage_message
 from goop_mcp.errors import GoopError
 
 __all__ = ["main", "program"]
@@ -54,16 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except click.UsageError as error:
-        # click's message in the form of our own: lower case, one sentence, what to do. It lists
-        # choices on lines of their own.
-        message = " ".join(error.format_message().split()).rstrip(".")
-        message = message.replace(". Choose from: ", "; choose from ")
-        message = message[:1].lower() + message[1:].replace(". Did you mean", "; did you mean")
-        if not message.endswith("?"):
-            path = "goop-mcp" if error.ctx is None else error.ctx.command_path
-            message = f"{message}; see {path} --help"
-
-        complain(message)
+        complain(usage_message(error, program, sys.argv[1:] if arguments is None else arguments))
         return error.exit_code
     except click.ClickException as error:
         complain(error.format_message())

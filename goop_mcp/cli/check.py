@@ -1,5 +1,7 @@
 """`goop-mcp check`: validate the reply in each file."""
 
+import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -264,6 +266,10 @@ def check(
     require = chosen("require_evidence", require_evidence)
     # As in hooks: the runs are kept in the project, and without it none would ever be found.
     verifies = chosen("workspace", workspace) or require == "recorded"
+    if base is not None and verifies:
+        wrong = services.check_workspace.wrong_base(base, project_folder(project))
+        if wrong is not None:
+            raise WrongCallError(f"--base {wrong}")
     protocol = chosen("protocol", protocol)
     detail: Detail = "quiet" if quiet else "verbose" if verbose else "normal"
 
@@ -271,6 +277,8 @@ def check(
     if report is not None:
         text = text_of_report(report, project=project, database=database, project_id=project_id)
         texts = {named[0]: text}
+    if output is not None:
+        _refuse_to_overwrite(output, [*files, *([transcript] if transcript is not None else [])])
     compared = _Compared(transcript) if transcript is not None else None
 
     def judge() -> FileVerdicts:
@@ -452,6 +460,28 @@ def _refuse_contradictions(
     if watch and (STDIN in files or recorded):
         unchanging = "a recorded report" if recorded else "standard input (-)"
         raise WrongCallError(f"{unchanging} does not change; with --watch, name files")
+
+
+def _refuse_to_overwrite(output: str, inputs: Sequence[str]) -> None:
+    """Raise WrongCallError if the file `output` is one of what is judged, by whatever name."""
+    try:
+        target = Path(output).stat()
+    except OSError:
+        return
+    # A pipe or a terminal may well be both: what is written there replaces nothing.
+    if not stat.S_ISREG(target.st_mode):
+        return
+
+    for file in files_below(inputs)[0]:
+        try:
+            is_input = os.path.samestat(target, Path(file).stat())
+        except OSError:
+            continue
+        if is_input:
+            raise WrongCallError(
+                f"--output {output!r} is a file that is checked and would be lost; name another"
+                " file"
+            )
 
 
 def _progress_bar(files: Sequence[str]) -> "ProgressBar[str]":

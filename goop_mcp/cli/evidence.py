@@ -36,6 +36,8 @@ __all__ = ["evidence"]
 NOT_FOUND = 1
 NOT_CHECKED = 3
 _SHORT = 7
+_MOST_RUNS = 500
+_MOST_NAMES = 12
 
 
 class _Evidence(Subcommands):
@@ -50,8 +52,8 @@ class _Evidence(Subcommands):
 def evidence() -> None:
     """List, export, verify and remove recorded runs, and show what claims of reports rest on.
 
-    Exit code: 0 done or confirmed; 1 contradicted, or there is no such run, report or claim; 2 a
-    usage error, or the database cannot be used; 3 verify could not check it.
+    Exit code: 0 done or confirmed; 1 contradicted or out of date, or there is no such run, report
+    or claim; 2 a usage error, or the database cannot be used; 3 verify could not check it.
     """
 
 
@@ -160,7 +162,17 @@ def list_(
         show(f"{run.id}  {run.started_at}  {line(text, longest=200)}\n")
 
     if not runs:
-        show("No run is recorded. Record one: goop-mcp run --name tests -- pytest -q\n")
+        others = services.recorded_runs.list_runs(application.store, limit=_MOST_RUNS)
+        # The name that was asked for may be one of a run whose record was changed.
+        names = list(dict.fromkeys(line(run.name, longest=60) for run in others))
+        if names:
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            known = f"{', '.join(names[:_MOST_NAMES])}{more}"
+            show(
+                f"No run of {line(str(name), longest=60)} is recorded. There are runs of {known}.\n"
+            )
+        else:
+            show("No run is recorded. Record one: goop-mcp run --name tests -- pytest -q\n")
 
     return 0
 
@@ -259,7 +271,7 @@ def verify(
             show(f"{line(about, longest=100)}: {each.result}: {line(each.detail, longest=300)}\n")
 
     results = {each.result for each in found}
-    if "contradicted" in results:
+    if results & {"contradicted", "out of date"}:
         return NOT_FOUND
     return NOT_CHECKED if "not checked" in results or not found else 0
 
@@ -287,6 +299,6 @@ def remove(
     ids = tuple(service.find_run(application.store, each).id for each in runs)
     selection = service.RunSelection(ids=ids, keep=keep, everything=everything)
     removed = service.remove_runs(application.store, selection)
-    show(f"Removed {removed} recorded runs.\n")
+    show(f"Removed {removed} recorded {'run' if removed == 1 else 'runs'}.\n")
 
     return 0

@@ -24,7 +24,7 @@ from goop_mcp.services.gate import Adoption
 from goop_mcp.services.hand_over import hand_over_request, parse_fields
 from goop_mcp.services.session_handoff import build_session_handoff, session_fields
 from goop_mcp.services.session_results import gather_results, session_adoption
-from goop_mcp.services.user_files import read_reply
+from goop_mcp.services.user_files import read_short_text
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.session_archive import archive_session, finished_sessions
@@ -129,7 +129,7 @@ def draft(
     file could not be read, or a usage error.
     """
     settings = read_settings(os.environ, project=project)
-    text = read_reply(description, stdin=standard_input()).removeprefix("\ufeff")
+    text = read_short_text(description, stdin=standard_input()).removeprefix("\ufeff")
     try:
         given = {} if source is None else parse_fields(*read_fields(source))
         drafted = draft_request(text, given)

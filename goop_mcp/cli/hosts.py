@@ -1,7 +1,7 @@
 """The arguments and the output that `install` and `uninstall` share."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -14,7 +14,6 @@ from goop_mcp.settings import read_settings
 
 __all__ = [
     "DRY_RUN",
-    "ONE_HOST",
     "PRINT",
     "REFUSED",
     "SCOPE",
@@ -26,7 +25,6 @@ __all__ = [
 
 REFUSED = 1
 
-ONE_HOST = click.argument("host", metavar="|".join(HOSTS), shell_complete=completing(lambda: HOSTS))
 SEVERAL_HOSTS = click.argument(
     "hosts",
     metavar=f"{'|'.join(HOSTS)}…",
@@ -60,6 +58,15 @@ _DONE = {
 }
 
 
+_PLANNED = {
+    InstallAction.CREATE: "would create",
+    InstallAction.CHANGE: "would change",
+    InstallAction.RESTORE: "would restore",
+    InstallAction.REMOVE: "would remove",
+    InstallAction.KEEP: "unchanged",
+}
+
+
 def find_registration(host: str, scope: str, project: str | None, *, tasks: bool) -> Registration:
     """Return the place of installation for the arguments.
 
@@ -86,10 +93,10 @@ def show_plan(changes: Sequence[InstallChange], *, whole: bool) -> None:
     """Print what the changes would do: one line for each file, or the `whole` differences."""
     if whole:
         for change in changes:
-            show(change.diff() or _line(change, None))
+            show(change.diff() or _line(change, None, _PLANNED))
             show(_notes(change))
     else:
-        show_result(changes, [None] * len(changes))
+        _show_lines(changes, [None] * len(changes), _PLANNED)
 
     if any(change.action is not InstallAction.KEEP for change in changes):
         more = "" if whole else " --print shows the differences."
@@ -99,13 +106,21 @@ def show_plan(changes: Sequence[InstallChange], *, whole: bool) -> None:
 
 def show_result(changes: Sequence[InstallChange], backups: Sequence[Path | None]) -> None:
     """Print one line for each file or for the commands of a folder, and the notes about it."""
+    _show_lines(changes, backups, _DONE)
+
+
+def _show_lines(
+    changes: Sequence[InstallChange],
+    backups: Sequence[Path | None],
+    words: Mapping[InstallAction, str],
+) -> None:
     lines: dict[str, int] = {}
     for change, backup in zip(changes, backups, strict=True):
-        text = _line(change, backup) + _notes(change)
+        text = _line(change, backup, words) + _notes(change)
         folder, _, name = change.target.shown.rpartition("/")
         # Two dozen lines of the same kind would hide the others.
         if name.startswith("goop-") and backup is None and not change.notes and text:
-            text = f"{_DONE[change.action]:9} {folder}/goop-*.md"
+            text = f"{words[change.action]:9} {folder}/goop-*.md"
 
         lines[text] = lines.get(text, 0) + 1
 
@@ -113,7 +128,7 @@ def show_result(changes: Sequence[InstallChange], backups: Sequence[Path | None]
         show(text if text.endswith("\n") or not text else f"{text} ({number} files)\n")
 
 
-def _line(change: InstallChange, backup: Path | None) -> str:
+def _line(change: InstallChange, backup: Path | None, words: Mapping[InstallAction, str]) -> str:
     if change.after is None and change.action is InstallAction.KEEP:
         return ""
 
@@ -124,7 +139,7 @@ def _line(change: InstallChange, backup: Path | None) -> str:
         path = f"~/{backup.relative_to(home).as_posix()}" if in_home else str(backup)
         kept = f" (backup: {path})"
 
-    return f"{_DONE[change.action]:9} {change.target.shown}{kept}\n"
+    return f"{words[change.action]:9} {change.target.shown}{kept}\n"
 
 
 def _notes(change: InstallChange) -> str:

@@ -151,7 +151,9 @@ def _install(
                 " `goop-mcp prompt`.\n"
             )
 
-        show(f"{registration.host.then}\n")
+        host = registration.host
+        in_project = host.then_in_project if registration.scope is Scope.PROJECT else None
+        show(f"{in_project or host.then}\n")
 
     if registration.tasks and not read_policy(str(registration.project))[0].tasks:
         show(f'The check of tasks begins with "tasks": true in {FILE}.\n')

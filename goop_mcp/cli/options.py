@@ -15,7 +15,7 @@ from goop_mcp.cli.streams import complain, standard_input
 from goop_mcp.context import AppContext
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import FAMILIES
-from goop_mcp.services.user_files import STDIN, read_reply
+from goop_mcp.services.user_files import STDIN, read_short_text
 from goop_mcp.settings import read_settings
 from goop_mcp.workspace.layout import FOLDER
 
@@ -203,7 +203,7 @@ def read_fields(source: str | None) -> tuple[str, str]:
     file = STDIN if source is None else source
     name = "standard input" if file == STDIN else repr(file)
 
-    return read_reply(file, stdin=standard_input()).removeprefix("\ufeff"), name
+    return read_short_text(file, stdin=standard_input()).removeprefix("\ufeff"), name
 
 
 PROTOCOL = click.option(

@@ -37,7 +37,7 @@ COMMANDS: Final = {
     "serve": "Serve MCP clients.",
     "hook": "Answer an event of a host's hooks.",
     "install": "Register goop-mcp in a host.",
-    "uninstall": "Remove goop-mcp from a host.",
+    "uninstall": "Remove goop-mcp from one host or several.",
     "doctor": "Check installation, database and hosts.",
     "demo": "Show a complete example; no network, no API key.",
     "help": "Show the help of a command.",

@@ -1,8 +1,10 @@
 """`goop-mcp repair`: print a reply with the form of its envelope repaired, or repair files."""
 
 import difflib
+import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import click
@@ -29,6 +31,8 @@ from goop_mcp.validation.expectations import NOTHING_EXPECTED
 __all__ = ["repair"]
 
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_QUOTED: Final = re.compile('[\0-\x1f\x7f"\\\\\udc80-\udcff]')
+"""What git writes as an escape in the name of a file, bytes that are no text included."""
 _DIFF_COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -71,6 +75,10 @@ def repair(
         )
 
     file = file_or_report(files[0] if files else None, report)
+    if report is None and file and Path(file).is_dir():
+        raise WrongCallError(
+            f"{file!r} is a folder; add --diff to see changes, --write to make them"
+        )
     text = None
     if report is not None:
         text = text_of_report(report, project=None, database=None, project_id=None)
@@ -134,7 +142,8 @@ def _difference(file: str, outcome: RepairedFile) -> str:
     before, after = (_LINE.findall(text) for text in (outcome.whole, outcome.repaired or ""))
     on_terminal = terminal_width() is not None
     pieces = []
-    for line in difflib.unified_diff(before, after, f"a/{file}", f"b/{file}"):
+    old, new = _name_in_diff("a", file), _name_in_diff("b", file)
+    for line in difflib.unified_diff(before, after, old, new):
         text = line.removesuffix("\n")
         # On a terminal, characters that control it are shown as escapes.
         text = "\t".join(map(shown, text.split("\t"))) if on_terminal else text
@@ -143,3 +152,23 @@ def _difference(file: str, outcome: RepairedFile) -> str:
         pieces.append("\n" if line.endswith("\n") else "\n\\ No newline at end of file\n")
 
     return "".join(pieces)
+
+
+def _name_in_diff(side: str, file: str) -> str:
+    """Return the name of a file as git writes it, from the current folder or from the root."""
+    here = Path.cwd()
+    path = Path(os.path.normpath(here / file))
+    # No program applies a diff whose names lead out of the folder in which it is applied.
+    place = path.relative_to(here if path.is_relative_to(here) else path.anchor)
+    name = f"{side}/{place.as_posix()}"
+    if _QUOTED.search(name):
+        return f'"{_QUOTED.sub(_escaped, name)}"'
+    # Without the tab, whatever follows a blank would be read as a date.
+    return f"{name}\t" if " " in name else name
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = found[0]
+    if character in '"\\':
+        return f"\\{character}"
+    return "".join(f"\\{byte:03o}" for byte in os.fsencode(character))

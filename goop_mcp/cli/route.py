@@ -23,7 +23,7 @@ from goop_mcp.cli.streams import emit_json, show, standard_input, terminal_width
 from goop_mcp.messages.quoting import field, paragraph, quoted
 from goop_mcp.routing import Decision, RoutingContext
 from goop_mcp.services.route_reply import parse_context, route_reply
-from goop_mcp.services.user_files import read_reply
+from goop_mcp.services.user_files import read_reply, read_short_text
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.rules import Rule
 from goop_mcp.workspace.layout import FOLDER
@@ -76,7 +76,7 @@ def route(
     context = (
         RoutingContext()
         if context_file is None
-        else parse_context(read_reply(context_file), context_file)
+        else parse_context(read_short_text(context_file), context_file)
     )
     file = file_or_report(file, report)
     text = (

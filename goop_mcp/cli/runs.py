@@ -16,7 +16,7 @@ from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_applicati
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.running import A_PERSON, judge_of, may_run, run_detached, run_here
 from goop_mcp.cli.streams import complain, emit, person_at_terminal, show, terminal_width
-from goop_mcp.delegation.changes import find_task
+from goop_mcp.delegation.changes import RunError, find_task
 from goop_mcp.delegation.drawing import draw_mermaid, draw_svg
 from goop_mcp.delegation.graph import Graph, GraphError
 from goop_mcp.delegation.ledger import Ledger
@@ -32,6 +32,7 @@ from goop_mcp.validation.findings import excerpt
 
 __all__ = ["runs"]
 
+REFUSED = 1
 _SECONDS = 0.5
 _MOST_OUTPUT = 20_000
 # Beyond what `validate` reads: it then says so.
@@ -47,6 +48,14 @@ def _database(command: Callable[..., int]) -> Callable[..., int]:
 
 class _Actions(Subcommands):
     noun = "action"
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Carry out the action; a run that does not exist or refuses it is a negative result."""
+        try:
+            return super().invoke(ctx)
+        except RunError as error:
+            complain(str(error))
+            return REFUSED
 
 
 @click.group(

@@ -99,13 +99,15 @@ Part: TypeAlias = "ServerEntry | Element"
 class Host:
     """A program in which agents run: what is installed for it, and its file of instructions.
 
-    `then` is a sentence about the next step in the host after installing. `instructions` lacks a
-    scope for which the host reads no such file. `task_hooks` are installed only when asked for.
+    `then` is a sentence about the next step in the host after installing, `then_in_project` another
+    one for a project. `instructions` lacks a scope for which the host reads no such file.
+    `task_hooks` are installed only when asked for.
     """
 
     name: str
     title: str
     then: str
+    then_in_project: str | None = None
     instructions: Mapping[Scope, FileLocation]
     parts: Mapping[Scope, tuple[ServerEntry | Element | Asset, ...]]
     task_hooks: Mapping[Scope, tuple[Element, ...]] = field(default_factory=dict)
@@ -309,10 +311,8 @@ _OPENCODE_FILES = ("opencode.jsonc", "opencode.json")
 _CLAUDE_CODE = Host(
     name="claude-code",
     title="Claude Code",
-    then=(
-        "Start it again; it asks once whether you trust the folder, and starts no server of a"
-        " project before."
-    ),
+    then="Restart Claude Code.",
+    then_in_project="Restart Claude Code and trust the folder when it asks.",
     instructions={
         Scope.PROJECT: FileLocation(names=("CLAUDE.md",)),
         Scope.USER: FileLocation(names=("CLAUDE.md",), base=_claude_folder),

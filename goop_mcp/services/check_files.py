@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from goop_mcp import services
 from goop_mcp.errors import RuleFailedError, UnreadableFileError
 from goop_mcp.protocols import FAMILIES, validate
-from goop_mcp.services.user_files import read_reply, shown_name
+from goop_mcp.services.user_files import NO_NAME, read_reply, shown_name
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
@@ -105,6 +105,10 @@ def files_below(names: Sequence[str]) -> tuple[list[str], list[UnreadFile]]:
     room, visited = _MOST_FILES, 0
 
     for name in names:
+        if not name:
+            # For the system it is the current folder in one call and nothing in the next.
+            unread.append(UnreadFile(file=name, message=NO_NAME))
+            continue
         kind = _kind_of(name)
         if kind is None or not stat.S_ISDIR(kind):
             files.append(name)

@@ -20,9 +20,11 @@ from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.verdict import TIERS, Tier, Verdict
 from goop_mcp.workspace.claimed_changes import check_changes
+from goop_mcp.workspace.claimed_commits import is_id
 from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.evidence import check_claims
 from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.git import GitError, Repository
 
 if TYPE_CHECKING:
     from goop_mcp.evidence.evidence import EvidenceSource, Observed
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from goop_mcp.store.interface import Store
     from goop_mcp.validation.pipeline import Examination
 
-__all__ = ["check_workspace"]
+__all__ = ["check_workspace", "wrong_base"]
+
+_SHOWN = 60
 
 
 def check_workspace(
@@ -104,6 +108,26 @@ def check_workspace(
     return _compared(
         examined, files, found, observed, known, base=base, require=require, seconds=seconds
     )
+
+
+def wrong_base(base: str, project: Path) -> str | None:
+    """Return why `base` cannot be the commit at which a task in `project` began, with the fix.
+
+    None if it can, or if nothing is known about it, as in a folder without a repository.
+    """
+    advice = "name the one at which the task began, as git rev-parse prints it"
+    if not is_id(base):
+        return f"{base[:_SHOWN]!r} is not the id of a commit; {advice}"
+    try:
+        found = Repository(ProjectFiles(project).root).look_up([base], subjects=False)
+    except GitError:
+        return None
+
+    if found.ambiguous:
+        return f"{base!r} is the beginning of several ids of commits; give more of its digits"
+    if found.missing:
+        return f"{base!r} is not a commit of this repository; fetch it, or {advice}"
+    return None
 
 
 def _compared(

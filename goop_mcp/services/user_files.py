@@ -14,6 +14,7 @@ from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 
 __all__ = [
     "LONGEST_LINE",
+    "NO_NAME",
     "PATIENCE",
     "STDIN",
     "opener_for_writing",
@@ -21,6 +22,7 @@ __all__ = [
     "read_bytes",
     "read_lines",
     "read_reply",
+    "read_short_text",
     "read_text",
     "shown_name",
     "write_file",
@@ -31,6 +33,9 @@ PATIENCE = 10.0
 
 STDIN = "-"
 """The file name that stands for standard input."""
+
+NO_NAME = "a file name is empty; name a file or a folder"
+"""The message about the name "", which a shell gives for a variable that is not set."""
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Size of the longest line that `read_lines` reads, in bytes."""
@@ -44,6 +49,7 @@ _FOREIGN_MARKS = {
 _SAMPLE = 1_000
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 _PAUSE = 0.02
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def read_reply(file: str, *, stdin: BinaryIO | None = None, limits: Limits = DEFAULT_LIMITS) -> str:
@@ -56,12 +62,20 @@ def read_reply(file: str, *, stdin: BinaryIO | None = None, limits: Limits = DEF
     return read_text(file, stdin=stdin, most_bytes=limits.text_bytes, advice=advice)
 
 
+def read_short_text(file: str, *, stdin: BinaryIO | None = None) -> str:
+    """Return the text of `file` as `read_reply` does, for what is no reply."""
+    most = DEFAULT_LIMITS.text_bytes
+    return read_text(file, stdin=stdin, most_bytes=most, advice="shorten it")
+
+
 def read_text(file: str, *, stdin: BinaryIO | None = None, most_bytes: int, advice: str) -> str:
     """Return the text of `file` with its line ends and byte order mark unchanged.
 
     Reads at most one byte more than `most_bytes`; `advice` says what to do about a longer one.
     Raises UnreadableFileError, whose text names the file and says what to do.
     """
+    if not file:
+        raise UnreadableFileError(NO_NAME)
     name = shown_name(file)
     raw: bytes | None = None
     try:
@@ -280,6 +294,12 @@ def overwrite_file(file: str, document: str, *, expected: str) -> None:
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
+        # Renaming would replace it all the same: that takes no more than a writable folder.
+        if not mode & _WRITABLE or not os.access(path, os.W_OK):
+            raise UnwritableFileError(
+                f"{file!r} is read-only and is left as it is; make it writable (chmod u+w), and"
+                " run the command again"
+            )
         with temporary.open("x", encoding="utf-8", newline="") as stream:
             stream.write(document)
             stream.flush()

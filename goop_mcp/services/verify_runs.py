@@ -17,7 +17,7 @@ from goop_mcp.validation.claims import CheckClaim
 
 __all__ = ["VerifiedRun", "claimed_checks", "rerun_checks", "verify_run"]
 
-Result = Literal["confirmed", "contradicted", "not checked"]
+Result = Literal["confirmed", "contradicted", "out of date", "not checked"]
 
 _SHOWN: Final = 7
 _FILES: Final = 5
@@ -52,7 +52,8 @@ def verify_run(run: RecordedRun, project: Path) -> VerifiedRun:
         return VerifiedRun(run.name, "not checked", now.why, run.id)
     if not now.same:
         files = ", ".join(repr(each) for each in now.changed[:_FILES]) or "files"
-        return VerifiedRun(run.name, "contradicted", f"changed since: {files}", run.id)
+        # As in a report, a run on other files proves nothing about these, and contradicts nothing.
+        return VerifiedRun(run.name, "out of date", f"changed since: {files}", run.id)
 
     tree = run.after.digest[:_SHOWN]
     return VerifiedRun(run.name, "confirmed", f"it passed on the present tree {tree}", run.id)

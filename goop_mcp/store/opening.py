@@ -11,6 +11,7 @@ from goop_mcp.store.migrations import load_migrations
 
 __all__ = ["open_store"]
 
+_FOLDER: Final = ".goopspec"
 _POSTGRES: Final = frozenset({"postgresql", "postgres"})
 
 
@@ -29,7 +30,7 @@ def open_store(
     database of many projects. `seconds` bounds each query of a file, which may have come with
     somebody else's checkout. Raises SettingsError for a URL that cannot be used.
     """
-    given = DatabaseUrl("sqlite:///.goopspec/goop.db") if url is None else url
+    given = DatabaseUrl(f"sqlite:///{_FOLDER}/goop.db") if url is None else url
     given = DatabaseUrl(given) if isinstance(given, str) else given
     if given.scheme == "sqlite":
         return _sqlite(given, Path(project), seconds)
@@ -64,7 +65,13 @@ def _sqlite(url: DatabaseUrl, project: Path, seconds: float) -> Store:
     inside = project in Path(os.path.normpath(path)).parents
     migrations = load_migrations("sqlite")
     file = DatabaseFile(
-        path=path, name=shown, migrations=migrations, makes_folder=inside, seconds=seconds
+        path=path,
+        name=shown,
+        migrations=migrations,
+        makes_folder=inside,
+        # A folder of the user's own choice may be one that git is to keep.
+        hides_from_git=path.parent == project / _FOLDER,
+        seconds=seconds,
     )
 
     return SqliteStore(file)

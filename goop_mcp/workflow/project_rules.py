@@ -127,6 +127,9 @@ def _state_corrupt(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
         return None
     # Line and column are those of the JSON parser, which stops at the first error.
     message, line, column = facts.state_defect
+    if not line:
+        # The file could not be opened, and the message says why and what to do.
+        return Hit(message=f"{message}; it was not changed", path="state.json")
     where = f"state.json cannot be read at line {line}, column {column}: {message}"
     return Hit(message=f"{where}; it was not changed, expected a JSON object", path="state.json")
 

@@ -89,7 +89,7 @@ def find_drift(
         line: int | None = None
         column: int | None = None
         if rule.id == "workflow/state-corrupt" and project.state_defect is not None:
-            line, column = project.state_defect.line, project.state_defect.column
+            line, column = project.state_defect.line or None, project.state_defect.column or None
         elif rule.id == "workflow/drift-spec-lock" and project.spec is not None:
             line = project.spec.locked_line
 
@@ -221,7 +221,8 @@ def _file_differences(project: Project) -> tuple[str, ...]:
     if stored is None or file is None:
         return ()
     if isinstance(file, StateDefect):
-        return (f"it cannot be read at line {file.line}, column {file.column}",)
+        place = f" at line {file.line}, column {file.column}" if file.line else ""
+        return (f"it cannot be read{place}",)
 
     pairs = {
         "phase": (file.phase, stored.phase),

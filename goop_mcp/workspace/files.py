@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from goop_mcp.errors import DocumentUnreadableError, PathRefusedError
+from goop_mcp.errors import DocumentUnreadableError, GoopError, PathRefusedError
 from goop_mcp.workspace.folders import Folder, open_folder
 from goop_mcp.workspace.paths import relative_parts
 
@@ -72,7 +72,7 @@ class ProjectFiles:
                         circle = True
                         break
         except OSError as error:  # an endless chain of links, or a path too long for the system
-            raise _unusable(path, error) from None
+            raise _unusable(self.root, path, error) from None
 
         if not inside:
             raise PathRefusedError(
@@ -148,10 +148,10 @@ class ProjectFiles:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            if isinstance(error, PathRefusedError):
+            if isinstance(error, GoopError):
                 raise
 
-            raise _unusable(path, error) from None
+            raise _unusable(self.root, path, error) from None
 
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
@@ -194,6 +194,8 @@ class ProjectFiles:
                 found = folder.stat(name)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except PermissionError as error:
+            raise _unusable(self.root, path, error) from None
 
         if stat.S_ISLNK(found.st_mode):
             # The path was resolved before, so that this link is new and perhaps an attack.
@@ -210,10 +212,18 @@ class ProjectFiles:
             yield folder, parts[-1] if parts else "."
 
 
-def _unusable(path: str, error: OSError) -> PathRefusedError | DocumentUnreadableError:
+def _unusable(root: Path, path: str, error: OSError) -> PathRefusedError | DocumentUnreadableError:
     reason = "the system gives no reason"
     if error.errno is not None:
         reason = os.strerror(error.errno).lower()
     if error.errno in (errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL):
         return PathRefusedError(f"path {path[:60]!r} cannot be followed: {reason}")
-    return DocumentUnreadableError(f"{path[:60]} cannot be read: {reason}")
+    refused = error.errno in (errno.EACCES, errno.EPERM)
+    if refused and not os.access(root, os.R_OK | os.X_OK):
+        # No file in it is the reason, and the one that was looked for may not exist at all.
+        return DocumentUnreadableError(
+            "the folder of the project may not be read by you; change its permissions"
+        )
+
+    fix = "; change its permissions" if refused else ""
+    return DocumentUnreadableError(f"{path[:60]} cannot be read: {reason}{fix}")

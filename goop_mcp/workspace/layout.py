@@ -15,7 +15,6 @@ __all__ = [
     "DATABASE",
     "DOCUMENTS",
     "FOLDER",
-    "GIT_IGNORE",
     "GOOPSPEC_DATABASE",
     "HANDOFF",
     "HISTORY_FOLDER",
@@ -53,7 +52,6 @@ HANDOFF: Final = "HANDOFF.md"
 KNOWLEDGE_BASE: Final = "PROJECT_KNOWLEDGE_BASE.md"
 ADL: Final = "ADL.md"
 DATABASE: Final = "goop.db"
-GIT_IGNORE: Final = ".gitignore"
 HOOK_SETTINGS: Final = "hooks.json"
 GOOPSPEC_DATABASE: Final = "goopspec.db"
 """The database of GoopSpec 1.x; it is read and never written."""

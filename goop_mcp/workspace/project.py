@@ -102,7 +102,7 @@ def read_project(
         try:
             return read_state(files, session=session, stored=text)
         except PathRefusedError as error:
-            return StateDefect(message=str(error), line=1, column=1)
+            return StateDefect(message=str(error), line=0, column=0)
 
     state = state_in(texts.get(STATE))
     known = state if isinstance(state, ProjectState) else None

@@ -18,6 +18,7 @@ from typing import Protocol
 
 from goop_mcp.errors import PathRefusedError, UnwritableFileError
 from goop_mcp.store.failpoints import Failpoint, failpoint
+from goop_mcp.store.git_ignore import GIT_IGNORE, NOT_FOR_GIT
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.folders import Folder, open_folder
@@ -187,11 +188,20 @@ def _writing(
         )
 
     try:
+        # Whoever creates the folder of a project protects what others will put there from git.
+        ignored = f"{FOLDER}/{GIT_IGNORE}"
+        if (
+            parts[0] == FOLDER
+            and "/".join(parts) != ignored
+            and not os.path.lexists(files.root / FOLDER)
+        ):
+            create_file(files, ignored, NOT_FOR_GIT.encode())
+
         # A link to another folder of the project is followed.
         parents = files.resolve("/".join(parts[:-1])) if parts[:-1] else ()
         with open_folder(files.root, parents, create=True) as folder:
             yield folder, parts[-1]
-    except PathRefusedError:
+    except (PathRefusedError, UnwritableFileError):
         raise
     except OSError as error:
         raise _not_written(path, error) from error

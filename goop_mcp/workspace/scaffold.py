@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from goop_mcp.messages.quoting import line
+from goop_mcp.store.git_ignore import GIT_IGNORE, NOT_FOR_GIT
 from goop_mcp.workspace.document_templates import document_template
 from goop_mcp.workspace.documents.state_block import (
     StateBlock,
@@ -20,7 +21,6 @@ from goop_mcp.workspace.layout import (
     ADL,
     BLUEPRINT,
     CHRONICLE,
-    GIT_IGNORE,
     HOOK_SETTINGS,
     REQUIREMENTS,
     SPEC,
@@ -40,14 +40,6 @@ _DOCUMENTS: Mapping[str, str] = {
     ADL: "adl",
 }
 """The documents that are created, with the names of their templates."""
-
-_NOT_FOR_GIT = """\
-# The database of goop-mcp, copies of it, locks and files that are being written: they belong to
-# this machine.
-/goop.db*
-/.lock
-.*.goop-tmp
-"""
 
 _HOOKS_OF_A_NEW_PROJECT = '{"record": true}\n'
 """Hooks record what they accept, so that nobody has to send a report twice."""
@@ -78,7 +70,7 @@ def create_project(
         document: document_template(template).filled(project=title, date=now)
         for document, template in _DOCUMENTS.items()
     }
-    texts[GIT_IGNORE] = _NOT_FOR_GIT
+    texts[GIT_IGNORE] = NOT_FOR_GIT
     found = read_state(files, stored=stored)
     # The first change of a state gives it a revision.
     never_changed = isinstance(found, ProjectState) and found.revision is None
@@ -104,14 +96,17 @@ def create_project(
     if stored is None:
         texts[STATE] = first_state(name, now=now)
 
-    done = {
-        (path := document_path(document)): create_file(files, path, text.encode())
-        for document, text in texts.items()
+    # What git ignores comes with the folder, whoever creates it.
+    ordered = sorted(texts.items(), key=lambda item: item[0] != GIT_IGNORE)
+    created = {
+        document
+        for document, text in ordered
+        if create_file(files, document_path(document), text.encode())
     }
 
     return Scaffolded(
-        created=tuple(path for path, created in done.items() if created),
-        kept=tuple(path for path, created in done.items() if not created),
+        created=tuple(document_path(each) for each in texts if each in created),
+        kept=tuple(document_path(each) for each in texts if each not in created),
     )
 
 

@@ -87,7 +87,10 @@ class ProjectState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateDefect:
-    """Why state.json cannot be read: a message, with line and column from 1."""
+    """Why state.json cannot be read: a message, with line and column from 1.
+
+    Both are 0 where nothing was read, such as of a file that may not be opened.
+    """
 
     message: str
     line: int
@@ -113,7 +116,7 @@ def read_state(
     try:
         of_goopspec = read_state_text(files) if session is None else None
     except StoreError as error:
-        return StateDefect(message=str(error), line=1, column=1)
+        return StateDefect(message=str(error), line=0, column=0)
 
     if of_goopspec is not None:
         return parse_state(of_goopspec)
@@ -121,7 +124,7 @@ def read_state(
     try:
         text = files.read_text(document_path(STATE, session=session))
     except DocumentUnreadableError as error:
-        return StateDefect(message=str(error), line=1, column=1)
+        return StateDefect(message=str(error), line=0, column=0)
 
     return None if text is None else parse_state(text)
 

@@ -104,6 +104,9 @@ def writable_state(
     if state is None:
         raise WorkspaceError(f"there is no {name}; run 'goop-mcp init' to create it")
     if isinstance(state, StateDefect):
+        if not state.line:
+            # A checkpoint is no help where the file may not be opened.
+            raise StateCorruptError(f"{state.message}; it was not changed")
         raise StateCorruptError(
             f"{name} cannot be read at line {state.line}, column {state.column}: {state.message};"
             " it was not changed; goop-mcp project resume takes it from the newest checkpoint"

@@ -90,6 +90,21 @@ def test_a_file_of_50_megabytes_is_refused(tmp_path: Path) -> None:
     assert ended.err.startswith(f"goop-mcp: 'big.md' has more than {LIMIT} bytes")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["handoff", "draft"], ["handoff", "agent-request", "--json"], ["reports", "build", "--json"]],
+    ids=" ".join,
+)
+def test_a_huge_file_that_is_no_reply_is_to_be_shortened(
+    command: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "huge").write_bytes(b"x" * (DEFAULT_LIMITS.text_bytes + 1))
+    assert_refused(
+        run(*command, "huge", cwd=tmp_path),
+        f"'huge' has more than {LIMIT} bytes, the most that is read; shorten it.",
+    )
+
+
 def test_a_file_of_the_largest_size_is_judged(tmp_path: Path) -> None:
     report = ACCEPTED.read_bytes()
     (tmp_path / "large.md").write_bytes(
@@ -165,6 +180,35 @@ def test_a_closed_standard_input_is_refused() -> None:
         (
             ["prompt", "goop_reprot"],
             "there is no prompt 'goop_reprot'; did you mean 'goop_report'?",
+        ),
+        (["check", ""], "a file name is empty; name a file or a folder."),
+        (["repair", ""], "a file name is empty; name a file or a folder."),
+        (
+            ["repair", "."],
+            "'.' is a folder; add --diff to see changes, --write to make them.",
+        ),
+        (
+            ["delegate", "--parallel", "x"],
+            "invalid value for '--parallel': 'x' is not a whole number from 1 to 1,000; see"
+            " goop-mcp delegate --help.",
+        ),
+        (
+            ["run", "--timeout", "0", "--", "true"],
+            "invalid value for '--timeout': 0.0 is not a number above 0, up to 86,400; see goop-mcp"
+            " run --help.",
+        ),
+        (
+            ["evidence", "remove", "--keep", "-1"],
+            "invalid value for '--keep': -1 is not a whole number from 0 up; see goop-mcp evidence"
+            " remove --help.",
+        ),
+        (
+            ["delegate", "--trust"],
+            "option '--trust' requires an argument; see goop-mcp delegate --help.",
+        ),
+        (
+            ["memory", "save", "--type"],
+            "option '--type' requires an argument; see goop-mcp memory save --help.",
         ),
         (["prompt", "--set", "agent=goop-tester"], "--set needs the NAME of a prompt before it."),
         (

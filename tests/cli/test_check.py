@@ -136,6 +136,27 @@ def test_the_base_of_the_task_can_be_named(workspace: Path) -> None:
         ), out
 
 
+@pytest.mark.parametrize(
+    ("base", "problem"),
+    [
+        ("deadbeef", "'deadbeef' is not a commit of this repository; fetch it, or name the one"),
+        ("x; y", "'x; y' is not the id of a commit; name the one"),
+        ("HEAD", "'HEAD' is not the id of a commit; name the one"),
+    ],
+)
+def test_a_base_that_is_no_commit_is_refused(workspace: Path, base: str, problem: str) -> None:
+    ended = run("check", "--workspace", "--base", base, ACCEPTED, cwd=workspace)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == (
+        f"goop-mcp: --base {problem} at which the task began, as git rev-parse prints it.\n"
+    )
+
+
+def test_a_base_is_not_looked_for_where_there_is_no_repository(tmp_path: Path) -> None:
+    ended = run("check", "--workspace", "--base", "deadbeef", ACCEPTED, cwd=tmp_path)
+    assert (ended.code, ended.err) == (1, "")
+
+
 def test_claims_are_verified_in_the_project_with_workspace(workspace: Path) -> None:
     sha = git(workspace, "rev-parse", "--short", "HEAD")
     memory_of(workspace, "A note").close()
@@ -265,6 +286,25 @@ def test_output_is_written_to_a_file_without_colours(replies: Path) -> None:
     assert ended.err == "goop-mcp: 'missing.md' does not exist; check the path.\n"
     assert "\x1b" not in written
     assert written.endswith("121 files: 100 accepted, 20 rejected, 1 not read; 20 errors\n")
+
+
+@pytest.mark.parametrize("name", ["in.md", "./in.md", "link.md"])
+def test_output_never_replaces_what_is_checked(tmp_path: Path, name: str) -> None:
+    reply = tmp_path / "in.md"
+    reply.write_bytes(ACCEPTED.read_bytes())
+    (tmp_path / "link.md").symlink_to("in.md")
+    for arguments in ([name, "in.md"], [name, "."], ["in.md", name]):
+        ended = run("check", "--output", *arguments, cwd=tmp_path)
+
+        assert (ended.code, ended.out) == (2, "")
+        assert "is a file that is checked and would be lost; name another file." in ended.err
+        assert reply.read_bytes() == ACCEPTED.read_bytes()
+
+
+def test_output_replaces_that_of_the_call_before(tmp_path: Path) -> None:
+    for _ in range(2):
+        assert run("check", "--output", "found.log", ACCEPTED, cwd=tmp_path).code == 0
+    assert "accepted" in (tmp_path / "found.log").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

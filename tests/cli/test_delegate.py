@@ -88,6 +88,13 @@ def test_a_wrong_call_says_what_is_expected(graph: Path, words: list[str], messa
     assert message in ended.err
 
 
+@pytest.mark.parametrize("action", ["show", "cancel", "resume", "export"])
+def test_a_run_that_does_not_exist_is_a_negative_result(tmp_path: Path, action: str) -> None:
+    ended = run("runs", action, "nope", cwd=tmp_path)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == "goop-mcp: there is no run 'nope'; goop-mcp delegate GRAPH starts one.\n"
+
+
 def test_a_graph_that_is_not_there_is_named(tmp_path: Path) -> None:
     ended = run("delegate", "none.toml", "--check", cwd=tmp_path)
     assert ended.code == 1

@@ -39,7 +39,7 @@ def test_a_subfolder_does_not_begin_another_project_silently(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["memory", "save", "a", "b", "--importance", "7"], "7.0 is not in the range 0<=x<=1"),
+        (["memory", "save", "a", "b", "--importance", "7"], "7.0 is not a number from 0 to 1"),
         (["project", "skip-gate"], "missing argument 'GATE'; choose from discovery, execution"),
         (["stats", "--tenant", "a"], "--tenant needs a database of several tenants"),
         (["status", "--tenant", "a"], "--tenant needs a database of several tenants"),

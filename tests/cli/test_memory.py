@@ -13,8 +13,9 @@ from goop_mcp.store.opening import open_store
 from tests.cli.running import Ended, run, run_on_terminal
 from tests.postgres import Database
 from tests.requirements import requirement
+from tests.rights import ordinary_rights
 from tests.store.rows import add, new_memory
-from tests.workspace.true_projects import make_project
+from tests.workspace.true_projects import git, make_project
 
 TIGER = "tiger-4711-xyz"
 TITLE = "Use jose for tokens"
@@ -42,6 +43,36 @@ def refused(ended: Ended, code: int, expected: str) -> None:
     assert (ended.code, ended.out) == (code, "")
     assert expected in ended.err
     assert all(line.startswith("goop-mcp: ") for line in ended.err.splitlines())
+
+
+def test_the_first_memory_keeps_the_database_out_of_git(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    assert memory(tmp_path, "save", TITLE, "text").code == 0
+
+    shown = git(tmp_path, "status", "--porcelain", "--untracked-files=all")
+    assert shown.split() == ["??", ".goopspec/.gitignore"]
+    saved = (tmp_path / ".goopspec/.gitignore").read_bytes()
+    assert run("init", cwd=tmp_path).code == 0
+    assert (tmp_path / ".goopspec/.gitignore").read_bytes() == saved
+
+
+def test_the_companion_that_a_read_only_database_left_is_named(tmp_path: Path) -> None:
+    database = tmp_path / ".goopspec/goop.db"
+    with ordinary_rights():
+        memory(tmp_path, "save", TITLE, "text")
+        database.chmod(0o444)
+        assert memory(tmp_path, "list").code == 0
+        database.chmod(0o644)
+        ended = memory(tmp_path, "save", "another", "text")
+
+        assert ended.code == 2
+        left = ".goopspec/goop.db-shm"
+        assert ended.err == (
+            f"goop-mcp: {left} is not writable; give this user write permission on it: chmod u+w"
+            f" {left}.\n"
+        )
+        (tmp_path / left).chmod(0o644)
+        assert memory(tmp_path, "save", "another", "text").code == 0
 
 
 @pytest.fixture
@@ -131,7 +162,7 @@ def test_every_error_of_a_memory_is_reported_and_nothing_is_created(tmp_path: Pa
     refused(
         memory(tmp_path, "save", " ", "a", "--importance", "8"),
         2,
-        "8.0 is not in the range 0<=x<=1",
+        "8.0 is not a number from 0 to 1",
     )
     ended = memory(tmp_path, "save", " ", "a", "--importance", "nan")
     refused(
@@ -171,6 +202,7 @@ def test_a_search_that_finds_nothing_succeeds_and_suggests_better_queries(
 ) -> None:
     ended = memory(project, "search", "zebra", "?!", "--type", "note")
     assert (ended.code, ended.out) == (0, "nothing found\n")
+    assert "nothing found" not in ended.err
     assert "query 2 has no words" in ended.err
     assert "leave out types, and try 2 to 4 other phrasings" in ended.err
     (empty := tmp_path / "empty").mkdir()
@@ -294,6 +326,7 @@ def test_many_lines_that_were_not_imported_are_counted_not_printed(tmp_path: Pat
             "'idea' is not one of 'decision', 'observation', 'note', 'todo'",
         ),
         (["search"], "no query is given; write what to search for"),
+        (["search", "", " "], "no query is given; write what to search for"),
         (["search", "a", "--limit", "51"], "limit is 51; expected 1 to 50"),
         (
             ["search", "a", "--min-importance", "2"],
@@ -301,7 +334,7 @@ def test_many_lines_that_were_not_imported_are_counted_not_printed(tmp_path: Pat
         ),
         (["search", *"abcdefghi"], "9 queries were given; expected 1 to 8 phrasings"),
         (["list", "--limit", "0"], "limit is 0; expected at least 1"),
-        (["show", "one"], "'one' is not a valid integer"),
+        (["show", "one"], "'one' is not a whole number"),
         (["import", "nowhere.jsonl"], "'nowhere.jsonl' does not exist; check the path"),
         (["import", "."], "'.' is a folder"),
         (["list", "--project", "nowhere"], "--project is 'nowhere', which is not a folder"),

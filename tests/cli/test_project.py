@@ -9,6 +9,7 @@ from goop_mcp.cli.rendering.terminal_page import render_terminal_page
 from goop_mcp.workspace.documents.handoff import read_handoff
 from tests.cli.running import run, run_on_terminal
 from tests.postgres import Database
+from tests.rights import ordinary_rights
 from tests.services.redaction_samples import ADDRESS, PASSWORD
 from tests.services.reporting import record, report, working_in
 from tests.workspace.projects import copied
@@ -46,6 +47,40 @@ def test_a_folder_that_leads_out_of_the_project_is_refused(
     assert (ended.code, ended.out) == (2, "")
     assert "leads out of the project" in ended.err
     assert list(outside.iterdir()) == []
+
+
+def test_a_folder_that_may_not_be_read_is_named_and_no_file_in_it(tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0)
+    for command in (["status"], ["memory", "list"]):
+        with ordinary_rights():
+            ended = run(*command, "--project", "locked", cwd=tmp_path)
+        assert (ended.code, ended.out, ended.err) == (
+            2,
+            "",
+            "goop-mcp: 'locked' may not be read by you; change its permissions.\n",
+        )
+
+
+def test_a_current_folder_that_may_not_be_read_is_named_and_no_file(tmp_path: Path) -> None:
+    tmp_path.chmod(0o100)
+    with ordinary_rights():
+        ended = run("status", cwd=tmp_path)
+    tmp_path.chmod(0o700)
+    assert (ended.code, ended.err) == (
+        2,
+        "goop-mcp: the folder of the project may not be read by you; change its permissions.\n",
+    )
+
+
+def test_a_state_that_may_not_be_read_is_not_called_broken(tmp_path: Path) -> None:
+    run("init", cwd=tmp_path)
+    (tmp_path / ".goopspec/state.json").chmod(0)
+    with ordinary_rights():
+        shown = run("status", cwd=tmp_path).out
+    assert (
+        "❌ .goopspec/state.json cannot be read: permission denied; change its permissions; it was"
+        " not changed (workflow/state-corrupt)"
+    ) in shown
 
 
 def test_the_status_is_printed_for_people_and_for_programs(tmp_path: Path) -> None:

@@ -181,6 +181,27 @@ def test_the_diff_can_be_applied_and_changes_nothing_itself(replies: Path) -> No
     assert (replies / "private.md").read_text(encoding="utf-8") == REPAIRED.removesuffix("\n")
 
 
+@pytest.mark.parametrize(
+    "name", ["a b.md", "a b\tc.md", "ü.md", 'q"\\.md', "./plain.md", "{folder}/a b.md"]
+)
+def test_the_diff_names_each_file_as_git_takes_it(replies: Path, name: str) -> None:
+    named = name.format(folder=replies)
+    (replies / named).write_text(REPAIRABLE, encoding="utf-8")
+    ended = run("repair", "--diff", named, cwd=replies)
+
+    patch = ["git", "apply", "--whitespace=nowarn", "-"]
+    subprocess.run(patch, input=ended.out.encode(), cwd=replies, check=True, timeout=60)
+    assert (replies / named).read_text(encoding="utf-8") == REPAIRED
+
+
+def test_the_diff_of_a_file_elsewhere_is_named_from_the_root(replies: Path) -> None:
+    below = replies / "below"
+    below.mkdir()
+    ended = run("repair", "--diff", "../crlf.md", cwd=below)
+
+    assert ended.out.splitlines()[:2] == [f"--- a{replies}/crlf.md", f"+++ b{replies}/crlf.md"]
+
+
 def test_a_file_that_changed_meanwhile_is_left_alone(replies: Path) -> None:
     private = replies / "private.md"
     with pytest.raises(UnwritableFileError, match="has changed since it was read"):
@@ -227,6 +248,19 @@ def test_a_file_that_may_not_be_written_is_an_error_and_the_others_are_repaired(
 
     assert code == 2
     assert "'locked/reply.md' cannot be written (permission denied)" in capsys.readouterr().err
+
+
+def test_a_read_only_file_is_left_alone_and_named(replies: Path) -> None:
+    private = replies / "private.md"
+    before = private.read_bytes()
+    private.chmod(0o444)
+    ended = run("repair", "--write", "private.md", "crlf.md", cwd=replies)
+
+    assert ended.code == 2
+    assert "'private.md' is read-only and is left as it is; make it writable" in ended.err
+    assert private.read_bytes() == before
+    assert b"<status>" in (replies / "crlf.md").read_bytes()
+    assert run("repair", "--diff", "private.md", cwd=replies).code == 0
 
 
 def test_files_that_are_too_long_together_are_left_alone_and_named(

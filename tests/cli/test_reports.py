@@ -98,7 +98,7 @@ def test_a_report_of_a_closed_round_is_refused_with_what_to_do(project: Path) ->
         (["withdraw", "7", "--reason", "no"], 1, "there is no report 7; "),
         (["withdraw", "1"], 2, "missing option '--reason'"),
         (["withdraw", "1", "--reason", " "], 2, "the reason is empty"),
-        (["show", "one"], 2, "'one' is not a valid integer"),
+        (["show", "one"], 2, "'one' is not a whole number"),
         (["list", "--limit", "0"], 2, "expected 1 to 200"),
         (["list", "--round", "9"], 2, "there is no round 9"),
         (["lst"], 2, "did you mean 'list'?"),

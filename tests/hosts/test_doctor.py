@@ -11,6 +11,7 @@ import pytest
 
 from goop_mcp.hosts.catalogue import HOSTS
 from tests.hosts.machine import Machine
+from tests.rights import ordinary_rights
 from tests.workspace.projects import CASES
 
 SLOW = "which some hosts do not wait for"
@@ -92,6 +93,16 @@ def test_an_error_and_its_fix_are_printed_in_one_line_each(machine: Machine) -> 
         " found on the PATH\n         fix: goop-mcp install cursor --scope project --replace\n"
         in ended.out
     )
+
+
+def test_a_foreign_server_of_the_same_name_can_be_renamed_or_overwritten(machine: Machine) -> None:
+    register(machine, "/bin/true")
+    ((message, fix),) = errors(examined(machine, code=1)["Cursor"])
+    assert message == ".cursor/mcp.json: server goop starts /bin/true, which is not goop-mcp"
+    command = "goop-mcp install cursor --scope project --replace"
+    assert fix == f"rename it, or overwrite it: {command}"
+    assert machine.run(*command.split()[1:]).code == 0
+    assert errors(examined(machine, code=0)["Cursor"]) == []
 
 
 def test_a_configuration_that_cannot_be_read_is_reported_with_its_position(
@@ -322,6 +333,17 @@ def test_two_programs_on_the_path_are_reported(machine: Machine, tmp_path: Path)
 
 def test_a_path_without_the_program_is_reported(machine: Machine) -> None:
     ((message, _),) = warnings(examined(machine, code=0, path="/usr/bin:/bin")["PATH"])
+    assert message == f"goop-mcp is not on it, so hosts start it as {PROGRAM}"
+
+
+def test_a_folder_of_the_path_that_may_not_be_entered_has_no_programs(
+    machine: Machine, tmp_path: Path
+) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0)
+    path = os.pathsep.join([str(locked), "/usr/bin", "/bin"])
+    with ordinary_rights():
+        ((message, _),) = warnings(examined(machine, code=0, path=path)["PATH"])
     assert message == f"goop-mcp is not on it, so hosts start it as {PROGRAM}"
 
 

@@ -182,7 +182,7 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing(machine: Machine) ->
     before = machine.files()
     short = done(machine, "install", "opencode", "--dry-run")
     assert len(short.splitlines()) < 10
-    assert "changed   opencode.json" in short
+    assert "would change opencode.json" in short
     output = done(machine, "install", "opencode", "--print")
     assert machine.files() == before
     assert '-  "model": "a/b"\n+  "model": "a/b",\n+  "mcp": {\n+    "goop": {\n' in output
@@ -581,9 +581,37 @@ def test_a_dry_run_reports_that_nothing_was_written(machine: Machine) -> None:
     assert done(machine, "install", "opencode", "--dry-run").endswith(
         "Nothing was written, because of --dry-run. --print shows the differences.\n"
     )
-    assert "Start it again" not in done(machine, "install", "opencode", "--dry-run")
+    planned = done(machine, "install", "opencode", "--dry-run")
+    assert "Start it again" not in planned
+    assert "would create opencode.json\n" in planned
+    assert "would create .opencode/command/goop-*.md (22 files)\n" in planned
+    assert machine.files() == {}
     done(machine, "install", "opencode")
     assert "Nothing was written" not in done(machine, "install", "opencode", "--dry-run")
+
+
+def test_several_hosts_are_uninstalled_in_one_call(machine: Machine) -> None:
+    done(machine, "install", "cursor", "vscode")
+    output = done(machine, "uninstall", "opencode", "cursor", "vscode")
+    assert output == (
+        "OpenCode:\ngoop-mcp is not registered in OpenCode for project scope.\n"
+        "Cursor:\nremoved   .cursor/mcp.json\nVS Code:\nremoved   .vscode/mcp.json\n"
+    )
+    assert machine.files() == {}
+    assert machine.run_here("uninstall", "cursor", "vscoed").code == 2
+
+
+@pytest.mark.parametrize(
+    ("scope", "sentence"),
+    [
+        ("project", "\nRestart Claude Code and trust the folder when it asks.\n"),
+        ("user", "\nRestart Claude Code.\n"),
+    ],
+)
+def test_the_next_step_in_claude_code_depends_on_the_scope(
+    machine: Machine, scope: str, sentence: str
+) -> None:
+    assert sentence in done(machine, "install", "claude-code", "--scope", scope)
 
 
 def test_a_second_install_reports_that_there_was_nothing_to_do(machine: Machine) -> None:

@@ -233,7 +233,11 @@ def test_a_change_after_the_run_is_named(player: Player) -> None:
         assert "'src/app.py'" in judged.text
         assert judged.tier == "claimed"
     assert player.judge(citing(run), require="recorded").rules == {"other-tree": "error"}
-    assert player.goop("evidence", "verify", run).returncode == 1
+    verified = player.goop("evidence", "verify", run)
+    assert (verified.returncode, verified.stdout) == (
+        1,
+        f"{run} tests: out of date: changed since: 'src/app.py'\n",
+    )
 
     # Back as it was, it is the same tree again.
     player.work.git("checkout", "-q", "src/app.py")
@@ -418,10 +422,18 @@ def test_a_clock_that_jumps_changes_nothing(player: Player) -> None:
     assert player.judge(CLAIM, require="recorded").tier == "recorded"
 
 
+def test_a_name_without_runs_is_answered_with_the_names_that_have_some(player: Player) -> None:
+    assert "No run is recorded." in player.goop("evidence", "list", "--name", "nope").stdout
+    player.record(player.runner())
+    assert player.goop("evidence", "list", "--name", "nope").stdout == (
+        "No run of nope is recorded. There are runs of tests.\n"
+    )
+
+
 def test_a_removed_run_is_no_lie(player: Player) -> None:
     run, _ = player.record(player.runner())
     done = player.goop("evidence", "remove", run)
-    assert (done.returncode, done.stdout) == (0, "Removed 1 recorded runs.\n")
+    assert (done.returncode, done.stdout) == (0, "Removed 1 recorded run.\n")
     assert player.goop("evidence", "show", run).returncode == 1
     judged = player.judge(citing(run))
     assert judged.accepted

@@ -90,7 +90,7 @@ class Ours:
         return titles
 
     def strays(self, folder: Path) -> list[str]:
-        expected = {".lock", "goop.db", "goop.db-wal", "goop.db-shm"}
+        expected = {".gitignore", ".lock", "goop.db", "goop.db-wal", "goop.db-shm"}
         return sorted(
             path.name for path in (folder / ".goopspec").iterdir() if path.name not in expected
         )

@@ -57,7 +57,11 @@ def test_reading_creates_nothing(store: Store, tmp_path: Path) -> None:
 
 
 def test_a_closed_store_leaves_one_whole_file_and_its_lock(database: Path) -> None:
-    assert sorted(path.name for path in database.parent.iterdir()) == [".lock", "goop.db"]
+    assert sorted(path.name for path in database.parent.iterdir()) == [
+        ".gitignore",
+        ".lock",
+        "goop.db",
+    ]
 
 
 @pytest.mark.parametrize(

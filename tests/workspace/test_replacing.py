@@ -36,7 +36,7 @@ def test_a_file_is_created_with_its_folder_and_then_replaced(project: ProjectFil
     replace_file(project, PATH, b"two")
 
     assert project.read_bytes(PATH) == b"two"
-    assert project.names(".goopspec") == ("CHRONICLE.md",)
+    assert project.names(".goopspec") == (".gitignore", "CHRONICLE.md")
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o664, 0o444])
@@ -137,7 +137,12 @@ def test_strays_of_killed_writers_are_swept_and_nothing_else(project: ProjectFil
         (folder / name).write_bytes(b"half")
 
     assert sweep_strays(project) == (".CHRONICLE.md.123.0a1b2c3d.goop-tmp",)
-    assert project.names(".goopspec") == (".mine.goop-tmp", "CHRONICLE.md", "notes.tmp")
+    assert project.names(".goopspec") == (
+        ".gitignore",
+        ".mine.goop-tmp",
+        "CHRONICLE.md",
+        "notes.tmp",
+    )
 
 
 def test_where_there_is_no_folder_there_is_nothing_to_sweep(project: ProjectFiles) -> None:
@@ -172,7 +177,7 @@ def test_a_writer_killed_at_any_step_leaves_the_old_file_or_the_new_one(
     renamed = Failpoint(point) in (Failpoint.RENAME, Failpoint.DIRECTORY_FSYNC)
     assert project.read_bytes(PATH) == (b"new" if renamed else b"old") * 1000
     assert len(sweep_strays(project)) == (0 if renamed else 1)
-    assert project.names(".goopspec") == ("CHRONICLE.md",)
+    assert project.names(".goopspec") == (".gitignore", "CHRONICLE.md")
 
 
 @pytest.mark.parametrize("room", [0, 100, 4096])
@@ -195,7 +200,7 @@ def test_a_file_that_does_not_fit_leaves_the_old_one_and_no_stray(
         signal.signal(signal.SIGXFSZ, ignored)
 
     assert project.read_bytes(PATH) == b"old"
-    assert project.names(".goopspec") == ("CHRONICLE.md",)
+    assert project.names(".goopspec") == (".gitignore", "CHRONICLE.md")
 
 
 def test_without_descriptors_left_the_error_says_so(project: ProjectFiles) -> None:

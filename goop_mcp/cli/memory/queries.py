@@ -79,7 +79,7 @@ def search(
 
     The exit code is 0 also when nothing is found.
     """
-    if not queries:
+    if not any(query.strip() for query in queries):
         raise WrongCallError(
             "no query is given; write what to search for, in quotes if it has several words"
         )
@@ -93,7 +93,8 @@ def search(
         {**found.to_dict(), "notes": notes}, render_found(found, width=terminal_width()), form=form
     )
     for note in notes if form == "text" else ():
-        complain(note)
+        # Standard output says already that nothing was found.
+        complain(note.removeprefix("nothing found; "))
 
     return 0
 

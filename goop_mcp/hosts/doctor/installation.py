@@ -51,7 +51,9 @@ def _check_path(python: PythonEnvironment, environment: Mapping[str, str]) -> Do
     for folder in environment.get("PATH", os.defpath).split(os.pathsep):
         for name in (PROGRAM, f"{PROGRAM}.exe"):
             program = Path(folder or ".") / name
-            if program.is_file() and os.access(program, os.X_OK):
+            # In this order: a folder that this user may not enter has no programs for him, and only
+            # the first question is answered there without an error.
+            if os.access(program, os.X_OK) and program.is_file():
                 programs.setdefault(program.resolve(), program)
 
     found = list(programs.values())

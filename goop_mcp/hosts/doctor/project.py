@@ -110,6 +110,10 @@ def _check_state(files: ProjectFiles, stored: str | None) -> DoctorCheck:
     if not isinstance(state, StateDefect):
         return ok("project", f"{_STATE} is valid, phase {state.phase}")
 
+    if not state.line:
+        what, _, advice = state.message.partition("; ")
+        return failure("project", what, advice or f"put the file itself at {_STATE}")
+
     newest = read_checkpoints(files).newest
     fix = "fix that place by hand"
     if newest is not None:

@@ -362,7 +362,7 @@ def _check_server(server: _Found) -> DoctorCheck:
         return failure(
             host.title,
             f"{where} starts {server.words[0]}, which is not goop-mcp",
-            "rename that server",
+            f"rename it, or overwrite it: {fix}",
         )
 
     program = _program(server.words[0], server.registration)

@@ -6,7 +6,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from goop_mcp.errors import StoreCorruptError, StoreError, StoreVersionError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.file_errors import file_error
 from goop_mcp.store.filesystems import MOUNT_TABLE, network_filesystem
+from goop_mcp.store.git_ignore import GIT_IGNORE, NOT_FOR_GIT
 from goop_mcp.store.migrations import Migration
 from goop_mcp.store.sqlite.errors import translating
 from goop_mcp.store.sqlite.schema import add_functions, find_foreign_objects, read_objects
@@ -83,8 +84,9 @@ class DatabaseFile:
     """A database file, which may not exist yet.
 
     `name` is shown in messages; `migrations` create the tables of this program. `makes_folder` is
-    whether the folder of the file may be created with it; the folders above it never are. No read
-    and no write takes longer than `seconds`.
+    whether the folder of the file may be created with it; the folders above it never are.
+    `hides_from_git` is whether a folder that is created also gets a `.gitignore`. No read and no
+    write takes longer than `seconds`.
     """
 
     path: Path
@@ -92,6 +94,7 @@ class DatabaseFile:
     migrations: Sequence[Migration]
     mount_table: Path = MOUNT_TABLE
     makes_folder: bool = False
+    hides_from_git: bool = False
     seconds: float = 30.0
 
     @property
@@ -141,6 +144,13 @@ class DatabaseFile:
         try:
             if not folder.exists():
                 folder.mkdir()
+                if self.hides_from_git:
+                    # Another writer of the folder may have been faster.
+                    with (
+                        suppress(FileExistsError),
+                        (folder / GIT_IGNORE).open("x", encoding="utf-8") as file,
+                    ):
+                        file.write(NOT_FOR_GIT)
                 sync_folder(folder.parent)
         except FileExistsError:
             return

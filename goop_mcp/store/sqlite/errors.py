@@ -4,7 +4,7 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 import apsw
@@ -17,6 +17,7 @@ from goop_mcp.errors import (
     StoreReadOnlyError,
 )
 from goop_mcp.store.file_errors import file_error
+from goop_mcp.store.sqlite.wal_files import SUFFIXES
 
 __all__ = ["ForeignValueError", "translating"]
 
@@ -51,8 +52,6 @@ _OTHER = (
 
 _ERRORS: Final[tuple[tuple[type[apsw.Error], type[StoreError], str], ...]] = (
     (apsw.FullError, StoreFullError, _FULL),
-    (apsw.ReadOnlyError, StoreReadOnlyError, _READ_ONLY),
-    (apsw.PermissionsError, StoreReadOnlyError, _READ_ONLY),
     (apsw.NotADBError, StoreCorruptError, _NO_DATABASE),
     (apsw.CorruptError, StoreCorruptError, _CORRUPT),
     (apsw.FormatError, StoreCorruptError, _CORRUPT),
@@ -90,6 +89,8 @@ def translating(
 def _translated(
     error: apsw.Error, path: Path, name: str, connection: apsw.Connection | None, advice: str
 ) -> StoreError:
+    if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError):
+        return _not_writable(path, name)
     for kind, ours, text in _ERRORS:
         if isinstance(error, kind):
             return ours(text.format(name=name, error=_short(error), advice=advice))
@@ -134,7 +135,30 @@ def _cannot_open(path: Path, name: str) -> StoreError:
 
     if path.is_dir():
         return StoreCorruptError(f"{name} is a folder where a database should be; move it away")
-    return StoreReadOnlyError(_READ_ONLY.format(name=name))
+    return _not_writable(path, name)
+
+
+def _not_writable(path: Path, name: str) -> StoreError:
+    """Return the error that names what may not be written: the file, its companions, its folder."""
+    # SQLite creates the companions with the mode that the file had at that time, and says only
+    # which database it was.
+    files = {f"{name}{suffix}": f"{path}{suffix}" for suffix in ("", *SUFFIXES)}
+    files[PurePath(name).parent.as_posix()] = str(path.parent)
+    refused = [
+        shown
+        for shown, file in files.items()
+        if os.path.lexists(file)
+        and not os.access(file, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    ]
+    # As far as the system says: a disk may be read-only as a whole.
+    if not refused or refused[0] == name:
+        return StoreReadOnlyError(_READ_ONLY.format(name=name))
+
+    verb, them = ("is", "it") if len(refused) == 1 else ("are", "them")
+    return StoreReadOnlyError(
+        f"{' and '.join(refused)} {verb} not writable; give this user write permission on {them}:"
+        f" chmod u+w {' '.join(refused)}"
+    )
 
 
 def _short(error: apsw.Error) -> str:
